@@ -1,0 +1,82 @@
+"""What a rule says: findings, the fixes they carry, and the edits that a fix is made of."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+Certainty = Literal["fails", "fragile"]
+Applicability = Literal["safe", "unsafe"]
+
+
+@dataclass(frozen=True, order=True)
+class Location:
+    """A region of a file.
+
+    Lines and columns count from 1, columns in code points; the end is exclusive. In a notebook they
+    count over the notebook's one Python module, and `cell` (from 1) is filled in when it is reported.
+    """
+
+    path: str
+    line: int
+    column: int
+    end_line: int
+    end_column: int
+    message: str = ""
+    cell: int | None = None
+
+
+@dataclass(frozen=True, order=True)
+class Edit:
+    """Replace the text of `path` from (line, column) to (end_line, end_column) by `text`.
+
+    Lines and columns as in `Location`: both from 1, the end exclusive. An insertion has equal start and end.
+    """
+
+    path: str
+    line: int
+    column: int
+    end_line: int
+    end_column: int
+    text: str
+
+
+@dataclass(frozen=True)
+class Fix:
+    """One way to remove the defect.
+
+    `name` is what `--choose CODE=name` takes; `title` an imperative sentence; `cost` what it is known to
+    cost in memory or speed, empty when nothing is known.
+    """
+
+    name: str
+    title: str
+    edits: tuple[Edit, ...]
+    applicability: Applicability = "safe"
+    cost: str = ""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A state of the run that is known to crash or to mis-train.
+
+    `message` says what happens, `symptom` is the exception's text or the silent effect, `condition` what the
+    code leaves open ("" when nothing is), `target` the versions it was judged for, `fixes` the alternatives,
+    the preferred one first, `related` the other places that take part (each with its own message).
+    """
+
+    code: str
+    name: str
+    message: str
+    location: Location
+    certainty: Certainty
+    symptom: str = ""
+    condition: str = ""
+    related: tuple[Location, ...] = ()
+    fixes: tuple[Fix, ...] = ()
+    target: tuple[tuple[str, str], ...] = field(default=())
+
+    @property
+    def key(self) -> tuple[str, int, int, str]:
+        """The order findings are printed in, and what makes two of them the same: place, then code."""
+        return (self.location.path, self.location.line, self.location.column, self.code)
