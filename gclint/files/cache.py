@@ -1,0 +1,131 @@
+"""What earlier runs found out, kept by content: read as data, written whole, ignored when damaged.
+
+Nothing here is trusted further than its shape: entries are JSON, never code, and a cache that cannot be read
+or written costs time and changes no finding.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+DIRECTORY = ".gclint_cache"
+_TAG = "Signature: 8a477f597d28d172789f06886806bc55\n# This file marks a cache made by gclint.\n"
+_FILES = {"CACHEDIR.TAG": _TAG, ".gitignore": "# Made by gclint.\n*\n"}
+_RACY = 2_000_000_000
+Entry = dict[str, Any]
+
+
+def digest(parts: Iterable[bytes | str]) -> str:
+    """Return a hexadecimal key of `parts`, none of which can run into the next."""
+    from hashlib import sha1
+
+    made = sha1(usedforsecurity=False)
+    for part in parts:
+        data = part.encode("utf-8", "surrogateescape") if isinstance(part, str) else part
+        made.update(b"%d:" % len(data))
+        made.update(data)
+    return made.hexdigest()
+
+
+def stamp(path: str) -> tuple[int, int, int] | None:
+    """Return size, modification time (ns) and inode of a file; None where it cannot be told or too fresh.
+
+    A file changed within the last two seconds could change again without showing in its time.
+    """
+    from time import time_ns
+
+    try:
+        status = os.stat(path)
+    except OSError:
+        return None
+    if time_ns() - status.st_mtime_ns < _RACY:
+        return None
+    return status.st_size, status.st_mtime_ns, status.st_ino
+
+
+class Cache:
+    """The entries under one `key` (version, configuration, targets, rules) in `directory`."""
+
+    def __init__(self, directory: str, key: str) -> None:
+        self._directory = directory
+        self._path = os.path.join(directory, f"{key}.json")
+        self._entries: Entry = _load(self._path)
+        self._changed = False
+
+    def get(self, name: str) -> Any:
+        """Return the entry called `name`, None where there is none."""
+        return self._entries.get(name)
+
+    def put(self, name: str, value: Any) -> None:
+        """Keep `value` (what JSON can hold) under `name` for the next run."""
+        if self._entries.get(name) != value:
+            self._entries[name] = value
+            self._changed = True
+
+    def keep_only(self, names: Iterable[str]) -> None:
+        """Forget the entries that are not in `names`."""
+        wanted = set(names)
+        if any(name not in wanted for name in self._entries):
+            self._entries = {name: value for name, value in self._entries.items() if name in wanted}
+            self._changed = True
+
+    def save(self) -> None:
+        """Write what changed, whole or not at all; an error is no one's concern."""
+        if not self._changed:
+            return
+        try:
+            _prepare(self._directory)
+            _write(self._path, self._entries)
+        except (OSError, ValueError, TypeError):
+            return
+        self._changed = False
+
+
+def remove(directory: str) -> bool:
+    """Delete the cache in `directory`; return whether there was one. A directory that is not one is kept."""
+    import shutil
+
+    try:
+        with open(os.path.join(directory, "CACHEDIR.TAG"), encoding="utf-8") as file:
+            ours = file.read() == _TAG
+    except (OSError, ValueError):
+        return False
+    if ours:
+        shutil.rmtree(directory, ignore_errors=True)
+    return ours
+
+
+def _load(path: str) -> Entry:
+    try:
+        with open(path, "rb") as file:
+            loaded = json.loads(file.read())
+    except (OSError, ValueError, RecursionError):
+        return {}
+    return loaded if isinstance(loaded, dict) else {}
+
+
+def _prepare(directory: str) -> None:
+    if os.path.islink(directory):
+        raise OSError("the cache directory is a link")
+    os.makedirs(directory, exist_ok=True)
+    for name, text in _FILES.items():
+        path = os.path.join(directory, name)
+        if not os.path.exists(path):
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(text)
+
+
+def _write(path: str, entries: Mapping[str, Any]) -> None:
+    import tempfile
+
+    handle, temporary = tempfile.mkstemp(dir=os.path.dirname(path), suffix=".tmp")
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            json.dump(entries, file, separators=(",", ":"))
+        os.replace(temporary, path)
+    except BaseException:
+        os.unlink(temporary)
+        raise

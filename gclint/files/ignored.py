@@ -1,0 +1,90 @@
+"""Which paths a walk leaves out: patterns in the way of .gitignore, each relative to its own directory."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pathspec import GitIgnoreSpec
+
+DEFAULT_EXCLUDE = (
+    ".bzr", ".direnv", ".eggs", ".git", ".git-rewrite", ".gclint_cache", ".hg", ".ipynb_checkpoints",
+    ".mypy_cache", ".nox", ".pants.d", ".pyenv", ".pytest_cache", ".pytype", ".ruff_cache", ".svn", ".tox",
+    ".venv", ".vscode", "__pycache__", "__pypackages__", "_build", "buck-out", "build", "dist",
+    "node_modules", "site-packages", "venv", "wandb",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Patterns:
+    """Patterns that hold below `base` (an absolute directory)."""
+
+    base: str
+    names: frozenset[str]
+    spec: GitIgnoreSpec | None
+
+    def verdict(self, path: str, directory: bool) -> bool | None:
+        """Return True for ignored, False for taken back by a `!` pattern, None for not mentioned."""
+        if os.path.basename(path) in self.names:
+            return True
+        if self.spec is None or not path.startswith(self.base):
+            return None
+        relative = path[len(self.base) :].lstrip(os.sep) + ("/" if directory else "")
+        return self.spec.check_file(relative).include
+
+
+def patterns(base: str, lines: Iterable[str]) -> Patterns:
+    """Return the patterns in `lines` (as in a .gitignore); plain names are kept apart, since they are cheap."""
+    kept = [line.strip() for line in lines if line.strip() and not line.lstrip().startswith("#")]
+    plain = not any(line.startswith("!") for line in kept)
+    names = frozenset(line.rstrip("/") for line in kept if plain and _is_plain(line))
+    rest = [line for line in kept if line.rstrip("/") not in names]
+    return Patterns(base.rstrip(os.sep), names, _spec(rest) if rest else None)
+
+
+def ignored(stack: Sequence[Patterns], path: str, directory: bool) -> bool:
+    """Return whether the deepest patterns of `stack` that mention `path` ignore it."""
+    for level in reversed(stack):
+        verdict = level.verdict(path, directory)
+        if verdict is not None:
+            return verdict
+    return False
+
+
+def gitignores_above(directory: str) -> list[Patterns]:
+    """Return the .gitignore files above `directory` up to its repository's root, outermost first."""
+    found: list[Patterns] = []
+    here = directory
+    while True:
+        if os.path.exists(os.path.join(here, ".git")):
+            break
+        parent = os.path.dirname(here)
+        if parent == here:
+            return []
+        here = parent
+        level = gitignore_in(here)
+        if level:
+            found.insert(0, level)
+    return found
+
+
+def gitignore_in(directory: str) -> Patterns | None:
+    """Return the patterns of the .gitignore in `directory`, None where there is none that can be read."""
+    try:
+        with open(os.path.join(directory, ".gitignore"), encoding="utf-8", errors="replace") as file:
+            return patterns(directory, file)
+    except OSError:
+        return None
+
+
+def _is_plain(line: str) -> bool:
+    return not any(character in line.rstrip("/") for character in "*?[]!\\/") and not line.endswith("/")
+
+
+def _spec(lines: Sequence[str]) -> GitIgnoreSpec:
+    from pathspec import GitIgnoreSpec
+
+    return GitIgnoreSpec.from_lines(lines)

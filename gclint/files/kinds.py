@@ -1,0 +1,49 @@
+"""What a file is, told by its name alone."""
+
+from __future__ import annotations
+
+import os
+import re
+from typing import Literal
+
+Kind = Literal[
+    "python", "notebook", "yaml", "json", "toml", "ini", "shell", "make", "docker", "requirements", "other"
+]
+
+_BY_SUFFIX: dict[str, Kind] = {
+    ".py": "python",
+    ".pyi": "python",
+    ".pyw": "python",
+    ".ipynb": "notebook",
+    ".yaml": "yaml",
+    ".yml": "yaml",
+    ".json": "json",
+    ".toml": "toml",
+    ".lock": "toml",
+    ".cfg": "ini",
+    ".ini": "ini",
+    ".sh": "shell",
+    ".bash": "shell",
+    ".zsh": "shell",
+    ".slurm": "shell",
+    ".sbatch": "shell",
+    ".mk": "make",
+    ".dockerfile": "docker",
+}
+_REQUIREMENTS = re.compile(r"(requirements|constraints|reqs)[^/]*\.(txt|in|pip)\Z")
+
+
+def kind_of(path: str) -> Kind:
+    """Return the kind of the file at `path`; `other` for a name that says nothing."""
+    name = os.path.basename(path).lower()
+    if name.startswith("makefile") or name == "gnumakefile":
+        return "make"
+    if name.startswith(("dockerfile", "containerfile")):
+        return "docker"
+    if _REQUIREMENTS.match(name):
+        return "requirements"
+    if name in {"pipfile", "uv.lock", "poetry.lock", "pdm.lock"}:
+        return "toml"
+    if name == "pipfile.lock":
+        return "json"
+    return _BY_SUFFIX.get(os.path.splitext(name)[1], "other")

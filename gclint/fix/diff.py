@@ -1,0 +1,43 @@
+"""Unified diffs of what a fix would write; a notebook's by cell."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Iterator
+
+from gclint.files.lines import split_lines
+from gclint.files.source import Source
+from gclint.report.escape import printable
+
+
+def unified(before: Source, after: Source) -> str:
+    """Return the unified diff from `before` to `after` (the same file), "" where the text is the same."""
+    pieces = []
+    for name, old, new in _pairs(before, after):
+        pieces += _hunks(printable(name), old, new)
+    return "".join(pieces)
+
+
+def unified_all(changes: Iterable[tuple[Source, Source]]) -> str:
+    """Return the diffs of all changed files, in order of path."""
+    return "".join(unified(before, after) for before, after in sorted(changes, key=lambda pair: pair[0].path))
+
+
+def _hunks(name: str, old: str, new: str) -> Iterator[str]:
+    lines = difflib.unified_diff(_shown(old), _shown(new), fromfile=f"a/{name}", tofile=f"b/{name}", lineterm="\n")
+    for line in lines:
+        yield line if line.endswith("\n") else line + "\n\\ No newline at end of file\n"
+
+
+def _shown(text: str) -> list[str]:
+    """Return the lines with LF for a CR, so that a terminal is not written over; CRLF files stay readable."""
+    return [line.rstrip("\r\n") + "\n" if line[-1] in "\r\n" else line for line in split_lines(text)]
+
+
+def _pairs(before: Source, after: Source) -> Iterator[tuple[str, str, str]]:
+    if before.notebook is None or after.notebook is None:
+        yield before.path, before.text, after.text
+        return
+    for old, new in zip(before.notebook.parts, after.notebook.parts, strict=True):
+        if old.cell.source != new.cell.source:
+            yield f"{before.path}:cell {old.cell.number}", old.cell.source, new.cell.source
