@@ -1,0 +1,169 @@
+"""What a project declares of itself: pyproject.toml, setup.cfg, setup.py, Pipfile, a script's own header."""
+
+from __future__ import annotations
+
+import ast
+import configparser
+import importlib
+import re
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+from gclint.pins.pin import FilePins, Reading, line_of
+from gclint.pins.requirement import read_requirement
+
+SCRIPT_HEADER = re.compile(r"(?m)^# /// script$\s(?P<body>(?:^#(?:| .*)$\s)+)^# ///$")
+
+
+def parse_toml(text: str) -> dict[str, Any]:
+    """The document, empty when it is not TOML."""
+    toml = importlib.import_module("tomllib" if sys.version_info >= (3, 11) else "tomli")
+    try:
+        document: dict[str, Any] = toml.loads(text)
+    except (ValueError, RecursionError):
+        return {}
+    return document
+
+
+def read_pyproject(text: str) -> FilePins:
+    """Dependencies, optional ones and dependency groups (PEP 621, 735), poetry's and uv's tables."""
+    reading = Reading()
+    document = parse_toml(text)
+    _read_document(document, text, 0, reading)
+    return reading.done()
+
+
+def read_pipfile(text: str) -> FilePins:
+    """The packages of a Pipfile."""
+    reading = Reading()
+    document = parse_toml(text)
+    for table in ("packages", "dev-packages"):
+        _read_poetry(_table(document, table), text, reading)
+    for source in _list(document.get("source")):
+        _read_index(source, text, reading)
+    return reading.done()
+
+
+def read_setup_cfg(text: str) -> FilePins:
+    """install_requires and the extras of a setup.cfg."""
+    reading = Reading()
+    parser = configparser.ConfigParser(interpolation=None, strict=False)
+    try:
+        parser.read_string(text)
+    except configparser.Error:
+        return FilePins()
+    blocks = [parser.get("options", "install_requires", fallback="")]
+    if parser.has_section("options.extras_require"):
+        blocks += [value for _, value in parser.items("options.extras_require")]
+    for requirement in (line for block in blocks for line in block.splitlines() if line.strip()):
+        read_requirement(requirement, line_of(text, requirement.strip()), reading)
+    return reading.done()
+
+
+def read_setup_py(text: str) -> FilePins:
+    """The literal strings of `install_requires=` and `extras_require=`; the file is parsed, never run."""
+    reading = Reading()
+    try:
+        tree = ast.parse(text)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return FilePins()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.keyword) and node.arg in ("install_requires", "extras_require"):
+            for leaf in ast.walk(node.value):
+                if isinstance(leaf, ast.Constant) and isinstance(leaf.value, str):
+                    read_requirement(leaf.value, leaf.lineno, reading)
+    return reading.done()
+
+
+def read_script_header(text: str) -> FilePins:
+    """The dependencies in a script's own header (PEP 723)."""
+    found = SCRIPT_HEADER.search(text)
+    if found is None:
+        return FilePins()
+    body = "\n".join(line[2:] if line.startswith("# ") else line[1:] for line in found["body"].splitlines())
+    document = parse_toml(body)
+    reading = Reading()
+    start = found.start()
+    for requirement in _strings(document.get("dependencies")):
+        read_requirement(requirement, line_of(text, requirement, start), reading)
+    _read_uv(document, text, reading)
+    return reading.done()
+
+
+def _read_document(document: dict[str, Any], text: str, start: int, reading: Reading) -> None:
+    project = _table(document, "project")
+    groups: list[Any] = [project.get("dependencies")]
+    groups += _table(project, "optional-dependencies").values()
+    groups += _table(document, "dependency-groups").values()
+    for requirement in (item for group in groups for item in _strings(group)):
+        read_requirement(requirement, line_of(text, requirement, start), reading)
+    poetry = _table(document, "tool", "poetry")
+    tables = [_table(poetry, "dependencies")]
+    tables += [_table(group, "dependencies") for group in _table(poetry, "group").values()]
+    for table in tables:
+        _read_poetry(table, text, reading)
+    for source in _list(poetry.get("source")):
+        _read_index(source, text, reading)
+    _read_uv(document, text, reading)
+
+
+def _read_uv(document: dict[str, Any], text: str, reading: Reading) -> None:
+    uv = _table(document, "tool", "uv")
+    used = {str(value.get("index")) for value in _table(uv, "sources").values() if isinstance(value, dict)}
+    for index in _list(uv.get("index")):
+        if isinstance(index, dict) and (not index.get("explicit") or str(index.get("name")) in used):
+            _read_index(index, text, reading)
+
+
+def _read_poetry(table: dict[str, Any], text: str, reading: Reading) -> None:
+    for name, value in table.items():
+        wanted = value.get("version", "") if isinstance(value, dict) else value
+        if name.lower() == "python" or not isinstance(wanted, str):
+            continue
+        found = re.search(rf"(?m)^\s*[\"']?{re.escape(name)}[\"']?\s*=", text)
+        line = text.count("\n", 0, found.start()) + 1 if found else 1
+        reading.add(name, poetry_specifier(wanted), line)
+
+
+def poetry_specifier(wanted: str) -> str:
+    """Poetry's version constraint as PEP 440 text: "^4.40" is ">=4.40,<5", "~4.40" is ">=4.40,<4.41"."""
+    if "||" in wanted or "|" in wanted:
+        wanted = wanted.split("|")[-1]
+    return ",".join(part for part in map(_poetry_part, wanted.split(",")) if part)
+
+
+def _poetry_part(part: str) -> str:
+    part = part.strip()
+    if part[:1] not in ("^", "~") or part.startswith("~="):
+        return f"=={part}" if part[:1].isdigit() else part
+    version = part[1:].strip()
+    numbers = [int(number) for number in re.findall(r"\d+", version)[:3]]
+    if not numbers:
+        return ""
+    if part[0] == "~":
+        at = min(1, len(numbers) - 1)
+    else:
+        at = next((index for index, number in enumerate(numbers) if number), len(numbers) - 1)
+    upper = [*numbers[:at], numbers[at] + 1]
+    return f">={version},<{'.'.join(map(str, upper))}"
+
+
+def _read_index(source: Any, text: str, reading: Reading) -> None:
+    url = source.get("url", "") if isinstance(source, dict) else ""
+    if isinstance(url, str) and "rocm" in url.lower():
+        reading.add_rocm(line_of(text, url))
+
+
+def _table(document: Any, *names: str) -> dict[str, Any]:
+    for name in names:
+        document = document.get(name) if isinstance(document, dict) else None
+    return document if isinstance(document, dict) else {}
+
+
+def _list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
+def _strings(value: Any) -> Iterator[str]:
+    return (item for item in _list(value) if isinstance(item, str))

@@ -1,0 +1,66 @@
+"""A pin: one package, what is allowed of it, and where that is written."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True)
+class Pin:
+    """`specifier` is PEP 440 text such as "==4.44.2" or ">=4.40,<5", never empty; `line` counts from 1."""
+
+    package: str
+    specifier: str
+    line: int
+
+    @property
+    def exact(self) -> bool:
+        """Whether exactly one version is allowed."""
+        return self.specifier.startswith("==") and not set(self.specifier) & set(",*")
+
+
+@dataclass(frozen=True)
+class FilePins:
+    """What one file says: pins, the files it includes (as written), the line that asks for ROCm (0: none)."""
+
+    pins: tuple[Pin, ...] = ()
+    includes: tuple[str, ...] = ()
+    rocm_line: int = 0
+
+
+@dataclass
+class Reading:
+    """The pins of a file while it is read, the first word on a package kept."""
+
+    pins: dict[str, Pin] = field(default_factory=dict)
+    includes: list[str] = field(default_factory=list)
+    rocm_line: int = 0
+
+    def add(self, package: str, specifier: str, line: int) -> None:
+        """Note a pin; an empty specifier says nothing about the version and is dropped."""
+        name = canonical(package)
+        specifier = "".join(specifier.split())
+        if "+rocm" in specifier or name == "pytorch-triton-rocm":
+            self.add_rocm(line)
+        if specifier and specifier != "*":
+            self.pins.setdefault(name, Pin(name, re.sub(r"\+[\w.]+", "", specifier), line))
+
+    def add_rocm(self, line: int) -> None:
+        """Note that the file asks for ROCm builds; the first line is kept."""
+        self.rocm_line = self.rocm_line or line
+
+    def done(self) -> FilePins:
+        """What has been read."""
+        return FilePins(tuple(self.pins.values()), tuple(self.includes), self.rocm_line)
+
+
+def canonical(package: str) -> str:
+    """The package's name as PyPI compares it (PEP 503)."""
+    return re.sub(r"[-_.]+", "-", package.strip()).lower()
+
+
+def line_of(text: str, needle: str, start: int = 0) -> int:
+    """The line (from 1) where `needle` first occurs after offset `start`; 1 when it does not."""
+    at = text.find(needle, start)
+    return text.count("\n", 0, at) + 1 if at >= 0 else 1

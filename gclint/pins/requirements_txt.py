@@ -1,0 +1,93 @@
+"""requirements files and pip's command line, which take the same options."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+
+from gclint.pins.pin import FilePins, Reading
+from gclint.pins.requirement import read_requirement
+
+INCLUDES = ("-r", "--requirement", "-c", "--constraint")
+INDEXES = ("-i", "--index-url", "--extra-index-url", "-f", "--find-links")
+WITH_VALUE = (*INCLUDES, *INDEXES, "-e", "--editable", "--trusted-host", "-t", "--target", "--prefix")
+
+
+def read_requirements(text: str) -> FilePins:
+    """The pins of a requirements or constraints file, its `-r`/`-c` includes and a ROCm index URL."""
+    reading = Reading()
+    for number, line in _logical_lines(text):
+        if line.startswith("-"):
+            option, value = _option(line)
+            _read_option(option, value, number, reading)
+        else:
+            read_requirement(line, number, reading)
+    return reading.done()
+
+
+def read_pip_words(words: Sequence[str], line: int, into: Reading) -> None:
+    """Add the pins of `pip install WORDS...` (the words after `install`)."""
+    pending = ""
+    for word in words:
+        if pending:
+            _read_option(pending, word, line, into)
+            pending = ""
+        elif word.startswith("-"):
+            option, value = _option(word)
+            if value:
+                _read_option(option, value, line, into)
+            elif option in WITH_VALUE:
+                pending = option
+        else:
+            read_requirement(word, line, into)
+
+
+def pip_install_words(command: Sequence[str]) -> Sequence[str]:
+    """What follows `pip install` in a command's words; empty when it is not one."""
+    for at, word in enumerate(command[:-1]):
+        if word.rsplit("/", 1)[-1].rstrip("0123456789.") == "pip" and command[at + 1] == "install":
+            return command[at + 2 :]
+    return ()
+
+
+def split_words(command: str) -> list[str]:
+    """A command line's words as a shell splits them; split at blanks when the quoting is broken."""
+    try:
+        return shlex.split(command, comments=True)
+    except ValueError:
+        return command.split()
+
+
+def _logical_lines(text: str) -> list[tuple[int, str]]:
+    lines: list[tuple[int, str]] = []
+    number, joined = 0, ""
+    for index, raw in enumerate(text.splitlines(), start=1):
+        line = raw.strip()
+        number = number if joined else index
+        if line.endswith("\\") and not line.startswith("#"):
+            joined += line[:-1] + " "
+            continue
+        joined += line
+        if joined and not joined.startswith("#"):
+            lines.append((number, joined.strip()))
+        joined = ""
+    if joined.strip():
+        lines.append((number, joined.strip()))
+    return lines
+
+
+def _option(text: str) -> tuple[str, str]:
+    words = text.replace("=", " ", 1) if text.startswith("--") else text
+    option, _, value = words.partition(" ")
+    if not value and len(option) > 2 and option[:2] in ("-r", "-c", "-i", "-f"):
+        option, value = option[:2], option[2:]
+    return option, value.split(" #")[0].strip().strip("\"'")
+
+
+def _read_option(option: str, value: str, line: int, into: Reading) -> None:
+    if option in INCLUDES:
+        into.includes.append(value)
+    elif option in INDEXES and "rocm" in value.lower():
+        into.add_rocm(line)
+    elif option in ("-e", "--editable") and "://" in value:
+        read_requirement(value, line, into)
