@@ -62,7 +62,7 @@ def words_near(root: Path, entry: Path | None) -> Iterator[Word]:
         start = root
     if start.suffix == ".py":
         yield from _words_of(start, read_script_header, root, {start})
-    here = start if start.is_dir() else start.parent
+    here = start if start == root or start.is_dir() else start.parent
     for directory in (here, *here.parents):
         words = [word for path, read in _files(directory) for word in _words_of(path, read, root, {path})]
         yield from sorted(words, key=lambda word: word.pin is not None and not word.pin.exact)
