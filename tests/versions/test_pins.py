@@ -161,18 +161,21 @@ def test_poetry_constraints(wanted, specifier):
 
 
 def test_setup_cfg_and_setup_py():
-    cfg = "[options]\ninstall_requires =\n    torch>=2.1\n    peft==0.11.1\n[options.extras_require]\nds =\n    deepspeed<0.15\n"
+    cfg = "[options]\ninstall_requires =\n    torch>=2.1\n    peft==0.11.1\n"
+    cfg += "[options.extras_require]\nds =\n    deepspeed<0.15\n"
     assert said(read_setup_cfg(cfg)) == {
         "torch": (">=2.1", 3),
         "peft": ("==0.11.1", 4),
         "deepspeed": ("<0.15", 7),
     }
-    py = "from setuptools import setup\nsetup(\n  install_requires=['torch==2.3.0'],\n  extras_require={'x': ['trl>=0.9']},\n)\n"
+    py = "from setuptools import setup\nsetup(\n  install_requires=['torch==2.3.0'],\n"
+    py += "  extras_require={'x': ['trl>=0.9']},\n)\n"
     assert said(read_setup_py(py)) == {"torch": ("==2.3.0", 3), "trl": (">=0.9", 4)}
 
 
 def test_script_header(tmp_path):
-    text = '# /// script\n# requires-python = ">=3.11"\n# dependencies = [\n#   "transformers<5",\n# ]\n# ///\nimport transformers\n'
+    text = '# /// script\n# requires-python = ">=3.11"\n# dependencies = [\n#   "transformers<5",\n'
+    text += "# ]\n# ///\nimport transformers\n"
     assert said(read_script_header(text)) == {"transformers": ("<5", 4)}
     (tmp_path / "train.py").write_text(text)
     (tmp_path / "requirements.txt").write_text("transformers==5.1.0\n")

@@ -1,0 +1,155 @@
+"""Which files of the project an import reads, found on the file system as Python finds them."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+
+SOURCE_DIRECTORIES = ("src", "lib", "python")
+
+# installed names that a directory of data or scripts often happens to bear
+INSTALLED_NAMES = (
+    "accelerate apex bitsandbytes click dataclasses_json datasets deepspeed diffusers evaluate fairscale "
+    "fire flash_attn gradio huggingface_hub hydra jax jsonargparse lightning llmcompressor mlflow numpy "
+    "omegaconf optimum pandas peft pydantic pytest pytorch_lightning ray requests rich safetensors scipy "
+    "sentencepiece setuptools sklearn streamlit tensorboard tiktoken timm tokenizers torch torchao "
+    "torchaudio torchmetrics torchtune torchvision tqdm transformers trl typer unsloth vllm wandb xformers "
+    "yaml"
+)
+INSTALLED = frozenset(INSTALLED_NAMES.split())
+
+
+class Imports:
+    """First-party imports of one program.
+
+    `entry` is the script that is started: its directory is the head of sys.path. `inserted` are literal
+    entries that the program or its launcher puts on sys.path; a relative one is taken from the root and
+    from the script's directory. Every answer lies inside `root`. The file system is read once: make a new
+    object to see changes.
+    """
+
+    def __init__(self, root: Path, entry: Path | None = None, inserted: Iterable[str | Path] = ()) -> None:
+        self.root = _absolute(root)
+        self.script_directory = _absolute(entry).parent if entry is not None else self.root
+        starts = (self.root, self.script_directory)
+        self.inserted = tuple(_absolute(start / place) for place in inserted for start in starts)
+        self._names: dict[Path, frozenset[str]] = {}
+        self._found: dict[tuple[str, int, Path], Path | None] = {}
+
+    def resolve(self, module: str, level: int, importer: Path) -> Path | None:
+        """What `from {'.' * level}{module} import ...` in `importer` reads.
+
+        A module gives its file, a package its `__init__.py`, a namespace package its directory; None when it
+        is not in the project.
+        """
+        here = _absolute(importer).parent
+        key = (module, level, here)
+        if key not in self._found:
+            self._found[key] = self._relative(module, level, here) if level else self._anywhere(module, here)
+        return self._found[key]
+
+    def member(self, module: str, level: int, name: str, importer: Path) -> Path | None:
+        """The submodule that `from module import name` reads; None when `name` is no submodule."""
+        package = self.resolve(module, level, importer)
+        if package is None or (package.name != "__init__.py" and package.suffix == ".py"):
+            return None
+        directory = package.parent if package.suffix == ".py" else package
+        return self._below(directory, (name,), namespaces=True)
+
+    def executed(self, module: str, level: int, importer: Path) -> list[Path]:
+        """Every file that importing the module runs, in order: the packages' `__init__.py`, then its own."""
+        last = self.resolve(module, level, importer)
+        if last is None:
+            return []
+        parts = [part for part in module.split(".") if part]
+        packages = [self.resolve(".".join(parts[:count]), level, importer) for count in range(1, len(parts))]
+        files = [path for path in (*packages, last) if path is not None and path.suffix == ".py"]
+        return list(dict.fromkeys(files))
+
+    def module_name(self, path: Path) -> str:
+        """The dotted name a file has as a module: below the outermost package, else below the root."""
+        file = _absolute(path)
+        top = self._package_root(file.parent)
+        if not self._has(file.parent, "__init__.py"):
+            sources = (self.root / name for name in SOURCE_DIRECTORIES)
+            above = next((place for place in sources if place in file.parents), self.root)
+            top = above if above in file.parents else file.parent
+        parts = list(file.relative_to(top).with_suffix("").parts)
+        return ".".join(parts[:-1] if parts[-1] == "__init__" and len(parts) > 1 else parts)
+
+    def _relative(self, module: str, level: int, here: Path) -> Path | None:
+        for _ in range(level - 1):
+            here = here.parent
+        parts = tuple(part for part in module.split(".") if part)
+        return self._below(here, parts, namespaces=True)
+
+    def _anywhere(self, module: str, here: Path) -> Path | None:
+        parts = tuple(module.split("."))
+        if not all(parts):
+            return None
+        package_root = self._package_root(here)
+        certain = (*self.inserted, self.script_directory)
+        if parts[0] in sys.stdlib_module_names:
+            return self._regular(certain, parts)
+        if parts[0] in INSTALLED:
+            return self._regular((*certain, package_root), parts)
+        likely = (*certain, package_root, self.root, *(self.root / name for name in SOURCE_DIRECTORIES))
+        above = tuple(parent for parent in (here, *here.parents) if self._inside(parent))
+        places = tuple(dict.fromkeys((*likely, *above)))
+        if any(self._below(place, parts[:1], namespaces=False) for place in places):
+            return self._regular(places, parts)
+        portions = (self._below(place, parts, namespaces=True) for place in places)
+        return next((path for path in portions if path is not None), None)
+
+    def _regular(self, places: Iterable[Path], parts: tuple[str, ...]) -> Path | None:
+        for place in places:
+            if self._below(place, parts[:1], namespaces=False) is not None:
+                return self._below(place, parts, namespaces=True)
+        return None
+
+    def _below(self, place: Path, parts: tuple[str, ...], namespaces: bool) -> Path | None:
+        if not self._inside(place):
+            return None
+        for part in parts[:-1]:
+            place = place / part
+            if not self._has(place.parent, part):
+                return None
+        if not parts:
+            return self._package(place, namespaces)
+        package = self._package(place / parts[-1], False) if self._has(place, parts[-1]) else None
+        if package is None and self._has(place, f"{parts[-1]}.py"):
+            return place / f"{parts[-1]}.py"
+        if package is None and namespaces and self._has(place, parts[-1]):
+            return self._package(place / parts[-1], True)
+        return package
+
+    def _package(self, directory: Path, namespaces: bool) -> Path | None:
+        if self._has(directory, "__init__.py"):
+            return directory / "__init__.py"
+        holds_code = any(name.endswith(".py") or "." not in name for name in self._entries(directory))
+        return directory if namespaces and holds_code else None
+
+    def _package_root(self, directory: Path) -> Path:
+        while self._inside(directory) and directory != self.root and self._has(directory, "__init__.py"):
+            directory = directory.parent
+        return directory
+
+    def _inside(self, place: Path) -> bool:
+        return place == self.root or self.root in place.parents
+
+    def _has(self, directory: Path, name: str) -> bool:
+        return name in self._entries(directory)
+
+    def _entries(self, directory: Path) -> frozenset[str]:
+        if directory not in self._names:
+            try:
+                self._names[directory] = frozenset(os.listdir(directory))
+            except OSError:
+                self._names[directory] = frozenset()
+        return self._names[directory]
+
+
+def _absolute(path: Path) -> Path:
+    return Path(os.path.abspath(path))

@@ -1,0 +1,209 @@
+"""First-party imports are found where Python would find them, and nothing else is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from gclint.analysis.resolve import Imports
+
+
+@pytest.fixture
+def project(tmp_path):
+    def build(*names: str) -> Path:
+        for name in names:
+            path = tmp_path / "p" / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text("")
+        return tmp_path / "p"
+
+    return build
+
+
+def found(root: Path, path: Path | None) -> str | None:
+    return None if path is None else path.relative_to(root).as_posix()
+
+
+@pytest.mark.parametrize("module", ["torch", "os", "nobody", "torch.nn.parallel", "a..b", "", "utils.absent"])
+def test_what_is_not_in_the_project_is_none(project, module):
+    root = project("train.py", "utils/__init__.py")
+    assert Imports(root, root / "train.py").resolve(module, 0, root / "train.py") is None
+    assert Imports(root, root / "train.py").executed(module, 0, root / "train.py") == []
+
+
+def test_a_root_that_does_not_exist(tmp_path):
+    imports = Imports(tmp_path / "absent")
+    assert imports.resolve("a", 0, tmp_path / "absent" / "x.py") is None
+    assert imports.resolve("", 9, tmp_path / "absent" / "x.py") is None
+
+
+def test_module_beside_the_script_and_package_at_the_root(project):
+    root = project(
+        "scripts/train.py", "scripts/settings.py", "settings.py", "models/__init__.py", "models/gpt.py"
+    )
+    imports = Imports(root, root / "scripts/train.py")
+    assert found(root, imports.resolve("settings", 0, root / "scripts/train.py")) == "scripts/settings.py"
+    assert found(root, imports.resolve("models", 0, root / "scripts/train.py")) == "models/__init__.py"
+    assert found(root, imports.resolve("models.gpt", 0, root / "scripts/train.py")) == "models/gpt.py"
+    assert found(root, imports.resolve("settings", 0, root / "models/gpt.py")) == "scripts/settings.py"
+
+
+def test_without_entry_the_root_is_the_script_directory(project):
+    root = project("a/train.py", "settings.py")
+    assert found(root, Imports(root).resolve("settings", 0, root / "a/train.py")) == "settings.py"
+
+
+def test_package_before_module_before_namespace(project):
+    root = project("a/__init__.py", "a.py", "b.py", "b/x.py", "c/x.py", "main.py")
+    imports = Imports(root, root / "main.py")
+    assert [found(root, imports.resolve(name, 0, root / "main.py")) for name in "abc"] == [
+        "a/__init__.py",
+        "b.py",
+        "c",
+    ]
+    assert found(root, imports.resolve("c.x", 0, root / "main.py")) == "c/x.py"
+
+
+def test_regular_package_further_down_the_path_beats_a_namespace_directory(project):
+    root = project("scripts/train.py", "scripts/core/notes.py", "src/core/__init__.py", "src/core/a.py")
+    imports = Imports(root, root / "scripts/train.py")
+    assert found(root, imports.resolve("core.a", 0, root / "scripts/train.py")) == "src/core/a.py"
+
+
+def test_a_regular_package_hides_others_of_its_name(project):
+    root = project("s/train.py", "s/core/__init__.py", "core/__init__.py", "core/a.py")
+    assert Imports(root, root / "s/train.py").resolve("core.a", 0, root / "s/train.py") is None
+
+
+def test_src_layout(project):
+    root = project(
+        "src/lib_x/__init__.py", "src/lib_x/train/__init__.py", "src/lib_x/train/loop.py", "run.py"
+    )
+    imports = Imports(root, root / "run.py")
+    assert found(root, imports.resolve("lib_x.train.loop", 0, root / "run.py")) == "src/lib_x/train/loop.py"
+    assert imports.module_name(root / "src/lib_x/train/loop.py") == "lib_x.train.loop"
+    assert imports.module_name(root / "src/lib_x/train/__init__.py") == "lib_x.train"
+
+
+def test_relative_imports_with_and_without_init(project):
+    for first in ("pkg/__init__.py", "pkg/readme"):
+        root = project(first, "pkg/sub/a.py", "pkg/sub/b.py", "pkg/c.py")
+        imports = Imports(root, root / "pkg/sub/a.py")
+        importer = root / "pkg/sub/a.py"
+        assert found(root, imports.resolve("b", 1, importer)) == "pkg/sub/b.py"
+        assert found(root, imports.resolve("c", 2, importer)) == "pkg/c.py"
+        assert found(root, imports.member("", 1, "b", importer)) == "pkg/sub/b.py"
+        assert found(root, imports.resolve("sub.b", 1, root / "pkg/__init__.py")) == "pkg/sub/b.py"
+
+
+def test_relative_import_never_leaves_the_root(project):
+    root = project("a.py")
+    (root.parent / "secret.py").write_text("")
+    imports = Imports(root, root / "a.py", inserted=[".."])
+    assert imports.resolve("secret", 2, root / "a.py") is None
+    assert imports.resolve("secret", 0, root / "a.py") is None
+
+
+def test_member_is_a_submodule_or_nothing(project):
+    root = project("pkg/__init__.py", "pkg/a.py", "mod.py", "main.py", "ns/x.py")
+    imports = Imports(root, root / "main.py")
+    assert found(root, imports.member("pkg", 0, "a", root / "main.py")) == "pkg/a.py"
+    assert imports.member("pkg", 0, "Thing", root / "main.py") is None
+    assert imports.member("mod", 0, "a", root / "main.py") is None
+    assert found(root, imports.member("ns", 0, "x", root / "main.py")) == "ns/x.py"
+
+
+def test_inserted_paths_come_first(project):
+    root = project("check.py", "settings.py", "src/sft/settings.py", "src/sft/deep.py")
+    assert (
+        found(root, Imports(root, root / "check.py").resolve("settings", 0, root / "check.py"))
+        == "settings.py"
+    )
+    imports = Imports(root, root / "check.py", inserted=["src/sft"])
+    assert found(root, imports.resolve("settings", 0, root / "check.py")) == "src/sft/settings.py"
+    imports = Imports(root, root / "check.py", inserted=[root / "src" / "sft"])
+    assert found(root, imports.resolve("deep", 0, root / "check.py")) == "src/sft/deep.py"
+
+
+def test_inserted_path_relative_to_the_script(project):
+    root = project("scripts/train.py", "tools/log.py")
+    imports = Imports(root, root / "scripts/train.py", inserted=["../tools"])
+    assert found(root, imports.resolve("log", 0, root / "scripts/train.py")) == "tools/log.py"
+
+
+def test_installed_and_standard_names_are_not_taken_for_directories(project):
+    root = project(
+        "train.py",
+        "datasets/prepare.py",
+        "src/wandb/__init__.py",
+        "pkg/types.py",
+        "pkg/__init__.py",
+        "torch/x.txt",
+    )
+    imports = Imports(root, root / "train.py")
+    for name in ("datasets", "wandb", "types", "torch"):
+        assert imports.resolve(name, 0, root / "pkg/types.py") is None, name
+
+
+def test_a_module_beside_the_script_hides_an_installed_one(project):
+    root = project("train.py", "datasets.py", "queue.py")
+    imports = Imports(root, root / "train.py")
+    assert found(root, imports.resolve("datasets", 0, root / "train.py")) == "datasets.py"
+    assert found(root, imports.resolve("queue", 0, root / "train.py")) == "queue.py"
+
+
+def test_a_library_that_imports_itself(project):
+    root = project(
+        "src/transformers/__init__.py", "src/transformers/trainer.py", "src/transformers/models/a.py"
+    )
+    imports = Imports(root)
+    importer = root / "src/transformers/trainer.py"
+    assert found(root, imports.resolve("transformers", 0, importer)) == "src/transformers/__init__.py"
+    assert (
+        found(root, imports.resolve("transformers.models.a", 0, importer)) == "src/transformers/models/a.py"
+    )
+
+
+def test_executed_runs_the_packages_first(project):
+    root = project("a/__init__.py", "a/b/__init__.py", "a/b/c.py", "a/n/d.py", "main.py")
+    imports = Imports(root, root / "main.py")
+    ran = imports.executed("a.b.c", 0, root / "main.py")
+    assert [found(root, path) for path in ran] == ["a/__init__.py", "a/b/__init__.py", "a/b/c.py"]
+    assert [found(root, path) for path in imports.executed("a.n.d", 0, root / "main.py")] == [
+        "a/__init__.py",
+        "a/n/d.py",
+    ]
+    assert [found(root, path) for path in imports.executed("", 1, root / "a/b/c.py")] == ["a/b/__init__.py"]
+
+
+@pytest.mark.parametrize(
+    ("path", "name"),
+    [
+        ("train.py", "train"),
+        ("scripts/train.py", "scripts.train"),
+        ("src/x.py", "x"),
+        ("a/__init__.py", "a"),
+        ("a/b.py", "a.b"),
+        ("src/y/z.py", "y.z"),
+    ],
+)
+def test_module_names(project, path, name):
+    root = project("train.py", "scripts/train.py", "src/x.py", "a/__init__.py", "a/b.py", "src/y/z.py")
+    assert Imports(root).module_name(root / path) == name
+
+
+def test_a_project_nested_in_the_root(project):
+    root = project(
+        "examples/one/train.py", "examples/one/model/__init__.py", "examples/two/model/__init__.py"
+    )
+    imports = Imports(root, root / "examples/one/train.py")
+    assert (
+        found(root, imports.resolve("model", 0, root / "examples/one/train.py"))
+        == "examples/one/model/__init__.py"
+    )
+    imports = Imports(root)
+    assert (
+        found(root, imports.resolve("model", 0, root / "examples/two/x.py"))
+        == "examples/two/model/__init__.py"
+    )
