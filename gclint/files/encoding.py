@@ -74,7 +74,9 @@ def _declared(name: str, bom: bool, line: int) -> Encoding:
         b"".decode(found.name)
     except LookupError:
         raise Undecodable(
-            f"unknown encoding {name!r}", line, "correct the coding comment or remove it (UTF-8 is the default)"
+            f"unknown encoding {name!r}",
+            line,
+            "correct the coding comment or remove it (UTF-8 is the default)",
         ) from None
     if bom and found.name != "utf-8":
         raise Undecodable(

@@ -41,7 +41,9 @@ def find_cells(raw: str) -> list[Cell]:
         top = dict(_members(raw, _after_space(raw, 0)))
         if "cells" not in top:
             raise BadNotebook(
-                "no cells: not a notebook of format 4", 1, "convert it: jupyter nbconvert --to notebook --nbformat 4"
+                "no cells: not a notebook of format 4",
+                1,
+                "convert it: jupyter nbconvert --to notebook --nbformat 4",
             )
         if not _is_python(raw, top.get("metadata")):
             return []
@@ -67,7 +69,11 @@ def rewrite_cell(raw: str, cell: Cell, source: str) -> str:
     kept = [raw[start:end] for start, end in cell.items]
     middle = [json.dumps(line, ensure_ascii=ascii_only) for line in new[head : len(new) - tail]]
     texts = [*kept[:head], *middle, *kept[len(kept) - tail :]]
-    return raw[cell.start : cell.items[0][0]] + _between(raw, cell).join(texts) + raw[cell.items[-1][1] : cell.end]
+    return (
+        raw[cell.start : cell.items[0][0]]
+        + _between(raw, cell).join(texts)
+        + raw[cell.items[-1][1] : cell.end]
+    )
 
 
 def _between(raw: str, cell: Cell) -> str:

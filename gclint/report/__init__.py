@@ -1,0 +1,1 @@
+"""Findings as text: for people, for programs, and for the services that show them."""

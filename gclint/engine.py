@@ -1,0 +1,106 @@
+"""What `gclint check` does, and what notebooks, bots and larger engines call."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from gclint.files.source import Source, Unreadable, read
+from gclint.finding import Finding
+from gclint.gather import Gathered, Request, gather
+from gclint.judge import Judge, Judgement, builtin_judge, judge_batch, unreadable
+from gclint.report.content import Report
+from gclint.selection import OWN_RULES, check_codes
+
+
+def check_paths(paths: Sequence[str | os.PathLike[str]] = (".",), **given: Any) -> Report:
+    """Return what is found in the files and directories `paths`.
+
+    `given` are keys of `gclint.config.Settings` (`select=("GCL2",)`, `target={"torch": "2.5"}`) that take the
+    place of the configuration's own. Raises `gclint.config.BadConfig`. Nothing of the files is executed.
+    """
+    return check(Request([os.fspath(path) for path in paths], given))
+
+
+def check_source(text: str | bytes, path: str = "stdin.py", **given: Any) -> Report:
+    """Return what is found in `text`, judged as if it stood in the file `path`; `given` as for `check_paths`."""
+    data = text.encode() if isinstance(text, str) else text
+    return check(Request((path,), given, stdin=data, stdin_name=path))
+
+
+def check(request: Request, judge: Judge | None = None) -> Report:
+    """Return what is found in the files of `request`; raises `gclint.config.BadConfig`."""
+    judge = judge or builtin_judge()
+    gathered = gathered_for(request, judge)
+    made = Judgement()
+    for batch in gathered.batches:
+        one = judge_batch(batch, judge)
+        made.findings += one.findings
+        made.problems += one.problems
+    return report_of(gathered, made, judge)
+
+
+def gathered_for(request: Request, judge: Judge) -> Gathered:
+    """Return the files of `request`, its codes checked against the rules there are; raises `BadConfig`."""
+    gathered = gather(request)
+    codes = judge.codes()
+    for batch in gathered.batches:
+        check_codes(batch.settings, codes, request.given)
+    return gathered
+
+
+def report_of(
+    gathered: Gathered, made: Judgement, judge: Judge, changed: Mapping[str, Source] | None = None
+) -> Report:
+    """Return the report of what was judged, with the files that could not be read and every text it shows."""
+    findings = [
+        *made.findings,
+        *(unreadable(item.path, item.what, item.remedy, item.line) for item in gathered.unreadable),
+    ]
+    ordered = tuple(sorted(set(findings), key=lambda item: (*item.key, item.message)))
+    known = {path: source for batch in gathered.batches for path, source in batch.sources.items()}
+    known |= changed or {}
+    return Report(
+        ordered,
+        tuple(dict.fromkeys(made.problems)),
+        gathered.files,
+        _sources(ordered, known),
+        {rule.code: rule for rule in (*judge.rules, *OWN_RULES)},
+    )
+
+
+def without(report: Report, findings: Iterable[Finding]) -> Report:
+    """Return `report` without these findings."""
+    dropped = set(findings)
+    return replace(report, findings=tuple(item for item in report.findings if item not in dropped))
+
+
+def read_beside(path: str, root: Path) -> Source | None:
+    """Return the file `path` that a finding or an edit names, None unless it can be read and lies below `root`."""
+    absolute = os.path.realpath(path)
+    if not absolute.startswith(os.path.realpath(root).rstrip(os.sep) + os.sep):
+        return None
+    try:
+        return read(absolute, path)
+    except Unreadable:
+        return None
+
+
+def _sources(findings: Iterable[Finding], known: Mapping[str, Source]) -> dict[str, Source]:
+    paths = set()
+    for finding in findings:
+        paths |= {finding.location.path, *(place.path for place in finding.related)}
+        paths |= {edit.path for fix in finding.fixes for edit in fix.edits}
+    found = {}
+    for path in sorted(paths):
+        source = known.get(path)
+        if source is None:
+            try:
+                source = read(path)
+            except Unreadable:
+                continue
+        found[path] = source
+    return found

@@ -1,0 +1,60 @@
+"""The seam between fixing and proving: what is to be proved, and what comes back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+from gclint.files.source import Source
+from gclint.finding import Finding
+from gclint.fix.edits import Chosen
+
+
+class ProofUnavailable(Exception):
+    """Fixes cannot be proved here; the message says what is missing and how to get it."""
+
+
+@dataclass(frozen=True)
+class ProofOptions:
+    """How to prove: on what evidence, with which program, where, and for how long (seconds a run)."""
+
+    evidence: Literal["architecture", "program"] = "architecture"
+    program: str = ""
+    device: str = ""
+    timeout: float = 120.0
+    processes: int = 0
+    steps: int = 3
+    python: str = ""
+
+
+@dataclass(frozen=True)
+class ProofRequest:
+    """A project before and after its fixes: all its files, those changed, and the fixes that were applied."""
+
+    root: Path
+    target: Mapping[str, str]
+    before: Mapping[str, Source]
+    after: Mapping[str, Source]
+    applied: Sequence[Chosen]
+    options: ProofOptions = field(default_factory=ProofOptions)
+
+
+@dataclass(frozen=True)
+class Proof:
+    """The verdict on one fix.
+
+    `data` is what reports print besides (before, after, evidence, device, memory in bytes, seconds per step).
+    """
+
+    finding: Finding
+    fix: str
+    verdict: Literal["confirmed", "passes", "rejected", "unverified"]
+    reason: str = ""
+    data: Mapping[str, Any] = field(default_factory=dict)
+
+
+def verify_fixes(request: ProofRequest) -> list[Proof]:
+    """Return a verdict for every applied fix; raises `ProofUnavailable`."""
+    raise ProofUnavailable("verification is not built into this version yet")

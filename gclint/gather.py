@@ -1,0 +1,146 @@
+"""What a command is about, made ready: files read, grouped by the configuration that holds for them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from gclint.config import Settings, load, nearest
+from gclint.files.discover import Discovery, Exclusion, Found, discover
+from gclint.files.ignored import DEFAULT_EXCLUDE, patterns
+from gclint.files.kinds import Kind, kind_of
+from gclint.files.source import Source, Unreadable, parse, read
+
+_ROOT_MARKS = ("pyproject.toml", "setup.py", "setup.cfg", ".git", "gclint.toml", ".gclint.toml")
+
+
+@dataclass(frozen=True)
+class Request:
+    """Which files, and what the command line says of the configuration.
+
+    `given` are keys of `Settings` that take the place of the files' own; `config` is one file for everything,
+    `isolated` none at all. `stdin` is text that stands for the file `stdin_name`.
+    """
+
+    paths: Sequence[str] = (".",)
+    given: Mapping[str, Any] = field(default_factory=dict)
+    config: str | None = None
+    isolated: bool = False
+    cache: bool = True
+    stdin: bytes | None = None
+    stdin_name: str = "stdin.py"
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Files with the same configuration and project root; `sources` by path as shown, `named` by the user."""
+
+    settings: Settings
+    root: Path
+    sources: Mapping[str, Source]
+    named: frozenset[str]
+
+
+@dataclass(frozen=True)
+class Gathered:
+    """The batches of a request, what could not be read, and how many files there were."""
+
+    batches: tuple[Batch, ...]
+    unreadable: tuple[Unreadable, ...]
+    files: int
+
+
+def settings_of(request: Request, directory: str, known: dict[str, Settings | None] | None = None) -> Settings:
+    """Return the settings that hold in `directory`; raises `BadConfig`."""
+    if request.isolated:
+        found = Settings()
+    elif request.config:
+        found = load(request.config)
+    else:
+        found = nearest(directory, {} if known is None else known) or Settings()
+    return found.merged(**request.given)
+
+
+def find(request: Request) -> Discovery:
+    """Return the files the request names, by the exclusions that hold in the working directory's project."""
+    start = os.path.abspath(request.paths[0]) if request.paths else os.getcwd()
+    settings = settings_of(request, start if os.path.isdir(start) else os.path.dirname(start))
+    return discover(request.paths, exclusion_of(settings))
+
+
+def exclusion_of(settings: Settings) -> Exclusion:
+    """Return what the settings leave out of a walk."""
+    base = settings.root or os.getcwd()
+    lines = (*(DEFAULT_EXCLUDE if settings.exclude is None else settings.exclude), *settings.extend_exclude)
+    return Exclusion((patterns(base, lines),), settings.respect_gitignore, settings.force_exclude)
+
+
+def gather(request: Request) -> Gathered:
+    """Return the request's files, read and grouped; raises `BadConfig`."""
+    if request.stdin is not None:
+        return _gather_stdin(request, request.stdin)
+    discovery = find(request)
+    unreadable = list(discovery.problems)
+    members: dict[str, list[Source]] = {}
+    settings: dict[str, Settings] = {}
+    known: dict[str, Settings | None] = {}
+    roots: dict[str, str] = {}
+    for found in discovery.files:
+        directory = os.path.dirname(found.absolute)
+        if directory not in roots:
+            own = settings_of(request, directory, known)
+            roots[directory] = own.root or _project_root(directory, request.paths)
+            settings[roots[directory]] = own
+        try:
+            source = read(found.absolute, found.path, _kind(found))
+        except Unreadable as error:
+            unreadable.append(error)
+            continue
+        members.setdefault(roots[directory], []).append(source)
+    named = frozenset(found.path for found in discovery.files if found.explicit)
+    batches = tuple(
+        Batch(settings[root], Path(root), {source.path: source for source in sources}, named)
+        for root, sources in sorted(members.items())
+    )
+    return Gathered(batches, tuple(unreadable), len(discovery.files))
+
+
+def _gather_stdin(request: Request, data: bytes) -> Gathered:
+    absolute = os.path.abspath(request.stdin_name)
+    directory = os.path.dirname(absolute)
+    settings = settings_of(request, directory)
+    try:
+        source = parse(request.stdin_name, Path(absolute), data)
+    except Unreadable as error:
+        return Gathered((), (error,), 1)
+    root = Path(settings.root or _project_root(directory, [directory]))
+    return Gathered((Batch(settings, root, {source.path: source}, frozenset([source.path])),), (), 1)
+
+
+def _project_root(directory: str, paths: Sequence[str]) -> str:
+    """Return the nearest directory at or above `directory` that looks like a project's root.
+
+    Without one it is the directory named in `paths` that holds `directory`, else `directory` itself.
+    """
+    here = directory
+    while True:
+        if any(os.path.exists(os.path.join(here, mark)) for mark in _ROOT_MARKS):
+            return here
+        parent = os.path.dirname(here)
+        if parent == here:
+            break
+        here = parent
+    for path in paths:
+        named = os.path.abspath(path)
+        if os.path.isdir(named) and (directory + os.sep).startswith(named.rstrip(os.sep) + os.sep):
+            return named
+    return directory
+
+
+def _kind(found: Found) -> Kind:
+    """Return the kind its name says; a file named by the user that says none is Python."""
+    kind = kind_of(found.path)
+    return "python" if kind == "other" else kind

@@ -1,0 +1,153 @@
+"""The seam to the analysis: what judges files, and its answer filtered by what the user asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol
+
+from gclint.config import Settings
+from gclint.files.gate import Words, admits, vocabulary, words_of
+from gclint.files.source import Source
+from gclint.files.unused import CODE as UNUSED
+from gclint.files.unused import suppress
+from gclint.finding import Finding, Location
+from gclint.fix.soundness import syntax_error
+from gclint.gather import Batch
+from gclint.report.content import UNREADABLE, Problem
+from gclint.selection import OWN_RULES, ignored_here, selected, wanted
+
+
+class Rule(Protocol):
+    """What the engine knows of a rule."""
+
+    code: str
+    name: str
+    words: Words
+
+    @property
+    def docs(self) -> str:
+        """The documentation page."""
+
+
+class Analysis(Protocol):
+    """What an analysis answers: findings, and problems with `path`, `line`, `what` and `remedy`."""
+
+    @property
+    def findings(self) -> Sequence[Finding]:
+        """The states known to crash or to mis-train."""
+
+    @property
+    def problems(self) -> Sequence[Any]:
+        """The files and rules that could not be judged."""
+
+
+Analyse = Callable[[Sequence[Source], Path, Mapping[str, str], Sequence[Any]], Analysis]
+
+
+@dataclass(frozen=True)
+class Judge:
+    """An analysis and the rules it is asked."""
+
+    analyse: Analyse
+    rules: tuple[Any, ...]
+    gated: bool = True
+
+    def codes(self) -> list[str]:
+        """Return every code there is, gclint's own among them, sorted."""
+        return sorted({*(rule.code for rule in self.rules), *(rule.code for rule in OWN_RULES)})
+
+
+@dataclass
+class Judgement:
+    """Findings in order, and problems, of one batch or of several."""
+
+    findings: list[Finding] = field(default_factory=list)
+    problems: list[Problem] = field(default_factory=list)
+
+
+def builtin_judge() -> Judge:
+    """Return the judge with gclint's own analysis and every installed rule."""
+    from gclint.analysis import analyse
+    from gclint.rule import load_rules
+
+    return Judge(analyse, tuple(load_rules()))
+
+
+def judge_batch(batch: Batch, judge: Judge, changed: Mapping[str, Source] | None = None) -> Judgement:
+    """Return what is found in `batch`, with the `changed` files in place of those that were read."""
+    sources = {**batch.sources, **(changed or {})}
+    enabled = selected(batch.settings, judge.codes())
+    rules = [rule for rule in judge.rules if rule.code in enabled]
+    made = Judgement()
+    if judge.gated:
+        rules = _admitted(rules, sources.values())
+    if rules:
+        answer = judge.analyse(list(sources.values()), batch.root, batch.settings.target, rules)
+        made.findings += answer.findings
+        made.problems += [_problem(item) for item in answer.problems]
+    _syntax(batch, sources, made)
+    made.findings = _asked_for(made.findings, sources, batch.settings, enabled)
+    return made
+
+
+def unreadable(path: str, what: str, remedy: str, line: int = 1) -> Finding:
+    """Return the GCL000 of a file."""
+    text = f"{what}; {remedy}" if remedy else what
+    return Finding(UNREADABLE, OWN_RULES[0].name, text, Location(path, line, 1, line, 1), "fails")
+
+
+def _admitted(rules: Iterable[Any], sources: Iterable[Source]) -> list[Any]:
+    rules = list(rules)
+    known = vocabulary(rule.words for rule in rules)
+    present: frozenset[str] = frozenset()
+    for source in sources:
+        present |= words_of(source.data, [word for word in known if word.decode() not in present])
+    return [rule for rule in rules if admits(present, rule.words)]
+
+
+def _syntax(batch: Batch, sources: Mapping[str, Source], made: Judgement) -> None:
+    """Add a GCL000 for each named Python file that does not parse and that the analysis did not look at."""
+    told = {finding.location.path for finding in made.findings if finding.code == UNREADABLE}
+    for path in sorted(batch.named & sources.keys()):
+        source = sources[path]
+        if path in told or source.kind not in {"python", "notebook"}:
+            continue
+        wrong = syntax_error(source.text)
+        if wrong:
+            made.findings.append(unreadable(path, f"not valid Python: {wrong[0]}", "correct it", wrong[1]))
+
+
+def _asked_for(
+    findings: Iterable[Finding], sources: Mapping[str, Source], settings: Settings, enabled: Sequence[str]
+) -> list[Finding]:
+    by_path: dict[str, list[Finding]] = {}
+    for finding in findings:
+        by_path.setdefault(finding.location.path, []).append(finding)
+    kept: list[Finding] = []
+    codes = [*enabled, UNREADABLE]
+    for path in sorted({*by_path, *(p for p, source in sources.items() if _may_suppress(source))}):
+        own = by_path.get(path, [])
+        source = sources.get(path)
+        absolute = str(source.absolute) if source else path
+        asked = [item for item in own if item.code == UNREADABLE or wanted(item, absolute, settings, codes)]
+        if source is None:
+            kept += asked
+            continue
+        left, unused = suppress(source, asked, enabled)
+        kept += left
+        if UNUSED in enabled and settings.min_certainty != "fails":
+            kept += [item for item in unused if not ignored_here(UNUSED, absolute, settings)]
+    return sorted(set(kept), key=lambda item: (*item.key, item.message))
+
+
+def _may_suppress(source: Source) -> bool:
+    return b"GCL" in source.data and (b"noqa" in source.data.lower() or b"gclint:" in source.data)
+
+
+def _problem(item: Any) -> Problem:
+    if isinstance(item, Problem):
+        return item
+    get = lambda name, default: getattr(item, name, default)  # noqa: E731
+    return Problem(str(get("path", "")), str(get("what", item)), str(get("remedy", "")), int(get("line", 1)))

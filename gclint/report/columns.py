@@ -1,0 +1,42 @@
+"""How wide text is on a terminal, and lines cut and wrapped by that measure."""
+
+from __future__ import annotations
+
+import unicodedata
+
+TAB = 4
+
+
+def width_of(text: str) -> int:
+    """Return how many columns `text` (without tabs) takes."""
+    if text.isascii():
+        return len(text)
+    return sum(_character(character) for character in text)
+
+
+def expanded(line: str, column: int) -> tuple[str, int]:
+    """Return `line` with tabs as spaces, and how many terminal columns lie before `column` (from 1)."""
+    head, tail = line[: column - 1], line[column - 1 :]
+    before = head.expandtabs(TAB)
+    return before + tail.expandtabs(TAB), width_of(before)
+
+
+def wrapped(text: str, width: int, indent: str) -> str:
+    """Return `text` broken at spaces to `width` columns (0: never), following lines led by `indent`."""
+    if not width or width_of(text) <= width:
+        return text
+    lines, line = [], ""
+    for word in text.split(" "):
+        longer = f"{line} {word}" if line else word
+        if line and width_of(longer) > width - (len(indent) if lines else 0):
+            lines.append(line)
+            line = word
+        else:
+            line = longer
+    return ("\n" + indent).join([*lines, line])
+
+
+def _character(character: str) -> int:
+    if unicodedata.combining(character):
+        return 0
+    return 2 if unicodedata.east_asian_width(character) in "WF" else 1

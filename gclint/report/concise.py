@@ -1,0 +1,21 @@
+"""One line for each finding: `path:line:column: CODE message`."""
+
+from __future__ import annotations
+
+from gclint.report.content import Report, place_text
+from gclint.report.escape import printable
+from gclint.report.style import Style
+from gclint.report.tally import tally
+
+
+def render(report: Report, style: Style) -> str:
+    """Return a line for each finding, `[*]` where a plain fix mends it, and a line that sums them up."""
+    lines = []
+    for finding in report.findings:
+        colour = "red" if finding.certainty == "fails" else "yellow"
+        mended = "[*] " if finding.fixes and finding.fixes[0].applicability == "safe" else ""
+        when = f" (when {printable(finding.condition)})" if finding.condition else ""
+        place = style.paint(place_text(report.shown(finding.location)), "bold")
+        code = style.paint(finding.code, colour, "bold")
+        lines.append(f"{place}: {code} {mended}{printable(finding.message)}{when}")
+    return "\n".join([*lines, tally(report, style)]) + "\n"

@@ -1,0 +1,100 @@
+"""What a report is about: findings, what went wrong on the way, and the files and rules they name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal, Protocol
+
+from gclint.files.source import Source
+from gclint.finding import Finding, Location
+
+UNREADABLE = "GCL000"
+
+
+class RuleInfo(Protocol):
+    """What reports say about a rule: its code, its name, and its documentation (Markdown)."""
+
+    @property
+    def code(self) -> str:
+        """The code, such as GCL201."""
+
+    @property
+    def name(self) -> str:
+        """The name in words joined by hyphens."""
+
+    @property
+    def docs(self) -> str:
+        """The documentation page, its first line a summary."""
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Something that kept a file or a rule from being judged: where (path, line from 1) and what to do."""
+
+    path: str
+    what: str
+    remedy: str = ""
+    line: int = 1
+
+    def __str__(self) -> str:
+        remedy = f"; {self.remedy}" if self.remedy else ""
+        place = f"{self.path}:{self.line}: " if self.path else ""
+        return f"{place}{self.what}{remedy}"
+
+
+@dataclass(frozen=True)
+class Report:
+    """The outcome of a check: findings in order of place and code, and the problems that make exit status 2.
+
+    A file that could not be read or parsed is a finding GCL000. `sources` has the text of every file that a
+    finding names, `rules` what is known of every rule by code, `fixable` how many findings a plain fix mends.
+    """
+
+    findings: tuple[Finding, ...] = ()
+    problems: tuple[Problem, ...] = ()
+    files_checked: int = 0
+    sources: Mapping[str, Source] = field(default_factory=dict)
+    rules: Mapping[str, RuleInfo] = field(default_factory=dict)
+
+    @property
+    def failed(self) -> bool:
+        """Whether something could not be judged, so that a clean result would be a lie."""
+        return bool(self.problems) or any(finding.code == UNREADABLE for finding in self.findings)
+
+    def shown(self, place: Location) -> Location:
+        """Return `place` as it is printed: in a notebook counted within its cell, which is filled in."""
+        source = self.sources.get(place.path)
+        if source is None or source.notebook is None or place.cell is not None:
+            return place
+        cell, line = source.place(place.line)
+        end_cell, end_line = source.place(place.end_line)
+        if end_cell != cell:
+            end_line = line
+        end_column = place.end_column if end_cell == cell else place.column
+        return Location(place.path, line, place.column, end_line, end_column, place.message, cell)
+
+    def line_text(self, place: Location) -> str:
+        """Return the source line that `place` (not yet `shown`) begins on, without its ending; "" if unknown."""
+        source = self.sources.get(place.path)
+        if source is None or not 1 <= place.line <= len(source.lines):
+            return ""
+        return source.lines[place.line - 1].rstrip("\r\n")
+
+
+def severity(finding: Finding) -> Literal["error", "warning"]:
+    """Return `error` for a finding that is shown to fail, `warning` for a fragile one."""
+    return "error" if finding.certainty == "fails" else "warning"
+
+
+def summary(docs: str) -> str:
+    """Return the first paragraph of a documentation page on one line."""
+    return " ".join(docs.strip().split("\n\n")[0].split())
+
+
+def place_text(place: Location) -> str:
+    """Return `path:line:column`, in a notebook `path:cell 3:line:column`, of a shown place."""
+    from gclint.report.escape import printable
+
+    cell = f"cell {place.cell}:" if place.cell is not None else ""
+    return f"{printable(place.path)}:{cell}{place.line}:{place.column}"

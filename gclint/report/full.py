@@ -1,0 +1,49 @@
+"""The format for people: every finding with its source lines, its effect, its condition and its fixes."""
+
+from __future__ import annotations
+
+from gclint.finding import Finding, Fix
+from gclint.report.columns import wrapped
+from gclint.report.content import Report, severity
+from gclint.report.escape import printable
+from gclint.report.frame import frames
+from gclint.report.style import Style
+from gclint.report.tally import tally
+
+
+def render(report: Report, style: Style) -> str:
+    """Return the report with one block for each finding and a line that sums them up."""
+    blocks = [_block(report, finding, style) for finding in report.findings]
+    return "\n".join([*blocks, tally(report, style)]) + "\n"
+
+
+def _block(report: Report, finding: Finding, style: Style) -> str:
+    level = severity(finding)
+    colour = "red" if level == "error" else "yellow"
+    head = f"{level}[{finding.code}]: "
+    message = wrapped(printable(finding.message), style.width and style.width - len(head), "  ")
+    lines = [style.paint(head[:-2], colour, "bold") + style.paint(f": {message}", "bold")]
+    lines += frames(report, finding.location, finding.related, style)
+    lines += [_note(label, text, style) for label, text in _notes(finding)]
+    return "\n".join(lines) + "\n"
+
+
+def _notes(finding: Finding) -> list[tuple[str, str]]:
+    target = ", ".join(f"{name} {version}" for name, version in finding.target)
+    notes = [("effect", finding.symptom), ("when", finding.condition), ("judged for", target)]
+    for index, fix in enumerate(finding.fixes):
+        notes.append(("fix" if index == 0 else "or", _fix_text(fix)))
+    return [(label, text) for label, text in notes if text]
+
+
+def _fix_text(fix: Fix) -> str:
+    cost = f" ({fix.cost})" if fix.cost else ""
+    how = "" if fix.applicability == "safe" else ", --unsafe"
+    return f"{fix.title}{cost} [{fix.name}{how}]"
+
+
+def _note(label: str, text: str, style: Style) -> str:
+    indent = " " * (len(label) + 6)
+    width = style.width and style.width - len(indent)
+    body = "\n".join(wrapped(printable(line), width, indent) for line in text.splitlines())
+    return f"  = {style.paint(label, 'bold')}: " + body.replace("\n", "\n" + indent if "\n" in text else "\n")

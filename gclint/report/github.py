@@ -1,0 +1,31 @@
+"""GitHub's workflow commands: annotations on the lines of a pull request."""
+
+from __future__ import annotations
+
+from gclint.report.content import Report, place_text, severity
+from gclint.report.style import Style
+
+
+def render(report: Report, style: Style) -> str:
+    """Return one workflow command for each finding."""
+    lines = []
+    for finding in report.findings:
+        place = report.shown(finding.location)
+        ends = f",endLine={place.end_line},endColumn={place.end_column}" if place.cell is None else ""
+        line = place.line if place.cell is None else 1
+        text = f"{place_text(place)}: {finding.code} {finding.message}"
+        text += f"\nEffect: {finding.symptom}" if finding.symptom else ""
+        text += f"\nWhen: {finding.condition}" if finding.condition else ""
+        lines.append(
+            f"::{severity(finding)} title={_property(f'gclint ({finding.code})')},"
+            f"file={_property(place.path)},line={line},col={place.column}{ends}::{_data(text)}"
+        )
+    return "".join(line + "\n" for line in lines)
+
+
+def _data(text: str) -> str:
+    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def _property(text: str) -> str:
+    return _data(text).replace(":", "%3A").replace(",", "%2C")

@@ -1,0 +1,33 @@
+"""GitLab's code quality report."""
+
+from __future__ import annotations
+
+import json
+
+from gclint.report.content import Report
+from gclint.report.fingerprint import fingerprints
+from gclint.report.style import Style
+
+
+def render(report: Report, style: Style) -> str:
+    """Return an array of issues: `major` for what fails, `minor` for what is fragile."""
+    issues = []
+    for finding, mark in fingerprints(report):
+        place = report.shown(finding.location)
+        when = f" (when {finding.condition})" if finding.condition else ""
+        issues.append(
+            {
+                "check_name": finding.code,
+                "description": f"{finding.code}: {finding.message}{when}",
+                "severity": "major" if finding.certainty == "fails" else "minor",
+                "fingerprint": mark,
+                "location": {
+                    "path": place.path,
+                    "positions": {
+                        "begin": {"line": place.line, "column": place.column},
+                        "end": {"line": place.end_line, "column": place.end_column},
+                    },
+                },
+            }
+        )
+    return json.dumps(issues, indent=2) + "\n"

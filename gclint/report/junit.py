@@ -1,0 +1,56 @@
+"""JUnit XML: a test suite for each file, a failed test case for each finding."""
+
+from __future__ import annotations
+
+import re
+from itertools import groupby
+from xml.sax.saxutils import escape, quoteattr
+
+from gclint.finding import Finding
+from gclint.report.content import Report
+from gclint.report.escape import printable
+from gclint.report.style import Style
+
+_NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
+def render(report: Report, style: Style) -> str:
+    """Return the XML; a report without findings has one passing test case."""
+    suites = [
+        _suite(report, path, list(group))
+        for path, group in groupby(report.findings, key=lambda f: f.location.path)
+    ]
+    if not suites:
+        suites = [
+            '<testsuite name="gclint" tests="1" disabled="0" errors="0" failures="0" package="org.gclint">\n'
+            '<testcase name="No findings" classname="gclint" time="0.000"/>\n</testsuite>'
+        ]
+    total = len(report.findings)
+    head = f'<testsuites name="gclint" tests="{total}" failures="{total}" errors="0">'
+    return "\n".join(['<?xml version="1.0" encoding="UTF-8"?>', head, *suites, "</testsuites>"]) + "\n"
+
+
+def _suite(report: Report, path: str, findings: list[Finding]) -> str:
+    cases = []
+    for finding in findings:
+        place = report.shown(finding.location)
+        cell = f"cell {place.cell}, " if place.cell is not None else ""
+        when = f"\nWhen: {finding.condition}" if finding.condition else ""
+        body = (
+            f"{cell}line {place.line}, col {place.column}, {finding.message}\nEffect: {finding.symptom}{when}"
+        )
+        cases.append(
+            f"<testcase name={_attribute(f'org.gclint.{finding.code}')} classname={_attribute(path)} "
+            f'line="{place.line}" column="{place.column}">'
+            f"<failure message={_attribute(finding.message)}>{escape(_NOT_XML.sub('', body))}</failure></testcase>"
+        )
+    count = len(findings)
+    head = (
+        f'<testsuite name={_attribute(path)} tests="{count}" disabled="0" errors="0" '
+        f'failures="{count}" package="org.gclint">'
+    )
+    return "\n".join([head, *cases, "</testsuite>"])
+
+
+def _attribute(text: str) -> str:
+    return quoteattr(_NOT_XML.sub("", printable(text)))

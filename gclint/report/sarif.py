@@ -1,0 +1,140 @@
+"""SARIF 2.1.0, within the limits of GitHub's code scanning."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+from urllib.parse import quote
+
+import gclint
+from gclint.finding import Edit, Finding, Fix, Location
+from gclint.report.content import Report, severity, summary
+from gclint.report.fingerprint import fingerprints
+from gclint.report.style import Style
+
+SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
+MOST_RESULTS = 25_000
+_MOST_TEXT = 1024
+Record = dict[str, Any]
+
+
+def render(report: Report, style: Style) -> str:
+    """Return a log with one run; at most `MOST_RESULTS` findings, the first ones."""
+    marked = fingerprints(report)[:MOST_RESULTS]
+    codes = sorted({finding.code for finding, _ in marked})
+    names = {finding.code: finding.name for finding, _ in marked}
+    index = {code: number for number, code in enumerate(codes)}
+    run: Record = {
+        "tool": {
+            "driver": {
+                "name": "gclint",
+                "version": gclint.__version__,
+                "semanticVersion": gclint.__version__,
+                "rules": [_rule(report, code, names[code]) for code in codes],
+            }
+        },
+        "columnKind": "unicodeCodePoints",
+        "results": [_result(report, finding, mark, index[finding.code]) for finding, mark in marked],
+        "invocations": [_invocation(report)],
+    }
+    return json.dumps({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}, indent=2) + "\n"
+
+
+def _rule(report: Report, code: str, name: str) -> Record:
+    rule = report.rules.get(code)
+    docs = rule.docs if rule else name.replace("-", " ")
+    short = summary(docs)[:_MOST_TEXT]
+    return {
+        "id": code,
+        "name": "".join(word.capitalize() for word in name.split("-")),
+        "shortDescription": {"text": short},
+        "fullDescription": {"text": short},
+        "help": {"text": docs.strip(), "markdown": docs.strip()},
+    }
+
+
+def _result(report: Report, finding: Finding, mark: str, index: int) -> Record:
+    result: Record = {
+        "ruleId": finding.code,
+        "ruleIndex": index,
+        "level": severity(finding),
+        "message": {"text": _message(finding)},
+        "locations": [_location(report, finding.location)],
+        "partialFingerprints": {"primaryLocationLineHash": mark},
+        "properties": {"certainty": finding.certainty, "target": dict(finding.target)},
+    }
+    if finding.related:
+        result["relatedLocations"] = [
+            {"id": number, **_location(report, place)}
+            for number, place in enumerate(finding.related, start=1)
+        ]
+    fixes = [_fix(report, fix) for fix in finding.fixes if fix.edits and not _in_notebook(report, fix)]
+    if fixes:
+        result["fixes"] = fixes
+    return result
+
+
+def _message(finding: Finding) -> str:
+    parts = [finding.message]
+    parts += [f"Effect: {finding.symptom}"] if finding.symptom else []
+    parts += [f"When: {finding.condition}"] if finding.condition else []
+    return "\n".join(parts)
+
+
+def _location(report: Report, place: Location) -> Record:
+    shown = report.shown(place)
+    message = place.message
+    if shown.cell is not None:
+        message = f"cell {shown.cell}" + (f": {message}" if message else "")
+    location: Record = {
+        "physicalLocation": {
+            "artifactLocation": {"uri": uri(place.path)},
+            "region": _region(shown.line, shown.column, shown.end_line, shown.end_column),
+        }
+    }
+    return {**location, "message": {"text": message}} if message else location
+
+
+def uri(path: str) -> str:
+    """Return `path` as a URI reference: relative where it is relative, every special character encoded."""
+    slashed = path.replace("\\", "/")
+    quoted = quote(slashed.encode("utf-8", "surrogateescape"), safe="/")
+    return f"file://{quoted}" if slashed.startswith("/") else quoted
+
+
+def _region(line: int, column: int, end_line: int, end_column: int) -> Record:
+    return {"startLine": line, "startColumn": column, "endLine": end_line, "endColumn": end_column}
+
+
+def _in_notebook(report: Report, fix: Fix) -> bool:
+    """Return whether the fix edits a notebook, whose lines are none of the file's own."""
+    sources = [report.sources.get(edit.path) for edit in fix.edits]
+    return any(source is not None and source.notebook is not None for source in sources)
+
+
+def _fix(report: Report, fix: Fix) -> Record:
+    by_path: dict[str, list[Edit]] = {}
+    for edit in fix.edits:
+        by_path.setdefault(edit.path, []).append(edit)
+    return {
+        "description": {"text": fix.title},
+        "artifactChanges": [
+            {
+                "artifactLocation": {"uri": uri(path)},
+                "replacements": [
+                    {
+                        "deletedRegion": _region(edit.line, edit.column, edit.end_line, edit.end_column),
+                        "insertedContent": {"text": edit.text},
+                    }
+                    for edit in edits
+                ],
+            }
+            for path, edits in sorted(by_path.items())
+        ],
+    }
+
+
+def _invocation(report: Report) -> Record:
+    notes = [{"level": "error", "message": {"text": str(problem)}} for problem in report.problems]
+    invocation: Record = {"executionSuccessful": not report.failed}
+    return {**invocation, "toolExecutionNotifications": notes} if notes else invocation

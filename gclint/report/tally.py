@@ -1,0 +1,51 @@
+"""The line that sums a report up, and the table of `--statistics`."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from gclint.report.content import Report
+from gclint.report.style import Style
+
+
+def tally(report: Report, style: Style) -> str:
+    """Return one sentence: how many findings of which certainty in how many files, and how many can be fixed."""
+    files = counted(report.files_checked, "file")
+    if not report.findings:
+        text = (
+            f"No findings in {files}." if not report.problems else f"No findings in {files}, but see above."
+        )
+        return style.paint(text, "green" if not report.problems else "yellow")
+    failing = sum(finding.certainty == "fails" for finding in report.findings)
+    fragile = len(report.findings) - failing
+    parts = [f"{failing} that fail" if failing else "", f"{fragile} fragile" if fragile else ""]
+    sentence = f"{counted(len(report.findings), 'finding')} in {files}: {', '.join(p for p in parts if p)}."
+    return sentence + _fixes(report)
+
+
+def statistics(report: Report) -> str:
+    """Return a line for each code: how many, whether `gclint fix` mends it ([*]), code and name."""
+    counts = Counter(finding.code for finding in report.findings)
+    names = {finding.code: finding.name for finding in report.findings}
+    mended = {f.code for f in report.findings if f.fixes and f.fixes[0].applicability == "safe"}
+    ordered = sorted(counts, key=lambda code: (-counts[code], code))
+    width = max((len(str(count)) for count in counts.values()), default=1)
+    lines = [
+        f"{counts[code]:>{width}}  {code}  [{'*' if code in mended else ' '}] {names[code]}"
+        for code in ordered
+    ]
+    return "\n".join(lines) + ("\n" if lines else "")
+
+
+def counted(number: int, noun: str) -> str:
+    """Return `1 file`, `2 files`."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def _fixes(report: Report) -> str:
+    safe = sum(bool(f.fixes) and f.fixes[0].applicability == "safe" for f in report.findings)
+    unsafe = sum(bool(f.fixes) and f.fixes[0].applicability == "unsafe" for f in report.findings)
+    text = f" {counted(safe, 'fix')[:-1] + 'es' if safe != 1 else '1 fix'} by `gclint fix`" if safe else ""
+    if unsafe:
+        text += f"{',' if safe else ''} {unsafe}{' more' if safe else ''} with `gclint fix --unsafe`"
+    return text + "." if text else ""

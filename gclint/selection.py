@@ -1,0 +1,104 @@
+"""Which codes are on: for a run, and for one file of it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+from gclint.config import BadConfig, Settings, suggestion
+from gclint.config_check import key_line
+from gclint.finding import Finding
+
+ALL = "ALL"
+
+
+@dataclass(frozen=True)
+class OwnRule:
+    """A code that no rule raises but gclint itself."""
+
+    code: str
+    name: str
+    docs: str
+
+
+OWN_RULES = (
+    OwnRule("GCL000", "unreadable-file", "A file that cannot be read or parsed, so that nothing in it was judged."),
+    OwnRule("GCL001", "unused-suppression", "A comment that silences a code which is not found on its line."),
+)
+
+
+def selected(settings: Settings, codes: Iterable[str]) -> list[str]:
+    """Return which of `codes` the settings turn on, sorted; the longer of two prefixes wins, `ignore` on a tie."""
+    chosen = (*settings.select, *settings.extend_select)
+    return sorted(code for code in codes if _longest(code, chosen) > _longest(code, settings.ignore))
+
+
+def matches(code: str, prefixes: Sequence[str]) -> bool:
+    """Return whether `code` begins with one of `prefixes`; `ALL` is every code."""
+    return _longest(code, prefixes) >= 0
+
+
+def check_codes(settings: Settings, codes: Sequence[str], flags: Iterable[str] = ()) -> None:
+    """Raise `BadConfig` for a prefix in the settings that no code of `codes` begins with.
+
+    `flags` are the keys that were given on the command line, whose mistakes have no line in a file.
+    """
+    given = set(flags)
+    for key in ("select", "ignore", "extend_select", "fixable", "unfixable"):
+        for prefix in getattr(settings, key):
+            if prefix != ALL and not any(code.startswith(prefix) for code in codes):
+                raise BadConfig(f"{_place(settings, key, prefix, given)}: unknown code `{prefix}`{_near(prefix, codes)}")
+    for prefixes in settings.per_file_ignores.values():
+        for prefix in prefixes:
+            if prefix != ALL and not any(code.startswith(prefix) for code in codes):
+                place = _place(settings, "per_file_ignores", prefix, given)
+                raise BadConfig(f"{place}: unknown code `{prefix}`{_near(prefix, codes)}")
+
+
+def wanted(finding: Finding, absolute: str, settings: Settings, codes: Sequence[str]) -> bool:
+    """Return whether `finding` in the file at `absolute` is asked for: code, certainty, per-file-ignores."""
+    if finding.code not in codes:
+        return False
+    if settings.min_certainty == "fails" and finding.certainty != "fails":
+        return False
+    return not ignored_here(finding.code, absolute, settings)
+
+
+def ignored_here(code: str, absolute: str, settings: Settings) -> bool:
+    """Return whether `per-file-ignores` turn `code` off in the file at `absolute`."""
+    for pattern, prefixes in settings.per_file_ignores.items():
+        inverted = pattern.startswith("!")
+        if matches(code, prefixes) and _pattern(settings.root, pattern.lstrip("!"))(absolute) != inverted:
+            return True
+    return False
+
+
+@lru_cache(maxsize=256)
+def _pattern(root: str, pattern: str):  # type: ignore[no-untyped-def]
+    from pathspec import GitIgnoreSpec
+
+    spec = GitIgnoreSpec.from_lines([pattern])
+
+    def match(absolute: str) -> bool:
+        return bool(spec.match_file(os.path.relpath(absolute, root or os.getcwd())))
+
+    return match
+
+
+def _longest(code: str, prefixes: Sequence[str]) -> int:
+    return max((0 if p == ALL else len(p) for p in prefixes if p == ALL or code.startswith(p)), default=-1)
+
+
+def _near(prefix: str, codes: Sequence[str]) -> str:
+    return suggestion(prefix.upper(), list(codes)) or f" (codes are {codes[0]} to {codes[-1]})" if codes else ""
+
+
+def _place(settings: Settings, key: str, prefix: str, given: set[str]) -> str:
+    name = key.replace("_", "-")
+    if key in given or not settings.origin:
+        return f"--{name}"
+    with open(settings.origin, encoding="utf-8") as file:
+        table = "tool.gclint" if settings.origin.endswith("pyproject.toml") else ""
+        return f"{settings.origin}:{key_line(file.read(), name, table, prefix)}"
