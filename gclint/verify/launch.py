@@ -1,0 +1,93 @@
+"""Starts worker processes and ends them, whole."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from contextlib import suppress
+from pathlib import Path
+
+from gclint.verify.errors import MISSING_TORCH, VerifyUnavailable
+from gclint.verify.options import Options
+
+BOOTSTRAP = Path(__file__).parent / "worker" / "bootstrap.py"
+OFFLINE = {
+    "HF_HUB_OFFLINE": "1",
+    "TRANSFORMERS_OFFLINE": "1",
+    "HF_DATASETS_OFFLINE": "1",
+    "HF_HUB_DISABLE_TELEMETRY": "1",
+    "WANDB_MODE": "disabled",
+    "TOKENIZERS_PARALLELISM": "false",
+    "TRANSFORMERS_VERBOSITY": "error",
+    "PYTORCH_NVML_BASED_CUDA_CHECK": "1",
+    "PYTHONUNBUFFERED": "1",
+    "PYTHONDONTWRITEBYTECODE": "1",
+}
+INHERITED_BAD = ("RANK", "LOCAL_RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT")
+
+
+def require_torch(python: str | None) -> str:
+    """Return the interpreter for the workers; raise VerifyUnavailable when it has no torch."""
+    if python is None or Path(python) == Path(sys.executable):
+        if importlib.util.find_spec("torch") is None:
+            raise VerifyUnavailable(MISSING_TORCH.format(python=sys.executable))
+        return sys.executable
+    if shutil.which(python) is None:
+        raise VerifyUnavailable(f"{python} is not an interpreter that can be started")
+    probe = "import importlib.util, sys; sys.exit(importlib.util.find_spec('torch') is None)"
+    if subprocess.run([python, "-c", probe], capture_output=True, check=False).returncode:
+        raise VerifyUnavailable(MISSING_TORCH.format(python=python))
+    return python
+
+
+def start(directory: Path, world_size: int, options: Options) -> subprocess.Popen[bytes]:
+    """Start `world_size` workers on `directory`, through torchrun when there is more than one."""
+    python = require_torch(options.python)
+    command = [python]
+    if world_size > 1:
+        command += ["-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={world_size}"]
+    command += [str(BOOTSTRAP), str(directory)]
+    with (directory / "log.txt").open("wb") as log:
+        return subprocess.Popen(
+            command,
+            cwd=directory,
+            env=environment(options),
+            stdin=subprocess.PIPE,
+            stdout=log,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+
+
+def environment(options: Options) -> dict[str, str]:
+    """Return the workers' environment: ours, offline, without traces of a launcher around us."""
+    found = {key: value for key, value in os.environ.items() if key not in INHERITED_BAD}
+    found = {key: value for key, value in found.items() if not key.startswith("TORCHELASTIC_")}
+    threads = str(options.threads)
+    found |= {
+        **OFFLINE,
+        "OMP_NUM_THREADS": threads,
+        "OPENBLAS_NUM_THREADS": threads,
+        "MKL_NUM_THREADS": threads,
+    }
+    if options.device == "cpu":
+        found |= {"CUDA_VISIBLE_DEVICES": "", "HIP_VISIBLE_DEVICES": "", "ACCELERATE_USE_CPU": "true"}
+    return found
+
+
+def end(process: subprocess.Popen[bytes], leaders: list[int]) -> None:
+    """Kill the launcher's process group and those of its workers (`leaders`), and wait for the launcher."""
+    for leader in {process.pid, *leaders}:
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(leader, signal.SIGKILL)
+        with suppress(ProcessLookupError, PermissionError):
+            os.kill(leader, signal.SIGKILL)
+    if process.stdin is not None:
+        with suppress(OSError):
+            process.stdin.close()
+    with suppress(subprocess.TimeoutExpired):
+        process.wait(timeout=10)

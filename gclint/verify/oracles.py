@@ -1,0 +1,213 @@
+"""What makes a finished run wrong: each oracle looks at measured numbers and says what failed, or nothing."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from gclint.verify.outcome import Outcome, RankReport, Step
+
+TOLERANCE = {"float32": 1e-3, "float64": 1e-6, "bfloat16": 3e-2, "float16": 1e-2}
+LATER_STEPS = 30.0
+FLOOR = 1e-3
+DEFAULT = ("finite", "trains", "missing", "gradients", "ranks", "changed", "moving", "buffers")
+
+
+@dataclass(frozen=True)
+class Failure:
+    """One oracle's complaint, in words."""
+
+    oracle: str
+    text: str
+
+
+def failures(
+    outcome: Outcome, reference: Outcome | None = None, oracles: Sequence[str] = DEFAULT
+) -> list[Failure]:
+    """Return what the named oracles find wrong with a finished run; needs no torch."""
+    found = []
+    for name in oracles:
+        text = ORACLES[name](outcome, reference)
+        if text:
+            found.append(Failure(name, text))
+    return found
+
+
+def gradient_error(outcome: Outcome, reference: Outcome) -> float | None:
+    """Return the largest relative error of a first-step gradient; None where none is comparable."""
+    pairs = _shared(outcome.first, reference.first)
+    return max((error for _, error in pairs), default=None)
+
+
+def sketch_error(found: Sequence[float], wanted: Sequence[float], scale: float) -> float:
+    """Return the estimated norm of the difference of two sketched tensors, relative to the wanted norm.
+
+    A sketch is the norm followed by projections on fixed random signs; the mean square of the projections'
+    differences estimates the squared norm of the difference. `scale` is a floor for the denominator.
+    """
+    if not all(map(math.isfinite, [*found, *wanted])):
+        return math.inf
+    squares = [(a - b) ** 2 for a, b in zip(found[1:], wanted[1:], strict=False)]
+    difference = math.sqrt(sum(squares) / len(squares)) if squares else abs(found[0] - wanted[0])
+    return difference / max(wanted[0], scale, 1e-30)
+
+
+def _scale(step: Step) -> float:
+    norms = [each[0] for each in step.gradients.values() if each and math.isfinite(each[0])]
+    return FLOOR * max(norms, default=0.0)
+
+
+def _compare(found: Step, wanted: Step) -> list[tuple[str, float]]:
+    scale = _scale(wanted)
+    pairs = []
+    for name, sketch in wanted.gradients.items():
+        other = found.gradients.get(name)
+        if sketch is not None and other is not None:
+            pairs.append((name, sketch_error(other, sketch, scale)))
+    return pairs
+
+
+def _shared(found: RankReport, wanted: RankReport) -> list[tuple[str, float]]:
+    return _compare(found.steps[0], wanted.steps[0]) if found.steps and wanted.steps else []
+
+
+def _names(names: Sequence[str]) -> str:
+    shown = ", ".join(names[:3])
+    return shown + (f" and {len(names) - 3} more" if len(names) > 3 else "")
+
+
+def _finite(outcome: Outcome, reference: Outcome | None) -> str:
+    bad = [each for each in outcome.losses if not math.isfinite(each)]
+    return f"the loss is {bad[0]}" if bad else ""
+
+
+def _trains(outcome: Outcome, reference: Outcome | None) -> str:
+    rank = outcome.first
+    if rank.step_count and rank.trainable == 0 and rank.frozen:
+        return "no parameter is trainable"
+    return ""
+
+
+def _missing(outcome: Outcome, reference: Outcome | None) -> str:
+    if not outcome.first.steps:
+        return ""
+    mine = outcome.first.steps[0].gradients
+    if reference is not None and reference.first.steps:
+        wanted = reference.first.steps[0].gradients
+        names = [name for name, sketch in wanted.items() if sketch is not None and mine.get(name) is None]
+        total = sum(sketch is not None for sketch in wanted.values())
+    else:
+        names = [name for name, sketch in mine.items() if sketch is None]
+        total = len(mine)
+        if len(names) < total:
+            return ""
+    return f"{len(names)} of {total} trainable tensors get no gradient ({_names(names)})" if names else ""
+
+
+def _gradients(outcome: Outcome, reference: Outcome | None) -> str:
+    if reference is None:
+        return ""
+    limit = TOLERANCE.get(outcome.first.precision, 1e-3)
+    pairs = zip(outcome.first.steps, reference.first.steps, strict=False)
+    for index, (found, wanted) in enumerate(pairs):
+        bound = limit if index == 0 else min(0.5, limit * LATER_STEPS)
+        wrong = [(name, error) for name, error in _compare(found, wanted) if error > bound]
+        if wrong:
+            worst = max(error for _, error in wrong)
+            names = _names([name for name, _ in wrong])
+            size = f"{worst:.0%}" if math.isfinite(worst) else "not finite"
+            return f"gradients of {len(wrong)} tensors differ from the reference by up to {size} ({names})"
+    return ""
+
+
+def _ranks(outcome: Outcome, reference: Outcome | None) -> str:
+    first = outcome.first
+    for other_rank, other in enumerate(outcome.ranks[1:], start=1):
+        for index, (mine, theirs) in enumerate(zip(first.steps, other.steps, strict=False)):
+            wrong = [name for name, error in _compare(theirs, mine) if error > 1e-4]
+            if wrong:
+                where = f"rank 0 and rank {other_rank}, step {index + 1}"
+                return f"gradients of {len(wrong)} tensors differ between {where} ({_names(wrong)})"
+    return ""
+
+
+def _changed(outcome: Outcome, reference: Outcome | None) -> str:
+    rank = outcome.first
+    if rank.step_count == 0 or not rank.unchanged or not rank.steps:
+        return ""
+    source = reference.first if reference is not None and reference.first.steps else rank
+    wanted = {
+        name
+        for step in source.steps
+        for name, sketch in step.gradients.items()
+        if sketch is not None and sketch[0] > _scale(step)
+    }
+    if reference is not None and reference.first.steps:
+        wanted -= set(reference.first.unchanged)
+    names = [name for name in rank.unchanged if name in wanted]
+    return (
+        f"{len(names)} of {rank.trainable} trainable tensors never change ({_names(names)})" if names else ""
+    )
+
+
+def _moving(outcome: Outcome, reference: Outcome | None) -> str:
+    losses = outcome.losses
+    if outcome.first.step_count < 3 or len(losses) < 3 or len(set(losses)) > 1:
+        return ""
+    if reference is not None and len(set(reference.losses)) <= 1:
+        return ""
+    return f"the loss stays at {losses[0]:.6g} over {outcome.first.step_count} steps"
+
+
+def _buffers(outcome: Outcome, reference: Outcome | None) -> str:
+    if reference is None:
+        return ""
+    wanted = reference.first.buffers
+    wrong = [
+        name
+        for name, sketch in outcome.first.buffers.items()
+        if name in wanted and sketch_error(sketch, wanted[name], 1e-6) > 1e-3
+    ]
+    return f"buffers differ from the reference after the run ({_names(wrong)})" if wrong else ""
+
+
+def _keys(outcome: Outcome, reference: Outcome | None) -> str:
+    for load in outcome.first.keys:
+        if load.loaded < load.present:
+            return f"load_state_dict filled {load.loaded} of {load.present} tensors"
+    return ""
+
+
+def _recompute(outcome: Outcome, reference: Outcome | None) -> str:
+    if outcome.first.recomputed == 0 and outcome.first.steps:
+        return "nothing was recomputed: checkpointing is not active"
+    return ""
+
+
+def _recompute_off(outcome: Outcome, reference: Outcome | None) -> str:
+    count = outcome.first.recomputed
+    return f"checkpointing is still active: {count} recomputations" if count else ""
+
+
+def _environment(outcome: Outcome, reference: Outcome | None) -> str:
+    seen: dict[str, str | None] = outcome.first.environment.get("at_import", {})
+    now: dict[str, str | None] = outcome.first.environment.get("at_end", {})
+    late = [name for name, value in now.items() if value is not None and seen.get(name) != value]
+    return f"{_names(late)} set after torch was imported" if late else ""
+
+
+ORACLES: dict[str, Callable[[Outcome, Outcome | None], str]] = {
+    "finite": _finite,
+    "trains": _trains,
+    "missing": _missing,
+    "gradients": _gradients,
+    "ranks": _ranks,
+    "changed": _changed,
+    "moving": _moving,
+    "buffers": _buffers,
+    "keys": _keys,
+    "recompute": _recompute,
+    "recompute-off": _recompute_off,
+    "environment": _environment,
+}

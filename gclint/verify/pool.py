@@ -1,0 +1,197 @@
+"""Warm workers: started once per topology, given one run after another, replaced when they hang."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from gclint.verify import launch
+from gclint.verify.codec import from_data
+from gclint.verify.errors import MISSING_TORCH, VerifyUnavailable
+from gclint.verify.options import Options
+from gclint.verify.outcome import RankReport
+from gclint.verify.recipe import AnyRecipe, ProgramRecipe, recipe_to_data
+from gclint.verify.worker import exchange
+
+POLL = 0.02
+GRACE = 5.0
+LIBRARIES = ("torch", "torch.distributed", "torch.utils.checkpoint")
+EXTRAS = ("transformers", "accelerate", "peft", "transformers.modeling_utils")
+
+
+class Crew:
+    """The workers of one topology: `world_size` ranks with the same libraries imported."""
+
+    def __init__(self, world_size: int, preload: tuple[str, ...], options: Options):
+        self.world_size, self.preload, self.options = world_size, preload, options
+        self.directory = Path(tempfile.mkdtemp(prefix="gclint-verify-"))
+        self.number = 0
+        self.process: subprocess.Popen[bytes] | None = None
+        self.leaders: list[int] = []
+        self.answered = False
+
+    def run(self, recipe: AnyRecipe, reference: bool) -> list[RankReport]:
+        """Run a recipe on every rank and return the ranks' reports; bounded in time whatever it does."""
+        self._ensure()
+        number = self.number
+        job = {
+            "recipe": recipe_to_data(recipe),
+            "reference": reference,
+            "saved_bytes": self.options.saved_bytes,
+        }
+        exchange.write_json(exchange.job(self.directory, number), job)
+        self.number += 1
+        deadline = time.monotonic() + self.options.timeout
+        reports = self._collect(number, deadline)
+        if any(each is None for each in reports):
+            self._cancel(number, reports)
+        return [_report(each) for each in reports]
+
+    def close(self) -> None:
+        """End the workers and remove their directory."""
+        self._end()
+        shutil.rmtree(self.directory, ignore_errors=True)
+
+    def _collect(self, number: int, deadline: float) -> list[dict[str, Any] | None]:
+        """Wait for results; once a rank has failed, or left, the others get a few seconds more."""
+        reports: list[dict[str, Any] | None] = [None] * self.world_size
+        while any(each is None for each in reports) and time.monotonic() < deadline:
+            for rank, known in enumerate(reports):
+                if known is None:
+                    reports[rank] = exchange.read_json(exchange.result(self.directory, number, rank))
+                    if reports[rank] is not None:
+                        deadline = min(deadline, time.monotonic() + max(GRACE, self.options.timeout / 4))
+            if self.process is None or self.process.poll() is not None:
+                break
+            time.sleep(POLL)
+        return reports
+
+    def _cancel(self, number: int, reports: list[dict[str, Any] | None]) -> None:
+        """End the ranks that still run; say which of them only waited for another."""
+        others = any(each is not None for each in reports)
+        status = "hung" if others else "timeout"
+        exchange.cancel(self.directory, number).write_text(status, encoding="utf-8")
+        answer = time.monotonic() + GRACE
+        while time.monotonic() < answer and any(each is None for each in reports):
+            if self.process is None or self.process.poll() is not None:
+                break
+            for rank, known in enumerate(reports):
+                if known is None:
+                    reports[rank] = exchange.read_json(exchange.result(self.directory, number, rank))
+            time.sleep(POLL)
+        if any(each is None for each in reports):
+            self._end()
+            for rank, known in enumerate(reports):
+                if known is None:
+                    reports[rank] = {"status": "killed", "reason": "its worker did not answer and was ended"}
+
+    def _ensure(self) -> None:
+        if self.process is not None and self.process.poll() is None:
+            return
+        self._end()
+        for rank in range(self.world_size):
+            exchange.ready(self.directory, rank).unlink(missing_ok=True)
+        settings = {
+            "preload": list(self.preload),
+            "memory_limit": self.options.memory_limit,
+            "threads": self.options.threads,
+            "device": self.options.device,
+            "first_job": self.number,
+        }
+        exchange.write_json(self.directory / "settings.json", settings)
+        self.process = launch.start(self.directory, self.world_size, self.options)
+        self._await_ready()
+
+    def _await_ready(self) -> None:
+        deadline = time.monotonic() + self.options.start_timeout
+        waiting = set(range(self.world_size))
+        while waiting:
+            for rank in sorted(waiting):
+                said = exchange.read_json(exchange.ready(self.directory, rank))
+                if said is None:
+                    continue
+                if "error" in said:
+                    self._end()
+                    raise VerifyUnavailable(_missing(said, self.options))
+                self.leaders.append(int(said["pid"]))
+                waiting.discard(rank)
+            assert self.process is not None
+            if waiting and (self.process.poll() is not None or time.monotonic() > deadline):
+                log = (self.directory / "log.txt").read_text(encoding="utf-8", errors="replace")
+                self._end()
+                raise VerifyUnavailable(f"the workers did not start: {_last_line(log)}")
+            time.sleep(POLL)
+
+    def _end(self) -> None:
+        if self.process is not None:
+            launch.end(self.process, self.leaders)
+        self.process, self.leaders = None, []
+
+
+class Pool:
+    """The crews of one verification, by topology; a context manager that leaves nothing behind."""
+
+    def __init__(self, options: Options, progress: Callable[[str], None] | None = None):
+        self.options, self.progress = options, progress
+        self._crews: dict[tuple[int, tuple[str, ...]], Crew] = {}
+
+    def run(self, recipe: AnyRecipe, reference: bool = False) -> list[RankReport]:
+        """Run a recipe and return its ranks' reports."""
+        size = recipe.world_size
+        if size > 1 and self.options.processes is not None:
+            size = self.options.processes
+        key = (size, preload_of(recipe))
+        if key not in self._crews:
+            if self.progress is not None:
+                self.progress(f"starting {size} worker{'s' * (size > 1)}")
+            self._crews[key] = Crew(size, key[1], self.options)
+        return self._crews[key].run(recipe, reference)
+
+    def close(self) -> None:
+        """End every worker and remove every file."""
+        for crew in self._crews.values():
+            crew.close()
+        self._crews.clear()
+
+    def __enter__(self) -> Pool:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+def preload_of(recipe: AnyRecipe) -> tuple[str, ...]:
+    """Return what the worker imports before the run: nothing when the order of imports is the question."""
+    if isinstance(recipe, ProgramRecipe):
+        if recipe.cold:
+            return ()
+        libraries = ("transformers", "accelerate", "peft", "trl")
+        return (*LIBRARIES, *EXTRAS) if any(each in recipe.text for each in libraries) else LIBRARIES
+    if recipe.environment:
+        return ()
+    return (*LIBRARIES, *EXTRAS) if recipe.model.origin == "transformers" else LIBRARIES
+
+
+def _report(data: dict[str, Any] | None) -> RankReport:
+    return (
+        from_data(RankReport, data) if data is not None else RankReport(status="killed", reason="no result")
+    )
+
+
+def _missing(said: dict[str, Any], options: Options) -> str:
+    if str(said.get("missing", "")).partition(".")[0] == "torch":
+        return MISSING_TORCH.format(python=options.python or "this Python")
+    return f"the workers cannot import their libraries: {said['error']}"
+
+
+def _last_line(log: str) -> str:
+    lines = [each for each in log.splitlines() if each.strip()]
+    return lines[-1] if lines else "no output"

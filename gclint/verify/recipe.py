@@ -1,0 +1,148 @@
+"""A training run as data: what a worker is asked to execute, readable and with a JSON round trip."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal, TypeAlias, Union
+
+from gclint.verify.codec import from_data, to_data
+from gclint.verify.moments import (
+    Checkpointing,
+    Kbit,
+    Load,
+    Moment,
+    OverrideCheckpoint,
+    PatchForward,
+    RestoreForward,
+    SetAttribute,
+    moment_from,
+)
+
+Backend = Literal["any", "cuda", "rocm", "xpu", "mps"]
+
+
+@dataclass(frozen=True)
+class Variable:
+    """An environment variable of the run, and whether torch was imported already when it was set."""
+
+    name: str
+    value: str
+    when: Literal["before-import", "after-import"] = "before-import"
+
+
+@dataclass(frozen=True)
+class ModelSpec:
+    """Which model trains.
+
+    `origin`: "transformers" (scaled-down real architecture of `name`, or of `model_type` when that is known),
+    "project" (the user's own class: shown by a stand-in), "stand-in". `dtype` None is the target version's
+    default (float32 up to transformers 4.x, the checkpoint's own, taken as bfloat16, from 5.0). `dropout`
+    None leaves the architecture's own. `tied`: the stand-in's head shares the embedding's weight. `config`
+    overrides fields of the scaled-down config.
+    """
+
+    origin: Literal["transformers", "project", "stand-in"] = "stand-in"
+    auto_class: str = "AutoModelForCausalLM"
+    name: str = ""
+    model_type: str = ""
+    class_name: str = ""
+    dtype: str | None = None
+    quantization: Literal["4bit", "8bit"] | None = None
+    dropout: float | None = None
+    tied: bool = False
+    config: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """A run whose model, wrappers and order of events the analysis knows.
+
+    `target` maps a library to the version that the code is judged for; `backend` is the device family without
+    which the failure cannot show ("any" when CPU shows it); `title` is for the progress line only.
+    """
+
+    title: str = ""
+    world_size: int = 1
+    environment: tuple[Variable, ...] = ()
+    target: dict[str, str] = field(default_factory=dict)
+    backend: Backend = "any"
+    model: ModelSpec = ModelSpec()
+    moments: tuple[Moment, ...] = ()
+    seed: int = 0
+
+    def to_json(self) -> str:
+        """Return the recipe as indented JSON."""
+        return json.dumps(recipe_to_data(self), indent=2)
+
+    @staticmethod
+    def from_json(text: str) -> Recipe:
+        """Return the recipe written by `to_json`."""
+        recipe = recipe_from_data(json.loads(text))
+        if not isinstance(recipe, Recipe):
+            raise ValueError("this JSON describes a program, not a recipe")
+        return recipe
+
+
+@dataclass(frozen=True)
+class ProgramRecipe:
+    """A run that is a program text: executed as `__main__` in a scratch directory, and measured.
+
+    `files` are further files (relative path to text) that the scratch directory holds; `copy_of` is a
+    directory whose files are copied there first. `stop_after` ends the program after that many optimizer
+    steps. `cold` starts it in a process that has not imported torch, so that the order of environment and
+    import is the program's own.
+    """
+
+    title: str = ""
+    text: str = ""
+    name: str = "program.py"
+    argv: tuple[str, ...] = ()
+    files: dict[str, str] = field(default_factory=dict)
+    copy_of: str | None = None
+    world_size: int = 1
+    environment: tuple[Variable, ...] = ()
+    target: dict[str, str] = field(default_factory=dict)
+    backend: Backend = "any"
+    stop_after: int | None = None
+    cold: bool = False
+    seed: int = 0
+
+
+AnyRecipe: TypeAlias = Union[Recipe, ProgramRecipe]  # noqa: UP007
+
+
+def recipe_to_data(recipe: AnyRecipe) -> dict[str, Any]:
+    """Return the recipe as JSON data, with `kind` "run" or "program"."""
+    data: dict[str, Any] = to_data(recipe)
+    return {"kind": "program" if isinstance(recipe, ProgramRecipe) else "run", **data}
+
+
+def recipe_from_data(data: Mapping[str, Any]) -> AnyRecipe:
+    """Return the recipe that `recipe_to_data` wrote; raise ValueError on an unknown field or moment."""
+    fields = {key: value for key, value in data.items() if key != "kind"}
+    if data.get("kind") == "program":
+        return from_data(ProgramRecipe, fields)
+    moments = tuple(moment_from(each) for each in fields.pop("moments", ()))
+    return replace(from_data(Recipe, fields), moments=moments)
+
+
+def reference_of(recipe: AnyRecipe) -> AnyRecipe:
+    """Return the same run without checkpointing, patches, offload and attempted cures.
+
+    Its wrappers stay in the recipe: the worker leaves them out and averages the gradients itself. A program
+    stays as it is: the worker neutralises what it calls.
+    """
+    if isinstance(recipe, ProgramRecipe):
+        return replace(recipe, cold=False)
+    dropped = (Checkpointing, PatchForward, RestoreForward, SetAttribute, OverrideCheckpoint)
+    kept: list[Moment] = []
+    for moment in recipe.moments:
+        if isinstance(moment, Load):
+            kept.append(Load())
+        elif isinstance(moment, Kbit):
+            kept.append(replace(moment, checkpointing=False, reentrant=None))
+        elif not isinstance(moment, dropped):
+            kept.append(moment)
+    return replace(recipe, environment=(), moments=tuple(kept))

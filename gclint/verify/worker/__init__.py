@@ -1,0 +1,1 @@
+"""The worker's side: the only modules of gclint that import torch or transformers, and only when they run."""

@@ -1,0 +1,92 @@
+"""Builds the model of a recipe: the real architecture scaled down, or a stand-in."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from gclint.verify.outcome import Evidence
+from gclint.verify.recipe import ModelSpec
+from gclint.verify.worker.patterns import model_type_of
+from gclint.verify.worker.shrink import shrink
+from gclint.verify.worker.standin import StandIn
+
+
+class Built:
+    """A model with what it shows and what was left out: `evidence`, `name`, `limits`."""
+
+    def __init__(self, model: Any, evidence: Evidence, name: str, limits: list[str]):
+        self.model, self.evidence, self.name, self.limits = model, evidence, name, limits
+
+
+def build(spec: ModelSpec, target: dict[str, str], seed: int) -> Built:
+    """Return the model of `spec` in eval mode and in its dtype, as from_pretrained gives it."""
+    limits: list[str] = []
+    torch.manual_seed(seed)
+    if spec.origin == "transformers":
+        built = _architecture(spec, limits)
+    else:
+        built = Built(StandIn(spec.dropout or 0.0, spec.tied), "stand-in", "stand-in decoder", limits)
+    if spec.quantization is not None:
+        limits.append(f"the weights are not quantised to {spec.quantization} here")
+    built.model.to(_dtype(spec, target))
+    if spec.origin == "transformers":
+        built.model.eval()
+    return built
+
+
+def _architecture(spec: ModelSpec, limits: list[str]) -> Built:
+    config, how = find_config(spec)
+    if config is None:
+        return Built(StandIn(spec.dropout or 0.0, spec.tied), "stand-in", f"stand-in decoder ({how})", limits)
+    import transformers
+
+    _override(shrink(config), spec)
+    chosen: Any = getattr(transformers, spec.auto_class or "AutoModelForCausalLM", None)
+    chosen = chosen if hasattr(chosen, "from_config") else transformers.AutoModelForCausalLM
+    model = chosen.from_config(config)
+    return Built(model, "architecture", f"{type(model).__name__}, scaled down ({how})", limits)
+
+
+def find_config(spec: ModelSpec) -> tuple[Any | None, str]:
+    """Return the config of the model, full size, and where it comes from; None and why when there is none."""
+    try:
+        import transformers
+    except ImportError:
+        return None, "transformers is not installed"
+    if spec.name:
+        try:
+            found = transformers.AutoConfig.from_pretrained(
+                spec.name, local_files_only=True, trust_remote_code=False
+            )
+            return found, f"config of {spec.name}"
+        except Exception:
+            pass
+    model_type = spec.model_type or (model_type_of(spec.name) if spec.name else None)
+    if model_type not in transformers.CONFIG_MAPPING:
+        return None, f"no known architecture for {spec.name or spec.model_type or 'this model'}"
+    how = f"type {model_type}" + (f", from the name {spec.name}" if spec.name and not spec.model_type else "")
+    return transformers.CONFIG_MAPPING[model_type](), how
+
+
+def _override(config: Any, spec: ModelSpec) -> None:
+    for name, value in spec.config.items():
+        setattr(config, name, value)
+    if spec.dropout is not None:
+        for name in list(vars(config)):
+            if "dropout" in name or name.endswith("pdrop"):
+                setattr(config, name, spec.dropout)
+
+
+def _dtype(spec: ModelSpec, target: dict[str, str]) -> Any:
+    if spec.dtype and spec.dtype != "auto":
+        return getattr(torch, spec.dtype.removeprefix("torch."))
+    if spec.origin != "transformers":
+        return torch.float32
+    if spec.dtype == "auto":
+        return torch.bfloat16
+    import transformers
+
+    version = target.get("transformers") or transformers.__version__
+    return torch.bfloat16 if int(version.split(".")[0]) >= 5 else torch.float32

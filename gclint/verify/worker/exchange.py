@@ -1,0 +1,56 @@
+"""The files through which a pool and its workers talk, in one scratch directory.
+
+settings.json          what the pool wants of every worker
+ready-RANK.json        the worker has imported its libraries (or says why it cannot)
+job-N.json             the next run, the same for every rank
+result-N-RANK.json     what a rank measured
+cancel-N               ranks that still run job N end it and report
+stop                   workers leave
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+
+def write_json(path: Path, data: Any) -> None:
+    """Write `data` so that a reader sees the whole file or none."""
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    temporary.write_text(json.dumps(data), encoding="utf-8")
+    temporary.replace(path)
+
+
+def read_json(path: Path) -> Any | None:
+    """Return the data in `path`, None when it is not there (yet)."""
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+
+
+def ready(directory: Path, rank: int) -> Path:
+    """The file in which a rank says that it is ready."""
+    return directory / f"ready-{rank}.json"
+
+
+def job(directory: Path, number: int) -> Path:
+    """The file of a job."""
+    return directory / f"job-{number}.json"
+
+
+def result(directory: Path, number: int, rank: int) -> Path:
+    """The file of a rank's result."""
+    return directory / f"result-{number}-{rank}.json"
+
+
+def cancel(directory: Path, number: int) -> Path:
+    """The file that ends a job."""
+    return directory / f"cancel-{number}"
+
+
+def stop(directory: Path) -> Path:
+    """The file that ends the workers."""
+    return directory / "stop"

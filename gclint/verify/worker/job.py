@@ -1,0 +1,189 @@
+"""One job in its own process: set up, run, measure, report."""
+
+from __future__ import annotations
+
+import os
+import random
+import sys
+import tempfile
+import time
+import traceback
+import warnings
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from gclint.verify.codec import to_data
+from gclint.verify.outcome import Raised, RankReport
+from gclint.verify.recipe import AnyRecipe, ProgramRecipe, Variable, recipe_from_data
+from gclint.verify.worker import exchange, limits
+from gclint.verify.worker.importing import ImportWatch
+from gclint.verify.worker.refusal import NotRun
+from gclint.verify.worker.script import run_script
+
+SECONDARY = (
+    "Connection closed by peer",
+    "Connection reset by peer",
+    "Timed out waiting",
+    "Broken pipe",
+    "NCCL communicator was aborted",
+    "Connection was likely closed",
+)
+
+
+def perform_job(job: dict[str, Any]) -> None:
+    """Run the job and write its result file; never raises for what the run does."""
+    directory, number, rank = Path(job["directory"]), int(job["number"]), int(job["rank"])
+    output = directory / f"output-{number}-{rank}.txt"
+    _redirect(output)
+    recipe = recipe_from_data(job["recipe"])
+    scratch = Path(tempfile.mkdtemp(prefix=f"run-{number}-{rank}-", dir=directory))
+    os.chdir(scratch)
+    try:
+        report = _measured(recipe, job, scratch)
+    except NotRun as error:
+        report = RankReport(status="not-run", reason=str(error))
+    except BaseException as error:
+        where = traceback.extract_tb(error.__traceback__)[-1]
+        place = f"{Path(where.filename).name}:{where.lineno}"
+        report = RankReport(status="not-run", reason=f"{type(error).__name__}: {error} ({place})")
+    sys.stdout.flush()
+    sys.stderr.flush()
+    if report.status != "finished":
+        report = replace(report, output=output.read_text(encoding="utf-8", errors="replace")[-4000:])
+    exchange.write_json(exchange.result(directory, number, rank), to_data(report))
+
+
+def _redirect(output: Path) -> None:
+    descriptor = os.open(output, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    os.dup2(descriptor, 1)
+    os.dup2(descriptor, 2)
+    null = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(null, 0)
+
+
+def _measured(recipe: AnyRecipe, job: dict[str, Any], scratch: Path) -> RankReport:
+    _apply(recipe.environment, "before-import")
+    watch = ImportWatch()
+    sys.meta_path.insert(0, watch)
+    measurement = Measurement(recipe, job, scratch)
+    if isinstance(recipe, ProgramRecipe) and recipe.cold:
+        watch.then = measurement.prepare
+    else:
+        import torch  # noqa: F401
+
+        _apply(recipe.environment, "after-import")
+        measurement.prepare()
+    report = measurement.take()
+    return replace(report, environment=watch.report(each.name for each in recipe.environment))
+
+
+class Measurement:
+    """One recipe under measurement; prepared as soon as torch is imported."""
+
+    def __init__(self, recipe: AnyRecipe, job: dict[str, Any], scratch: Path):
+        self.recipe, self.job, self.scratch = recipe, job, scratch
+        self.run: Any = None
+
+    def prepare(self) -> None:
+        """Seed, separate this job's rendezvous and start the recorder."""
+        import torch
+
+        from gclint.verify.worker.measure import Run
+
+        _separate_rendezvous(int(self.job["number"]))
+        torch.set_num_threads(int(self.job.get("threads", 1)))
+        _seed(self.recipe.seed)
+        self.run = Run(self.recipe, self.job, self.scratch)
+        self.run.prepare()
+
+    def take(self) -> RankReport:
+        """Execute the recipe and return what was measured."""
+        start, memory = time.perf_counter(), limits.reset_peak()
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            raised = self._execute()
+            report = self.run.report() if self.run is not None else RankReport(evidence="program")
+        peak = limits.peak_bytes()
+        return replace(
+            report,
+            status="raised" if raised else "finished",
+            raised=raised,
+            seconds=time.perf_counter() - start,
+            peak_bytes=report.peak_bytes or (None if peak is None else max(0, peak - memory)),
+            warnings=_texts(caught),
+        )
+
+    def _execute(self) -> Raised | None:
+        try:
+            if isinstance(self.recipe, ProgramRecipe):
+                run_script(self.recipe, self.scratch)
+            else:
+                self.run.play()
+        except NotRun:
+            raise
+        except SystemExit as error:
+            if error.code not in (None, 0):
+                return Raised("SystemExit", f"exit status {error.code}")
+        except BaseException as error:
+            if type(error).__name__ != "Enough":
+                return describe(error, self.scratch)
+        return None
+
+
+def _texts(caught: list[warnings.WarningMessage]) -> tuple[str, ...]:
+    texts = (
+        f"{each.category.__name__}: {str(each.message).strip().partition(chr(10))[0]}" for each in caught
+    )
+    return tuple(dict.fromkeys(texts))[:20]
+
+
+def describe(error: BaseException, scratch: Path) -> Raised:
+    """Return the exception as data, with its innermost frames and whether another rank caused it."""
+    every = traceback.extract_tb(error.__traceback__)
+    own = [each for each in every if Path(each.filename).is_relative_to(scratch)]
+    frames = [*own[-4:], *(each for each in every[-3:] if each not in own)]
+    where = tuple(f"{_short(each.filename, scratch)}:{each.lineno} in {each.name}" for each in frames)
+    text = str(error)[:4000]
+    secondary = int(os.environ.get("WORLD_SIZE", "1")) > 1 and any(each in text for each in SECONDARY)
+    return Raised(type(error).__name__, text, where, secondary)
+
+
+def _short(filename: str, scratch: Path) -> str:
+    path = Path(filename)
+    if path.is_relative_to(scratch):
+        return str(path.relative_to(scratch))
+    return "/".join(path.parts[-3:])
+
+
+def _apply(variables: tuple[Variable, ...], when: str) -> None:
+    for each in variables:
+        if each.when == when:
+            os.environ[each.name] = each.value
+        elif when == "before-import":
+            os.environ.pop(each.name, None)
+
+
+def _seed(seed: int) -> None:
+    import torch
+
+    random.seed(seed)
+    torch.manual_seed(seed)
+    if "numpy" in sys.modules:
+        sys.modules["numpy"].random.seed(seed)
+
+
+def _separate_rendezvous(number: int) -> None:
+    """Give this job its own keys in the launcher's store, which outlives the job."""
+    import torch.distributed as distributed
+
+    rendezvous = getattr(distributed, "rendezvous", None)
+    module = sys.modules.get("torch.distributed.rendezvous")
+    create = getattr(module, "_create_c10d_store", None)
+    if rendezvous is None or create is None:
+        return
+
+    def separate(*args: Any, **kwargs: Any) -> Any:
+        return distributed.PrefixStore(f"job-{number}", create(*args, **kwargs))
+
+    module._create_c10d_store = separate  # type: ignore[union-attr]

@@ -1,0 +1,101 @@
+"""Optimizer, wrapper and training loop."""
+
+from __future__ import annotations
+
+import contextlib
+from typing import Any
+
+import torch
+
+from gclint.verify.moments import Optimizer, Train, Wrap
+from gclint.verify.worker.saved import SavedBytes
+from gclint.verify.worker.stage import Stage
+
+
+def build_optimizer(stage: Stage, moment: Optimizer) -> None:
+    """Build the optimizer of the parameters as they are now."""
+    parameters = list(stage.model.parameters())
+    if moment.of == "trainable":
+        parameters = [each for each in parameters if each.requires_grad]
+    kind = getattr(torch.optim, moment.name, torch.optim.AdamW)
+    stage.optimizer = kind(parameters, lr=moment.learning_rate) if parameters else None
+
+
+def wrap(stage: Stage, moment: Wrap) -> None:
+    """Wrap the model for data parallelism by torch's own APIs."""
+    if not stage.distributed:
+        stage.run.limits.append(f"{moment.kind} was not run: one process")
+        return
+    if moment.kind == "ddp":
+        stage.wrapped = torch.nn.parallel.DistributedDataParallel(
+            stage.model,
+            find_unused_parameters=moment.find_unused_parameters,
+            static_graph=moment.static_graph,
+        )
+    elif stage.run.reference:
+        stage.wrapped = torch.nn.parallel.DistributedDataParallel(stage.model)
+    else:
+        _shard(stage, moment)
+
+
+def _shard(stage: Stage, moment: Wrap) -> None:
+    from gclint.verify.worker.layers import layers
+
+    if moment.kind == "fsdp1":
+        from torch.distributed.fsdp import FullyShardedDataParallel
+
+        stage.wrapped = FullyShardedDataParallel(stage.model, use_orig_params=True)
+        return
+    from torch.distributed.fsdp import fully_shard
+
+    for _, layer, _, _ in layers(stage.model):
+        fully_shard(layer)
+    stage.wrapped = fully_shard(stage.model)
+
+
+def train(stage: Stage, moment: Train) -> None:
+    """Take the steps: forward, backward, optimizer step."""
+    if moment.train_mode is not None:
+        stage.wrapped.train(moment.train_mode)
+    for step in range(moment.steps):
+        last = step == moment.steps - 1
+        measure = last and stage.run.job.get("saved_bytes") and not stage.run.reference
+        saved = SavedBytes(list(stage.model.parameters()))
+        with saved.measure() if measure else contextlib.nullcontext():
+            for part in range(moment.accumulate):
+                _forward_backward(stage, moment, step, part)
+        if measure:
+            stage.run.saved_bytes = saved.total
+        if stage.optimizer is not None:
+            stage.optimizer.step()
+            stage.optimizer.zero_grad()
+
+
+def _forward_backward(stage: Stage, moment: Train, step: int, part: int) -> None:
+    called = stage.model if moment.bypass_wrapper else stage.wrapped
+    quiet = moment.no_sync and part < moment.accumulate - 1 and hasattr(stage.wrapped, "no_sync")
+    with stage.wrapped.no_sync() if quiet else contextlib.nullcontext():
+        total: Any = 0.0
+        for index in range(moment.forwards_per_backward):
+            batch = _batch(stage, moment, (step * moment.accumulate + part) * 8 + index)
+            total = total + _loss(called(**batch))
+        (total / (moment.accumulate * moment.forwards_per_backward)).backward()
+
+
+def _loss(output: Any) -> Any:
+    return output if torch.is_tensor(output) else output.loss
+
+
+def _batch(stage: Stage, moment: Train, number: int) -> dict[str, Any]:
+    """Return random tokens, different on every rank and for every number, the same in every run."""
+    config: Any = getattr(stage.model, "config", None)
+    text = config.get_text_config() if hasattr(config, "get_text_config") else config
+    size = int(getattr(text, "vocab_size", None) or 128)
+    seed = (stage.recipe.seed * 1000 + number) * 64 + stage.rank
+    generator = torch.Generator().manual_seed(seed)
+    shape = (moment.batch_size, moment.sequence_length)
+    tokens = torch.randint(0, size, shape, generator=generator).to(stage.run.hardware.device)
+    batch = {"input_ids": tokens, "labels": tokens.clone()}
+    if "SequenceClassification" in type(stage.model).__name__ + stage.recipe.model.auto_class:
+        batch["labels"] = tokens[:, 0] % int(getattr(config, "num_labels", 2))
+    return batch

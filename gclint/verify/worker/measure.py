@@ -1,0 +1,118 @@
+"""A run under measurement: hardware, recorder, reference mode, and the report made of them."""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from dataclasses import replace
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from gclint.verify.outcome import Evidence, RankReport
+from gclint.verify.recipe import AnyRecipe, ProgramRecipe, Recipe
+from gclint.verify.worker import device, neutral
+from gclint.verify.worker.perform import Performance
+from gclint.verify.worker.recorder import Recorder
+from gclint.verify.worker.refusal import NotRun
+from gclint.verify.worker.sketch import sketch
+
+LIBRARIES = ("torch", "transformers", "accelerate", "peft", "trl", "bitsandbytes", "deepspeed", "lightning")
+
+
+class Run:
+    """Executes a recipe or a program while a recorder watches."""
+
+    def __init__(self, recipe: AnyRecipe, job: dict[str, Any], scratch: Path):
+        self.recipe, self.job, self.scratch = recipe, job, scratch
+        self.limits: list[str] = []
+        self.model = ""
+        self.precision = "float32"
+        self.evidence: Evidence = "program" if isinstance(recipe, ProgramRecipe) else "stand-in"
+        self.saved_bytes: int | None = None
+        self.reference = bool(job.get("reference"))
+        try:
+            self.hardware = _hardware(job)
+        except LookupError as error:
+            raise NotRun(str(error)) from error
+        if recipe.backend != "any" and recipe.backend not in device.families():
+            self.limits.append(f"no {_SPELLED.get(recipe.backend, recipe.backend)} device here")
+        self.recorder = Recorder(
+            stop_after=recipe.stop_after if isinstance(recipe, ProgramRecipe) else None,
+            before_step=neutral.average_gradients if self.reference else None,
+        )
+
+    def prepare(self) -> None:
+        """Start measuring; a failure in here is the machinery's, not the run's."""
+        device.reset_peak(self.hardware)
+        self.recorder.install()
+        if self.reference:
+            neutral.neutralise()
+
+    def play(self) -> None:
+        """Play the recipe to the end; what it raises is raised here."""
+        assert isinstance(self.recipe, Recipe)
+        Performance(self, self.recipe).play()
+
+    def report(self) -> RankReport:
+        """Return what was measured; status and exception are the caller's to add."""
+        self.recorder.finish()
+        parameters = list(self.recorder.named_parameters().values())
+        trainable = [each for each in parameters if each.requires_grad]
+        changed, unchanged = self.recorder.changed()
+        report = RankReport(
+            evidence=self.evidence,
+            model=self.model or ", ".join(type(each).__name__ for each in self.recorder.roots[:3]),
+            device=self.hardware.name,
+            versions=versions(),
+            limits=tuple(self.limits),
+            steps=tuple(self.recorder.steps),
+            step_count=self.recorder.step_count,
+            trainable=len(trainable),
+            frozen=len(parameters) - len(trainable),
+            changed=changed,
+            on_meta=sum(each.device.type == "meta" for each in trainable),
+            unchanged=tuple(unchanged),
+            final_losses=tuple(self.recorder.losses),
+            keys=tuple(self.recorder.keys),
+            recomputed=self.recorder.recomputed,
+            saved_bytes=self.saved_bytes,
+            peak_bytes=device.peak_bytes(self.hardware),
+            precision=self._precision(trainable),
+        )
+        with suppress(Exception):
+            report = replace(report, buffers=self._buffers())
+        return report
+
+    def _buffers(self) -> dict[str, list[float]]:
+        named = self.recorder.named_buffers()
+        return {name: sketch(each) for name, each in named.items() if each.is_floating_point()}
+
+    def _precision(self, trainable: list[Any]) -> str:
+        order = ("bfloat16", "float16", "float32", "float64")
+        everything = [each for root in self.recorder.roots for each in root.parameters()]
+        names = {str(each.dtype).removeprefix("torch.") for each in [*trainable, *everything]}
+        return next((each for each in order if each in names), "float32")
+
+
+_SPELLED = {"rocm": "ROCm", "cuda": "CUDA", "xpu": "XPU", "mps": "MPS"}
+
+
+def versions() -> dict[str, str]:
+    """Return the installed versions of the libraries that a run may use."""
+    found = {}
+    for name in LIBRARIES:
+        with suppress(metadata.PackageNotFoundError):
+            found[name] = metadata.version(name)
+    return found
+
+
+def _hardware(job: dict[str, Any]) -> device.Hardware:
+    local_rank = int(os.environ.get("LOCAL_RANK", "0"))
+    local_world = int(os.environ.get("LOCAL_WORLD_SIZE", os.environ.get("WORLD_SIZE", "1")))
+    chosen = device.choose(str(job.get("device", "auto")), local_rank, local_world)
+    if chosen.family in ("cuda", "rocm"):
+        torch.cuda.set_device(chosen.device)
+    return chosen

@@ -1,0 +1,75 @@
+"""The model is loaded: on one device, or with some of its layers offloaded by accelerate's real dispatch."""
+
+from __future__ import annotations
+
+import tempfile
+from typing import Any
+
+from gclint.verify.moments import Load
+from gclint.verify.worker.build import build
+from gclint.verify.worker.layers import layer_lists
+from gclint.verify.worker.stage import Stage
+
+
+def load(stage: Stage, moment: Load) -> None:
+    """Build the model and place it."""
+    recipe, run = stage.recipe, stage.run
+    built = build(recipe.model, recipe.target, recipe.seed)
+    run.evidence, run.model = built.evidence, built.name
+    run.limits.extend(built.limits)
+    stage.model = built.model
+    if moment.offload == "none":
+        stage.model.to(run.hardware.device)
+    else:
+        stage.model = _offload(stage, moment)
+    stage.wrapped = stage.model
+    if stage.recipe.model.origin == "project":
+        stage.model.train()
+    stage.untouched = _state(built.model)
+
+
+def _state(model: Any) -> dict[str, Any]:
+    return {
+        name: tensor.detach().clone()
+        for name, tensor in model.state_dict().items()
+        if tensor.device.type != "meta"
+    }
+
+
+def _offload(stage: Stage, moment: Load) -> Any:
+    from accelerate import dispatch_model
+
+    hardware = stage.run.hardware
+    main = hardware.device if hardware.family != "cpu" else "cpu"
+    where = moment.offload_to if hardware.family != "cpu" else "disk"
+    table = _device_map(stage.model, moment, main, where)
+    folder = tempfile.mkdtemp(prefix="offload-", dir=stage.run.scratch)
+    return dispatch_model(stage.model, device_map=table, main_device=main, offload_dir=folder)
+
+
+def _device_map(model: Any, moment: Load, main: Any, where: str) -> dict[str, Any]:
+    """Map every leaf part: the last half of each list of layers (or the named ones) goes to `where`."""
+    lists = layer_lists(model)
+    away: set[str] = set()
+    for name, holder in lists:
+        count = len(holder)
+        start = 0 if moment.offload == "all" else count - max(1, count // 2)
+        away |= {f"{name}.{index}" for index in range(start, count)}
+    table: dict[str, Any] = {}
+    for name, holder in lists:
+        for index in range(len(holder)):
+            part = f"{name}.{index}"
+            table[part] = where if part in away else main
+    _map_rest(model, "", {name for name, _ in lists}, table, where if moment.offload == "all" else main)
+    return table
+
+
+def _map_rest(module: Any, prefix: str, lists: set[str], table: dict[str, Any], place: Any) -> None:
+    for name, child in module.named_children():
+        path = f"{prefix}{name}"
+        if path in lists:
+            continue
+        if any(each.startswith(path + ".") for each in lists):
+            _map_rest(child, path + ".", lists, table, place)
+        else:
+            table[path] = place

@@ -1,0 +1,37 @@
+"""A tensor as a handful of numbers that tell how far it is from another one.
+
+A sketch is the norm and eight projections on fixed random signs. Differences of projections estimate the
+norm of the difference (Johnson-Lindenstrauss), so ranks, runs and processes compare tensors by JSON alone.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+PROJECTIONS = 8
+BLOCK = 1 << 20
+_signs: dict[int, Any] = {}
+
+
+def sketch(tensor: Any) -> list[float]:
+    """Return norm and projections of a tensor, computed in float64 on the CPU; empty for a meta tensor."""
+    if hasattr(tensor, "full_tensor"):
+        tensor = tensor.full_tensor()
+    if tensor.device.type == "meta":
+        return []
+    flat = tensor.detach().to(device="cpu", dtype=torch.float64).reshape(-1)
+    total = torch.zeros(PROJECTIONS, dtype=torch.float64)
+    for start in range(0, flat.numel(), BLOCK):
+        block = flat[start : start + BLOCK]
+        total += _matrix(block.numel()) @ block
+    return [float(flat.norm()), *total.tolist()]
+
+
+def _matrix(size: int) -> Any:
+    if size not in _signs:
+        generator = torch.Generator().manual_seed(size)
+        bits = torch.randint(0, 2, (PROJECTIONS, size), generator=generator)
+        _signs[size] = bits.to(torch.float64).mul_(2).sub_(1)
+    return _signs[size]
