@@ -1,0 +1,67 @@
+"""What a launcher says of a run."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+
+class Setting(NamedTuple):
+    """An environment variable, its value, and where it is set."""
+
+    name: str
+    value: str
+    line: int
+    path: Path
+
+
+@dataclass(frozen=True)
+class Launch:
+    """One place where a program is started.
+
+    `world_size` is None when it is not known; `distributed` says whether more than one process is started
+    (None: not known; True also when it is "as many as there are devices"). `strategy` is "ddp", "fsdp",
+    "deepspeed" or "" (not said). `environment` has each variable once, as set last. What the text leaves open
+    stays as it is written there: "$DATA", "$(nvidia-smi ...)". `configs` are the YAML, JSON and TOML files of
+    the project that launcher or program are given.
+    """
+
+    path: Path
+    line: int
+    program: Path
+    launcher: str
+    world_size: int | None = None
+    distributed: bool | None = None
+    strategy: str = ""
+    environment: tuple[Setting, ...] = ()
+    arguments: tuple[str, ...] = ()
+    configs: tuple[Path, ...] = ()
+
+    def variable(self, name: str) -> Setting | None:
+        """The environment variable of that name, None when the launcher does not set it."""
+        return next((setting for setting in self.environment if setting.name == name), None)
+
+
+@dataclass(frozen=True)
+class Invocation:
+    """A command with its variables expanded; `directory` is where a `cd` led, as written, "" when none did."""
+
+    words: tuple[str, ...]
+    line: int
+    environment: tuple[Setting, ...] = ()
+    directory: str = ""
+
+
+@dataclass(frozen=True)
+class Start:
+    """What the words of one command start. `program` is a path as written, or a module when `module`."""
+
+    launcher: str
+    program: str
+    module: bool = False
+    arguments: tuple[str, ...] = ()
+    world_size: int | None = None
+    distributed: bool | None = None
+    strategy: str = ""
+    config: str = ""

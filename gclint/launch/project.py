@@ -1,0 +1,219 @@
+"""Every launch of a project, found by reading the files that may start a program."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import lru_cache
+from pathlib import Path
+
+from gclint.launch.commands import started
+from gclint.launch.documents import accelerate_settings, vscode_invocations, yaml_invocations
+from gclint.launch.launched import Invocation, Launch, Setting, Start
+from gclint.launch.options import whole
+from gclint.launch.programs import launch_of, named_file
+from gclint.launch.recipes import image_invocations, makefile_invocations, read_image
+from gclint.launch.shell_script import Shell
+
+MAX_BYTES = 256_000
+MAX_ENTRIES = 50_000
+HIDDEN_BUT_READ = frozenset({".github", ".vscode", ".devcontainer"})
+SKIPPED = frozenset(
+    {
+        "node_modules",
+        "venv",
+        "env",
+        "site-packages",
+        "build",
+        "dist",
+        "data",
+        "datasets",
+        "wandb",
+        "outputs",
+        "logs",
+    }
+)
+
+SHELL = re.compile(r".*\.(?:sh|bash|zsh|ksh|sbatch|slurm|job|pbs|lsf)(?:\.template)?")
+MAKEFILE = re.compile(r"(?:GNU)?[Mm]akefile|.*\.mk")
+DOCKERFILE = re.compile(r"(?:.*\.)?(?:Dockerfile|Containerfile)(?:\..*)?|.*\.dockerfile")
+YAML = re.compile(r".*\.ya?ml")
+STARTS = (
+    b"torchrun",
+    b"torch.distributed",
+    b"accelerate",
+    b"deepspeed",
+    b"srun",
+    b"mpirun",
+    b"python",
+    b".py",
+)
+SBATCH = re.compile(r"^#SBATCH\s+(?:--([\w-]+)|-([A-Za-z]))[ =]?\s*(\S+)", re.MULTILINE)
+SLURM_SHORT = {"N": "nodes", "n": "ntasks"}
+STRATEGIES = {"MULTI_GPU": "ddp", "MULTI_CPU": "ddp", "FSDP": "fsdp", "DEEPSPEED": "deepspeed"}
+
+
+def launches(root: Path) -> list[Launch]:
+    """Every place in the project that starts one of its Python files, ordered by file and line.
+
+    Nothing is executed and nothing outside `root` is read; a file that cannot be understood gives none.
+    """
+    top = Path(os.path.abspath(root))
+    found = [launch for path in _launcher_files(top) for launch in _launches_in(path, top)]
+    return sorted(found, key=lambda launch: (str(launch.path), launch.line))
+
+
+def launches_of(root: Path, program: Path) -> list[Launch]:
+    """The launches of one program; empty when no launcher names it."""
+    wanted = Path(os.path.abspath(program))
+    return [launch for launch in launches(root) if launch.program == wanted]
+
+
+def image_environment(root: Path) -> list[Setting]:
+    """What the project's Dockerfiles set with ENV, also where they start no program."""
+    top = Path(os.path.abspath(root))
+    images = [path for path in _launcher_files(top) if DOCKERFILE.fullmatch(path.name)]
+    return [setting for path in images for setting in read_image(_text(path), path).environment.values()]
+
+
+def launches_in_text(text: str, path: Path, root: Path, first_line: int = 1) -> list[Launch]:
+    """The launches of shell text that stands in another file, such as a notebook's `!torchrun` line."""
+    shell = Shell(path, lambda name: _sourced(name, "", path, root))
+    return _resolved(shell.run(text, first_line), path, root)
+
+
+def _launches_in(path: Path, root: Path) -> tuple[Launch, ...]:
+    try:
+        status = path.stat()
+    except OSError:
+        return ()
+    if status.st_size > MAX_BYTES:
+        return ()
+    return _read(path, root, status.st_mtime_ns, status.st_size)
+
+
+@lru_cache(maxsize=2048)
+def _read(path: Path, root: Path, changed: int, size: int) -> tuple[Launch, ...]:
+    text = _text(path)
+    if not any(word.decode() in text for word in STARTS):
+        return ()
+    return tuple(_resolved(_invocations(path, text, root), path, root))
+
+
+def _invocations(path: Path, text: str, root: Path) -> Iterator[Invocation]:
+    shell = Shell(path)
+    shell.source = lambda name: _sourced(name, shell.directory, path, root)
+    if DOCKERFILE.fullmatch(path.name):
+        image = read_image(text, path)
+        directory = "" if image.directory.startswith("/") else image.directory
+        return (replace(found, directory=directory) for found in image_invocations(image))
+    if MAKEFILE.fullmatch(path.name):
+        return makefile_invocations(text, shell)
+    if path.name == "launch.json":
+        return vscode_invocations(text, path)
+    if YAML.fullmatch(path.name):
+        return yaml_invocations(text, path)
+    shell.values.update(_slurm_variables(text))
+    return shell.run(text)
+
+
+def _resolved(invocations: Iterator[Invocation], path: Path, root: Path) -> list[Launch]:
+    found: list[Launch] = []
+    for invocation in invocations:
+        environment = {setting.name: setting.value for setting in invocation.environment}
+        environment |= _slurm_variables(_text(path)) if "srun" in invocation.words else {}
+        start = started(invocation.words, environment)
+        if start is not None and start.program in invocation.words:
+            start = _with_accelerate_config(start, invocation, path, root)
+            launch = launch_of(start, invocation, path, root)
+            found += [launch] if launch is not None else []
+    return found
+
+
+def _with_accelerate_config(start: Start, invocation: Invocation, path: Path, root: Path) -> Start:
+    config = named_file(start.config, invocation.directory, path, root) if start.config else None
+    if config is None:
+        return start
+    settings = accelerate_settings(_text(config))
+    kind = settings.get("distributed_type", "").upper()
+    world = start.world_size
+    if world is None and not start.distributed:
+        world = 1 if kind == "NO" else whole(settings.get("num_processes"))
+    distributed = (
+        world > 1 if world is not None else start.distributed or (True if kind in STRATEGIES else None)
+    )
+    strategy = start.strategy or STRATEGIES.get(kind, "")
+    return replace(start, world_size=world, distributed=distributed, strategy=strategy)
+
+
+def _slurm_variables(text: str) -> dict[str, str]:
+    given = {(long or SLURM_SHORT.get(short, short)): value for long, short, value in SBATCH.findall(text)}
+    variables: dict[str, str] = {}
+    if not given:
+        return variables
+    nodes, each, tasks = given.get("nodes", "1"), given.get("ntasks-per-node"), given.get("ntasks")
+    if tasks is None and nodes.isdigit() and (each or "1").isdigit():
+        tasks = str(int(nodes) * int(each or "1"))
+    devices = given.get("gpus-per-node") or given.get("gres", "")
+    count = devices.rsplit(":", 1)[-1]
+    for name, value in (
+        ("NNODES", nodes),
+        ("JOB_NUM_NODES", nodes),
+        ("NTASKS", tasks),
+        ("NTASKS_PER_NODE", each),
+    ):
+        if value and value.isdigit():
+            variables[f"SLURM_{name}"] = value
+    if count.isdigit():
+        variables |= {"SLURM_GPUS_ON_NODE": count, "SLURM_GPUS_PER_NODE": count}
+    return variables
+
+
+def _sourced(name: str, directory: str, path: Path, root: Path) -> tuple[Path, str] | None:
+    found = named_file(name, directory, path, root)
+    return None if found is None else (found, _text(found))
+
+
+def _launcher_files(root: Path) -> list[Path]:
+    found: list[Path] = []
+    seen = 0
+    for directory, folders, names in os.walk(root):
+        folders[:] = sorted(name for name in folders if _is_walked(name))
+        seen += len(names)
+        if seen > MAX_ENTRIES:
+            break
+        found += [Path(directory, name) for name in sorted(names) if _may_start(directory, name)]
+    return found
+
+
+def _is_walked(name: str) -> bool:
+    return name in HIDDEN_BUT_READ or not (name.startswith((".", "__")) or name in SKIPPED)
+
+
+def _may_start(directory: str, name: str) -> bool:
+    if name == "launch.json":
+        return os.path.basename(directory) == ".vscode"
+    patterns = (SHELL, MAKEFILE, DOCKERFILE, YAML)
+    if any(pattern.fullmatch(name) for pattern in patterns):
+        return True
+    return "." not in name and _has_shell_head(os.path.join(directory, name))
+
+
+def _has_shell_head(path: str) -> bool:
+    try:
+        with open(path, "rb") as handle:
+            head = handle.read(64).split(b"\n", 1)[0]
+    except OSError:
+        return False
+    return head.startswith(b"#!") and re.search(rb"(?:ba|z|k|da)?sh\b", head) is not None
+
+
+def _text(path: Path) -> str:
+    try:
+        with open(path, "rb") as handle:
+            raw = handle.read(MAX_BYTES + 1)
+    except OSError:
+        return ""
+    return raw.decode("utf-8-sig", errors="replace")
