@@ -11,6 +11,7 @@ import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from difflib import get_close_matches
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -52,13 +53,20 @@ class Settings:
     exclude: tuple[str, ...] | None = _key(
         None, _PATTERNS, "Patterns, as in .gitignore, of what is not checked; replaces the default list."
     )
-    extend_exclude: tuple[str, ...] = _key((), _PATTERNS, "Patterns of what is not checked, besides `exclude`.")
+    extend_exclude: tuple[str, ...] = _key(
+        (), _PATTERNS, "Patterns of what is not checked, besides `exclude`."
+    )
     per_file_ignores: Mapping[str, tuple[str, ...]] = _key(
-        {}, {"type": "object", "additionalProperties": _CODES}, "Codes to ignore in the files a pattern matches."
+        {},
+        {"type": "object", "additionalProperties": _CODES},
+        "Codes to ignore in the files a pattern matches.",
     )
     target: Mapping[str, str] = _key(
         {},
-        {"type": "object", "additionalProperties": {"type": "string", "pattern": r"^[0-9]+(\.[0-9A-Za-z+]+)*$"}},
+        {
+            "type": "object",
+            "additionalProperties": {"type": "string", "pattern": r"^[0-9]+(\.[0-9A-Za-z+]+)*$"},
+        },
         'The library versions to judge for, such as torch = "2.5"; else pins, else what is installed.',
     )
     min_certainty: str = _key(
@@ -67,7 +75,9 @@ class Settings:
     unsafe_fixes: bool = _key(False, _FLAG, "Apply fixes that need judgement too.")
     output_format: str = _key("full", {"type": "string"}, "The output format of `gclint check`.")
     force_exclude: bool = _key(False, _FLAG, "Exclude files also when they are named on the command line.")
-    cache_dir: str = _key(".gclint_cache", {"type": "string"}, "Where the cache is, below the configuration's directory.")
+    cache_dir: str = _key(
+        ".gclint_cache", {"type": "string"}, "Where the cache is, below the configuration's directory."
+    )
     respect_gitignore: bool = _key(True, _FLAG, "Leave out what .gitignore files name.")
     root: str = ""
     origin: str = ""
@@ -81,7 +91,7 @@ class Settings:
         if "select" in new:
             new = {"ignore": (), "extend_select": (), **new}
         for name in ("extend_select", "unfixable", "extend_exclude"):
-            if name in given and given[name]:
+            if given.get(name):
                 new[name] = (() if "select" in new else getattr(self, name)) + tuple(given[name])
         if "ignore" in given and given["ignore"] and "select" not in given:
             new["ignore"] = self.ignore + tuple(given["ignore"])
@@ -99,7 +109,11 @@ def json_schema() -> dict[str, Any]:
     """Return the JSON schema of the table `[tool.gclint]`, which is also the whole of `gclint.toml`."""
     properties = {}
     for name, item in keys().items():
-        default = item.default if item.default_factory is not dict and isinstance(item.default, (str, bool)) else None
+        default = (
+            item.default
+            if item.default_factory is not dict and isinstance(item.default, (str, bool))
+            else None
+        )
         schema = dict(item.metadata["schema"])
         properties[name] = {**schema, "default": default} if default is not None else schema
     return {
@@ -135,7 +149,8 @@ def load(path: str) -> Settings:
 
 
 def nearest(directory: str, known: dict[str, Settings | None]) -> Settings | None:
-    """Return the settings of the nearest configuration file at or above `directory`, None where there is none.
+    """Return the settings of the nearest configuration file at or above `directory`, None where there is
+    none.
 
     `known` remembers directories already asked about. Raises `BadConfig`.
     """
@@ -195,11 +210,8 @@ def _parse(path: str, text: str) -> Tables:
 
 
 def _toml() -> tuple[Callable[[str], Tables], type[ValueError]]:
-    if sys.version_info >= (3, 11):
-        import tomllib
-    else:
-        import tomli as tomllib
-    return tomllib.loads, tomllib.TOMLDecodeError
+    toml = import_module("tomllib" if sys.version_info >= (3, 11) else "tomli")
+    return toml.loads, toml.TOMLDecodeError
 
 
 def _frozen(value: Any) -> Any:

@@ -19,14 +19,17 @@ from gclint.selection import OWN_RULES, check_codes
 def check_paths(paths: Sequence[str | os.PathLike[str]] = (".",), **given: Any) -> Report:
     """Return what is found in the files and directories `paths`.
 
-    `given` are keys of `gclint.config.Settings` (`select=("GCL2",)`, `target={"torch": "2.5"}`) that take the
-    place of the configuration's own. Raises `gclint.config.BadConfig`. Nothing of the files is executed.
+    `given` are keys of `gclint.config.Settings` (`select=("GCL2",)`, `target={"torch": "2.5"}`) that take
+    the place of the configuration's own. Raises `gclint.config.BadConfig`. Nothing of the files is
+    executed.
     """
     return check(Request([os.fspath(path) for path in paths], given))
 
 
 def check_source(text: str | bytes, path: str = "stdin.py", **given: Any) -> Report:
-    """Return what is found in `text`, judged as if it stood in the file `path`; `given` as for `check_paths`."""
+    """Return what is found in `text`, judged as if it stood in the file `path`; `given` as for
+    `check_paths`.
+    """
     data = text.encode() if isinstance(text, str) else text
     return check(Request((path,), given, stdin=data, stdin_name=path))
 
@@ -55,7 +58,9 @@ def gathered_for(request: Request, judge: Judge) -> Gathered:
 def report_of(
     gathered: Gathered, made: Judgement, judge: Judge, changed: Mapping[str, Source] | None = None
 ) -> Report:
-    """Return the report of what was judged, with the files that could not be read and every text it shows."""
+    """Return the report of what was judged, with the files that could not be read and every text it
+    shows.
+    """
     findings = [
         *made.findings,
         *(unreadable(item.path, item.what, item.remedy, item.line) for item in gathered.unreadable),
@@ -79,7 +84,9 @@ def without(report: Report, findings: Iterable[Finding]) -> Report:
 
 
 def read_beside(path: str, root: Path) -> Source | None:
-    """Return the file `path` that a finding or an edit names, None unless it can be read and lies below `root`."""
+    """Return the file `path` that a finding or an edit names, None unless it can be read and lies below
+    `root`.
+    """
     absolute = os.path.realpath(path)
     if not absolute.startswith(os.path.realpath(root).rstrip(os.sep) + os.sep):
         return None

@@ -21,8 +21,8 @@ _ROOT_MARKS = ("pyproject.toml", "setup.py", "setup.cfg", ".git", "gclint.toml",
 class Request:
     """Which files, and what the command line says of the configuration.
 
-    `given` are keys of `Settings` that take the place of the files' own; `config` is one file for everything,
-    `isolated` none at all. `stdin` is text that stands for the file `stdin_name`.
+    `given` are keys of `Settings` that take the place of the files' own; `config` is one file for
+    everything, `isolated` none at all. `stdin` is text that stands for the file `stdin_name`.
     """
 
     paths: Sequence[str] = (".",)
@@ -36,7 +36,9 @@ class Request:
 
 @dataclass(frozen=True)
 class Batch:
-    """Files with the same configuration and project root; `sources` by path as shown, `named` by the user."""
+    """Files with the same configuration and project root; `sources` by path as shown, `named` by the
+    user.
+    """
 
     settings: Settings
     root: Path
@@ -53,7 +55,9 @@ class Gathered:
     files: int
 
 
-def settings_of(request: Request, directory: str, known: dict[str, Settings | None] | None = None) -> Settings:
+def settings_of(
+    request: Request, directory: str, known: dict[str, Settings | None] | None = None
+) -> Settings:
     """Return the settings that hold in `directory`; raises `BadConfig`."""
     if request.isolated:
         found = Settings()

@@ -149,5 +149,6 @@ def _may_suppress(source: Source) -> bool:
 def _problem(item: Any) -> Problem:
     if isinstance(item, Problem):
         return item
-    get = lambda name, default: getattr(item, name, default)  # noqa: E731
-    return Problem(str(get("path", "")), str(get("what", item)), str(get("remedy", "")), int(get("line", 1)))
+    place = str(getattr(item, "path", ""))
+    what, remedy = str(getattr(item, "what", item)), str(getattr(item, "remedy", ""))
+    return Problem(place, what, remedy, int(getattr(item, "line", 1)))

@@ -24,13 +24,17 @@ class OwnRule:
 
 
 OWN_RULES = (
-    OwnRule("GCL000", "unreadable-file", "A file that cannot be read or parsed, so that nothing in it was judged."),
+    OwnRule(
+        "GCL000", "unreadable-file", "A file that cannot be read or parsed, so that nothing in it was judged."
+    ),
     OwnRule("GCL001", "unused-suppression", "A comment that silences a code which is not found on its line."),
 )
 
 
 def selected(settings: Settings, codes: Iterable[str]) -> list[str]:
-    """Return which of `codes` the settings turn on, sorted; the longer of two prefixes wins, `ignore` on a tie."""
+    """Return which of `codes` the settings turn on, sorted; the longer of two prefixes wins, `ignore` on
+    a tie.
+    """
     chosen = (*settings.select, *settings.extend_select)
     return sorted(code for code in codes if _longest(code, chosen) > _longest(code, settings.ignore))
 
@@ -49,7 +53,9 @@ def check_codes(settings: Settings, codes: Sequence[str], flags: Iterable[str] =
     for key in ("select", "ignore", "extend_select", "fixable", "unfixable"):
         for prefix in getattr(settings, key):
             if prefix != ALL and not any(code.startswith(prefix) for code in codes):
-                raise BadConfig(f"{_place(settings, key, prefix, given)}: unknown code `{prefix}`{_near(prefix, codes)}")
+                raise BadConfig(
+                    f"{_place(settings, key, prefix, given)}: unknown code `{prefix}`{_near(prefix, codes)}"
+                )
     for prefixes in settings.per_file_ignores.values():
         for prefix in prefixes:
             if prefix != ALL and not any(code.startswith(prefix) for code in codes):
@@ -92,7 +98,9 @@ def _longest(code: str, prefixes: Sequence[str]) -> int:
 
 
 def _near(prefix: str, codes: Sequence[str]) -> str:
-    return suggestion(prefix.upper(), list(codes)) or f" (codes are {codes[0]} to {codes[-1]})" if codes else ""
+    return (
+        suggestion(prefix.upper(), list(codes)) or f" (codes are {codes[0]} to {codes[-1]})" if codes else ""
+    )
 
 
 def _place(settings: Settings, key: str, prefix: str, given: set[str]) -> str:

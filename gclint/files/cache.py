@@ -1,7 +1,7 @@
 """What earlier runs found out, kept by content: read as data, written whole, ignored when damaged.
 
-Nothing here is trusted further than its shape: entries are JSON, never code, and a cache that cannot be read
-or written costs time and changes no finding.
+Nothing here is trusted further than its shape: entries are JSON, never code, and a cache that cannot be
+read or written costs time and changes no finding.
 """
 
 from __future__ import annotations

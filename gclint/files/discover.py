@@ -41,8 +41,8 @@ class Exclusion:
 def discover(paths: Sequence[str], exclusion: Exclusion) -> Discovery:
     """Return the files that `paths` name, each once, ordered by path.
 
-    Files named are taken whatever they are called, unless `exclusion.force` holds and they are excluded. Links
-    to directories are not followed, nor links to files outside the directory that is walked.
+    Files named are taken whatever they are called, unless `exclusion.force` holds and they are excluded.
+    Links to directories are not followed, nor links to files outside the directory that is walked.
     """
     files: dict[str, Found] = {}
     problems: list[Unreadable] = []

@@ -37,7 +37,7 @@ class Encoding:
             raise Undecodable(
                 f"byte 0x{body[error.start]:02x} is not {self.name}",
                 line,
-                "convert the file to UTF-8, or name its encoding on the first line: # -*- coding: latin-1 -*-",
+                "convert it to UTF-8, or name its encoding on the first line: # coding: latin-1",
             ) from None
 
     def encode(self, text: str) -> bytes:
@@ -59,7 +59,9 @@ def python_encoding(data: bytes) -> Encoding:
 
 
 def plain_encoding(data: bytes) -> Encoding:
-    """Return the encoding of a file that cannot declare one: UTF-8 if it is, else latin-1, which loses nothing."""
+    """Return the encoding of a file that cannot declare one: UTF-8 if it is, else latin-1, which loses
+    nothing.
+    """
     bom = data.startswith(BOM)
     try:
         data.decode("utf-8")

@@ -20,7 +20,7 @@ def words_of(data: bytes, known: Iterable[bytes]) -> frozenset[str]:
 def admits(present: frozenset[str], words: Words) -> bool:
     """Return whether a rule with these `words` could fire where `present` occur.
 
-    `words` is a conjunction of alternatives: of every inner sequence one word must be present. A rule without
-    words is always admitted.
+    `words` is a conjunction of alternatives: of every inner sequence one word must be present. A rule
+    without words is always admitted.
     """
     return all(not present.isdisjoint(choice) for choice in words)

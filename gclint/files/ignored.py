@@ -33,11 +33,14 @@ class Patterns:
         if self.spec is None or not path.startswith(self.base):
             return None
         relative = path[len(self.base) :].lstrip(os.sep) + ("/" if directory else "")
-        return self.spec.check_file(relative).include
+        verdict: bool | None = self.spec.check_file(relative).include
+        return verdict
 
 
 def patterns(base: str, lines: Iterable[str]) -> Patterns:
-    """Return the patterns in `lines` (as in a .gitignore); plain names are kept apart, since they are cheap."""
+    """Return the patterns in `lines` (as in a .gitignore); plain names are kept apart, since they are
+    cheap.
+    """
     kept = [line.strip() for line in lines if line.strip() and not line.lstrip().startswith("#")]
     plain = not any(line.startswith("!") for line in kept)
     names = frozenset(line.rstrip("/") for line in kept if plain and _is_plain(line))

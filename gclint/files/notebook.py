@@ -1,8 +1,8 @@
 """A notebook as one Python module, and edits of that module written back into the cells' JSON.
 
-Every code cell follows a marker line of its own, so a line of the module belongs to exactly one cell, and an
-edit that touches a marker is refused. Only the `source` of a changed cell is rewritten in the file: outputs,
-ids, metadata, indentation and the final newline are never parsed and printed again.
+Every code cell follows a marker line of its own, so a line of the module belongs to exactly one cell, and
+an edit that touches a marker is refused. Only the `source` of a changed cell is rewritten in the file:
+outputs, ids, metadata, indentation and the final newline are never parsed and printed again.
 """
 
 from __future__ import annotations

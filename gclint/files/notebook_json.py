@@ -63,7 +63,7 @@ def rewrite_cell(raw: str, cell: Cell, source: str) -> str:
         value = json.dumps(source, ensure_ascii=ascii_only)
         return value if raw[cell.start] == '"' else f"[{value}]"
     old = [_DECODER.raw_decode(raw, start)[0] for start, _ in cell.items]
-    new = [line for line in split_lines(source)] or [""]
+    new = split_lines(source) or [""]
     head = _shared(old, new)
     tail = _shared(old[head:][::-1], new[head:][::-1])
     kept = [raw[start:end] for start, end in cell.items]

@@ -90,8 +90,8 @@ class Source:
 def read(path: str | os.PathLike[str], shown: str | None = None, kind: Kind | None = None) -> Source:
     """Return the file at `path`, named `shown` in reports, read as `kind` (else as its name says).
 
-    Raises `Unreadable` for a file that is missing, not permitted, not a file, larger than `SIZE_LIMIT` bytes
-    (`NOTEBOOK_LIMIT` for a notebook), binary, or not text in its encoding.
+    Raises `Unreadable` for a file that is missing, not permitted, not a file, larger than `SIZE_LIMIT`
+    bytes (`NOTEBOOK_LIMIT` for a notebook), binary, or not text in its encoding.
     """
     name = shown if shown is not None else os.fspath(path)
     return parse(name, Path(os.path.abspath(path)), read_bytes(path, name), kind)

@@ -1,8 +1,8 @@
 """Comments that silence findings, and what they silenced.
 
-`# noqa`, `# noqa: GCL201, GCL5` and `# gclint: ignore[GCL201] reason` speak for the logical line they stand on
-when they are on its first or last line, else for their own line; `# gclint: ignore-file` for the file. Comments
-are found by tokenizing, so text in strings is none.
+`# noqa`, `# noqa: GCL201, GCL5` and `# gclint: ignore[GCL201] reason` speak for the logical line they
+stand on when they are on its first or last line, else for their own line; `# gclint: ignore-file` for the
+file. Comments are found by tokenizing, so text in strings is none.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ _OURS = "GCL"
 class Directive:
     """A suppressing comment.
 
-    `line` and `column` (from 1) are where its `#` is, `end_column` is exclusive. `codes` are prefixes of codes,
-    None for all of them. It speaks for lines `first` to `last`, or for the whole file.
+    `line` and `column` (from 1) are where its `#` is, `end_column` is exclusive. `codes` are prefixes of
+    codes, None for all of them. It speaks for lines `first` to `last`, or for the whole file.
     """
 
     line: int

@@ -15,9 +15,11 @@ NAME = "unused-suppression"
 def suppress(
     source: Source, findings: Iterable[Finding], enabled: Sequence[str]
 ) -> tuple[list[Finding], list[Finding]]:
-    """Return the findings of `source` that no comment silences, and a GCL001 for each comment without effect.
+    """Return the findings of `source` that no comment silences, and a GCL001 for each comment without
+    effect.
 
-    Only codes of gclint are judged unused, and only those that `enabled` (the codes selected) could have raised.
+    Only codes of gclint are judged unused, and only those that `enabled` (the codes selected) could have
+    raised.
     """
     comments = directives(source)
     used: set[tuple[int, str]] = set()

@@ -31,7 +31,9 @@ class Refused:
 
 @dataclass
 class Convergence:
-    """The files as they would be: `changed` by path, the fixes `applied` in order, those `refused`, what is left."""
+    """The files as they would be: `changed` by path, the fixes `applied` in order, those `refused`, what
+    is left.
+    """
 
     changed: dict[str, Source] = field(default_factory=dict)
     applied: list[Chosen] = field(default_factory=list)
@@ -45,8 +47,9 @@ def converge(
 ) -> Convergence:
     """Return what the files become when every fix that `policy` and `allowed` let through is applied.
 
-    `check` returns the findings of the project with the changed files it is given in place of those on disk;
-    `read` returns a file that a fix edits, None for one that must not be edited. Raises `NotConverging`.
+    `check` returns the findings of the project with the changed files it is given in place of those on
+    disk; `read` returns a file that a fix edits, None for one that must not be edited. Raises
+    `NotConverging`.
     """
     state = Convergence()
     refused: set[Chosen] = set()

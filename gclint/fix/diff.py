@@ -12,7 +12,7 @@ from gclint.report.escape import printable
 
 def unified(before: Source, after: Source) -> str:
     """Return the unified diff from `before` to `after` (the same file), "" where the text is the same."""
-    pieces = []
+    pieces: list[str] = []
     for name, old, new in _pairs(before, after):
         pieces += _hunks(printable(name), old, new)
     return "".join(pieces)
@@ -32,7 +32,9 @@ def _hunks(name: str, old: str, new: str) -> Iterator[str]:
 
 
 def _shown(text: str) -> list[str]:
-    """Return the lines with LF for a CR, so that a terminal is not written over; CRLF files stay readable."""
+    """Return the lines with LF for a CR, so that a terminal is not written over; CRLF files stay
+    readable.
+    """
     return [line.rstrip("\r\n") + "\n" if line[-1] in "\r\n" else line for line in split_lines(text)]
 
 

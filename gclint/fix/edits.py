@@ -1,9 +1,12 @@
-"""Edits applied to text: positions to offsets, conflicts between fixes, and nothing outside an edit touched."""
+"""Edits applied to text: positions to offsets, conflicts between fixes, and nothing outside an edit
+touched.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from gclint.files.lines import line_starts, newline_of, with_newlines
 from gclint.finding import Edit, Finding, Fix
@@ -31,7 +34,8 @@ class Chosen:
 
 
 def spans_of(text: str, edits: Iterable[Edit]) -> list[Span]:
-    """Return the edits of one file as spans of `text`, in order, duplicates once; new lines end as the file's do.
+    """Return the edits of one file as spans of `text`, in order, duplicates once; new lines end as the
+    file's do.
 
     Raises `BadEdit` for a position outside the text.
     """
@@ -54,7 +58,7 @@ def spans_of(text: str, edits: Iterable[Edit]) -> list[Span]:
 def apply(text: str, edits: Iterable[Edit]) -> str:
     """Return `text` with the edits of one file made; raises `BadEdit` where they overlap or lie outside."""
     spans = spans_of(text, edits)
-    if any(_conflict(one, two) for one, two in zip(spans, spans[1:], strict=False)):
+    if any(_conflict(one, two) for one, two in pairwise(spans)):
         raise BadEdit("edits overlap")
     return splice(text, spans)
 
@@ -71,8 +75,8 @@ def splice(text: str, spans: Iterable[Span]) -> str:
 def compatible(texts: Mapping[str, str], wanted: Sequence[Chosen]) -> list[Chosen]:
     """Return the fixes that can be applied together, the earlier one winning where two overlap.
 
-    The order is that of `wanted`. A fix counts only with all its edits: one edit that overlaps an earlier fix,
-    lies outside its file, or is of a file not in `texts` keeps the whole fix out.
+    The order is that of `wanted`. A fix counts only with all its edits: one edit that overlaps an earlier
+    fix, lies outside its file, or is of a file not in `texts` keeps the whole fix out.
     """
     taken: dict[str, list[Span]] = {}
     accepted = []
@@ -115,13 +119,15 @@ def _own_spans(texts: Mapping[str, str], fix: Fix) -> dict[str, list[Span]] | No
     except BadEdit:
         return None
     for own in spans.values():
-        if any(_conflict(one, two) for one, two in zip(own, own[1:], strict=False)):
+        if any(_conflict(one, two) for one, two in pairwise(own)):
             return None
     return spans
 
 
 def _conflict(one: Span, two: Span) -> bool:
-    """Return whether the order of two edits would matter: they overlap, or one inserts where the other is."""
+    """Return whether the order of two edits would matter: they overlap, or one inserts where the other
+    is.
+    """
     if one.start == one.end or two.start == two.end:
         return one.start <= two.end and two.start <= one.end
     return one.start < two.end and two.start < one.end

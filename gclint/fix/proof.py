@@ -31,7 +31,9 @@ class ProofOptions:
 
 @dataclass(frozen=True)
 class ProofRequest:
-    """A project before and after its fixes: all its files, those changed, and the fixes that were applied."""
+    """A project before and after its fixes: all its files, those changed, and the fixes that were
+    applied.
+    """
 
     root: Path
     target: Mapping[str, str]
@@ -45,7 +47,8 @@ class ProofRequest:
 class Proof:
     """The verdict on one fix.
 
-    `data` is what reports print besides (before, after, evidence, device, memory in bytes, seconds per step).
+    `data` is what reports print besides (before, after, evidence, device, memory in bytes, seconds per
+    step).
     """
 
     finding: Finding

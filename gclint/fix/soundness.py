@@ -34,7 +34,8 @@ def syntax_error(text: str) -> tuple[str, int] | None:
 
 
 def check_sound(old: str, new: str, spans: Sequence[Span]) -> None:
-    """Raise `Unsound` unless `new`, made from `old` by `spans`, parses and differs only where it was edited.
+    """Raise `Unsound` unless `new`, made from `old` by `spans`, parses and differs only where it was
+    edited.
 
     Statements that no span touches must be the same, in the same order and at the same depth.
     """

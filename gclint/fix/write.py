@@ -18,8 +18,8 @@ class NotWritten(Exception):
 def write_all(changes: Iterable[tuple[Source, bytes]]) -> list[Path]:
     """Give every file its new bytes and return the files written.
 
-    Each pair is the file as it was read and the bytes to give it. All new files are prepared first, so a full
-    disk or a refused file leaves every old file whole. Raises `NotWritten`.
+    Each pair is the file as it was read and the bytes to give it. All new files are prepared first, so a
+    full disk or a refused file leaves every old file whole. Raises `NotWritten`.
     """
     prepared: list[tuple[Source, Path, str]] = []
     try:

@@ -24,7 +24,9 @@ def render_lines(report: Report, style: Style) -> str:
 
 
 def record(report: Report, finding: Finding) -> Record:
-    """Return one finding as data: Ruff's keys, then certainty, symptom, condition, related, target, alternatives."""
+    """Return one finding as data: Ruff's keys, then certainty, symptom, condition, related, target,
+    alternatives.
+    """
     place = report.shown(finding.location)
     fixes = [_fix(report, fix) for fix in finding.fixes]
     return {

@@ -25,7 +25,8 @@ def wrapped(text: str, width: int, indent: str) -> str:
     """Return `text` broken at spaces to `width` columns (0: never), following lines led by `indent`."""
     if not width or width_of(text) <= width:
         return text
-    lines, line = [], ""
+    lines: list[str] = []
+    line = ""
     for word in text.split(" "):
         longer = f"{line} {word}" if line else word
         if line and width_of(longer) > width - (len(indent) if lines else 0):

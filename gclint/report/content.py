@@ -45,10 +45,12 @@ class Problem:
 
 @dataclass(frozen=True)
 class Report:
-    """The outcome of a check: findings in order of place and code, and the problems that make exit status 2.
+    """The outcome of a check: findings in order of place and code, and the problems that make exit status
+    2.
 
-    A file that could not be read or parsed is a finding GCL000. `sources` has the text of every file that a
-    finding names, `rules` what is known of every rule by code, `fixable` how many findings a plain fix mends.
+    A file that could not be read or parsed is a finding GCL000. `sources` has the text of every file that
+    a finding names, `rules` what is known of every rule by code, `fixable` how many findings a plain fix
+    mends.
     """
 
     findings: tuple[Finding, ...] = ()
@@ -75,7 +77,9 @@ class Report:
         return Location(place.path, line, place.column, end_line, end_column, place.message, cell)
 
     def line_text(self, place: Location) -> str:
-        """Return the source line that `place` (not yet `shown`) begins on, without its ending; "" if unknown."""
+        """Return the source line that `place` (not yet `shown`) begins on, without its ending; "" if
+        unknown.
+        """
         source = self.sources.get(place.path)
         if source is None or not 1 <= place.line <= len(source.lines):
             return ""

@@ -39,10 +39,11 @@ def _suite(report: Report, path: str, findings: list[Finding]) -> str:
         body = (
             f"{cell}line {place.line}, col {place.column}, {finding.message}\nEffect: {finding.symptom}{when}"
         )
+        body = _NOT_XML.sub("", body)
         cases.append(
             f"<testcase name={_attribute(f'org.gclint.{finding.code}')} classname={_attribute(path)} "
             f'line="{place.line}" column="{place.column}">'
-            f"<failure message={_attribute(finding.message)}>{escape(_NOT_XML.sub('', body))}</failure></testcase>"
+            f"<failure message={_attribute(finding.message)}>{escape(body)}</failure></testcase>"
         )
     count = len(findings)
     head = (

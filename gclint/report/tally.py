@@ -9,7 +9,9 @@ from gclint.report.style import Style
 
 
 def tally(report: Report, style: Style) -> str:
-    """Return one sentence: how many findings of which certainty in how many files, and how many can be fixed."""
+    """Return one sentence: how many findings of which certainty in how many files, and how many can be
+    fixed.
+    """
     files = counted(report.files_checked, "file")
     if not report.findings:
         text = (

@@ -1,0 +1,58 @@
+"""The command line. Importing this module imports nothing else: `gclint --version` must be quick."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+
+EXIT_CLEAN, EXIT_FINDINGS, EXIT_ERROR = 0, 1, 2
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command in `argv` (default: of this process) and return its exit status.
+
+    0: nothing found; 1: findings are left; 2: something could not be done, said in one line on standard
+    error.
+    """
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    if arguments in (["--version"], ["-V"]):
+        from gclint import __version__
+
+        print(f"gclint {__version__}")
+        return EXIT_CLEAN
+    if "--traceback" in arguments:
+        arguments.remove("--traceback")
+        os.environ["GCLINT_TRACEBACK"] = "1"
+    try:
+        from gclint.cli.run import run
+
+        status = run(arguments)
+        sys.stdout.flush()
+        return status
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return EXIT_ERROR
+    except KeyboardInterrupt:
+        return 130
+    except Exception as error:
+        if os.environ.get("GCLINT_TRACEBACK"):
+            raise
+        complain(_internal(error))
+        return EXIT_ERROR
+
+
+def complain(text: str) -> None:
+    """Print one line on standard error."""
+    from gclint.report.escape import printable
+
+    print(f"gclint: error: {printable(text)}", file=sys.stderr)
+
+
+def _internal(error: Exception) -> str:
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    place = f"{trace.tb_frame.f_code.co_filename}:{trace.tb_lineno}" if trace else "an unknown place"
+    what = f"{type(error).__name__}: {error}"
+    return f"internal error, {what} (at {place}); --traceback shows the way there; please report it"

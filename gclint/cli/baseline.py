@@ -1,0 +1,72 @@
+"""`--baseline`: findings that are known, kept by content so that they stay known when lines move."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections import Counter
+from dataclasses import replace
+
+from gclint.cli.output import write_text
+from gclint.cli.parser import UsageError
+from gclint.report.content import UNREADABLE, Report
+from gclint.report.fingerprint import content_hash
+from gclint.report.tally import counted
+
+VERSION = 1
+
+
+def against_baseline(report: Report, path: str, update: bool = False) -> Report:
+    """Return `report` without the findings that the baseline at `path` has; write the baseline when it is
+    missing.
+
+    An entry counts once: a second finding of the same kind on a line of the same text is new. Raises
+    `UsageError` for a file that is no baseline.
+    """
+    if update or not os.path.exists(path):
+        known = [finding for finding in report.findings if finding.code != UNREADABLE]
+        write_text(_text(report), path)
+        print(f"Wrote {counted(len(known), 'finding')} to {path}.", file=sys.stderr)
+        return replace(report, findings=tuple(item for item in report.findings if item not in known))
+    left = Counter(_entries(path))
+    fresh = []
+    for finding in report.findings:
+        mark = content_hash(report, finding)
+        if finding.code != UNREADABLE and left[mark] > 0:
+            left[mark] -= 1
+        else:
+            fresh.append(finding)
+    gone = sum(left.values())
+    if gone:
+        print(
+            f"{counted(gone, 'entry')[:-1] + 'ies' if gone != 1 else '1 entry'} of {path} no longer found;"
+            " --update-baseline forgets them.",
+            file=sys.stderr,
+        )
+    return replace(report, findings=tuple(fresh))
+
+
+def _text(report: Report) -> str:
+    entries = [
+        {
+            "hash": content_hash(report, item),
+            "code": item.code,
+            "path": item.location.path,
+            "message": item.message,
+        }
+        for item in report.findings
+        if item.code != UNREADABLE
+    ]
+    return json.dumps({"version": VERSION, "findings": entries}, indent=1) + "\n"
+
+
+def _entries(path: str) -> list[str]:
+    try:
+        with open(path, encoding="utf-8") as file:
+            data = json.load(file)
+        if data["version"] != VERSION:
+            raise UsageError(f"{path}: a baseline of another version; write it anew with --update-baseline")
+        return [str(item["hash"]) for item in data["findings"]]
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        raise UsageError(f"{path}: not a baseline of gclint; write it anew with --update-baseline") from None

@@ -1,0 +1,70 @@
+"""`gclint check`."""
+
+from __future__ import annotations
+
+import sys
+from argparse import Namespace
+
+from gclint.cli import EXIT_CLEAN, EXIT_ERROR, EXIT_FINDINGS, complain
+from gclint.cli.output import emit, format_of
+from gclint.cli.request import request_of
+from gclint.engine import check as check_request
+from gclint.gather import Request
+from gclint.report.content import Report
+from gclint.report.tally import counted
+from gclint.timing import stage, table
+
+
+def check(options: Namespace) -> int:
+    """Run the command and return its exit status."""
+    if options.fix or options.diff:
+        from gclint.cli.fixing import fix_for_check
+
+        return fix_for_check(options)
+    request = request_of(options)
+    if options.show_files or options.show_settings:
+        from gclint.cli.configuration import show
+
+        return show(request, options)
+    if options.watch:
+        from gclint.cli.watch import watch
+
+        return watch(request, lambda: _once(request, options))
+    if options.add_noqa:
+        return _add_noqa(request)
+    return _once(request, options)
+
+
+def finish(report: Report, options: Namespace) -> int:
+    """Say the problems, and return the exit status of `report`."""
+    for problem in report.problems:
+        complain(str(problem))
+    if options.timing:
+        sys.stderr.write(table())
+    if report.failed:
+        return EXIT_ERROR
+    return EXIT_FINDINGS if report.findings and not options.exit_zero else EXIT_CLEAN
+
+
+def _once(request: Request, options: Namespace) -> int:
+    with stage("check"):
+        report = check_request(request)
+    if options.baseline:
+        from gclint.cli.baseline import against_baseline
+
+        report = against_baseline(report, options.baseline, options.update_baseline)
+    with stage("report"):
+        emit(report, format_of(options, request), options)
+    return finish(report, options)
+
+
+def _add_noqa(request: Request) -> int:
+    from gclint.fix.add_noqa import silenced
+    from gclint.fix.write import write_all
+
+    report = check_request(request)
+    changes = silenced(report)
+    write_all([(before, after.data) for before, after in changes])
+    count = len([finding for finding in report.findings if finding.code not in {"GCL000", "GCL001"}])
+    print(f"Silenced {counted(count, 'finding')} in {counted(len(changes), 'file')}.")
+    return EXIT_ERROR if report.failed else EXIT_CLEAN

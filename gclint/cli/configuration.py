@@ -1,0 +1,63 @@
+"""`gclint config`, `gclint clean`, `--show-files` and `--show-settings`."""
+
+from __future__ import annotations
+
+import json
+import os
+from argparse import Namespace
+
+from gclint.cli import EXIT_CLEAN, EXIT_ERROR, complain
+from gclint.cli.parser import UsageError
+from gclint.config import json_schema, keys, suggestion
+from gclint.gather import Request, find, settings_of
+
+
+def config(options: Namespace) -> int:
+    """Print the schema, one key or all keys; return the exit status."""
+    if options.schema:
+        print(json.dumps(json_schema(), indent=2))
+        return EXIT_CLEAN
+    known = keys()
+    if options.key and options.key not in known:
+        raise UsageError(f"no key `{options.key}`{suggestion(options.key, list(known))}")
+    for name, item in known.items():
+        if options.key in (None, name):
+            print(f"{name}: {item.metadata['schema']['description']}")
+    return EXIT_CLEAN
+
+
+def clean(options: Namespace) -> int:
+    """Delete the cache of each project named; return the exit status."""
+    from gclint.files.cache import remove
+
+    for path in options.paths or ["."]:
+        settings = settings_of(Request(), os.path.abspath(path))
+        directory = os.path.join(settings.root or os.path.abspath(path), settings.cache_dir)
+        if remove(directory):
+            print(f"Removed {directory}")
+    return EXIT_CLEAN
+
+
+def show(request: Request, options: Namespace) -> int:
+    """Print the files that would be checked, or the settings that hold; return the exit status."""
+    if options.show_settings:
+        settings = settings_of(request, _directory(request))
+        print(f"# from: {settings.origin or 'defaults'}")
+        for name, item in keys().items():
+            print(f"{name} = {json.dumps(_plain(getattr(settings, item.name)))}")
+        return EXIT_CLEAN
+    found = find(request)
+    for file in found.files:
+        print(file.absolute)
+    for problem in found.problems:
+        complain(f"{problem.path}: {problem.what}; {problem.remedy}")
+    return EXIT_ERROR if found.problems else EXIT_CLEAN
+
+
+def _directory(request: Request) -> str:
+    first = os.path.abspath(request.paths[0])
+    return first if os.path.isdir(first) else os.path.dirname(first)
+
+
+def _plain(value: object) -> object:
+    return {**value} if isinstance(value, dict) else list(value) if isinstance(value, tuple) else value

@@ -1,0 +1,61 @@
+"""`gclint rule`."""
+
+from __future__ import annotations
+
+import json
+import sys
+from argparse import Namespace
+from typing import Any
+
+from gclint.cli import EXIT_CLEAN
+from gclint.cli.parser import UsageError
+from gclint.config import suggestion
+from gclint.selection import OWN_RULES
+
+
+def rule(options: Namespace) -> int:
+    """Print the page of a rule, or of all; return the exit status."""
+    rules = _rules()
+    if options.code:
+        wanted = [item for item in rules if options.code.upper() == item.code or options.code == item.name]
+        if not wanted:
+            known = [*(item.code for item in rules), *(item.name for item in rules)]
+            near = suggestion(options.code.upper(), known) or suggestion(options.code, known)
+            raise UsageError(f"no rule `{options.code}`{near}; `gclint rule --all` lists them")
+        _print(wanted, options.output_format, pages=True)
+        return EXIT_CLEAN
+    if not options.all:
+        raise UsageError("name a rule, or --all")
+    _print(rules, options.output_format, pages=options.output_format == "markdown")
+    return EXIT_CLEAN
+
+
+def _rules() -> list[Any]:
+    from gclint.rule import load_rules
+
+    return sorted([*load_rules(), *OWN_RULES], key=lambda item: item.code)
+
+
+def _print(rules: list[Any], output_format: str, pages: bool) -> None:
+    if output_format == "json":
+        records = [_record(item) for item in rules]
+        print(json.dumps(records if len(rules) != 1 else records[0], indent=2))
+    elif pages:
+        sys.stdout.write("\n".join(_page(item) for item in rules))
+    else:
+        for item in rules:
+            print(f"{item.code}  {item.name}")
+
+
+def _page(item: Any) -> str:
+    return f"# {item.name} ({item.code})\n\n{item.docs.strip()}\n"
+
+
+def _record(item: Any) -> dict[str, Any]:
+    return {
+        "code": item.code,
+        "name": item.name,
+        "certainty": getattr(item, "certainty", None),
+        "fixable": getattr(item, "fixable", item.code == "GCL001"),
+        "explanation": item.docs.strip(),
+    }

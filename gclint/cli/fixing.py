@@ -1,0 +1,104 @@
+"""`gclint fix`, and `gclint check --fix`."""
+
+from __future__ import annotations
+
+import sys
+from argparse import Namespace
+from collections import Counter
+
+from gclint.cli import EXIT_CLEAN, EXIT_FINDINGS, complain
+from gclint.cli.check import finish
+from gclint.cli.output import emit, format_of
+from gclint.cli.parser import UsageError
+from gclint.cli.request import pairs, request_of
+from gclint.files.source import Source
+from gclint.fix.job import Outcome
+from gclint.fix.job import fix as fix_request
+from gclint.fix.proof import ProofOptions
+from gclint.gather import Request
+from gclint.report.tally import counted
+
+
+def fix(options: Namespace) -> int:
+    """Run the command and return its exit status."""
+    if options.program and options.verify != "program":
+        raise UsageError("--program needs --verify=program")
+    if options.verify == "program" and not options.program:
+        raise UsageError('--verify=program needs --program "train.py ..."')
+    request = request_of(options)
+    outcome = fix_request(
+        request,
+        unsafe=options.unsafe,
+        chosen=pairs(options.choose, "--choose"),
+        write=not options.diff and request.stdin is None,
+        proof=_proof_options(options),
+    )
+    return _tell(outcome, request, options)
+
+
+def fix_for_check(options: Namespace) -> int:
+    """Run `check --fix` or `check --diff` and return the exit status."""
+    request = request_of(options)
+    write = not options.diff and request.stdin is None
+    return _tell(fix_request(request, unsafe=options.unsafe_fixes, write=write), request, options)
+
+
+def _tell(outcome: Outcome, request: Request, options: Namespace) -> int:
+    for refused in outcome.refused:
+        finding = refused.chosen.finding
+        place = f"{finding.location.path}:{finding.location.line}"
+        complain(f"{place}: fix of {finding.code} not applied: {refused.why}")
+    if options.diff:
+        return _show_diff(outcome, options)
+    if request.stdin is not None:
+        _pass_through(outcome, request)
+        return finish(outcome.report, options)
+    emit(outcome.report, format_of(options, request), options)
+    if outcome.changes:
+        _say(outcome)
+    status = finish(outcome.report, options)
+    if status == EXIT_CLEAN and outcome.changes and options.exit_non_zero_on_fix:
+        return EXIT_FINDINGS
+    return status
+
+
+def _show_diff(outcome: Outcome, options: Namespace) -> int:
+    from gclint.fix.diff import unified_all
+
+    sys.stdout.write(unified_all(outcome.changes))
+    if outcome.changes:
+        print(f"Would apply {_fixes(outcome)}.", file=sys.stderr)
+    status = finish(outcome.report, options)
+    return EXIT_FINDINGS if status == EXIT_CLEAN and outcome.changes and not options.exit_zero else status
+
+
+def _pass_through(outcome: Outcome, request: Request) -> None:
+    """Print the text of standard input as the fixes make it, bytes outside the edits unchanged."""
+    after: list[Source] = [new for _, new in outcome.changes]
+    sys.stdout.buffer.write(after[0].data if after else request.stdin or b"")
+
+
+def _say(outcome: Outcome) -> None:
+    print(f"Applied {_fixes(outcome)}:", file=sys.stderr)
+    counts = Counter((chosen.finding.code, chosen.fix.title) for chosen in outcome.applied)
+    for (code, title), count in sorted(counts.items()):
+        print(f"  {count} x {code}: {title}", file=sys.stderr)
+
+
+def _fixes(outcome: Outcome) -> str:
+    number = len(outcome.applied)
+    return f"{number} fix{'' if number == 1 else 'es'} in {counted(len(outcome.changes), 'file')}"
+
+
+def _proof_options(options: Namespace) -> ProofOptions | None:
+    if not options.verify:
+        return None
+    return ProofOptions(
+        evidence=options.verify,
+        program=options.program or "",
+        device=options.device or "",
+        timeout=options.timeout,
+        processes=options.nproc or 0,
+        steps=options.steps,
+        python=options.python or "",
+    )

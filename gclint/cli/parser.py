@@ -1,0 +1,203 @@
+"""The commands and their options."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from typing import NoReturn
+
+from gclint.report.formats import FORMATS
+
+_EXAMPLES = """\
+examples:
+  gclint check                       find runs that crash or mis-train, here
+  gclint check train.py --target torch=2.5,transformers=4.44
+  gclint fix --diff                  show the edits that remove the causes
+  gclint fix --verify                edit, and prove each edit by a short run
+  gclint rule GCL201                 what a rule means, and why
+"""
+
+
+class UsageError(Exception):
+    """A command line that cannot be understood; one line."""
+
+
+class Parser(argparse.ArgumentParser):
+    """A parser that raises its complaints, so that they end like every other error."""
+
+    def error(self, message: str) -> NoReturn:
+        """Raise `UsageError` with `message`."""
+        raise UsageError(f"{message}; see `{self.prog} --help`")
+
+
+def build() -> tuple[Parser, dict[str, Parser]]:
+    """Return the parser, and the parser of each command by name."""
+    top = Parser(
+        prog="gclint",
+        description="Finds PyTorch training runs that crash or silently mis-train,\n"
+        "edits the cause away, and proves each edit.\n\n" + _EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+        epilog="exit status: 0 nothing found, 1 findings left, 2 something could not be done",
+    )
+    top.add_argument("-V", "--version", action="store_true", help="print the version")
+    top.add_argument("--traceback", action="store_true", help="show where an internal error came from")
+    commands = top.add_subparsers(dest="command", metavar="COMMAND")
+    made: dict[str, Parser] = {}
+
+    def command(name: str, text: str) -> Parser:
+        made[name] = commands.add_parser(
+            name, help=text, description=text[0].upper() + text[1:] + ".", allow_abbrev=False
+        )
+        return made[name]
+
+    _check(command("check", "report what is found"))
+    _fix(command("fix", "remove the causes of what is found"))
+    _rule(command("rule", "explain a rule, or all of them"))
+    _prove(command("prove", "run the rules' reproductions on this machine"))
+    _config(command("config", "list the configuration's keys, or print its JSON schema"))
+    _clean(command("clean", "delete the cache"))
+    command("server", "run the language server")
+    return top, made
+
+
+def unknown_flag(parser: Parser, unknown: Sequence[str]) -> UsageError:
+    """Return the complaint about arguments that `parser` does not know, with the nearest option there is."""
+    from gclint.config import suggestion
+
+    flag = unknown[0].split("=", 1)[0]
+    known = [name for action in parser._actions for name in action.option_strings]
+    return UsageError(f"unknown option `{flag}`{suggestion(flag, known)}; see `{parser.prog} --help`")
+
+
+def _selection(parser: Parser) -> None:
+    group = parser.add_argument_group("which rules")
+    group.add_argument(
+        "--select", metavar="CODES", action="append", help="check these codes or prefixes only"
+    )
+    group.add_argument("--ignore", metavar="CODES", action="append", help="do not check these")
+    group.add_argument("--extend-select", metavar="CODES", action="append", help="check these as well")
+    group.add_argument("--fixable", metavar="CODES", action="append", help="fix only these")
+    group.add_argument("--unfixable", metavar="CODES", action="append", help="never fix these")
+    group.add_argument(
+        "--min-certainty", choices=("fragile", "fails"), help="`fails`: only what is shown to fail"
+    )
+    group.add_argument(
+        "--target",
+        metavar="VERSIONS",
+        action="append",
+        help="judge for these versions, as torch=2.5,transformers=4.44",
+    )
+
+
+def _files(parser: Parser) -> None:
+    parser.add_argument(
+        "paths", nargs="*", metavar="PATH", help="files and directories (default: here); - is stdin"
+    )
+    group = parser.add_argument_group("which files")
+    group.add_argument(
+        "--exclude", metavar="PATTERN", action="append", help="leave out, instead of the default list"
+    )
+    group.add_argument("--extend-exclude", metavar="PATTERN", action="append", help="leave out as well")
+    group.add_argument("--force-exclude", action="store_true", help="exclude also files named here")
+    group.add_argument(
+        "--no-respect-gitignore", action="store_true", help="do not leave out what git ignores"
+    )
+    group.add_argument("--stdin-filename", metavar="NAME", help="the name of the file that stdin stands for")
+    group = parser.add_argument_group("configuration")
+    group.add_argument("--config", metavar="FILE", help="use this configuration for every file")
+    group.add_argument("--isolated", action="store_true", help="use no configuration file")
+    group.add_argument("--no-cache", action="store_true", help="neither read nor write the cache")
+    group.add_argument("--jobs", type=_positive, metavar="N", help="at most N processes")
+
+
+def _output(parser: Parser) -> None:
+    group = parser.add_argument_group("output")
+    group.add_argument("--output-format", choices=FORMATS, metavar="FORMAT", help=", ".join(FORMATS))
+    group.add_argument("--output-file", metavar="FILE", help="write the report here")
+    group.add_argument("--statistics", action="store_true", help="count the findings of each rule")
+    group.add_argument("--timing", action="store_true", help="say where the time went")
+    group.add_argument("--exit-zero", action="store_true", help="exit 0 also with findings")
+    group.add_argument("--exit-non-zero-on-fix", action="store_true", help="exit 1 when a file was fixed")
+
+
+def _check(parser: Parser) -> None:
+    _files(parser)
+    _selection(parser)
+    _output(parser)
+    group = parser.add_argument_group("what to do")
+    group.add_argument("--fix", action="store_true", help="apply safe fixes, report what is left")
+    group.add_argument("--diff", action="store_true", help="show the fixes as a diff, write nothing")
+    group.add_argument(
+        "--unsafe-fixes", action="store_true", help="with --fix: also those that need judgement"
+    )
+    group.add_argument("--add-noqa", action="store_true", help="silence every finding by a comment")
+    group.add_argument("--baseline", metavar="FILE", help="report only what FILE lacks; made when missing")
+    group.add_argument("--update-baseline", action="store_true", help="write the baseline anew")
+    group.add_argument("--watch", action="store_true", help="check again whenever a file changes")
+    group.add_argument("--show-files", action="store_true", help="list the files that would be checked")
+    group.add_argument("--show-settings", action="store_true", help="print the settings that hold here")
+
+
+def _fix(parser: Parser) -> None:
+    _files(parser)
+    _selection(parser)
+    _output(parser)
+    group = parser.add_argument_group("fixing")
+    group.add_argument("--diff", action="store_true", help="show the edits, write nothing")
+    group.add_argument(
+        "--unsafe", "--unsafe-fixes", action="store_true", help="also fixes that need judgement"
+    )
+    group.add_argument(
+        "--choose", metavar="CODE=NAME", action="append", help="of a rule's fixes take this one"
+    )
+    group = parser.add_argument_group("proving")
+    group.add_argument(
+        "--verify",
+        nargs="?",
+        const="architecture",
+        choices=("architecture", "program"),
+        metavar="EVIDENCE",
+        help="run before and after; EVIDENCE is architecture (default) or program",
+    )
+    group.add_argument(
+        "--program", metavar="COMMAND", help='with --verify=program: such as "train.py --config x"'
+    )
+    group.add_argument(
+        "--device", metavar="NAME", help="cuda, rocm, xpu, mps or cpu (default: the best there is)"
+    )
+    group.add_argument("--timeout", type=float, metavar="SECONDS", default=120.0, help="for each run (120)")
+    group.add_argument("--nproc", type=_positive, metavar="N", help="processes of a distributed run")
+    group.add_argument("--steps", type=_positive, metavar="N", default=3, help="training steps (3)")
+    group.add_argument("--python", metavar="PATH", help="run in the environment of this interpreter")
+    group.add_argument("--report", metavar="FILE", help="write the proof here")
+
+
+def _rule(parser: Parser) -> None:
+    parser.add_argument("code", nargs="?", metavar="CODE", help="the rule, by code or name")
+    parser.add_argument("--all", action="store_true", help="every rule")
+    parser.add_argument("--output-format", choices=("text", "json", "markdown"), default="text")
+
+
+def _prove(parser: Parser) -> None:
+    parser.add_argument("codes", nargs="*", metavar="CODE", help="the rules to prove (default: all)")
+    parser.add_argument("--device", metavar="NAME", help="cuda, rocm, xpu, mps or cpu")
+    parser.add_argument("--timeout", type=float, metavar="SECONDS", default=120.0, help="for each run (120)")
+    parser.add_argument("--python", metavar="PATH", help="run in the environment of this interpreter")
+    parser.add_argument("--output-format", choices=("text", "json"), default="text")
+
+
+def _config(parser: Parser) -> None:
+    parser.add_argument("key", nargs="?", metavar="KEY", help="explain this key")
+    parser.add_argument("--schema", action="store_true", help="print the JSON schema")
+
+
+def _clean(parser: Parser) -> None:
+    parser.add_argument("paths", nargs="*", metavar="PATH", help="projects (default: here)")
+
+
+def _positive(text: str) -> int:
+    number = int(text)
+    if number < 1:
+        raise argparse.ArgumentTypeError(f"{text} is not a positive number")
+    return number

@@ -1,0 +1,79 @@
+"""From the options to a request: what the command line says of files and configuration."""
+
+from __future__ import annotations
+
+import re
+import sys
+from argparse import Namespace
+from typing import Any
+
+from gclint.cli.parser import UsageError
+from gclint.config import BadConfig
+from gclint.gather import Request
+
+_TARGET = re.compile(r"^([A-Za-z][\w.-]*)\s*={1,2}\s*([0-9][\w.+!-]*)$")
+_CODE = re.compile(r"^(ALL|[A-Z]+[0-9]*)$")
+_LISTS = ("select", "ignore", "extend_select", "fixable", "unfixable")
+
+
+def request_of(options: Namespace) -> Request:
+    """Return the request that the options of `check` and `fix` make; raises `UsageError` and `BadConfig`."""
+    if options.config and options.isolated:
+        raise UsageError("--config and --isolated exclude each other")
+    paths = options.paths or ["."]
+    reads_stdin = paths == ["-"] or bool(options.stdin_filename and not options.paths)
+    if "-" in paths and len(paths) > 1:
+        raise UsageError("- (standard input) cannot be checked together with other paths")
+    return Request(
+        paths=paths,
+        given=_given(options),
+        config=options.config,
+        isolated=options.isolated,
+        cache=not options.no_cache,
+        stdin=sys.stdin.buffer.read() if reads_stdin else None,
+        stdin_name=options.stdin_filename or "stdin.py",
+    )
+
+
+def pairs(texts: list[str] | None, flag: str) -> dict[str, str]:
+    """Return `CODE=name` arguments as a table; raises `UsageError`."""
+    found = {}
+    for text in split(texts):
+        code, equals, name = text.partition("=")
+        if not (code and equals and name):
+            raise UsageError(f"{flag} takes CODE=NAME, not `{text}`")
+        found[code.strip().upper()] = name.strip()
+    return found
+
+
+def split(texts: list[str] | None) -> list[str]:
+    """Return the parts between commas of repeated arguments."""
+    return [part.strip() for text in texts or [] for part in text.split(",") if part.strip()]
+
+
+def _given(options: Namespace) -> dict[str, Any]:
+    given: dict[str, Any] = {}
+    for name in _LISTS:
+        codes = tuple(code.upper() for code in split(getattr(options, name)))
+        for code in codes:
+            if not _CODE.match(code):
+                raise BadConfig(f"--{name.replace('_', '-')}: `{code}` is no code")
+        given[name] = codes
+    given["target"] = _target(options.target)
+    given["exclude"] = tuple(split(options.exclude))
+    given["extend_exclude"] = tuple(split(options.extend_exclude))
+    given["min_certainty"] = options.min_certainty
+    given["output_format"] = options.output_format
+    given["force_exclude"] = options.force_exclude or None
+    given["respect_gitignore"] = False if options.no_respect_gitignore else None
+    return {name: value for name, value in given.items() if value not in (None, (), {})}
+
+
+def _target(texts: list[str] | None) -> dict[str, str]:
+    versions = {}
+    for text in split(texts):
+        match = _TARGET.match(text)
+        if not match:
+            raise UsageError(f"--target takes LIBRARY=VERSION, such as torch=2.5, not `{text}`")
+        versions[match[1].lower()] = match[2]
+    return versions

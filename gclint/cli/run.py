@@ -1,0 +1,77 @@
+"""From the command line to the command: parsed, handed on, and its errors said in one line."""
+
+from __future__ import annotations
+
+import os
+import sys
+from argparse import Namespace
+from collections.abc import Sequence
+from importlib import import_module
+
+from gclint.cli import EXIT_CLEAN, EXIT_ERROR, complain
+from gclint.cli.parser import UsageError, build, unknown_flag
+from gclint.config import BadConfig, suggestion
+from gclint.fix.proof import ProofUnavailable
+
+_COMMANDS = {
+    "check": "gclint.cli.check",
+    "fix": "gclint.cli.fixing",
+    "rule": "gclint.cli.explain",
+    "prove": "gclint.cli.proving",
+    "config": "gclint.cli.configuration",
+    "clean": "gclint.cli.configuration",
+    "server": "gclint.cli.serving",
+}
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Run the command that `arguments` name and return its exit status (see `gclint.cli.main`)."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")
+    try:
+        options = _parsed(arguments)
+        if options is None:
+            return EXIT_CLEAN
+        module = import_module(_COMMANDS[options.command])
+        return int(getattr(module, options.command)(options))
+    except (UsageError, BadConfig, ProofUnavailable) as error:
+        complain(str(error))
+    except Exception as error:
+        from gclint.fix.write import NotWritten
+
+        if not isinstance(error, NotWritten):
+            raise
+        complain(str(error))
+    return EXIT_ERROR
+
+
+def _parsed(arguments: Sequence[str]) -> Namespace | None:
+    """Return the options, None when help was printed; raises `UsageError`."""
+    top, commands = build()
+    if not arguments:
+        top.print_help()
+        return None
+    _check_command(arguments[0], list(commands))
+    try:
+        options, unknown = top.parse_known_args(list(arguments))
+    except SystemExit:
+        return None
+    if options.version:
+        from gclint import __version__
+
+        print(f"gclint {__version__}")
+        return None
+    if unknown:
+        raise unknown_flag(commands.get(options.command, top), unknown)
+    if options.command is None:
+        raise UsageError("name a command; see `gclint --help`")
+    return options
+
+
+def _check_command(word: str, known: list[str]) -> None:
+    if word.startswith("-") or word in known:
+        return
+    if os.path.exists(word):
+        raise UsageError(f"`{word}` is no command; to check it, run `gclint check {word}`")
+    raise UsageError(f"unknown command `{word}`{suggestion(word, known)}; see `gclint --help`")
