@@ -1,4 +1,4 @@
-"""What one command starts: torchrun, accelerate, deepspeed, srun, mpirun, python, and what stands before them."""
+"""What one command starts: torchrun, accelerate, deepspeed, srun, mpirun or plain python."""
 
 from __future__ import annotations
 
@@ -213,7 +213,7 @@ def _python(words: Sequence[str], environment: Mapping[str, str]) -> Start | Non
     if at >= len(words):
         return None
     script = words[at]
-    if script.endswith("torch/distributed/launch.py") or script.endswith("torch/distributed/run.py"):
+    if script.endswith(("torch/distributed/launch.py", "torch/distributed/run.py")):
         return _torchrun(words[at + 1 :], environment)
     return Start("python", script, False, tuple(words[at + 1 :]), 1, False)
 

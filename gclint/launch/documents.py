@@ -9,13 +9,10 @@ import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from gclint.launch.launched import Invocation, Setting
 from gclint.launch.shell_script import Shell
-
-if TYPE_CHECKING:
-    from yaml.nodes import MappingNode, Node
 
 COMMAND_KEYS = frozenset(
     {"run", "cmd", "command", "commands", "script", "entrypoint", "args", "setup", "before_script"}
@@ -67,7 +64,7 @@ def _vscode(entry: dict[str, Any], text: str, path: Path) -> Iterator[Invocation
     yield Invocation(("python", *plain), line, environment, workspace.sub("", str(entry.get("cwd", ""))))
 
 
-def _composed(text: str) -> Node | None:
+def _composed(text: str) -> Any:
     import yaml
 
     try:
@@ -77,7 +74,7 @@ def _composed(text: str) -> Node | None:
 
 
 def _walk(
-    node: Node, environment: dict[str, Setting], path: Path, depth: int, left: list[int]
+    node: Any, environment: dict[str, Setting], path: Path, depth: int, left: list[int]
 ) -> Iterator[Invocation]:
     left[0] -= 1
     if depth <= 0 or left[0] <= 0:
@@ -95,9 +92,7 @@ def _walk(
                 yield from _walk(value, environment, path, depth - 1, left)
 
 
-def _commands(
-    node: Node, environment: dict[str, Setting], path: Path, directory: str
-) -> Iterator[Invocation]:
+def _commands(node: Any, environment: dict[str, Setting], path: Path, directory: str) -> Iterator[Invocation]:
     shell = Shell(path, directory=directory)
     shell.exported = dict(environment)
     shell.values = {name: setting.value for name, setting in environment.items()}
@@ -116,7 +111,7 @@ def _commands(
         yield Invocation(words, items[0].start_mark.line + 1, settings, directory)
 
 
-def _environment(node: MappingNode, path: Path) -> dict[str, Setting]:
+def _environment(node: Any, path: Path) -> dict[str, Setting]:
     found: dict[str, Setting] = {}
     for key, value in node.value:
         if key.value not in ENVIRONMENT_KEYS:

@@ -45,7 +45,7 @@ class Launch:
 
 @dataclass(frozen=True)
 class Invocation:
-    """A command with its variables expanded; `directory` is where a `cd` led, as written, "" when none did."""
+    """A command with its variables expanded; `directory` is where a `cd` led, "" when none did."""
 
     words: tuple[str, ...]
     line: int

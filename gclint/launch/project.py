@@ -121,9 +121,9 @@ def _invocations(path: Path, text: str, root: Path) -> Iterator[Invocation]:
 
 def _resolved(invocations: Iterator[Invocation], path: Path, root: Path) -> list[Launch]:
     found: list[Launch] = []
+    slurm = _slurm_variables(_text(path))
     for invocation in invocations:
-        environment = {setting.name: setting.value for setting in invocation.environment}
-        environment |= _slurm_variables(_text(path)) if "srun" in invocation.words else {}
+        environment = slurm | {setting.name: setting.value for setting in invocation.environment}
         start = started(invocation.words, environment)
         if start is not None and start.program in invocation.words:
             start = _with_accelerate_config(start, invocation, path, root)

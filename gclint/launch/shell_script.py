@@ -43,7 +43,10 @@ MAX_COMMANDS = 20_000
 
 @dataclass
 class Shell:
-    """The state of a shell while its script is read. `source` gives a sourced file's path and text."""
+    """The state of a shell while its script is read. `source` gives a sourced file's path and text.
+
+    What a sourced file sets is kept; what it starts is its own.
+    """
 
     path: Path
     source: Callable[[str], tuple[Path, str] | None] = field(default=lambda name: None)
@@ -132,7 +135,7 @@ class Shell:
         if not expanded or self._builtin(expanded, words):
             return
         if expanded[0] in ("source", ".") and len(expanded) > 1:
-            yield from self._sourced(expanded[1])
+            self._sourced(expanded[1])
         elif expanded[0].rsplit("/", 1)[-1] in SHELLS and (script := _inline_script(expanded)):
             yield from self._inline(script, line, local)
         else:
@@ -195,13 +198,14 @@ class Shell:
             if self.export_all or name in self.exported:
                 self.exported[name] = setting
 
-    def _sourced(self, name: str) -> Iterator[Invocation]:
+    def _sourced(self, name: str) -> None:
         found = self.source(name) if self.depth < MAX_DEPTH else None
         if found is None:
             return
         outer, self.path = self.path, found[0]
         self.depth += 1
-        yield from self.run(found[1])
+        for _ in self.run(found[1]):
+            pass
         self.depth -= 1
         self.path = outer
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 MAX_EXPANSION = 4000
+MAX_UNCLOSED = 20
 
 BLANK = re.compile(r"(?:[ \t\r]|\\\r?\n)+")
 HEREDOC = re.compile(r"<<-?[ \t]*(['\"]?)(\w+)\1")
@@ -51,6 +52,7 @@ class _Reader:
     word_at: int = 0
     heredocs: list[str] = field(default_factory=list)
     counted: tuple[int, int] = (0, 0)
+    unclosed: int = 0
 
     def line(self, offset: int) -> int:
         before, lines = self.counted
@@ -126,9 +128,9 @@ def _piece(reader: _Reader) -> None:
     char = text[at]
     if char == "'" and (end := text.find("'", at + 1)) > 0:
         reader.add(end + 1, text[at + 1 : end], quoted=True)
-    elif char == '"' and (end := _double_end(text, at + 1)) > 0:
+    elif char == '"' and (end := _double_end(reader, at + 1)) > 0:
         _quoted(reader, at + 1, end)
-    elif char in "$`" and (end := _expansion_end(text, at)) > 0:
+    elif char in "$`" and (end := _expansion_end(reader, at)) > 0:
         reader.add(end, text[at:end], expands=True)
     elif char == "\\" and at + 1 < len(text):
         reader.add(at + 2, text[at + 1], quoted=True)
@@ -142,7 +144,7 @@ def _quoted(reader: _Reader, start: int, end: int) -> None:
     text, at, literal = reader.text, start, ""
     pieces: list[Part] = []
     while at < end:
-        stop = _expansion_end(text, at) if text[at] in "$`" else 0
+        stop = _expansion_end(reader, at) if text[at] in "$`" else 0
         if stop:
             pieces += [Part(literal, quoted=True)] if literal else []
             pieces.append(Part(text[at:stop], quoted=True, expands=True))
@@ -159,33 +161,39 @@ def _quoted(reader: _Reader, start: int, end: int) -> None:
         reader.add(end + 1, piece.text, piece.quoted, piece.expands)
 
 
-def _double_end(text: str, at: int) -> int:
-    while at < len(text):
+def _double_end(reader: _Reader, at: int) -> int:
+    text = reader.text
+    while at < len(text) and reader.unclosed < MAX_UNCLOSED:
         if text[at] == "\\":
             at += 2
         elif text[at] == '"':
             return at
         elif text[at] in "$`":
-            at = _expansion_end(text, at) or at + 1
+            at = _expansion_end(reader, at) or at + 1
         else:
             at += 1
+    reader.unclosed += 1
     return 0
 
 
-def _expansion_end(text: str, at: int) -> int:
+def _expansion_end(reader: _Reader, at: int) -> int:
     """Where the expansion that begins at `at` ends; 0 when none begins there."""
+    text = reader.text
     if text[at] == "`":
         return text.find("`", at + 1, at + MAX_EXPANSION) + 1
     opened = text[at + 1 : at + 2]
     if opened not in ("(", "{"):
         simple = SIMPLE_EXPANSION.match(text, at)
         return simple.end() if simple else 0
+    if reader.unclosed >= MAX_UNCLOSED:
+        return 0
     closed = ")" if opened == "(" else "}"
     depth = 0
     for end in range(at + 1, min(len(text), at + MAX_EXPANSION)):
         depth += (text[end] == opened) - (text[end] == closed)
         if depth == 0:
             return end + 1
+    reader.unclosed += 1
     return 0
 
 
