@@ -84,11 +84,11 @@ def _walk(
             yield from _walk(item, environment, path, depth - 1, left)
     elif node.id == "mapping":
         environment = {**environment, **_environment(node, path)}
-        directory = next((value.value for key, value in node.value if key.value == "working-directory"), "")
+        directory = next((value.value for key, value in node.value if _name(key) == "working-directory"), "")
         for key, value in node.value:
-            if key.value in COMMAND_KEYS:
+            if _name(key) in COMMAND_KEYS:
                 yield from _commands(value, environment, path, str(directory))
-            elif key.value not in ENVIRONMENT_KEYS:
+            elif _name(key) not in ENVIRONMENT_KEYS:
                 yield from _walk(value, environment, path, depth - 1, left)
 
 
@@ -114,7 +114,7 @@ def _commands(node: Any, environment: dict[str, Setting], path: Path, directory:
 def _environment(node: Any, path: Path) -> dict[str, Setting]:
     found: dict[str, Setting] = {}
     for key, value in node.value:
-        if key.value not in ENVIRONMENT_KEYS:
+        if _name(key) not in ENVIRONMENT_KEYS:
             continue
         pairs: list[tuple[str, str, int]] = []
         if value.id == "mapping":
@@ -126,6 +126,10 @@ def _environment(node: Any, path: Path) -> dict[str, Setting]:
             if isinstance(name, str) and isinstance(text, str):
                 found[name] = Setting(name, text, line, path)
     return found
+
+
+def _name(key: Any) -> str:
+    return str(key.value) if key.id == "scalar" else ""
 
 
 def _json_with_comments(text: str) -> Any:

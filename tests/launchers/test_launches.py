@@ -363,6 +363,20 @@ def test_training_configuration_is_no_launcher(project):
     )
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[a, b]: python train.py",
+        "{a: 1}: {run: 2}",
+        "run: {a: python}",
+        "env: [1]\nrun: [[python, train.py]]",
+        "? - x",
+    ],
+)
+def test_odd_yaml(project, text):
+    assert launches(project(**{"ci.yml": f"# python\n{text}\n"})) == []
+
+
 def test_vscode(one):
     launch = one(
         '{\n // comment\n "configurations": [\n  {"name": "two", "module": "torch.distributed.run",\n'
