@@ -46,9 +46,12 @@ def _status(ranks: Sequence[RankReport], culprit: Raised | None) -> tuple[Status
         return "raised", culprit.line
     late = [index for index, each in enumerate(ranks) if each.status in ("timeout", "hung")]
     waiting = [index for index, each in enumerate(ranks) if each.raised is not None and each.raised.secondary]
-    if waiting or (late and len(ranks) > 1 and any(ranks[index].status == "hung" for index in late)):
-        stuck = ", ".join(str(index) for index in sorted({*waiting, *late}))
-        return "hung", f"rank {stuck} waited in a collective that another rank never joined"
+    stuck = sorted({*waiting, *(index for index in late if ranks[index].status == "hung")})
+    if stuck:
+        names = f"rank{'s' * (len(stuck) > 1)} {' and '.join(map(str, stuck))}"
+        told = "; ".join(f"rank {index} {ranks[index].reason}" for index in late)
+        said = f"{names} waited in a collective that another rank never joined"
+        return "hung", f"{said} ({told})" if told else said
     if late:
         return "timeout", ranks[late[0]].reason
     return "finished", ""

@@ -6,12 +6,12 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from gclint.verify.outcome import Outcome, RankReport, Step
+from gclint.verify.outcome import Outcome, Step
 
 TOLERANCE = {"float32": 1e-3, "float64": 1e-6, "bfloat16": 3e-2, "float16": 1e-2}
 LATER_STEPS = 30.0
 FLOOR = 1e-3
-DEFAULT = ("finite", "trains", "missing", "gradients", "ranks", "changed", "moving", "buffers")
+DEFAULT = ("finite", "trains", "missing", "gradients", "ranks", "changed", "moving", "buffers", "keys")
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ def failures(
     """Return what the named oracles find wrong with a finished run; needs no torch."""
     found = []
     for name in oracles:
-        text = ORACLES[name](outcome, reference)
+        text = ORACLES[name](outcome, reference) if name in ORACLES else ""
         if text:
             found.append(Failure(name, text))
     return found
@@ -36,7 +36,7 @@ def failures(
 
 def gradient_error(outcome: Outcome, reference: Outcome) -> float | None:
     """Return the largest relative error of a first-step gradient; None where none is comparable."""
-    pairs = _shared(outcome.first, reference.first)
+    pairs = step_errors(outcome, reference)
     return max((error for _, error in pairs), default=None)
 
 
@@ -68,7 +68,9 @@ def _compare(found: Step, wanted: Step) -> list[tuple[str, float]]:
     return pairs
 
 
-def _shared(found: RankReport, wanted: RankReport) -> list[tuple[str, float]]:
+def step_errors(outcome: Outcome, other: Outcome) -> list[tuple[str, float]]:
+    """Return the relative error of every first-step gradient that both runs have, by name."""
+    found, wanted = outcome.first, other.first
     return _compare(found.steps[0], wanted.steps[0]) if found.steps and wanted.steps else []
 
 
@@ -136,15 +138,17 @@ def _changed(outcome: Outcome, reference: Outcome | None) -> str:
     rank = outcome.first
     if rank.step_count == 0 or not rank.unchanged or not rank.steps:
         return ""
-    source = reference.first if reference is not None and reference.first.steps else rank
+    if rank.changed == 0:
+        return f"none of {rank.trainable} trainable tensors ever changes"
+    if reference is None or not reference.first.steps:
+        return ""
     wanted = {
         name
-        for step in source.steps
+        for step in reference.first.steps
         for name, sketch in step.gradients.items()
         if sketch is not None and sketch[0] > _scale(step)
     }
-    if reference is not None and reference.first.steps:
-        wanted -= set(reference.first.unchanged)
+    wanted -= set(reference.first.unchanged)
     names = [name for name in rank.unchanged if name in wanted]
     return (
         f"{len(names)} of {rank.trainable} trainable tensors never change ({_names(names)})" if names else ""
@@ -170,13 +174,6 @@ def _buffers(outcome: Outcome, reference: Outcome | None) -> str:
         if name in wanted and sketch_error(sketch, wanted[name], 1e-6) > 1e-3
     ]
     return f"buffers differ from the reference after the run ({_names(wrong)})" if wrong else ""
-
-
-def _keys(outcome: Outcome, reference: Outcome | None) -> str:
-    for load in outcome.first.keys:
-        if load.loaded < load.present:
-            return f"load_state_dict filled {load.loaded} of {load.present} tensors"
-    return ""
 
 
 def _recompute(outcome: Outcome, reference: Outcome | None) -> str:
@@ -206,7 +203,6 @@ ORACLES: dict[str, Callable[[Outcome, Outcome | None], str]] = {
     "changed": _changed,
     "moving": _moving,
     "buffers": _buffers,
-    "keys": _keys,
     "recompute": _recompute,
     "recompute-off": _recompute_off,
     "environment": _environment,

@@ -21,7 +21,7 @@ from gclint.verify.worker import exchange
 
 POLL = 0.02
 GRACE = 5.0
-LIBRARIES = ("torch", "torch.distributed", "torch.utils.checkpoint")
+LIBRARIES = ("torch", "torch.distributed", "torch.utils.checkpoint", "torch._dynamo")
 EXTRAS = ("transformers", "accelerate", "peft", "transformers.modeling_utils")
 
 
@@ -73,10 +73,8 @@ class Crew:
         return reports
 
     def _cancel(self, number: int, reports: list[dict[str, Any] | None]) -> None:
-        """End the ranks that still run; say which of them only waited for another."""
-        others = any(each is not None for each in reports)
-        status = "hung" if others else "timeout"
-        exchange.cancel(self.directory, number).write_text(status, encoding="utf-8")
+        """End the ranks that still run, and collect what they say of it."""
+        exchange.cancel(self.directory, number).touch()
         answer = time.monotonic() + GRACE
         while time.monotonic() < answer and any(each is None for each in reports):
             if self.process is None or self.process.poll() is not None:

@@ -6,8 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from gclint.verify.oracles import DEFAULT, failures, gradient_error
+from gclint.verify.align import aligned
+from gclint.verify.oracles import DEFAULT, Failure, failures, gradient_error
 from gclint.verify.outcome import Evidence, Outcome
+from gclint.verify.pairwise import worse_than
 
 VerdictName = Literal["confirmed", "passes", "rejected", "unverified"]
 INCONCLUSIVE = ("hung", "timeout", "killed", "not-run")
@@ -47,10 +49,13 @@ def judge(
     references = references or References()
     wrong_before = failure_of(before, references.before, oracles)
     wrong_after = failure_of(after, references.after, oracles)
+    if before.status == after.status == "finished":
+        wrong_before = _joined(wrong_before, worse_than(aligned(before, after), after, oracles, before=True))
+        wrong_after = _joined(wrong_after, worse_than(after, before, oracles, before=False))
     name, reason = _decide(before, after, wrong_before, wrong_after, references.after)
     error = None
     if references.after is not None and after.status == "finished":
-        error = gradient_error(after, references.after)
+        error = gradient_error(aligned(after, references.after), references.after)
     return Verdict(name, reason, _weakest(before, after), wrong_before, wrong_after, error)
 
 
@@ -64,7 +69,13 @@ def failure_of(outcome: Outcome, reference: Outcome | None, oracles: Sequence[st
     if outcome.status != "finished":
         return ""
     usable = reference if reference is not None and reference.status == "finished" else None
+    if usable is not None:
+        outcome = aligned(outcome, usable)
     return "; ".join(each.text for each in failures(outcome, usable, oracles))
+
+
+def _joined(text: str, more: list[Failure]) -> str:
+    return "; ".join([text] * bool(text) + [each.text for each in more])
 
 
 def _decide(

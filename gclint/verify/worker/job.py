@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import faulthandler
 import os
 import random
+import signal
 import sys
 import tempfile
 import time
@@ -36,6 +38,9 @@ def perform_job(job: dict[str, Any]) -> None:
     directory, number, rank = Path(job["directory"]), int(job["number"]), int(job["rank"])
     output = directory / f"output-{number}-{rank}.txt"
     _redirect(output)
+    stacks = (directory / f"stack-{number}-{rank}.txt").open("w", encoding="utf-8")
+    if hasattr(faulthandler, "register"):
+        faulthandler.register(signal.SIGUSR1, file=stacks, all_threads=False)
     recipe = recipe_from_data(job["recipe"])
     scratch = Path(tempfile.mkdtemp(prefix=f"run-{number}-{rank}-", dir=directory))
     os.chdir(scratch)
@@ -67,6 +72,7 @@ def _measured(recipe: AnyRecipe, job: dict[str, Any], scratch: Path) -> RankRepo
     watch = ImportWatch()
     sys.meta_path.insert(0, watch)
     measurement = Measurement(recipe, job, scratch)
+    _kept.append(measurement)
     if isinstance(recipe, ProgramRecipe) and recipe.cold:
         watch.then = measurement.prepare
     else:
@@ -78,12 +84,19 @@ def _measured(recipe: AnyRecipe, job: dict[str, Any], scratch: Path) -> RankRepo
     return replace(report, environment=watch.report(each.name for each in recipe.environment))
 
 
+_kept: list[Any] = []
+
+
 class Measurement:
-    """One recipe under measurement; prepared as soon as torch is imported."""
+    """One recipe under measurement; prepared as soon as torch is imported.
+
+    `kept` holds what the run leaves until the process ends: taking a process group apart can deadlock.
+    """
 
     def __init__(self, recipe: AnyRecipe, job: dict[str, Any], scratch: Path):
         self.recipe, self.job, self.scratch = recipe, job, scratch
         self.run: Any = None
+        self.kept: Any = None
 
     def prepare(self) -> None:
         """Seed, separate this job's rendezvous and start the recorder."""
@@ -117,7 +130,7 @@ class Measurement:
     def _execute(self) -> Raised | None:
         try:
             if isinstance(self.recipe, ProgramRecipe):
-                run_script(self.recipe, self.scratch)
+                self.kept = run_script(self.recipe, self.scratch)
             else:
                 self.run.play()
         except NotRun:
@@ -126,6 +139,7 @@ class Measurement:
             if error.code not in (None, 0):
                 return Raised("SystemExit", f"exit status {error.code}")
         except BaseException as error:
+            self.kept = error
             if type(error).__name__ != "Enough":
                 return describe(error, self.scratch)
         return None

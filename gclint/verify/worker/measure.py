@@ -32,6 +32,7 @@ class Run:
         self.precision = "float32"
         self.evidence: Evidence = "program" if isinstance(recipe, ProgramRecipe) else "stand-in"
         self.saved_bytes: int | None = None
+        self.performance: Performance | None = None
         self.reference = bool(job.get("reference"))
         try:
             self.hardware = _hardware(job)
@@ -54,7 +55,8 @@ class Run:
     def play(self) -> None:
         """Play the recipe to the end; what it raises is raised here."""
         assert isinstance(self.recipe, Recipe)
-        Performance(self, self.recipe).play()
+        self.performance = Performance(self, self.recipe)
+        self.performance.play()
 
     def report(self) -> RankReport:
         """Return what was measured; status and exception are the caller's to add."""

@@ -39,6 +39,7 @@ class Recorder:
         self.losses: list[float] = []
         self.keys: list[KeysLoaded] = []
         self.recomputed = 0
+        self._called: list[Any] = []
         self._open = False
         self._in_backward = False
         self._in_step = False
@@ -118,6 +119,8 @@ class Recorder:
     def _outermost(self, module: Any) -> None:
         if self._in_backward:
             return
+        if not any(module is each for each in self._called):
+            self._called.append(module)
         root = unwrap(module)
         if not any(root is each for each in self.roots):
             self.roots.append(root)

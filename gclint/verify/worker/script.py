@@ -6,6 +6,7 @@ import runpy
 import shutil
 import sys
 from pathlib import Path
+from typing import Any
 
 from gclint.verify.recipe import ProgramRecipe
 
@@ -23,9 +24,9 @@ def lay_out(recipe: ProgramRecipe, scratch: Path) -> Path:
     return scratch / recipe.name
 
 
-def run_script(recipe: ProgramRecipe, scratch: Path) -> None:
-    """Execute the program in this process; what it raises is raised here."""
+def run_script(recipe: ProgramRecipe, scratch: Path) -> dict[str, Any]:
+    """Execute the program in this process and return its globals; what it raises is raised here."""
     path = lay_out(recipe, scratch)
     sys.argv = [recipe.name, *recipe.argv]
     sys.path.insert(0, str(path.parent))
-    runpy.run_path(str(path), run_name="__main__")
+    return runpy.run_path(str(path), run_name="__main__")
