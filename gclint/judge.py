@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from gclint.config import Settings
+from gclint.files.depth import deeply
 from gclint.files.gate import Words, admits, vocabulary, words_of
 from gclint.files.source import Source
 from gclint.files.unused import CODE as UNUSED
@@ -77,6 +78,10 @@ def builtin_judge() -> Judge:
 
 def judge_batch(batch: Batch, judge: Judge, changed: Mapping[str, Source] | None = None) -> Judgement:
     """Return what is found in `batch`, with the `changed` files in place of those that were read."""
+    return deeply(lambda: _judged(batch, judge, changed))
+
+
+def _judged(batch: Batch, judge: Judge, changed: Mapping[str, Source] | None) -> Judgement:
     sources = {**batch.sources, **(changed or {})}
     enabled = selected(batch.settings, judge.codes())
     rules = [rule for rule in judge.rules if rule.code in enabled]

@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Iterator, Sequence
 from itertools import accumulate
 
+from gclint.files.depth import too_deep
 from gclint.files.lines import line_starts, split_lines
 from gclint.fix.edits import Span
 
@@ -28,8 +29,8 @@ def syntax_error(text: str) -> tuple[str, int] | None:
         return None
     except SyntaxError as error:
         message, line = error.msg or "invalid syntax", error.lineno or 1
-    except (ValueError, RecursionError, MemoryError) as error:
-        message, line = str(error) or "nested too deeply", 1
+    except (ValueError, RecursionError, MemoryError):
+        return "nested too deeply", 1
     return None if _parses_elsewhere(text) else (message, line)
 
 
@@ -58,6 +59,8 @@ def _tree(text: str) -> ast.Module:
 
 
 def _parses_elsewhere(text: str) -> bool:
+    if too_deep(text):
+        return False
     import libcst
 
     try:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from gclint.report.content import Report, place_text, severity
+from gclint.report.escape import printable
 from gclint.report.style import Style
 
 
@@ -18,13 +19,14 @@ def render(report: Report, style: Style) -> str:
         text += f"\nWhen: {finding.condition}" if finding.condition else ""
         lines.append(
             f"::{severity(finding)} title={_property(f'gclint ({finding.code})')},"
-            f"file={_property(place.path)},line={line},col={place.column}{ends}::{_data(text)}"
+            f"file={_property(printable(place.path))},line={line},col={place.column}{ends}::{_data(text)}"
         )
     return "".join(line + "\n" for line in lines)
 
 
 def _data(text: str) -> str:
-    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+    lines = (printable(line) for line in text.replace("%", "%25").split("\n"))
+    return "%0A".join(lines)
 
 
 def _property(text: str) -> str:

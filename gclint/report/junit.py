@@ -35,9 +35,10 @@ def _suite(report: Report, path: str, findings: list[Finding]) -> str:
     for finding in findings:
         place = report.shown(finding.location)
         cell = f"cell {place.cell}, " if place.cell is not None else ""
+        effect = f"\nEffect: {finding.symptom}" if finding.symptom else ""
         when = f"\nWhen: {finding.condition}" if finding.condition else ""
         body = (
-            f"{cell}line {place.line}, col {place.column}, {finding.message}\nEffect: {finding.symptom}{when}"
+            f"{cell}line {place.line}, col {place.column}, {finding.message}{effect}{when}"
         )
         body = _NOT_XML.sub("", body)
         cases.append(

@@ -20,7 +20,7 @@ def tally(report: Report, style: Style) -> str:
         return style.paint(text, "green" if not report.problems else "yellow")
     failing = sum(finding.certainty == "fails" for finding in report.findings)
     fragile = len(report.findings) - failing
-    parts = [f"{failing} that fail" if failing else "", f"{fragile} fragile" if fragile else ""]
+    parts = [f"{failing} failing" if failing else "", f"{fragile} fragile" if fragile else ""]
     sentence = f"{counted(len(report.findings), 'finding')} in {files}: {', '.join(p for p in parts if p)}."
     return sentence + _fixes(report)
 

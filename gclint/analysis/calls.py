@@ -1,0 +1,128 @@
+"""A call as the frameworks see it, and how a call's arguments meet a function's parameters."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from .syntax import Site
+from .values import NOTHING, Function, Object, Value, of, replaced
+
+if TYPE_CHECKING:
+    from .interpreter import Interpreter
+    from .run import Run
+
+
+@dataclass
+class Call:
+    """One call with abstract arguments.
+
+    `open` says that a `*` or `**` brings arguments nobody knows. `places` are the sites of the keyword
+    arguments' values, also of those that came through a dict. `receiver` is the object of a method call,
+    `instance` the object that a constructor fills in when a class of the project inherits from a library's.
+    """
+
+    it: Interpreter
+    site: Site
+    name: str
+    positional: list[Value] = field(default_factory=list)
+    keywords: dict[str, Value] = field(default_factory=dict)
+    open: bool = False
+    places: dict[str, Site] = field(default_factory=dict)
+    receiver: Object | None = None
+    instance: Object | None = None
+
+    @property
+    def run(self) -> Run:
+        """The run in which it happens."""
+        return self.it.run
+
+    @property
+    def last(self) -> str:
+        """The last part of the name."""
+        return self.name.rsplit(".", 1)[-1]
+
+    def get(self, name: str, index: int | None = None, default: Value = NOTHING) -> Value:
+        """The argument of this name or position; the default when it is not given."""
+        if name in self.keywords:
+            return replaced(self.keywords[name], default)
+        if index is not None and index < len(self.positional):
+            return self.positional[index]
+        return default
+
+    def gives(self, name: str, index: int | None = None) -> bool:
+        """Whether the argument is given, as far as the code shows."""
+        return name in self.keywords or (index is not None and index < len(self.positional))
+
+    def place(self, name: str) -> Site:
+        """Where the argument stands; the call itself when it is not spelled out."""
+        return self.places.get(name, self.site)
+
+    def make(self, kind: str, type_: str = "", text: str = "") -> Object:
+        """The object that the call returns: the instance of the project's subclass if it is one, else new."""
+        if self.instance is not None:
+            self.instance.kind = kind
+            return self.instance
+        return self.it.new(kind, type_ or self.name, text, self.site)
+
+    def unknown(self) -> Value:
+        """A result nobody knows, computed from the receiver and the arguments."""
+        return of(self.it.derived(self.site, self.inputs()))
+
+    def inputs(self) -> list[Value]:
+        """Everything that goes into the call."""
+        own = [of(self.receiver)] if self.receiver is not None else []
+        return own + self.positional + list(self.keywords.values())
+
+
+def parameters(function: Function) -> cst.Parameters:
+    """The parameter list of a function or lambda."""
+    return function.node.params
+
+
+def bind(it: Interpreter, function: Function, call: Call) -> dict[str, Value]:
+    """The names that a function's body starts with."""
+    params = parameters(function)
+    ordered = [*params.posonly_params, *params.params]
+    names = [param.name.value for param in ordered]
+    values = list(call.positional)
+    if function.receiver is not None:
+        values.insert(0, of(function.receiver))
+    bound: dict[str, Value] = dict(zip(names, values, strict=False))
+    rest = dict(call.keywords)
+    for param in [*ordered, *params.kwonly_params]:
+        name = param.name.value
+        if name in rest:
+            default = function.defaults.get(name)
+            bound[name] = replaced(rest.pop(name), default if default is not None else NOTHING)
+        elif name not in bound:
+            if name in function.defaults and not call.open:
+                bound[name] = function.defaults[name]
+            else:
+                bound[name] = of(it.unknown(name, Site.at(function.module, param)))
+    _bind_stars(it, function, call, bound, values[len(names) :], rest)
+    return bound
+
+
+def _bind_stars(
+    it: Interpreter,
+    function: Function,
+    call: Call,
+    bound: dict[str, Value],
+    extra: list[Value],
+    rest: dict[str, Value],
+) -> None:
+    star = parameters(function).star_arg
+    if isinstance(star, cst.Param):
+        items = it.new("tuple", "", star.name.value, call.site)
+        items.items, items.open = extra, call.open
+        bound[star.name.value] = of(items)
+    double = parameters(function).star_kwarg
+    if double is not None:
+        entries = it.new("dict", "", double.name.value, call.site)
+        entries.entries, entries.open = rest, call.open
+        entries.sites = dict(call.places)
+        bound[double.name.value] = of(entries)
+

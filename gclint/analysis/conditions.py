@@ -1,0 +1,224 @@
+"""Conditions: under which guards an expression is true, and under which it is false."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import libcst as cst
+
+from .guards import ALWAYS, CUDA, DISTRIBUTED, ROCM, Atom, Guard, conj
+from .values import Alternative, Const, External, Missing, Object, Value
+
+if TYPE_CHECKING:
+    from .interpreter import Interpreter
+
+Branch = tuple[Guard, bool]
+
+_EXTERNAL_ATOMS = {"torch.version.hip": ROCM, "torch.version.cuda": CUDA}
+MAX_BRANCHES = 6
+
+
+def branches(it: Interpreter, node: cst.BaseExpression) -> list[Branch]:
+    """The feasible outcomes of a condition under the current guard, as (guard, truth)."""
+    if isinstance(node, cst.UnaryOperation) and isinstance(node.operator, cst.Not):
+        return [(guard, not truth) for guard, truth in branches(it, node.expression)]
+    if isinstance(node, cst.BooleanOperation):
+        found = _connected(it, node)
+        return found if len(found) <= MAX_BRANCHES else _opaque(it, node)
+    if isinstance(node, cst.Comparison) and len(node.comparisons) == 1:
+        target = node.comparisons[0]
+        return compare(it, it.evaluate(node.left), target.operator, it.evaluate(target.comparator), node)
+    if isinstance(node, cst.Comparison):
+        return _opaque(it, node)
+    return _feasible(it, [
+        (guard | decided, truth)
+        for guard, item in it.evaluate(node)
+        for decided, truth in truths(it, item, node)
+    ])
+
+
+def _feasible(it: Interpreter, found: list[Branch]) -> list[Branch]:
+    kept = [(guard, truth) for guard, truth in found if conj(guard, it.guard) is not None]
+    return list(dict.fromkeys(kept))
+
+
+def _connected(it: Interpreter, node: cst.BooleanOperation) -> list[Branch]:
+    is_and = isinstance(node.operator, cst.And)
+    found: list[Branch] = []
+    for guard, truth in branches(it, node.left):
+        if truth != is_and:
+            found.append((guard, truth))
+            continue
+        with it.under(guard) as possible:
+            if not possible:
+                continue
+            for inner, decided in branches(it, node.right):
+                both = conj(guard, inner)
+                if both is not None:
+                    found.append((both, decided))
+    return found
+
+
+def _opaque(it: Interpreter, node: cst.BaseExpression) -> list[Branch]:
+    text = it.module.code(node)
+    atom = Atom(f"{it.module.path}:{id(node)}", f"if `{text}`", f"unless `{text}`", each=_each(it))
+    return _feasible(it, [(frozenset({(atom, True)}), True), (frozenset({(atom, False)}), False)])
+
+
+def _each(it: Interpreter, *items: Alternative) -> bool:
+    return any(isinstance(item, Object) and item.each for item in items)
+
+
+def truths(it: Interpreter, item: Alternative, node: cst.BaseExpression) -> list[Branch]:
+    """Whether one alternative is true, with the guard that decides it when nothing else does."""
+    if isinstance(item, Const):
+        return [(ALWAYS, bool(item.value))]
+    if isinstance(item, Missing):
+        return [(ALWAYS, False)]
+    if isinstance(item, External):
+        atom = _EXTERNAL_ATOMS.get(item.name)
+        if atom is None:
+            return [(ALWAYS, True)]
+        return _both(atom)
+    if not isinstance(item, Object) or item.kind not in _UNDECIDED:
+        if isinstance(item, Object) and not item.each and not item.open:
+            if item.items is not None:
+                return [(ALWAYS, bool(item.items))]
+            if item.entries is not None:
+                return [(ALWAYS, bool(item.entries))]
+        return [(ALWAYS, True)]
+    atom = item_atom(item)
+    return _both(atom)
+
+
+_UNDECIDED = {"unknown", "part", "option", "data"}
+
+
+def item_atom(item: Object) -> Atom:
+    """The condition "this unknown is true"."""
+    text = item.text or "a value"
+    return Atom(f"#{item.id}", f"if `{text}`", f"unless `{text}`", each=item.each)
+
+
+def _both(atom: Atom) -> list[Branch]:
+    return [(frozenset({(atom, True)}), True), (frozenset({(atom, False)}), False)]
+
+
+def compare(
+    it: Interpreter, left: Value, operator: cst.BaseCompOp, right: Value, node: cst.BaseExpression
+) -> list[Branch]:
+    """The outcomes of one comparison."""
+    found: list[Branch] = []
+    for left_guard, first in left:
+        for right_guard, second in right:
+            both = conj(left_guard, right_guard)
+            if both is None:
+                continue
+            for decided, truth in _compare_items(it, first, operator, second, node):
+                found.append((both | decided, truth))
+    return _feasible(it, found)
+
+
+def _compare_items(
+    it: Interpreter, first: Alternative, operator: cst.BaseCompOp, second: Alternative, node: cst.BaseExpression
+) -> list[Branch]:
+    if isinstance(second, Object) and isinstance(first, Const) and not isinstance(operator, (cst.In, cst.NotIn)):
+        return _compare_items(it, second, _mirrored(operator), first, node)
+    negative = isinstance(operator, (cst.NotEqual, cst.IsNot, cst.NotIn))
+    if isinstance(operator, (cst.In, cst.NotIn)):
+        return [(guard, truth != negative) for guard, truth in _membership(it, first, second, node)]
+    if isinstance(first, Const) and isinstance(second, Const):
+        return [(ALWAYS, _decide(first.value, operator, second.value))]
+    if isinstance(first, Object) and first.kind in ("world_size", "local_rank") and isinstance(second, Const):
+        known = _process_count(first.kind, operator, second.value)
+        if known is not None:
+            return [(guard, truth == known) for guard, truth in _both(DISTRIBUTED)]
+    if isinstance(operator, (cst.Equal, cst.NotEqual, cst.Is, cst.IsNot)):
+        return [(guard, truth != negative) for guard, truth in _equality(it, first, second, node)]
+    return _text_atom(it, first, second, node)
+
+
+def _mirrored(operator: cst.BaseCompOp) -> cst.BaseCompOp:
+    swap: dict[type, cst.BaseCompOp] = {
+        cst.LessThan: cst.GreaterThan(),
+        cst.GreaterThan: cst.LessThan(),
+        cst.LessThanEqual: cst.GreaterThanEqual(),
+        cst.GreaterThanEqual: cst.LessThanEqual(),
+    }
+    return swap.get(type(operator), operator)
+
+
+def _decide(first: Any, operator: cst.BaseCompOp, second: Any) -> bool:
+    try:
+        if isinstance(operator, cst.LessThan):
+            return bool(first < second)
+        if isinstance(operator, cst.GreaterThan):
+            return bool(first > second)
+        if isinstance(operator, cst.LessThanEqual):
+            return bool(first <= second)
+        if isinstance(operator, cst.GreaterThanEqual):
+            return bool(first >= second)
+    except TypeError:
+        return False
+    equal = bool(first == second)
+    return not equal if isinstance(operator, (cst.NotEqual, cst.IsNot)) else equal
+
+
+def _process_count(kind: str, operator: cst.BaseCompOp, literal: Any) -> bool | None:
+    """What truth of the comparison means "more than one process"; None when it does not decide that."""
+    if not isinstance(literal, (int, str)):
+        return None if literal is not None else isinstance(operator, (cst.IsNot, cst.NotEqual))
+    literal = int(literal) if str(literal).lstrip("-").isdigit() else 0
+    name = type(operator).__name__
+    if kind == "world_size":
+        more = {("GreaterThan", 1), ("NotEqual", 1), ("GreaterThanEqual", 2)}
+        one = {("Equal", 1), ("LessThanEqual", 1), ("LessThan", 2)}
+    else:
+        more = {("NotEqual", -1), ("GreaterThanEqual", 0), ("GreaterThan", -1)}
+        one = {("Equal", -1), ("LessThan", 0), ("LessThanEqual", -1)}
+    if (name, literal) in more:
+        return True
+    return False if (name, literal) in one else None
+
+
+def _equality(it: Interpreter, first: Alternative, second: Alternative, node: cst.BaseExpression) -> list[Branch]:
+    if isinstance(first, Object) and first.kind in _UNDECIDED | {"world_size", "local_rank"}:
+        if isinstance(second, Const):
+            subject, literal = f"#{first.id}", repr(second.value)
+            text = f"{first.text} == {literal}"
+            atom = Atom(f"{subject}=={literal}", f"if `{text}`", f"unless `{text}`", subject, literal, first.each)
+            return _both(atom)
+        return _text_atom(it, first, second, node)
+    if isinstance(second, Object) and second.kind in _UNDECIDED:
+        return _text_atom(it, first, second, node)
+    if isinstance(first, Const) != isinstance(second, Const):
+        return [(ALWAYS, False)]
+    return [(ALWAYS, first == second)]
+
+
+def _membership(it: Interpreter, item: Alternative, holder: Alternative, node: cst.BaseExpression) -> list[Branch]:
+    if isinstance(holder, External) and holder.name == "os.environ" and isinstance(item, Const):
+        if item.value in ("LOCAL_RANK", "RANK", "WORLD_SIZE"):
+            return _both(DISTRIBUTED)
+        if item.value in it.run.environment:
+            return [(ALWAYS, True)]
+    if isinstance(item, Const) and isinstance(holder, Const) and isinstance(holder.value, str):
+        return [(ALWAYS, str(item.value) in holder.value)]
+    if isinstance(holder, Object) and not holder.open and not holder.each:
+        if holder.entries is not None and isinstance(item, Const):
+            return [(ALWAYS, item.value in holder.entries)]
+        members = [value.only() for value in holder.items or []]
+        if isinstance(item, Const) and members and all(isinstance(member, Const) for member in members):
+            return [(ALWAYS, item in members)]
+    return _text_atom(it, item, holder, node)
+
+
+def _text_atom(it: Interpreter, first: Alternative, second: Alternative, node: cst.BaseExpression) -> list[Branch]:
+    def key(item: Alternative) -> str:
+        return f"#{item.id}" if isinstance(item, Object) else repr(item)
+
+    text = it.module.code(node)
+    operator = type(node.comparisons[0].operator).__name__ if isinstance(node, cst.Comparison) else ""
+    each = _each(it, first, second)
+    atom = Atom(f"{key(first)} {operator} {key(second)}", f"if `{text}`", f"unless `{text}`", each=each)
+    return _both(atom)

@@ -1,0 +1,204 @@
+"""Containers: lists, tuples, dicts, and the elements of whatever is iterated or subscripted."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from . import names
+from .events import ItemSet
+from .guards import Guard
+from .syntax import Site
+from .values import (
+    MISSING,
+    NOTHING,
+    Const,
+    External,
+    Object,
+    Value,
+    assigned,
+    of,
+    union,
+)
+
+if TYPE_CHECKING:
+    from .calls import Call
+    from .interpreter import Interpreter
+
+ANY = "[...]"
+
+
+def element(it: Interpreter, value: Value, node: cst.CSTNode) -> Value:
+    """What iterating over a value gives: one value that stands for every element."""
+    parts = []
+    for guard, item in value.possible(it.guard):
+        if isinstance(item, Object):
+            parts.append(_element_of(it, item, node).under(guard))
+        else:
+            parts.append(of(it.unknown(it.module.code(node) + ANY, it.site(node))).under(guard))
+    return union(parts) or of(it.unknown(ANY))
+
+
+def _element_of(it: Interpreter, item: Object, node: cst.CSTNode) -> Value:
+    known = it.library.element(it, item, it.site(node))
+    if known is not None:
+        return known
+    if item.items is not None:
+        made = union(item.items)
+        return made if made else of(it.child(item, ANY, it.site(node), each=True))
+    if item.entries and not item.open:
+        return union([Value([(guard, Const(key)) for guard, held in entry if held is not MISSING])
+                      for key, entry in item.entries.items()])
+    return of(it.child(item, ANY, it.site(node), each=True))
+
+
+def at(it: Interpreter, value: Value, index: int, count: int, node: cst.CSTNode) -> Value:
+    """Element `index` of a value that is unpacked into `count` targets."""
+    parts = []
+    for guard, item in value.possible(it.guard):
+        if isinstance(item, Object) and item.items is not None and not item.each and len(item.items) == count:
+            parts.append(item.items[index].under(guard))
+        elif isinstance(item, Object):
+            known = it.library.unpacked(it, item, index, it.site(node))
+            parts.append((known or of(it.child(item, f"[{index}]", it.site(node)))).under(guard))
+        else:
+            parts.append(of(it.unknown(ANY, it.site(node))).under(guard))
+    return union(parts)
+
+
+def subscript(it: Interpreter, base: Value, node: cst.Subscript) -> Value:
+    """The value of `base[...]`."""
+    index = node.slice[0].slice if len(node.slice) == 1 else None
+    if not isinstance(index, cst.Index):
+        for part in node.slice:
+            if isinstance(part.slice, cst.Index):
+                it.evaluate(part.slice.value)
+        return base
+    key = it.evaluate(index.value)
+    return union(_at_key(it, item, key, node).under(guard) for guard, item in base.possible(it.guard))
+
+
+def _at_key(it: Interpreter, item: object, key: Value, node: cst.Subscript) -> Value:
+    literal = key.only()
+    if isinstance(item, External) and item.name == "os.environ" and isinstance(literal, Const):
+        return it.library.environment(it, str(literal.value), NOTHING, it.site(node))
+    if not isinstance(item, Object):
+        return of(it.unknown("", it.site(node)))
+    if isinstance(literal, Const):
+        if item.entries is not None and literal.value in item.entries:
+            return Value((guard, held) for guard, held in item.entries[literal.value] if held is not MISSING)
+        if item.items and isinstance(literal.value, int) and not item.each:
+            if -len(item.items) <= literal.value < len(item.items):
+                return item.items[literal.value]
+        if item.items and item.each:
+            return union(item.items)
+        return of(it.child(item, f"[{literal.value!r}]", it.site(node)))
+    if item.items:
+        return union(item.items)
+    if item.entries and not item.open:
+        return union(item.entries.values())
+    return of(it.child(item, ANY, it.site(node), each=True))
+
+
+def assign_item(it: Interpreter, target: cst.Subscript, value: Value, place: cst.CSTNode | None) -> None:
+    """`base[key] = value`."""
+    index = target.slice[0].slice
+    key = it.evaluate(index.value) if isinstance(index, cst.Index) else NOTHING
+    literal = key.only()
+    for guard, item in it.evaluate(target.value).possible(it.guard):
+        with it.under(guard) as possible:
+            if not possible:
+                continue
+            if isinstance(item, External) and item.name == "os.environ":
+                if isinstance(literal, Const):
+                    names.set_environment(it, str(literal.value), value, place or target)
+            elif isinstance(item, Object):
+                store(it, item, key, value, it.site(place or target))
+                it.emit(ItemSet(it.moment(target), item, key, value))
+
+
+def store(it: Interpreter, item: Object, key: Value, value: Value, site: Site) -> None:
+    """Put an entry into a dict, or an element into a list; parents are set for modules."""
+    literal = key.only()
+    if item.entries is not None:
+        if isinstance(literal, Const):
+            old = item.entries.get(literal.value, Value([(frozenset(), MISSING)]))
+            item.entries[literal.value] = assigned(_guard(it, item), value, old)
+            item.sites[str(literal.value)] = site
+        else:
+            item.open = True
+    elif item.items is not None:
+        if isinstance(literal, Const) and isinstance(literal.value, int) and not item.each:
+            if -len(item.items) <= literal.value < len(item.items):
+                item.items[literal.value] = value
+        else:
+            item.items = [union([*item.items, value])]
+            item.each = True
+    else:
+        name = f"[{literal.value!r}]" if isinstance(literal, Const) else ANY
+        item.attributes[name] = assigned(_guard(it, item), value, item.attributes.get(name))
+    it.library.stored(it, item, value)
+
+
+def _guard(it: Interpreter, item: Object) -> Guard:
+    return it.guard - it.run.assumed
+
+
+def merge(it: Interpreter, into: Object, value: Value) -> None:
+    """`{**value}`, `into.update(value)`."""
+    for guard, item in value.possible(it.guard):
+        if isinstance(item, Object) and item.entries is not None:
+            assert into.entries is not None
+            for key, entry in item.entries.items():
+                old = into.entries.get(key, Value([(frozenset(), MISSING)]))
+                present = Value((held, part) for held, part in entry if part is not MISSING)
+                absent = [held for held, part in entry if part is MISSING]
+                merged = assigned(guard, present, old) if not absent else union(
+                    [present, *(old.under(held) for held in absent)]
+                )
+                into.entries[key] = merged
+                if str(key) in item.sites:
+                    into.sites[str(key)] = item.sites[str(key)]
+            into.open = into.open or item.open
+        elif not (isinstance(item, Const) and item.value is None):
+            into.open = True
+        if isinstance(item, Object):
+            into.origins |= item.origins
+            it.library.propagate([item], into)
+
+
+def spread(it: Interpreter, call: Call, item: Object, guard: Guard) -> None:
+    """`f(**item)` under a guard: its entries become keyword arguments."""
+    assert item.entries is not None
+    for key, entry in item.entries.items():
+        if not isinstance(key, str):
+            continue
+        old = call.keywords.get(key, Value([(frozenset(), MISSING)]))
+        call.keywords[key] = assigned(guard, entry, old)
+        if key in item.sites:
+            call.places[key] = item.sites[key]
+    call.open = call.open or item.open
+
+
+def combined(it: Interpreter, node: cst.BinaryOperation, left: Value, right: Value) -> Value | None:
+    """`list + list`, `list * n`, `dict | dict`; None when it is none of these."""
+    first, second = left.only(), right.only()
+    if not isinstance(first, Object):
+        return None
+    if isinstance(node.operator, cst.Multiply) and first.items is not None:
+        return of(first)
+    if not isinstance(second, Object):
+        return None
+    if isinstance(node.operator, cst.Add) and first.items is not None and second.items is not None:
+        made = it.new(first.kind, "", "", it.site(node))
+        made.items = [*first.items, *second.items]
+        made.each, made.open = first.each or second.each, first.open or second.open
+        return of(made)
+    if isinstance(node.operator, cst.BitOr) and first.entries is not None and second.entries is not None:
+        made = it.new("dict", "", "", it.site(node))
+        made.entries = {}
+        merge(it, made, left)
+        merge(it, made, right)
+        return of(made)
+    return None

@@ -1,0 +1,66 @@
+"""Definitions: functions and classes of the project, with their decorators."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from . import evaluation
+from .calls import Call
+from .syntax import dotted
+from .values import Alternative, Class, External, Function, Object, Scope, Value, of
+
+if TYPE_CHECKING:
+    from .interpreter import Interpreter
+
+
+def define_function(it: Interpreter, node: cst.FunctionDef) -> bool:
+    """`def f(...)`: bind its name to what its decorators make of it."""
+    function = evaluation.function_value(it, node)
+    value = of(function)
+    for decorator in reversed(node.decorators):
+        value = _decorated(it, value, function, decorator)
+    it.bind(node.name.value, value)
+    return True
+
+
+def _decorated(it: Interpreter, value: Value, function: Function, decorator: cst.Decorator) -> Value:
+    made = it.evaluate(decorator.decorator)
+    for _, item in made:
+        if isinstance(item, Function):
+            result = it.call(made, Call(it, it.site(decorator.decorator), "decorator", [value]))
+            return result if any(isinstance(part, Function) for _, part in result) else value
+        if isinstance(item, Object) and item.kind == "context":
+            it.decorations.setdefault(function.node_id, []).append(item)
+            return value
+    replaced = it.library.decorated(it, made, value, it.site(decorator.decorator))
+    return replaced if replaced is not None else value
+
+
+def define_class(it: Interpreter, node: cst.ClassDef) -> bool:
+    """`class C(...)`: walk its body in a scope of its own."""
+    bases: list[Alternative] = []
+    for argument in node.bases:
+        bases.extend(item for _, item in it.evaluate(argument.value) if isinstance(item, (Class, External)))
+    scope = Scope(parent=it.scope, is_class=True)
+    outer, it.frame.scope = it.frame.scope, scope
+    it.execute(node.body.body)
+    it.frame.scope = outer
+    decorators = tuple(_decorator_name(decorator) for decorator in node.decorators)
+    made = Class(node, it.module, scope.names, tuple(bases), decorators, id(node))
+    for name, value in scope.names.items():
+        scope.names[name] = Value((guard, _owned(item, made)) for guard, item in value)
+    it.bind(node.name.value, of(made))
+    return True
+
+
+def _owned(item: Alternative, owner: Class) -> Alternative:
+    if isinstance(item, Function) and item.owner is None:
+        return Function(item.node, item.module, item.scope, item.defaults, owner, item.receiver, item.node_id)
+    return item
+
+
+def _decorator_name(decorator: cst.Decorator) -> str:
+    node = decorator.decorator
+    return dotted(node.func if isinstance(node, cst.Call) else node).rsplit(".", 1)[-1]

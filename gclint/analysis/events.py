@@ -1,0 +1,228 @@
+"""Events: the moments of a run that a rule can ask about."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from .guards import ALWAYS, Guard
+from .values import NONE, NOTHING, Object, Value
+
+if TYPE_CHECKING:
+    import libcst as cst
+
+    from .calls import Call
+    from .syntax import Site
+
+
+@dataclass
+class Moment:
+    """Where the run stands when something happens.
+
+    `guard` is the condition of getting there, `stack` the calls that led there (outermost first), `loops` the
+    loops around it (across calls), `contexts` the `with` blocks it is in, `handlers` the try statements whose
+    handlers would catch what it raises, `forwards` the modules whose forward is running, outermost first.
+    """
+
+    site: Site
+    guard: Guard = ALWAYS
+    stack: tuple[Site, ...] = ()
+    loops: tuple[cst.CSTNode, ...] = ()
+    contexts: tuple[Object, ...] = ()
+    handlers: tuple[Site, ...] = ()
+    forwards: tuple[Object, ...] = ()
+    result_used: bool = True
+
+    def inside(self, *kinds: str) -> Object | None:
+        """The innermost `with` block of one of these kinds."""
+        return next((item for item in reversed(self.contexts) if item.is_a(*kinds)), None)
+
+
+@dataclass
+class Event:
+    """Something that happens in a run, at a moment."""
+
+    moment: Moment
+
+    @property
+    def site(self) -> Site:
+        """Where in the code it happens."""
+        return self.moment.site
+
+    @property
+    def guard(self) -> Guard:
+        """The condition of getting there."""
+        return self.moment.guard
+
+
+@dataclass
+class Imported(Event):
+    """A library module is imported for the first time in the process."""
+
+    name: str = ""
+
+
+@dataclass
+class EnvSet(Event):
+    """An environment variable is set by the code."""
+
+    name: str = ""
+    value: Value = NOTHING
+
+
+@dataclass
+class ModelLoaded(Event):
+    """A model comes into being: from_pretrained, from_config, a class of the project."""
+
+    model: Object = field(default_factory=lambda: Object(0, "unknown"))
+
+
+@dataclass
+class Adapted(Event):
+    """Adapters are added to a model."""
+
+    model: Object = field(default_factory=lambda: Object(0, "unknown"))
+
+
+@dataclass
+class CheckpointingEnabled(Event):
+    """A library model's checkpointing is turned on."""
+
+    model: Object = field(default_factory=lambda: Object(0, "unknown"))
+    checkpointing: Object = field(default_factory=lambda: Object(0, "checkpointing"))
+
+
+@dataclass
+class CheckpointCall(Event):
+    """torch's checkpoint, or checkpoint_sequential, is called.
+
+    `function` is what it recomputes, `arguments` what it is given besides, `reentrant` its use_reentrant
+    (`NOTHING` when the code leaves it out), `stands_in` is True when the project supplies it elsewhere.
+    """
+
+    call: Call | None = None
+    function: Value = NOTHING
+    arguments: tuple[Value, ...] = ()
+    reentrant: Value = NOTHING
+    sequential: bool = False
+
+
+@dataclass
+class AttributeSet(Event):
+    """An attribute of an object is assigned. `target` is None when a library's own name is replaced."""
+
+    target: Object | None = None
+    name: str = ""
+    value: Value = NOTHING
+    library_name: str = ""
+
+
+@dataclass
+class ForwardPatched(Event):
+    """An object's forward is replaced on the instance."""
+
+    target: Object = field(default_factory=lambda: Object(0, "unknown"))
+    value: Value = NOTHING
+
+
+@dataclass
+class ItemSet(Event):
+    """An element of a container or module list is assigned."""
+
+    target: Object = field(default_factory=lambda: Object(0, "unknown"))
+    index: Value = NOTHING
+    value: Value = NOTHING
+
+
+@dataclass
+class Wrapped(Event):
+    """A model is wrapped: DDP, FSDP, compile, DeepSpeed."""
+
+    model: Object = field(default_factory=lambda: Object(0, "unknown"))
+    wrapper: Object = field(default_factory=lambda: Object(0, "unknown"))
+
+
+@dataclass
+class OptimizerBuilt(Event):
+    """An optimizer takes hold of parameters."""
+
+    optimizer: Object = field(default_factory=lambda: Object(0, "optimizer"))
+    parameters: Value = NOTHING
+
+
+@dataclass
+class StateDictLoaded(Event):
+    """load_state_dict is called on something."""
+
+    target: Value = NOTHING
+    source: Value = NOTHING
+    strict: Value = NONE
+
+
+@dataclass
+class StateDictSaved(Event):
+    """state_dict is taken, or something is saved."""
+
+    target: Value = NOTHING
+
+
+@dataclass
+class Forward(Event):
+    """A module is called."""
+
+    model: Object = field(default_factory=lambda: Object(0, "unknown"))
+    called: Object = field(default_factory=lambda: Object(0, "unknown"))
+
+
+@dataclass
+class Backward(Event):
+    """Gradients are computed. `forwards` are the activations of the models that the loss came from."""
+
+    loss: Value = NOTHING
+    forwards: tuple[Object, ...] = ()
+    keywords: dict[str, Value] = field(default_factory=dict)
+
+
+@dataclass
+class OptimizerStep(Event):
+    """An optimizer changes its parameters."""
+
+    optimizer: Object = field(default_factory=lambda: Object(0, "optimizer"))
+
+
+@dataclass
+class TrainerStarted(Event):
+    """A library's trainer runs its loop."""
+
+    trainer: Object = field(default_factory=lambda: Object(0, "trainer"))
+    models: tuple[Object, ...] = ()
+
+
+@dataclass
+class Generated(Event):
+    """A model's generate is called."""
+
+    model: Object = field(default_factory=lambda: Object(0, "unknown"))
+    call: Call | None = None
+
+
+@dataclass
+class LibraryCall(Event):
+    """Any call of a library's function or of a library method; for rules about signatures.
+
+    `name` is qualified as far as the analysis knows it, with the canonical class for methods.
+    """
+
+    name: str = ""
+    call: Call | None = None
+    result: Value = NOTHING
+
+
+@dataclass
+class RunEnded(Event):
+    """The program, or an entry of it, has been walked to its end."""
+
+    detail: Any = None
+    training: bool = field(default=False)
+
+

@@ -1,0 +1,264 @@
+"""Statements: what each does to the run, and under which guard control goes on after it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import libcst as cst
+
+from . import conditions, containers, definitions, imports, names
+from .guards import Atom, Guard, common
+from .values import NONE, Const, Object, Value, of
+
+if TYPE_CHECKING:
+    from .interpreter import Interpreter
+
+MAX_UNROLLED = 3
+_EXITS = {"sys.exit", "builtins.exit", "builtins.quit", "os._exit"}
+Handler = Callable[["Interpreter", Any], bool]
+
+
+def execute(it: Interpreter, body: Sequence[cst.CSTNode]) -> Guard | None:
+    """Walk statements in order; returns the guard under which control goes on, None if it never does.
+
+    The interpreter's guard is narrowed by what ends early and is given back as it was.
+    """
+    held = it.guard
+    try:
+        for statement in body:
+            if it.steps < 0:
+                return it.guard
+            if not _statement(it, statement):
+                return None
+        return it.guard
+    finally:
+        it.guard = held
+
+
+def _statement(it: Interpreter, statement: cst.CSTNode) -> bool:
+    if isinstance(statement, cst.SimpleStatementLine):
+        return all(_small(it, part) for part in statement.body)
+    handler = _COMPOUND.get(type(statement))
+    return handler(it, statement) if handler is not None else True
+
+
+def _small(it: Interpreter, statement: cst.BaseSmallStatement) -> bool:
+    handler = _SMALL.get(type(statement))
+    return handler(it, statement) if handler is not None else True
+
+
+def _block(it: Interpreter, suite: cst.BaseSuite) -> Guard | None:
+    if isinstance(suite, cst.SimpleStatementSuite):
+        return execute(it, [cst.SimpleStatementLine([part]) for part in suite.body])
+    return execute(it, suite.body)
+
+
+def _expression(it: Interpreter, statement: cst.Expr) -> bool:
+    held, it.expression_statement = it.expression_statement, statement.value
+    value = it.evaluate(statement.value)
+    it.expression_statement = held
+    if isinstance(statement.value, cst.Call):
+        return names.external_name(value) not in _EXITS
+    return True
+
+
+def _assign(it: Interpreter, statement: cst.Assign) -> bool:
+    value = it.evaluate(statement.value)
+    for target in statement.targets:
+        names.assign(it, target.target, value, statement.value)
+    return True
+
+
+def _annotated(it: Interpreter, statement: cst.AnnAssign) -> bool:
+    if statement.value is not None:
+        names.assign(it, statement.target, it.evaluate(statement.value), statement.value)
+    return True
+
+
+def _augmented(it: Interpreter, statement: cst.AugAssign) -> bool:
+    old, new = it.evaluate(statement.target), it.evaluate(statement.value)
+    held = old.only()
+    if isinstance(held, Object) and held.items is not None and isinstance(statement.operator, cst.AddAssign):
+        held.items.append(containers.element(it, new, statement.value))
+        held.each = True
+        return True
+    if isinstance(held, Object) and held.entries is not None:
+        containers.merge(it, held, new)
+        return True
+    names.assign(it, statement.target, of(it.derived(it.site(statement.value), [old, new])), statement.value)
+    return True
+
+
+def _return(it: Interpreter, statement: cst.Return) -> bool:
+    value = it.evaluate(statement.value) if statement.value is not None else NONE
+    it.frame.returned.append((it.guard - it.frame.base, value))
+    return False
+
+
+def _raise(it: Interpreter, statement: cst.Raise) -> bool:
+    if statement.exc is not None:
+        it.evaluate(statement.exc)
+    return False
+
+
+def _stop(it: Interpreter, statement: cst.Break | cst.Continue) -> bool:
+    return False
+
+
+def _assert(it: Interpreter, statement: cst.Assert) -> bool:
+    return _narrow(it, [guard for guard, truth in conditions.branches(it, statement.test) if truth])
+
+
+def _narrow(it: Interpreter, alive: list[Guard]) -> bool:
+    if not alive:
+        return False
+    it.guard = it.guard | common(alive)
+    return True
+
+
+def _delete(it: Interpreter, statement: cst.Del) -> bool:
+    target = statement.target
+    targets = [element.value for element in target.elements] if isinstance(target, cst.Tuple) else [target]
+    for item in targets:
+        if isinstance(item, cst.Attribute):
+            for holder in it.evaluate(item.value).objects():
+                holder.attributes.pop(item.attr.value, None)
+        elif isinstance(item, cst.Subscript) and isinstance(item.slice[0].slice, cst.Index):
+            key = it.evaluate(item.slice[0].slice.value).only()
+            for holder in it.evaluate(item.value).objects():
+                if holder.entries is not None and isinstance(key, Const):
+                    holder.entries.pop(key.value, None)
+    return True
+
+
+def _scope_names(it: Interpreter, statement: cst.Global | cst.Nonlocal) -> bool:
+    listed = {item.name.value for item in statement.names}
+    (it.scope.globals_ if isinstance(statement, cst.Global) else it.scope.nonlocals).update(listed)
+    return True
+
+
+def _if(it: Interpreter, statement: cst.If) -> bool:
+    outcomes = conditions.branches(it, statement.test)
+    ends: list[Guard | None] = []
+    for guard, truth in outcomes:
+        with it.under(guard) as possible:
+            if not possible:
+                continue
+            if truth:
+                ends.append(_block(it, statement.body))
+            elif isinstance(statement.orelse, cst.If):
+                ends.append(execute(it, [statement.orelse]))
+            elif statement.orelse is not None:
+                ends.append(_block(it, statement.orelse.body))
+            else:
+                ends.append(it.guard)
+    alive = [end for end in ends if end is not None]
+    if len(alive) == len(ends):
+        return bool(ends) or not outcomes
+    return _narrow(it, alive)
+
+
+def _for(it: Interpreter, statement: cst.For) -> bool:
+    iterable = it.evaluate(statement.iter)
+    source = iterable.only()
+    rounds: list[Value] = []
+    if isinstance(source, Object) and source.items is not None and not source.each and not source.open:
+        rounds = source.items if len(source.items) <= MAX_UNROLLED else []
+    it.loops.append(statement)
+    for value in rounds or [containers.element(it, iterable, statement.iter)]:
+        names.assign(it, statement.target, value)
+        _block(it, statement.body)
+    it.loops.pop()
+    if statement.orelse is not None:
+        _block(it, statement.orelse.body)
+    return True
+
+
+def _while(it: Interpreter, statement: cst.While) -> bool:
+    it.loops.append(statement)
+    ways = [guard for guard, truth in conditions.branches(it, statement.test) if truth]
+    for guard in ways[:1]:
+        with it.under(guard) as possible:
+            if possible:
+                _block(it, statement.body)
+    it.loops.pop()
+    return True
+
+
+def _with(it: Interpreter, statement: cst.With) -> bool:
+    entered = 0
+    for item in statement.items:
+        value = it.evaluate(item.item)
+        managers = value.objects() or [it.unknown(it.module.code(item.item), it.site(item.item))]
+        it.contexts.extend(managers)
+        entered += len(managers)
+        if item.asname is not None:
+            names.assign(it, item.asname.name, it.library.entered(it, value, it.site(item.item)))
+    end = _block(it, statement.body)
+    del it.contexts[len(it.contexts) - entered :]
+    return end is not None and _narrow(it, [end])
+
+
+def _try(it: Interpreter, statement: cst.Try | cst.TryStar) -> bool:
+    it.handlers.append(it.site(statement))
+    end = _block(it, statement.body)
+    it.handlers.pop()
+    caught: list[Guard | None] = []
+    for handler in statement.handlers:
+        kind = it.module.code(handler.type) if handler.type is not None else "an exception"
+        atom = Atom(f"except:{id(handler)}", f"if {kind} is raised", "")
+        with it.under(frozenset({(atom, True)})) as possible:
+            if possible:
+                if handler.name is not None:
+                    names.assign(it, handler.name.name, of(it.unknown("exception", it.site(handler))))
+                caught.append(_block(it, handler.body))
+    if end is not None and statement.orelse is not None:
+        end = _block(it, statement.orelse.body)
+    if statement.finalbody is not None:
+        _block(it, statement.finalbody.body)
+    if end is None:
+        return _narrow(it, [guard for guard in caught if guard is not None])
+    return _narrow(it, [end])
+
+
+def _match(it: Interpreter, statement: cst.Match) -> bool:
+    it.evaluate(statement.subject)
+    subject = it.module.code(statement.subject)
+    for case in statement.cases:
+        pattern = it.module.code(case.pattern)
+        atom = Atom(f"case:{id(case)}", f"if `{subject}` matches `{pattern}`", "")
+        with it.under(frozenset({(atom, True)})) as possible:
+            if possible:
+                _block(it, case.body)
+    return True
+
+
+_SMALL: dict[type, Handler] = {
+    cst.Expr: _expression,
+    cst.Assign: _assign,
+    cst.AnnAssign: _annotated,
+    cst.AugAssign: _augmented,
+    cst.Return: _return,
+    cst.Raise: _raise,
+    cst.Break: _stop,
+    cst.Continue: _stop,
+    cst.Assert: _assert,
+    cst.Del: _delete,
+    cst.Global: _scope_names,
+    cst.Nonlocal: _scope_names,
+    cst.Import: imports.import_names,
+    cst.ImportFrom: imports.import_from,
+}
+
+_COMPOUND: dict[type, Handler] = {
+    cst.If: _if,
+    cst.For: _for,
+    cst.While: _while,
+    cst.With: _with,
+    cst.Try: _try,
+    cst.TryStar: _try,
+    cst.Match: _match,
+    cst.FunctionDef: definitions.define_function,
+    cst.ClassDef: definitions.define_class,
+}

@@ -1,0 +1,92 @@
+"""Guards: the conditions under which a value, or an event, holds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True)
+class Atom:
+    """One condition that the code leaves open.
+
+    Two atoms are the same condition when their keys are. `text` states it when true, `negated` when false;
+    an empty one goes without saying.
+    An equality atom names its `subject` and the `literal` compared with, so that two different literals
+    contradict each other. `each` marks a condition on one element of a loop, true of some elements only.
+    """
+
+    key: str
+    text: str = field(compare=False)
+    negated: str | None = field(default=None, compare=False)
+    subject: str = field(default="", compare=False)
+    literal: str = field(default="", compare=False)
+    each: bool = field(default=False, compare=False)
+
+    def state(self, truth: bool) -> str:
+        """The condition as words, for the given truth."""
+        if truth:
+            return self.text
+        return f"not ({self.text})" if self.negated is None else self.negated
+
+
+Guard = frozenset[tuple[Atom, bool]]
+ALWAYS: Guard = frozenset()
+
+DISTRIBUTED = Atom(
+    "world_size>1", "when started on more than one process", "when started on one process", subject=""
+)
+ROCM = Atom("rocm", "on ROCm", "not on ROCm")
+CUDA = Atom("cuda", "with a GPU", "without a GPU")
+
+
+def conj(left: Guard, right: Guard) -> Guard | None:
+    """Both guards at once; None when they contradict each other."""
+    if not left or left is right:
+        return right
+    if not right:
+        return left
+    for atom, truth in right:
+        if (atom, not truth) in left:
+            return None
+        if truth and atom.subject and any(
+            held and other.subject == atom.subject and other.literal != atom.literal for other, held in left
+        ):
+            return None
+    return left | right
+
+
+def all_of(guards: Iterable[Guard]) -> Guard | None:
+    """The conjunction of several guards; None when they contradict each other."""
+    result: Guard | None = ALWAYS
+    for guard in guards:
+        if result is None:
+            return None
+        result = conj(result, guard)
+    return result
+
+
+def complement(guard: Guard) -> list[Guard]:
+    """Disjoint guards that together say "not this one"."""
+    held: Guard = ALWAYS
+    parts = []
+    for atom, truth in sorted(guard, key=lambda item: item[0].key):
+        parts.append(held | {(atom, not truth)})
+        held = held | {(atom, truth)}
+    return parts
+
+
+def common(guards: list[Guard]) -> Guard:
+    """What holds in every one of the guards."""
+    return frozenset.intersection(*guards) if guards else ALWAYS
+
+
+def without_elements(guard: Guard) -> Guard:
+    """The guard less the conditions on single elements of a loop."""
+    return frozenset((atom, truth) for atom, truth in guard if not atom.each)
+
+
+def state(guard: Guard) -> str:
+    """The guard as words for a finding's condition; "" when nothing is left open."""
+    parts = sorted(atom.state(truth) for atom, truth in guard if not atom.each)
+    return " and ".join(dict.fromkeys(part for part in parts if part))

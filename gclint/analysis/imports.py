@@ -1,0 +1,106 @@
+"""Import statements: names of the project's modules, and of libraries."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from .events import Imported
+from .syntax import dotted
+from .values import Const, External, Object, Value, of
+
+if TYPE_CHECKING:
+    from .interpreter import Interpreter
+
+
+def import_names(it: Interpreter, statement: cst.Import) -> bool:
+    """`import a.b as c`."""
+    for alias in statement.names:
+        full = dotted(alias.name)
+        if alias.asname is not None:
+            name = alias.asname.name
+            assert isinstance(name, cst.Name)
+            it.bind(name.value, module_value(it, full, 0, statement))
+            continue
+        head = full.split(".")[0]
+        value = module_value(it, full, 0, statement)
+        if head != full:
+            value = module_value(it, head, 0, statement)
+        it.bind(head, value)
+    return True
+
+
+def module_value(it: Interpreter, full: str, level: int, statement: cst.CSTNode) -> Value:
+    """A module by its dotted name: of the project if the project has it, else a library's."""
+    path = it.project.resolve(full, level, it.module)
+    if path is not None:
+        return it.import_module(path)
+    if level == 0:
+        loaded(it, full, statement)
+    return of(External(full))
+
+
+def loaded(it: Interpreter, full: str, statement: cst.CSTNode) -> None:
+    """A library module is imported; the first import of each package is an event."""
+    parts = full.split(".")
+    for end in range(1, len(parts) + 1):
+        name = ".".join(parts[:end])
+        if name not in it.run.imported:
+            it.run.imported[name] = it.site(statement)
+            it.emit(Imported(it.moment(statement), name))
+    for needed in it.library.imports_of(parts[0]):
+        if needed not in it.run.imported:
+            it.run.imported[needed] = it.site(statement)
+            it.emit(Imported(it.moment(statement), needed))
+
+
+def import_from(it: Interpreter, statement: cst.ImportFrom) -> bool:
+    """`from .a import b as c`, `from a import *`."""
+    full, level = dotted(statement.module) if statement.module else "", len(statement.relative)
+    path = it.project.resolve(full, level, it.module) if full or level else None
+    if path is None and level == 0:
+        loaded(it, full, statement)
+    if isinstance(statement.names, cst.ImportStar):
+        _star(it, path, full)
+        return True
+    for alias in statement.names:
+        name = dotted(alias.name)
+        bound = dotted(alias.asname.name) if alias.asname is not None else name  # type: ignore[arg-type]
+        it.bind(bound, _imported(it, path, full, level, name))
+    return True
+
+
+def _imported(it: Interpreter, path: str | None, full: str, level: int, name: str) -> Value:
+    if path is not None:
+        module = it.project.module(path)
+        if module is not None:
+            scope = it.module_scope(module)
+            if name in scope.names:
+                return scope.names[name]
+            submodule = it.project.submodule(module, name)
+            if submodule is not None:
+                return it.import_module(submodule)
+            return of(it.unknown(name))
+    deeper = it.project.resolve(f"{full}.{name}" if full else name, level, it.module)
+    if deeper is not None:
+        return it.import_module(deeper)
+    external = f"{full}.{name}" if full else name
+    return it.run.overrides.get(external) or it.library.constant(it, external) or of(External(external))
+
+
+def _star(it: Interpreter, path: str | None, full: str) -> None:
+    module = it.project.module(path) if path is not None else None
+    if module is None:
+        for name in it.library.exported(full):
+            it.bind(name, of(External(f"{full}.{name}")))
+        return
+    scope = it.module_scope(module)
+    listed = scope.names.get("__all__")
+    wanted = None
+    if listed is not None and isinstance(items := listed.only(), Object) and items.items:
+        literals = [item.only() for item in items.items]
+        wanted = {item.value for item in literals if isinstance(item, Const)}
+    for name, value in list(scope.names.items()):
+        if name in wanted if wanted is not None else not name.startswith("_"):
+            it.bind(name, value)

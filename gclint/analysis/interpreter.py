@@ -1,0 +1,224 @@
+"""The abstract interpreter: walks a program in execution order with guarded values.
+
+Statements, expressions, conditions and calls live in modules of their own; this one holds what they share:
+where the walk stands, the heap, and the bounds past which everything is unknown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import libcst as cst
+
+from . import evaluation, execution, invocation
+from .events import Event, Moment
+from .guards import ALWAYS, Guard, conj
+from .syntax import Module, Site
+from .values import (
+    NOTHING,
+    Alternative,
+    Function,
+    ModuleRef,
+    Object,
+    Scope,
+    Value,
+    assigned,
+    of,
+)
+
+if TYPE_CHECKING:
+    from ..frameworks.registry import Library
+    from .calls import Call
+    from .project import Project
+    from .run import Run
+
+MAX_STEPS = 400_000
+MAX_DEPTH = 24
+
+
+@dataclass
+class Frame:
+    """A call in progress: its function, where it was called, and what it has returned so far."""
+
+    function: Function | None
+    module: Module
+    scope: Scope
+    site: Site | None = None
+    base: Guard = ALWAYS
+    returned: list[tuple[Guard, Value]] = field(default_factory=list)
+    yielded: list[Value] = field(default_factory=list)
+
+
+class Interpreter:
+    """Walks one entry of a program; `run` is the state it builds up."""
+
+    def __init__(self, project: Project, run: Run, library: Library):
+        self.project = project
+        self.run = run
+        self.library = library
+        self.guard: Guard = run.assumed
+        self.frames: list[Frame] = []
+        self.loops: list[cst.CSTNode] = []
+        self.contexts: list[Object] = []
+        self.handlers: list[Site] = []
+        self.forwards: list[Object] = []
+        self.modules: dict[str, Scope] = {}
+        self.interpreted: set[int] = set()
+        self.instantiated: set[int] = set()
+        self.decorations: dict[int, list[Object]] = {}
+        self.expression_statement: cst.CSTNode | None = None
+        self.steps = MAX_STEPS
+        self._next_id = 0
+
+    # The heap
+
+    def new(self, kind: str, type_: Any = "", text: str = "", site: Site | None = None) -> Object:
+        """A new object on the heap."""
+        self._next_id += 1
+        return Object(self._next_id, kind, type_, text, site)
+
+    def unknown(self, text: str, site: Site | None = None) -> Object:
+        """Something nobody knows, named by its text."""
+        return self.new("unknown", "", text, site)
+
+    def derived(self, site: Site, inputs: Sequence[Value]) -> Object:
+        """Something unknown that was computed from the inputs."""
+        result = self.unknown("", site)
+        objects = [item for value in inputs for item in value.objects()]
+        result.origins = frozenset().union(*(item.origins for item in objects)) if objects else frozenset()
+        self.library.propagate(objects, result)
+        return result
+
+    def child(self, parent: Object, name: str, site: Site | None = None, each: bool = False) -> Object:
+        """The unknown part of an object under a name; asked for twice, it is the same part."""
+        held = parent.attributes.get(name)
+        if held is not None and (known := held.objects()):
+            return known[0]
+        part = self.new(self.library.kind_of_part(parent), "", "", site)
+        if parent.label:
+            part.label = f"{parent.label}{name}" if name.startswith("[") else f"{parent.label}.{name}"
+        part.parent, part.origins, part.each = parent, parent.origins, each or parent.each
+        self.library.propagate([parent], part)
+        parent.attributes[name] = of(part)
+        return part
+
+    # Where the walk stands
+
+    @property
+    def frame(self) -> Frame:
+        """The innermost call in progress."""
+        return self.frames[-1]
+
+    @property
+    def module(self) -> Module:
+        """The module whose code is being walked."""
+        return self.frames[-1].module
+
+    @property
+    def scope(self) -> Scope:
+        """The innermost scope."""
+        return self.frames[-1].scope
+
+    def site(self, node: cst.CSTNode) -> Site:
+        """The site of a node of the module being walked."""
+        return Site.at(self.module, node)
+
+    def moment(self, node: cst.CSTNode | None = None, site: Site | None = None) -> Moment:
+        """Where the run stands now."""
+        place = site or self.site(node if node is not None else self.module.tree)
+        return Moment(
+            place,
+            self.guard,
+            tuple(frame.site for frame in self.frames if frame.site is not None),
+            tuple(self.loops),
+            tuple(self.contexts),
+            tuple(self.handlers),
+            tuple(self.forwards),
+            self.expression_statement is not place.node,
+        )
+
+    def emit(self, event: Event) -> None:
+        """Pass an event on to the run."""
+        self.run.emit(event)
+
+    @contextmanager
+    def under(self, guard: Guard) -> Iterator[bool]:
+        """Walk under a further guard; yields whether that is possible."""
+        held, both = self.guard, conj(self.guard, guard)
+        if both is None:
+            yield False
+            return
+        self.guard = both
+        try:
+            yield True
+        finally:
+            self.guard = held
+
+    # Names
+
+    def bind(self, name: str, value: Value) -> None:
+        """Assign to a name, under the current guard."""
+        home = self.scope.home(name)
+        base = self.frame.base
+        home.names[name] = assigned(self.guard - base if home is self.scope else self.guard - self.run.assumed,
+                                    value, home.names.get(name))
+
+    # The walk
+
+    def evaluate(self, node: cst.BaseExpression) -> Value:
+        """The abstract value of an expression, under the current guard."""
+        self.steps -= 1
+        if self.steps < 0:
+            return of(self.unknown(""))
+        return evaluation.evaluate(self, node)
+
+    def execute(self, body: Sequence[cst.CSTNode]) -> Guard | None:
+        """Walk statements; returns the guard under which control goes on, None if it never does."""
+        return execution.execute(self, body)
+
+    def call(self, function: Value, call: Call) -> Value:
+        """Call whatever a value can be."""
+        return invocation.invoke(self, function, call)
+
+    def call_alternative(self, item: Alternative, call: Call) -> Value:
+        """Call one alternative."""
+        return invocation.invoke(self, of(item), call)
+
+    # Modules of the project
+
+    def import_module(self, path: str) -> Value:
+        """A module of the project, its top level walked if it was not yet."""
+        module = self.project.module(path)
+        if module is None:
+            return NOTHING
+        self.module_scope(module)
+        return of(ModuleRef(module, module.path))
+
+    def module_scope(self, module: Module) -> Scope:
+        """The names of a module of the project; walks its top level on first use."""
+        if module.path in self.modules:
+            return self.modules[module.path]
+        scope = Scope()
+        self.modules[module.path] = scope
+        self.walk_module(module, scope, module.name)
+        return scope
+
+    def walk_module(self, module: Module, scope: Scope, name: str) -> None:
+        """Walk a module's top level in its own scope, as `name`."""
+        from .values import const
+
+        self.modules[module.path] = scope
+        scope.names["__name__"] = const(name)
+        scope.names["__file__"] = const(module.path)
+        frame = Frame(None, module, scope, None, self.guard)
+        held = (self.loops, self.contexts, self.forwards, self.expression_statement)
+        self.loops, self.contexts, self.forwards = [], [], []
+        self.frames.append(frame)
+        try:
+            self.execute(module.tree.body)
+        finally:
+            self.frames.pop()
+            self.loops, self.contexts, self.forwards, self.expression_statement = held

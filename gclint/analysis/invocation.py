@@ -1,0 +1,171 @@
+"""Calls: into the project's own code, walked; into libraries, left to the frameworks."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from . import calls, names
+from .calls import Call
+from .guards import Guard
+from .values import (
+    NONE,
+    Alternative,
+    Class,
+    External,
+    Function,
+    Method,
+    Object,
+    Partial,
+    Scope,
+    Value,
+    of,
+    union,
+)
+
+if TYPE_CHECKING:
+    from .interpreter import Interpreter
+
+MAX_DEPTH = 24
+MAX_RECURSION = 1
+
+
+def invoke(it: Interpreter, function: Value, call: Call) -> Value:
+    """Call whatever a value can be, each alternative under its guard."""
+    parts = []
+    for guard, item in function.possible(it.guard):
+        with it.under(guard) as possible:
+            if possible:
+                parts.append(_invoke_item(it, item, call).under(guard))
+    return union(parts) if parts else call.unknown()
+
+
+def _invoke_item(it: Interpreter, item: Alternative, call: Call) -> Value:
+    if isinstance(item, External):
+        call.name = item.name
+        return it.library.call_function(it, call)
+    if isinstance(item, Method):
+        call.receiver = item.receiver
+        return it.library.call_method(it, item.name, call)
+    if isinstance(item, Function):
+        return walk(it, item, call)
+    if isinstance(item, Class):
+        return instantiate(it, item, call)
+    if isinstance(item, Partial):
+        return _invoke_item(it, item.function, _completed(item, call))
+    if isinstance(item, Object):
+        return call_object(it, item, call)
+    return call.unknown()
+
+
+def _completed(item: Partial, call: Call) -> Call:
+    keywords = {**item.keywords, **call.keywords}
+    return Call(it=call.it, site=call.site, name=call.name, positional=[*item.positional, *call.positional],
+                keywords=keywords, open=call.open, places=dict(call.places))
+
+
+def walk(it: Interpreter, function: Function, call: Call) -> Value:
+    """Walk a function of the project with these arguments; returns what it returns."""
+    from .interpreter import Frame
+
+    entered = sum(frame.function is not None and frame.function.node_id == function.node_id for frame in it.frames)
+    if len(it.frames) > MAX_DEPTH or entered > MAX_RECURSION:
+        return call.unknown()
+    it.interpreted.add(function.node_id)
+    bound = calls.bind(it, function, call)
+    frame = Frame(function, function.module, Scope(bound, function.scope), call.site, it.guard)
+    added = it.decorations.get(function.node_id, [])
+    held, it.expression_statement = it.expression_statement, None
+    it.frames.append(frame)
+    it.contexts.extend(added)
+    try:
+        if isinstance(function.node, cst.Lambda):
+            return it.evaluate(function.node.body)
+        live = it.execute(function.node.body.body)
+    finally:
+        it.frames.pop()
+        del it.contexts[len(it.contexts) - len(added) :]
+        it.expression_statement = held
+    return _result(it, frame, live, call)
+
+
+def _result(it: Interpreter, frame: object, live: Guard | None, call: Call) -> Value:
+    from .interpreter import Frame
+
+    assert isinstance(frame, Frame)
+    if frame.yielded:
+        made = it.new("list", "", "", call.site)
+        made.items, made.each = frame.yielded, True
+        return of(made)
+    parts = [value.under(guard) for guard, value in frame.returned]
+    if live is not None:
+        parts.append(NONE.under(live - frame.base))
+    return union(parts) or NONE
+
+
+def instantiate(it: Interpreter, owner: Class, call: Call) -> Value:
+    """A new object of a class of the project, its constructor walked."""
+    it.instantiated.add(owner.node_id)
+    made = it.new("instance", owner, "", call.site)
+    made.kind = it.library.kind_of_class(owner)
+    call.instance = made
+    initialiser = names.class_attribute(owner, "__init__")
+    if initialiser is not None:
+        bound = Value((guard, item.bound(made) if isinstance(item, Function) else item) for guard, item in initialiser)
+        invoke(it, bound, Call(it, call.site, owner.name, call.positional, call.keywords, call.open, call.places))
+    elif is_record(owner):
+        _fill_record(it, made, owner, call)
+        post = names.class_attribute(owner, "__post_init__")
+        if post is not None:
+            invoke(it, Value((guard, item.bound(made) if isinstance(item, Function) else item)
+                             for guard, item in post), Call(it, call.site, "__post_init__"))
+    else:
+        external = next((base for base in owner.ancestry() if isinstance(base, External)), None)
+        if external is not None:
+            it.library.construct(it, external.name, call)
+    it.library.built(it, made, call.site)
+    return of(made)
+
+
+def is_record(owner: Class) -> bool:
+    """Whether a class gets its constructor from its fields: a dataclass, a NamedTuple, a pydantic model."""
+    return any(
+        isinstance(base, Class) and "dataclass" in base.decorators for base in owner.ancestry()
+    ) or owner.inherits("NamedTuple", "BaseModel")
+
+
+def fields(owner: Class) -> list[str]:
+    """The field names of a record class, bases first."""
+    found: dict[str, None] = {}
+    for base in reversed([base for base in owner.ancestry() if isinstance(base, Class)]):
+        for line in base.node.body.body:
+            for part in line.body if isinstance(line, cst.SimpleStatementLine) else ():
+                if isinstance(part, cst.AnnAssign) and isinstance(part.target, cst.Name):
+                    found[part.target.value] = None
+    return list(found)
+
+
+def _fill_record(it: Interpreter, made: Object, owner: Class, call: Call) -> None:
+    external = next((base for base in owner.ancestry() if isinstance(base, External)), None)
+    if external is not None:
+        it.library.construct(it, external.name, call)
+    for index, name in enumerate(fields(owner)):
+        default = names.class_attribute(owner, name)
+        value = call.get(name, index, default if default is not None else of(it.child(made, name)))
+        made.attributes[name] = value
+        made.sites[name] = call.place(name)
+
+
+def call_object(it: Interpreter, item: Object, call: Call) -> Value:
+    """Call an object: as its framework says, by its class's __call__, else unknown."""
+    known = it.library.call_object(it, item, call)
+    if known is not None:
+        return known
+    if isinstance(item.type, Class):
+        method = names.class_attribute(item.type, "__call__")
+        if method is not None:
+            bound = Value((guard, part.bound(item) if isinstance(part, Function) else part) for guard, part in method)
+            return invoke(it, bound, call)
+    call.receiver = item
+    return call.unknown()

@@ -1,0 +1,268 @@
+"""Names and attributes: what reading them gives, and what assigning to them does."""
+
+from __future__ import annotations
+
+import builtins
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from . import containers
+from .events import AttributeSet, EnvSet, ForwardPatched
+from .guards import Guard, conj
+from .syntax import Site
+from .values import (
+    NOTHING,
+    Alternative,
+    Class,
+    Const,
+    External,
+    Function,
+    Method,
+    ModuleRef,
+    Object,
+    Super,
+    Value,
+    assigned,
+    const,
+    of,
+    union,
+)
+
+if TYPE_CHECKING:
+    from .interpreter import Interpreter
+
+_LITERALS = {"True": const(True), "False": const(False), "None": const(None)}
+_BUILTINS = frozenset(dir(builtins))
+
+
+def read(it: Interpreter, node: cst.Name) -> Value:
+    """The value of a name; an external name for builtins, an unknown for names nothing binds."""
+    literal = _LITERALS.get(node.value)
+    if literal is not None:
+        return literal
+    value = it.scope.lookup(node.value)
+    if value is not None:
+        return value.possible(it.guard) or value
+    if node.value in _BUILTINS:
+        return of(External(f"builtins.{node.value}"))
+    made = of(it.unknown(node.value, it.site(node)))
+    it.frames[0].scope.names.setdefault(node.value, made)
+    return made
+
+
+def external_name(value: Value) -> str:
+    """The library name that a value is, "" when it is none."""
+    for _, item in value:
+        if isinstance(item, External):
+            return item.name
+        if isinstance(item, Method):
+            return f"{item.receiver.kind}.{item.name}"
+    return ""
+
+
+def attribute(it: Interpreter, base: Value, name: str, node: cst.BaseExpression) -> Value:
+    """The value of `base.name`."""
+    parts = [
+        of_item(it, item, name, node).under(guard)
+        for guard, item in base.possible(it.guard)
+    ]
+    return union(parts)
+
+
+def of_item(it: Interpreter, item: Alternative, name: str, node: cst.BaseExpression) -> Value:
+    """The value of an attribute of one alternative."""
+    if isinstance(item, External):
+        full = f"{item.name}.{name}"
+        return it.run.overrides.get(full) or it.library.constant(it, full) or of(External(full))
+    if isinstance(item, ModuleRef):
+        return _of_module(it, item, name, node)
+    if isinstance(item, Object):
+        return of_object(it, item, name, node)
+    if isinstance(item, Class):
+        return _of_class(it, item, name, node)
+    if isinstance(item, Super):
+        return _of_super(it, item, name)
+    if isinstance(item, Function) and name in ("__func__", "__wrapped__"):
+        return of(item)
+    if isinstance(item, Method):
+        return of(it.child(item.receiver, f"{item.name}.{name}", it.site(node)))
+    return of(it.unknown("", it.site(node)))
+
+
+def _of_module(it: Interpreter, ref: ModuleRef, name: str, node: cst.BaseExpression) -> Value:
+    scope = it.module_scope(ref.module)
+    if name in scope.names:
+        return scope.names[name]
+    submodule = it.project.submodule(ref.module, name)
+    if submodule is not None:
+        return it.import_module(submodule)
+    return of(it.unknown("", it.site(node)))
+
+
+def of_object(it: Interpreter, item: Object, name: str, node: cst.BaseExpression) -> Value:
+    """The value of an attribute of a heap object: set on it, of its class, known to a framework, unknown."""
+    held = item.attributes.get(name)
+    if held is not None:
+        return held
+    if isinstance(item.type, Class):
+        found = class_attribute(item.type, name)
+        if found is not None:
+            return _bound(it, found, item)
+    known = it.library.attribute(it, item, name, node)
+    if known is not None:
+        return known
+    if it.library.has_method(item, name):
+        return of(Method(item, name))
+    return of(it.child(item, name, it.site(node)))
+
+
+def class_attribute(owner: Class, name: str, after: Class | None = None) -> Value | None:
+    """A name in a class or its project bases; with `after`, only in those that come after that class."""
+    ready = after is None
+    for base in owner.ancestry():
+        if not isinstance(base, Class):
+            continue
+        if ready and name in base.names:
+            return base.names[name]
+        ready = ready or base == after
+    return None
+
+
+def _bound(it: Interpreter, value: Value, receiver: Object) -> Value:
+    parts = []
+    for guard, item in value:
+        if isinstance(item, Function):
+            decorators = it.library.decorators(item)
+            if "staticmethod" in decorators:
+                pass
+            elif "property" in decorators or "cached_property" in decorators:
+                from .calls import Call
+
+                site = Site.at(item.module, item.node)
+                parts.append(it.call(of(item.bound(receiver)), Call(it, site, "property")).under(guard))
+                continue
+            else:
+                item = item.bound(receiver)
+        parts.append(Value([(guard, item)]))
+    return union(parts)
+
+
+def _of_class(it: Interpreter, item: Class, name: str, node: cst.BaseExpression) -> Value:
+    found = class_attribute(item, name)
+    if found is None:
+        base = next((base for base in item.ancestry() if isinstance(base, External)), None)
+        if base is not None:
+            return of(External(f"{base.name}.{name}"))
+        return of(it.unknown("", it.site(node)))
+    parts = []
+    for guard, held in found:
+        if isinstance(held, Function) and "classmethod" in it.library.decorators(held):
+            held = held.bound(item)
+        parts.append((guard, held))
+    return Value(parts)
+
+
+def _of_super(it: Interpreter, item: Super, name: str) -> Value:
+    if isinstance(item.receiver, Object) and isinstance(item.receiver.type, Class):
+        found = class_attribute(item.receiver.type, name, after=item.owner)
+        if found is not None:
+            return _bound(it, found, item.receiver)
+        external = next((base for base in item.owner.ancestry() if isinstance(base, External)), None)
+        if name == "__init__" and external is not None:
+            return of(Method(item.receiver, f"{external.name}.__init__"))
+        return of(Method(item.receiver, name))
+    return of(it.unknown(f"super().{name}"))
+
+
+def super_value(it: Interpreter, node: cst.Call) -> Value:
+    """The value of super(), in any of its spellings."""
+    function = it.frame.function
+    owner = function.owner if function is not None else None
+    receiver = function.receiver if function is not None else None
+    if receiver is None and function is not None and function.node.params.params:
+        first = it.scope.lookup(function.node.params.params[0].name.value)
+        receiver = first.only() if first is not None else None
+    if owner is None or receiver is None:
+        return of(it.unknown("super()", it.site(node)))
+    return of(Super(owner, receiver))
+
+
+def assign(it: Interpreter, target: cst.BaseExpression, value: Value, place: cst.CSTNode | None = None) -> None:
+    """Assign a value to a name, an attribute, an item, or a pattern of these."""
+    if isinstance(target, cst.Name):
+        it.bind(target.value, value)
+    elif isinstance(target, (cst.Tuple, cst.List)):
+        for index, element in enumerate(target.elements):
+            starred = isinstance(element, cst.StarredElement)
+            part = value if starred else containers.at(it, value, index, len(target.elements), target)
+            assign(it, element.value, part, place)
+    elif isinstance(target, cst.Attribute):
+        assign_attribute(it, it.evaluate(target.value), target.attr.value, value, target, place)
+    elif isinstance(target, cst.Subscript):
+        containers.assign_item(it, target, value, place)
+
+
+def assign_attribute(
+    it: Interpreter,
+    base: Value,
+    name: str,
+    value: Value,
+    node: cst.CSTNode,
+    place: cst.CSTNode | None = None,
+) -> None:
+    """`base.name = value`: on the heap, and as an event."""
+    for guard, item in base.possible(it.guard):
+        with it.under(guard) as possible:
+            if possible:
+                _assign_attribute(it, item, name, value, node, place)
+
+
+def _assign_attribute(
+    it: Interpreter, item: Alternative, name: str, value: Value, node: cst.CSTNode, place: cst.CSTNode | None
+) -> None:
+    moment = it.moment(node)
+    if isinstance(item, Object):
+        it.library.on_set(it, item, name, value, node)
+        old = item.attributes.get(name)
+        if name == "forward":
+            item.state.setdefault("original_forward", old if old is not None else NOTHING)
+        item.attributes[name] = assigned(_since(it, item), value, old)
+        item.sites[name] = it.site(place if place is not None else node)
+        for part in value.objects():
+            if part.parent is None and part is not item and part.kind in ("module", "part", "modules"):
+                part.parent = item
+        it.emit(AttributeSet(moment, item, name, value))
+        if name == "forward":
+            it.emit(ForwardPatched(moment, item, value))
+    elif isinstance(item, External):
+        full = f"{item.name}.{name}"
+        it.run.overrides[full] = value
+        it.emit(AttributeSet(moment, None, name, value, full))
+    elif isinstance(item, Class):
+        item.names[name] = assigned(it.guard - it.frame.base, value, item.names.get(name))
+        it.emit(AttributeSet(moment, None, name, value, item.name + "." + name))
+    elif isinstance(item, ModuleRef):
+        scope = it.module_scope(item.module)
+        scope.names[name] = assigned(it.guard - it.run.assumed, value, scope.names.get(name))
+
+
+def _since(it: Interpreter, item: Object) -> Guard:
+    """The guard of an assignment to a part of a heap object, less what the launcher decides."""
+    return it.guard - it.run.assumed
+
+
+def set_environment(it: Interpreter, name: str, value: Value, node: cst.CSTNode, default: bool = False) -> None:
+    """An environment variable is set; with `default`, only if it is not set yet."""
+    held = it.run.environment.get(name)
+    if default and held is not None and conj(it.guard, held.alternatives[0][0]) is not None:
+        return
+    it.run.environment[name] = assigned(it.guard - it.run.assumed, value, held)
+    it.run.environment_sites[name] = it.site(node)
+    it.emit(EnvSet(it.moment(node), name, value))
+
+
+def const_text(value: Value) -> str | None:
+    """The string that a value is, None when it is not one known string."""
+    item = value.only()
+    return item.value if isinstance(item, Const) and isinstance(item.value, str) else None

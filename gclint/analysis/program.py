@@ -1,0 +1,257 @@
+"""Programs: the entry points of a project, each walked as the run it starts."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import libcst as cst
+
+from gclint.files.source import Source
+from gclint.launch import Launch, launches
+
+from ..finding import Finding, Location
+from ..frameworks.registry import Library, load_library
+from ..rule import Rule
+from .calls import Call
+from .events import Event, Moment, RunEnded
+from .guards import ALWAYS, DISTRIBUTED, Guard
+from .interpreter import Frame, Interpreter
+from .invocation import instantiate
+from .project import Project
+from .run import Run
+from .syntax import Module, Site
+from .values import Class, Function, Scope, const, of
+from .versions import targets_for
+
+MAX_LAUNCHES = 3
+ENTRY_KINDS = ("python", "notebook")
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Something that could not be judged: where, what, and what to do."""
+
+    path: str
+    line: int
+    what: str
+    remedy: str = ""
+
+
+@dataclass
+class Analysis:
+    """What the rules found, and what could not be judged."""
+
+    findings: list[Finding] = field(default_factory=list)
+    problems: list[Problem] = field(default_factory=list)
+    runs: list[Run] = field(default_factory=list)
+
+
+def analyse(
+    sources: Sequence[Source], root: Path, target: Mapping[str, str], rules: Sequence[Rule]
+) -> Analysis:
+    """Walk every program of the given files and ask the rules.
+
+    Files that the programs import are followed below `root`; nothing is executed. Findings are unique by
+    place and code, in order.
+    """
+    walk = _Walk(Project(root, sources), load_library(), target, rules)
+    walk.programs([source for source in sources if source.kind in ENTRY_KINDS])
+    return walk.result()
+
+
+class _Walk:
+    def __init__(self, project: Project, library: Library, target: Mapping[str, str], rules: Sequence[Rule]):
+        self.project = project
+        self.library = library
+        self.target = target
+        self.rules = rules
+        self.found: dict[tuple[str, int, int, str], Finding] = {}
+        self.problems: dict[Problem, None] = {}
+        self.interpreted: set[int] = set()
+        self.instantiated: set[int] = set()
+        self.walked: set[str] = set()
+        self.runs: list[Run] = []
+        self._launches: dict[Path, list[Launch]] = {}
+
+    def programs(self, sources: Sequence[Source]) -> None:
+        """Walk the entries, then whatever no entry reached."""
+        paths = [os.path.realpath(source.absolute) for source in sources]
+        waiting = []
+        for path in sorted(paths, key=lambda path: (not self._starts(path), path)):
+            if self._starts(path):
+                for launch in self._launches_of(path) or [None]:
+                    self._walk_entry(path, launch)
+            else:
+                waiting.append(path)
+        imported = set(self.walked)
+        for path in waiting:
+            if path not in imported:
+                self._walk_entry(path, None)
+        for path in paths:
+            self._walk_rest(path)
+
+    def _starts(self, path: str) -> bool:
+        source = self.project.sources.get(path)
+        if source is None:
+            return False
+        return source.kind == "notebook" or "__main__" in source.text or bool(self._launches_of(path))
+
+    def _launches_of(self, path: str) -> list[Launch | None]:
+        root = self.project.program_root(Path(path))
+        if root not in self._launches:
+            self._launches[root] = launches(root)
+        own = [launch for launch in self._launches[root] if os.path.realpath(launch.program) == path]
+        own.sort(key=lambda launch: (not launch.distributed, str(launch.path), launch.line))
+        return list(own[:MAX_LAUNCHES])
+
+    def _run(self, path: str, launch: Launch | None) -> Run:
+        entry = Path(path)
+        targets = targets_for(self.project.program_root(entry), entry, self.target)
+        run = Run(targets, _assumed(launch))
+        run.listener = lambda event: self._listen(event, run)
+        if launch is not None:
+            run.launch_places = (launch,)
+            run.facts["arguments"] = launch.arguments
+            for setting in launch.environment:
+                run.environment[setting.name] = const(setting.value)
+        self.runs.append(run)
+        return run
+
+    def _walk_entry(self, path: str, launch: Launch | None) -> None:
+        inserted = _inserted_paths(self.project.sources.get(path))
+        self.project.enter(Path(path), inserted)
+        module = self.project.module(path)
+        if module is None:
+            return
+        run = self._run(path, launch)
+        run.entry = module
+        it = Interpreter(self.project, run, self.library)
+        it.walk_module(module, Scope(), "__main__")
+        run.emit(RunEnded(it_moment(it, module)))
+        self._remember(it)
+
+    def _walk_rest(self, path: str) -> None:
+        """Functions and classes of a module that no program reached: each with arguments nobody knows."""
+        module = self.project.module(path)
+        if module is None or not self._unreached(module):
+            return
+        self.project.enter(Path(path), _inserted_paths(self.project.sources.get(path)))
+        run = self._run(path, None)
+        run.entry = module
+        it = Interpreter(self.project, run, self.library)
+        it.interpreted, it.instantiated = self.interpreted, self.instantiated
+        scope = Scope()
+        it.walk_module(module, scope, module.name)
+        it.frames.append(Frame(None, module, scope))
+        for name, item in self._in_order(module, scope):
+            self._walk_definition(it, name, item)
+        run.emit(RunEnded(it_moment(it, module)))
+        self._remember(it)
+
+    def _unreached(self, module: Module) -> bool:
+        return any(id(node) not in self.interpreted for node in _definitions(module.tree.body))
+
+    def _in_order(self, module: Module, scope: Scope) -> list[tuple[str, Function | Class]]:
+        """The module's own definitions, those that nothing in it mentions first."""
+        own = [
+            (name, item)
+            for name, value in list(scope.names.items())
+            for _, item in value
+            if isinstance(item, (Function, Class)) and item.module is module and item.node_id not in self.interpreted
+        ]
+        return sorted(own, key=lambda pair: _mentions(module, pair[0]) > 1)
+
+    def _walk_definition(self, it: Interpreter, name: str, item: Function | Class) -> None:
+        if item.node_id in it.interpreted:
+            return
+        site = Site.at(item.module, item.node)
+        call = Call(it, site, name, open=True)
+        if isinstance(item, Function):
+            it.call(of(item), call)
+            return
+        it.interpreted.add(item.node_id)
+        made = instantiate(it, item, call)
+        for held in list(item.names.values()):
+            for _, part in held:
+                if isinstance(part, Function) and part.node_id not in it.interpreted:
+                    receiver = made.only()
+                    bound = part.bound(receiver) if receiver is not None else part
+                    it.call(of(bound), Call(it, Site.at(part.module, part.node), "method", open=True))
+
+    def _remember(self, it: Interpreter) -> None:
+        self.interpreted |= it.interpreted
+        self.instantiated |= it.instantiated
+        self.walked |= {os.path.realpath(self.project.absolute(module)) for module in self._modules(it)}
+
+    def _modules(self, it: Interpreter) -> Iterator[Module]:
+        for path in it.modules:
+            if path in self.project._absolute:
+                module = self.project.module(self.project._absolute[path])
+                if module is not None:
+                    yield module
+
+    def _listen(self, event: Event, run: Run) -> None:
+        for rule in self.rules:
+            try:
+                for finding in rule.ask(event, run):
+                    self._keep(finding)
+            except Exception as error:
+                if os.environ.get("GCLINT_TRACEBACK"):
+                    raise
+                place = event.site.location()
+                self.problems[Problem(place.path, place.line, f"rule {rule.code} failed: {error!r}",
+                                      "report it; the other rules went on")] = None
+
+    def _keep(self, finding: Finding) -> None:
+        held = self.found.get(finding.key)
+        if held is None or _weight(finding) > _weight(held):
+            self.found[finding.key] = finding
+
+    def result(self) -> Analysis:
+        """Findings in order, and the files that do not parse among the problems."""
+        for path, (line, message) in sorted(self.project.broken.items()):
+            place = Location(path, max(line, 1), 1, max(line, 1), 1)
+            text = f"not valid Python: {message.splitlines()[0] if message else 'syntax error'}"
+            self.found[(path, line, 1, "GCL000")] = Finding("GCL000", "unreadable", text, place, "fails")
+        ordered = sorted(self.found.values(), key=lambda finding: (*finding.key, finding.message))
+        return Analysis(ordered, list(self.problems), self.runs)
+
+
+def _weight(finding: Finding) -> tuple[bool, int, int]:
+    return (finding.certainty == "fails", -len(finding.condition), len(finding.fixes))
+
+
+def it_moment(it: Interpreter, module: Module) -> Moment:
+    """The moment at which a program ends."""
+    return Moment(Site.at(module, module.tree), it.guard)
+
+
+def _assumed(launch: Launch | None) -> Guard:
+    if launch is None or launch.distributed is None:
+        return ALWAYS
+    return frozenset({(DISTRIBUTED, launch.distributed)})
+
+
+def _inserted_paths(source: Source | None) -> list[str]:
+    """Literal entries that a script puts on sys.path."""
+    if source is None or "sys.path" not in source.text:
+        return []
+    return re.findall(r"sys\.path\.(?:insert\(\s*\d+\s*,|append\()\s*['\"]([^'\"]+)['\"]", source.text)
+
+
+def _definitions(body: Iterable[cst.CSTNode]) -> Iterator[cst.CSTNode]:
+    for statement in body:
+        if isinstance(statement, cst.FunctionDef):
+            yield statement
+        elif isinstance(statement, cst.ClassDef):
+            yield statement
+            yield from _definitions(statement.body.body)
+
+
+def _mentions(module: Module, name: str) -> int:
+    return len(re.findall(rf"\b{re.escape(name)}\b", module.text))
+

@@ -1,0 +1,118 @@
+"""The project: its modules, parsed on demand, and the configuration files that its code names."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import libcst as cst
+
+from gclint.files.source import Source, Unreadable, read
+
+from .configs import DocumentError, load_document
+from .resolve import Imports
+from .syntax import Module
+
+ROOT_MARKS = ("pyproject.toml", "setup.py", "setup.cfg", "requirements.txt", "environment.yml", ".git")
+
+
+class Project:
+    """The first-party files around the files that are checked.
+
+    Files that are not among `sources` are read from disk when an import leads to them; their findings are
+    reported like any other's. `broken` lists what does not parse: path, line, and the parser's words.
+    """
+
+    def __init__(self, root: Path, sources: Iterable[Source]):
+        self.root = Path(os.path.realpath(root))
+        self.sources = {os.path.realpath(source.absolute): source for source in sources}
+        self.imports = Imports(self.root)
+        self.broken: dict[str, tuple[int, str]] = {}
+        self._modules: dict[str, Module | None] = {}
+        self._absolute: dict[str, str] = {}
+        self._data: dict[str, Any] = {}
+
+    def enter(self, entry: Path, inserted: Iterable[str] = ()) -> None:
+        """Imports from here on are those of a program that starts with `entry`."""
+        self.imports = Imports(self.root, entry, inserted)
+
+    def module(self, path: str) -> Module | None:
+        """The module of a file (an absolute path); None when it cannot be read or parsed."""
+        if path not in self._modules:
+            self._modules[path] = self._parse(path)
+        return self._modules[path]
+
+    def _parse(self, path: str) -> Module | None:
+        if os.path.isdir(path):
+            return self._keep(path, Module(os.path.relpath(path), "", cst.Module([]), os.path.basename(path)))
+        source = self.sources.get(path)
+        if source is None:
+            try:
+                source = read(path, _shown(path))
+            except Unreadable:
+                return None
+        try:
+            tree = cst.parse_module(source.text)
+        except cst.ParserSyntaxError as error:
+            self.broken[source.path] = (error.raw_line, error.message)
+            return None
+        except RecursionError:
+            self.broken[source.path] = (1, "nested too deeply to be parsed")
+            return None
+        return self._keep(path, Module(source.path, source.text, tree, self.imports.module_name(Path(path))))
+
+    def _keep(self, path: str, module: Module) -> Module:
+        self._absolute[module.path] = path
+        return module
+
+    def absolute(self, module: Module) -> Path:
+        """Where a module's file lies."""
+        return Path(self._absolute[module.path])
+
+    def resolve(self, name: str, level: int, importer: Module) -> str | None:
+        """The file that an import reads, None when it is not the project's."""
+        found = self.imports.resolve(name, level, self.absolute(importer))
+        return os.path.realpath(found) if found is not None else None
+
+    def submodule(self, package: Module, name: str) -> str | None:
+        """The file of a submodule, None when the package has none of this name."""
+        home = self.absolute(package)
+        directory = home if home.is_dir() else home.parent
+        if home.is_file() and home.name != "__init__.py":
+            return None
+        for candidate in (directory / f"{name}.py", directory / name / "__init__.py"):
+            if candidate.is_file():
+                return os.path.realpath(candidate)
+        return None
+
+    def program_root(self, entry: Path) -> Path:
+        """The nearest directory above an entry that looks like a project of its own, at most the root."""
+        for directory in entry.parents:
+            if directory == self.root or any((directory / mark).exists() for mark in ROOT_MARKS):
+                return directory
+        return self.root
+
+    def data(self, name: str, module: Module) -> Any:
+        """The contents of a YAML, JSON or TOML file of the project; None when there is no such file."""
+        here = self.absolute(module).parent
+        for base in (self.program_root(here / "_"), here, self.root):
+            path = os.path.realpath(base / name)
+            if path.startswith(str(self.root)) and os.path.isfile(path):
+                if path not in self._data:
+                    self._data[path] = _load(path)
+                return self._data[path]
+        return None
+
+
+def _shown(path: str) -> str:
+    relative = os.path.relpath(path)
+    return path if relative.startswith("..") else relative
+
+
+def _load(path: str) -> Any:
+    try:
+        return load_document(Path(path)).value
+    except DocumentError:
+        return None

@@ -1,0 +1,193 @@
+"""Edits at nodes of the tree: what fixes are made of. Everything outside an edit stays byte for byte."""
+
+from __future__ import annotations
+
+import libcst as cst
+
+from ..finding import Edit
+from .calls import Call
+from .syntax import Module, Site, dotted
+
+
+def replace(site: Site, text: str) -> Edit:
+    """Replace a node by a text."""
+    place = site.location()
+    return Edit(place.path, place.line, place.column, place.end_line, place.end_column, text)
+
+
+def call_node(site: Site) -> cst.Call | None:
+    """The call that a site is, or None."""
+    return site.node if isinstance(site.node, cst.Call) else None
+
+
+def argument(site: Site, name: str) -> cst.Arg | None:
+    """The keyword argument of a call as it is written, or None."""
+    node = call_node(site)
+    if node is None:
+        return None
+    return next((item for item in node.args if item.keyword is not None and item.keyword.value == name), None)
+
+
+def set_argument(site: Site, name: str, text: str, *, open_: bool = False) -> Edit | None:
+    """Make a call pass `name=text`: in place of what it passes, else as a further argument.
+
+    None when the site is no call, or an unresolved `**` could pass it already.
+    """
+    node = call_node(site)
+    if node is None:
+        return None
+    held = argument(site, name)
+    if held is not None:
+        return replace(Site.at(site.module, held.value), text)
+    return None if open_ else add_argument(site, f"{name}={text}")
+
+
+def add_argument(site: Site, text: str) -> Edit | None:
+    """Add an argument to a call, laid out like the ones before it."""
+    node = call_node(site)
+    if node is None:
+        return None
+    place = site.location()
+    if not node.args:
+        line, column = place.end_line, place.end_column - 1
+        return Edit(place.path, line, column, line, column, text)
+    last = Site.at(site.module, node.args[-1].value).location()
+    first = site.module.positions[node.args[-1]].start
+    lead = site.module.lines[first.line - 1][: first.column]
+    line, column = last.end_line, _after_parentheses(site, node.args[-1], last.end_line, last.end_column)
+    if lead.strip() == "" and first.line > place.line:
+        newline = "\r\n" if site.module.lines[0].endswith("\r\n") else "\n"
+        return Edit(place.path, line, column, line, column, f",{newline}{lead}{text}")
+    return Edit(place.path, line, column, line, column, f", {text}")
+
+
+def _after_parentheses(site: Site, node: cst.Arg, line: int, column: int) -> int:
+    text = site.module.lines[line - 1]
+    for _ in getattr(node.value, "rpar", ()):
+        found = text.find(")", column - 1)
+        column = found + 2 if found >= 0 else column
+    return column
+
+
+def remove_arguments(site: Site, *names: str) -> list[Edit]:
+    """Take keyword arguments out of a call, with the commas that go with them."""
+    node = call_node(site)
+    if node is None:
+        return []
+    arguments = list(node.args)
+    gone = [item.keyword is not None and item.keyword.value in names for item in arguments]
+    kept = [index for index, out in enumerate(gone) if not out]
+    tail = kept[-1] + 1 if kept else 0
+    positions, path, edits = site.module.positions, site.module.path, []
+    for index in range(tail):
+        if gone[index]:
+            start, end = positions[arguments[index]].start, positions[arguments[index + 1]].start
+            edits.append(Edit(path, start.line, start.column + 1, end.line, end.column + 1, ""))
+    if tail < len(arguments):
+        last = positions[arguments[-1]].end
+        if kept:
+            before = positions[arguments[tail - 1].value].end
+            column = _after_parentheses(site, arguments[tail - 1], before.line, before.column + 1)
+            edits.append(Edit(path, before.line, column, last.line, last.column + 1, ""))
+        else:
+            start = positions[arguments[0]].start
+            edits.append(Edit(path, start.line, start.column + 1, last.line, last.column + 1, ""))
+    return edits
+
+
+def remove_statement(site: Site) -> Edit | None:
+    """Take a whole statement out, with its line; `pass` stays where a block would be left empty.
+
+    None when the statement shares its line with others.
+    """
+    line = site.module.statement(site.node)
+    if not isinstance(line, (cst.SimpleStatementLine, cst.FunctionDef)):
+        return None
+    if isinstance(line, cst.SimpleStatementLine) and len(line.body) != 1:
+        return None
+    place = site.module.positions[line]
+    outer = site.module.parents.get(line)
+    if isinstance(outer, cst.IndentedBlock) and len(outer.body) == 1:
+        return Edit(site.module.path, place.start.line, place.start.column + 1,
+                    place.end.line, place.end.column + 1, "pass")
+    return Edit(site.module.path, place.start.line, 1, place.end.line + 1, 1, "")
+
+
+def _newline(site: Site) -> str:
+    return "\r\n" if site.module.lines and site.module.lines[0].endswith("\r\n") else "\n"
+
+
+def indentation(site: Site) -> str:
+    """The white space before the statement that holds a node."""
+    line = site.module.statement(site.node)
+    if line is None:
+        return ""
+    start = site.module.positions[line].start
+    text = site.module.lines[start.line - 1]
+    return text[: len(text) - len(text.lstrip())]
+
+
+def insert_before(site: Site, *lines: str) -> Edit | None:
+    """Put statements on lines of their own before the statement that holds a node."""
+    statement = site.module.statement(site.node)
+    if statement is None:
+        return None
+    start = site.module.positions[statement].start
+    lead = indentation(site)
+    text = "".join(f"{lead}{line}{_newline(site)}" for line in lines)
+    return Edit(site.module.path, start.line, 1, start.line, 1, text)
+
+
+def insert_after(site: Site, *lines: str) -> Edit | None:
+    """Put statements on lines of their own after the statement that holds a node."""
+    statement = site.module.statement(site.node)
+    if statement is None or not isinstance(statement, cst.SimpleStatementLine):
+        return None
+    end = site.module.positions[statement].end
+    lead, newline = indentation(site), _newline(site)
+    if end.line > len(site.module.lines) or not site.module.lines[end.line - 1].endswith(("\n", "\r")):
+        text = "".join(f"{newline}{lead}{line}" for line in lines)
+        return Edit(site.module.path, end.line, end.column + 1, end.line, end.column + 1, text)
+    text = "".join(f"{lead}{line}{newline}" for line in lines)
+    return Edit(site.module.path, end.line + 1, 1, end.line + 1, 1, text)
+
+
+def may_add(call: Call | None) -> bool:
+    """Whether a keyword may be added to a call: nothing unresolved could pass it already."""
+    return call is not None and not call.open
+
+
+def ensure_import(module: Module, line: str) -> list[Edit]:
+    """The edit that adds an import line after the module's last top-level import; none if it is there."""
+    if any(text.strip() == line for text in module.lines):
+        return []
+    last = 0
+    for statement in module.tree.body:
+        if isinstance(statement, cst.SimpleStatementLine):
+            first = statement.body[0]
+            is_docstring = isinstance(first, cst.Expr) and isinstance(first.value, cst.SimpleString)
+            future = isinstance(first, cst.ImportFrom) and dotted(first.module) == "__future__"
+            if isinstance(first, (cst.Import, cst.ImportFrom)) or (is_docstring and last == 0) or future:
+                last = module.positions[statement].end.line
+                continue
+        if last:
+            break
+    newline = "\r\n" if module.lines and module.lines[0].endswith("\r\n") else "\n"
+    return [Edit(module.path, last + 1, 1, last + 1, 1, line + newline)]
+
+
+def unwrap_block(site: Site, body: cst.BaseSuite) -> Edit | None:
+    """Put a block's own statements, as they are written, in place of the compound statement around them."""
+    if not isinstance(body, cst.IndentedBlock):
+        return None
+    place = site.module.positions[site.node]
+    start, end = site.module.positions[body.body[0]].start, site.module.positions[body.body[-1]].end
+    lead = indentation(site)
+    lines = site.module.lines[start.line - 1 : end.line]
+    inner = lines[0][: start.column]
+    if not inner.startswith(lead):
+        return None
+    text = "".join(lead + line[len(inner) :] if line.startswith(inner) else line for line in lines)
+    text = text.rstrip("\r\n")[len(lead) :]
+    return Edit(site.module.path, place.start.line, place.start.column + 1,
+                place.end.line, place.end.column + 1, text)

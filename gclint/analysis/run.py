@@ -1,0 +1,97 @@
+"""The run: the state of a training run while the interpreter walks the program."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from itertools import product
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..finding import Location
+from .guards import ALWAYS, Guard, all_of, without_elements
+from .guards import state as stated
+from .values import Alternative, Object, Value
+
+if TYPE_CHECKING:
+    from .events import Event
+    from .syntax import Module, Site
+    from .versions import Targets
+
+
+@dataclass
+class Run:
+    """What is known of the process at the moment: environment, imports, models, launch, versions.
+
+    `assumed` holds the conditions that the launcher decides; they are never stated. `launch_places` are the
+    launcher lines that decide them.
+    """
+
+    targets: Targets
+    assumed: Guard = ALWAYS
+    launch_places: tuple[Any, ...] = ()
+    environment: dict[str, Value] = field(default_factory=dict)
+    environment_sites: dict[str, Site] = field(default_factory=dict)
+    imported: dict[str, Site] = field(default_factory=dict)
+    initialised: dict[str, Site] = field(default_factory=dict)
+    models: list[Object] = field(default_factory=list)
+    events: list[Event] = field(default_factory=list)
+    overrides: dict[str, Value] = field(default_factory=dict)
+    facts: dict[str, Any] = field(default_factory=dict)
+    listener: Callable[[Event], None] = field(default=lambda event: None, repr=False)
+    entry: Module | None = None
+
+    def emit(self, event: Event) -> None:
+        """Record an event and let the rules ask their questions at that moment."""
+        self.events.append(event)
+        self.listener(event)
+
+    def of_type(self, *kinds: type) -> list[Any]:
+        """The events of these types so far, in order."""
+        return [event for event in self.events if isinstance(event, kinds)]
+
+    def condition(self, guard: Guard) -> str:
+        """What a guard leaves open, in words; "" when nothing."""
+        return stated(guard - self.assumed)
+
+    def launch_locations(self, message: str) -> list[Location]:
+        """Where the launcher decides what is assumed of this run."""
+        return [Location(_shown(launch.path), launch.line, 1, launch.line, 1, message)
+                for launch in self.launch_places if self.assumed]
+
+    def open_guard(self, guard: Guard) -> Guard:
+        """The part of a guard that the code and the launcher leave open."""
+        return without_elements(guard - self.assumed)
+
+
+def _shown(path: Path) -> str:
+    relative = os.path.relpath(path)
+    return str(path) if relative.startswith("..") else relative
+
+
+def together(*guards: Guard) -> Guard | None:
+    """The conjunction of guards; None when they contradict."""
+    return all_of(guards)
+
+
+def ways(
+    base: Guard, *questions: Iterable[tuple[Guard, Any]] | Value
+) -> list[tuple[Guard, tuple[Any, ...]]]:
+    """Every feasible combination of one alternative per question, with its guard, the loosest guard first."""
+    found: list[tuple[Guard, tuple[Any, ...]]] = []
+    for combination in product(*(list(question) for question in questions)):
+        guard = all_of([base, *(held for held, _ in combination)])
+        if guard is not None:
+            found.append((guard, tuple(item for _, item in combination)))
+    return sorted(found, key=lambda way: len(way[0]))
+
+
+def weakest(guards: Iterable[Guard]) -> Guard | None:
+    """The guard with the fewest conditions; None when there is none."""
+    return min(guards, key=lambda guard: (len(guard), sorted(atom.key for atom, _ in guard)), default=None)
+
+
+def when(value: Value, test: Callable[[Alternative], bool]) -> list[tuple[Guard, Alternative]]:
+    """The alternatives for which the test holds."""
+    return [(guard, item) for guard, item in value if test(item)]

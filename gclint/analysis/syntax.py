@@ -1,0 +1,119 @@
+"""A parsed module, and places in it."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from ..finding import Location
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from libcst.metadata import CodeRange
+
+
+@dataclass(eq=False)
+class Module:
+    """A Python module of the project: its path as shown, its text and its tree.
+
+    `name` is the dotted name under which the project imports it. Positions are worked out on demand,
+    since most modules never need them.
+    """
+
+    path: str
+    text: str
+    tree: cst.Module = field(repr=False)
+    name: str = ""
+
+    @cached_property
+    def positions(self) -> Mapping[cst.CSTNode, CodeRange]:
+        """Where each node stands (lines from 1, columns from 0)."""
+        from libcst.metadata import MetadataWrapper, PositionProvider
+
+        wrapper = MetadataWrapper(self.tree, unsafe_skip_copy=True)
+        return wrapper.resolve(PositionProvider)  # type: ignore[return-value]
+
+    @cached_property
+    def parents(self) -> dict[cst.CSTNode, cst.CSTNode]:
+        """The parent of every node."""
+        found: dict[cst.CSTNode, cst.CSTNode] = {}
+        pending: list[cst.CSTNode] = [self.tree]
+        while pending:
+            node = pending.pop()
+            for child in node.children:
+                found[child] = node
+                pending.append(child)
+        return found
+
+    @cached_property
+    def lines(self) -> list[str]:
+        """The text's lines, with their ends."""
+        return self.text.splitlines(keepends=True)
+
+    def code(self, node: cst.CSTNode) -> str:
+        """The text of a node, on one line."""
+        return " ".join(self.tree.code_for_node(node).split())
+
+    def ancestors(self, node: cst.CSTNode) -> Iterator[cst.CSTNode]:
+        """The nodes around a node, innermost first."""
+        current = self.parents.get(node)
+        while current is not None:
+            yield current
+            current = self.parents.get(current)
+
+    def statement(self, node: cst.CSTNode) -> cst.SimpleStatementLine | cst.BaseCompoundStatement | None:
+        """The innermost statement that holds the node, the node itself if it is one."""
+        kinds = (cst.SimpleStatementLine, cst.BaseCompoundStatement)
+        if isinstance(node, kinds):
+            return node
+        return next((outer for outer in self.ancestors(node) if isinstance(outer, kinds)), None)
+
+
+@dataclass(frozen=True)
+class Site:
+    """A node in a module."""
+
+    module: Module = field(compare=False)
+    node: cst.CSTNode = field(compare=False)
+    node_id: int = 0
+
+    @classmethod
+    def at(cls, module: Module, node: cst.CSTNode) -> Site:
+        """The site of a node."""
+        return cls(module, node, id(node))
+
+    def location(self, message: str = "") -> Location:
+        """Where it stands, lines and columns from 1."""
+        place = self.module.positions.get(self.node)
+        if place is None:
+            return Location(self.module.path, 1, 1, 1, 1, message)
+        start, end = place.start, place.end
+        return Location(self.module.path, start.line, start.column + 1, end.line, end.column + 1, message)
+
+    @property
+    def text(self) -> str:
+        """The node's text, on one line."""
+        return self.module.code(self.node)
+
+    @property
+    def name(self) -> str:
+        """A short name for the node: that of a definition or parameter, else its text cut to 60 characters."""
+        if isinstance(self.node, (cst.FunctionDef, cst.ClassDef, cst.Param)):
+            return self.node.name.value
+        return textwrap.shorten(self.text, 60, placeholder="...")
+
+
+def dotted(node: cst.BaseExpression | None) -> str:
+    """`a.b.c` of a name or attribute chain; "" for anything else."""
+    if isinstance(node, cst.Name):
+        return node.value
+    if isinstance(node, cst.Attribute):
+        head = dotted(node.value)
+        return f"{head}.{node.attr.value}" if head else ""
+    return ""

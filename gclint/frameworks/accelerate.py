@@ -1,0 +1,140 @@
+"""accelerate: prepare, accumulation, and the offload functions."""
+
+from __future__ import annotations
+
+from ..analysis.calls import Call
+from ..analysis.events import Wrapped
+from ..analysis.guards import DISTRIBUTED
+from ..analysis.interpreter import Interpreter
+from ..analysis.values import FALSE, NONE, NOTHING, Object, Value, const, of
+from .registry import Framework
+from .torch_modules import promote, set_state
+from .torch_training import emit_backward
+
+framework = Framework("accelerate", kinds={"accelerator": "unknown"}, bases={"accelerate:Accelerator": "accelerator"})
+
+
+@framework.function("accelerate:Accelerator")
+def make_accelerator(call: Call) -> Value:
+    """Accelerator(kwargs_handlers=[DistributedDataParallelKwargs(...)], ...)."""
+    made = call.make("accelerator", call.name)
+    made.attributes.update(call.keywords)
+    made.sites.update(call.places)
+    return of(made)
+
+
+@framework.function("accelerate:DistributedDataParallelKwargs")
+def ddp_kwargs(call: Call) -> Value:
+    """DDP's flags for prepare."""
+    made = call.make("ddp_kwargs", call.name)
+    made.attributes.update(call.keywords)
+    made.sites.update(call.places)
+    return of(made)
+
+
+@framework.method("accelerator", "prepare", "prepare_model")
+def prepare(call: Call) -> Value:
+    """Models are wrapped for several processes; everything comes back in the same order."""
+    assert call.receiver is not None
+    for value in call.positional:
+        for item in value.objects():
+            if call.it.library.is_kind(item, "module") and item.kind != "part":
+                _wrap(call, item)
+    if len(call.positional) == 1:
+        return call.positional[0]
+    made = call.it.new("tuple", "", "", call.site)
+    made.items = list(call.positional)
+    made.open = call.open
+    return of(made)
+
+
+def _wrap(call: Call, model: Object) -> None:
+    it = call.it
+    assert call.receiver is not None
+    promote(model)
+    flags = _flags(call.receiver)
+    with it.under(frozenset({(DISTRIBUTED, True)})) as possible:
+        if not possible:
+            return
+        made = it.new("ddp", "torch.nn.parallel.DistributedDataParallel", "DDP by accelerate", call.site)
+        made.attributes["module"] = of(model)
+        made.state["find_unused"] = flags.attributes.get("find_unused_parameters", FALSE) if flags else FALSE
+        made.state["static_graph"] = flags.attributes.get("static_graph", FALSE) if flags else FALSE
+        made.state["accumulation"] = call.receiver.attributes.get("gradient_accumulation_steps", const(1))
+        if flags is not None:
+            made.sites.update(flags.sites)
+        set_state(it, model, "ddp", of(made), const(None))
+        it.emit(Wrapped(it.moment(site=call.site), model, made))
+
+
+def _flags(accelerator: Object) -> Object | None:
+    for handlers in accelerator.attributes.get("kwargs_handlers", NOTHING).objects():
+        for value in handlers.items or []:
+            for item in value.objects():
+                if item.kind == "ddp_kwargs":
+                    return item
+    return None
+
+
+@framework.method("accelerator", "backward")
+def backward(call: Call) -> Value:
+    """accelerator.backward(loss)."""
+    emit_backward(call, call.get("loss", 0))
+    return NONE
+
+
+@framework.method("accelerator", "accumulate", "autocast", "no_sync", "main_process_first")
+def context(call: Call) -> Value:
+    """A with block."""
+    made = call.it.new("context", call.name, "", call.site)
+    made.attributes["of"] = call.get("", 0)
+    return of(made)
+
+
+@framework.method("accelerator", "unwrap_model")
+def unwrap(call: Call) -> Value:
+    """The model without its wrapper."""
+    return call.get("model", 0)
+
+
+@framework.attribute("accelerator", "num_processes")
+def num_processes(it: Interpreter, item: Object, name: str, node: object) -> Value | None:
+    """The number of processes."""
+    return it.library.environment(it, "WORLD_SIZE", NONE, it.site(node))  # type: ignore[arg-type]
+
+
+@framework.function("accelerate:cpu_offload", "accelerate:disk_offload", "accelerate:cpu_offload_with_hook")
+def offload(call: Call) -> Value:
+    """All parameters stay on the CPU or on disk and come in one layer at a time."""
+    for item in call.get("model", 0).objects():
+        promote(item)
+        set_state(call.it, item, "offloaded", const("disk" if "disk" in call.last else "cpu"))
+        item.sites["offloaded"] = call.site
+    return call.get("model", 0)
+
+
+@framework.function("accelerate:dispatch_model", "accelerate:load_checkpoint_and_dispatch")
+def dispatch(call: Call) -> Value:
+    """Layers go where the device map says."""
+    for item in call.get("model", 0).objects():
+        promote(item)
+        name = "device_map"
+        item.state["device_map"] = call.get(name, 1 if call.last == "dispatch_model" else 2, const(None))
+        if name in call.places:
+            item.sites[name] = call.places[name]
+        item.state["max_memory"] = call.get("max_memory", None, NONE)
+        item.sites.setdefault("dispatched", call.site)
+    return call.get("model", 0)
+
+
+@framework.function("accelerate:PartialState", "accelerate:AcceleratorState")
+def partial_state(call: Call) -> Value:
+    """This process's place among the others."""
+    return of(call.it.new("partial_state", call.name, "", call.site))
+
+
+@framework.attribute("partial_state", "local_process_index", "process_index")
+@framework.attribute("accelerator", "local_process_index", "process_index")
+def process_index(it: Interpreter, item: Object, name: str, node: object) -> Value | None:
+    """A number that differs on each process."""
+    return it.library.environment(it, "LOCAL_RANK", NONE, it.site(node))  # type: ignore[arg-type]

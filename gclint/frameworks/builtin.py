@@ -1,0 +1,386 @@
+"""Python itself: builtins, functools, copy, types, dataclasses, and the methods of lists and dicts."""
+
+from __future__ import annotations
+
+import libcst as cst
+
+from ..analysis import containers, names
+from ..analysis.calls import Call
+from ..analysis.values import (
+    MISSING,
+    NONE,
+    NOTHING,
+    Class,
+    Const,
+    External,
+    Function,
+    Object,
+    Partial,
+    Value,
+    const,
+    of,
+    union,
+)
+from .registry import Framework
+
+framework = Framework("builtin", kinds={"option": "unknown", "data": "unknown"})
+
+
+@framework.function("builtins.int", "builtins.float", "builtins.str", "builtins.bool")
+def convert(call: Call) -> Value:
+    """A literal converts; a world size stays one; anything else is unknown."""
+    given = call.get("", 0)
+    parts = []
+    for guard, item in given:
+        if isinstance(item, Const):
+            try:
+                made = {"int": int, "float": float, "str": str, "bool": bool}[call.last](item.value)
+                parts.append(const(made).under(guard))
+                continue
+            except (TypeError, ValueError):
+                pass
+        if isinstance(item, Object) and (item.kind in ("world_size", "local_rank") or call.last == "bool"):
+            parts.append(Value([(guard, item)]))
+        else:
+            parts.append(of(call.it.derived(call.site, [given])).under(guard))
+    return union(parts) if parts else call.unknown()
+
+
+@framework.function("builtins.dict", "collections.OrderedDict", "collections.defaultdict")
+def make_dict(call: Call) -> Value:
+    """dict(a, k=v)."""
+    made = call.make("dict", "builtins.dict")
+    made.entries = {}
+    if call.positional:
+        containers.merge(call.it, made, call.positional[0])
+    for name, value in call.keywords.items():
+        made.entries[name] = value
+        made.sites[name] = call.place(name)
+    made.open = made.open or call.open
+    return of(made)
+
+
+@framework.function("builtins.list", "builtins.tuple", "builtins.set", "builtins.sorted", "builtins.reversed",
+                    "builtins.iter", "tqdm:tqdm", "tqdm:trange", "builtins.filter")
+def same_elements(call: Call) -> Value:
+    """The same elements in another container, or behind a progress bar."""
+    if not call.positional:
+        made = call.make("list", "builtins.list")
+        made.items = []
+        return of(made)
+    return call.positional[-1 if call.last == "filter" else 0]
+
+
+@framework.function("builtins.range")
+def make_range(call: Call) -> Value:
+    """An index that is different in every round."""
+    made = call.make("list", "range")
+    made.items, made.each = [of(call.it.unknown("i", call.site))], True
+    made.items[0].objects()[0].each = True
+    return of(made)
+
+
+@framework.function("builtins.enumerate")
+def make_enumerate(call: Call) -> Value:
+    """(index, element)."""
+    return _pairs(call, [of(call.it.unknown("i", call.site)),
+                         containers.element(call.it, call.get("iterable", 0), call.site.node)])
+
+
+@framework.function("builtins.zip")
+def make_zip(call: Call) -> Value:
+    """(element of the first, element of the second, ...)."""
+    return _pairs(call, [containers.element(call.it, value, call.site.node) for value in call.positional])
+
+
+def _pairs(call: Call, parts: list[Value]) -> Value:
+    pair = call.it.new("tuple", "", "", call.site)
+    pair.items = parts
+    made = call.make("list", call.name)
+    made.items, made.each = [of(pair)], True
+    return of(made)
+
+
+@framework.function("builtins.map")
+def make_map(call: Call) -> Value:
+    """The function applied to one element that stands for all."""
+    if len(call.positional) < 2:
+        return call.unknown()
+    element = containers.element(call.it, call.positional[1], call.site.node)
+    made = call.make("list", "map")
+    made.items = [call.it.call(call.positional[0], Call(call.it, call.site, "map", [element]))]
+    made.each = True
+    return of(made)
+
+
+@framework.function("builtins.next")
+def take_next(call: Call) -> Value:
+    """One element."""
+    return containers.element(call.it, call.get("", 0), call.site.node)
+
+
+@framework.function("builtins.len")
+def length(call: Call) -> Value:
+    """The number of elements when it is known."""
+    item = call.get("", 0).only()
+    if isinstance(item, Object) and not item.each and not item.open:
+        held = item.items if item.items is not None else item.entries
+        if held is not None:
+            return const(len(held))
+    return call.unknown()
+
+
+@framework.function("builtins.getattr")
+def get_attribute(call: Call) -> Value:
+    """getattr(object, "name", default)."""
+    name = names.const_text(call.get("", 1))
+    if name is None or not call.positional:
+        return call.unknown()
+    assert isinstance(call.site.node, cst.Call)
+    parts = []
+    for guard, item in call.positional[0]:
+        known = names.of_item(call.it, item, name, call.site.node)
+        parts.append(known.under(guard))
+    return union(parts)
+
+
+@framework.function("builtins.setattr")
+def set_attribute(call: Call) -> Value:
+    """setattr(object, "name", value)."""
+    name = names.const_text(call.get("", 1))
+    if name is not None and len(call.positional) > 2:
+        names.assign_attribute(call.it, call.positional[0], name, call.positional[2], call.site.node)
+    elif len(call.positional) > 2:
+        for item in call.positional[0].objects():
+            item.open = True
+    return NONE
+
+
+@framework.function("builtins.delattr")
+def delete_attribute(call: Call) -> Value:
+    """delattr(object, "name")."""
+    name = names.const_text(call.get("", 1))
+    for item in call.get("", 0).objects():
+        if name is not None:
+            item.attributes.pop(name, None)
+    return NONE
+
+
+@framework.function("builtins.hasattr")
+def has_attribute(call: Call) -> Value:
+    """True where the attribute is known, open where it is not."""
+    name = names.const_text(call.get("", 1))
+    parts = []
+    for guard, item in call.get("", 0):
+        if isinstance(item, Object) and name is not None:
+            defined = item.attributes.get(name) or (
+                names.class_attribute(item.type, name) if isinstance(item.type, Class) else None
+            )
+            if defined or call.it.library.has_method(item, name) and item.kind != "unknown":
+                parts.append(const(True).under(guard))
+                continue
+        parts.append(of(call.it.unknown("", call.site)).under(guard))
+    return union(parts) if parts else call.unknown()
+
+
+@framework.function("builtins.isinstance", "builtins.issubclass", "builtins.callable")
+def is_instance(call: Call) -> Value:
+    """Whether an object is of a class, where its class is known; open elsewhere."""
+    wanted: list[str] = []
+    for _, item in call.get("", 1):
+        group = item.items if isinstance(item, Object) and item.items is not None else [of(item)]
+        for value in group:
+            wanted += [part.name.rsplit(".", 1)[-1] for _, part in value if isinstance(part, (External, Class))]
+    parts = []
+    for guard, item in call.get("", 0):
+        known = call.it.library.is_instance(item, wanted) if isinstance(item, Object) and wanted else None
+        if known is None:
+            text = call.site.text
+            made = call.it.unknown(text, call.site)
+            made.each = isinstance(item, Object) and item.each
+            parts.append(of(made).under(guard))
+        else:
+            parts.append(const(known).under(guard))
+    return union(parts) if parts else call.unknown()
+
+
+@framework.function("functools.partial")
+def make_partial(call: Call) -> Value:
+    """partial(f, ...), for each thing f can be."""
+    if not call.positional or call.open:
+        return call.unknown()
+    return Value(
+        (guard, Partial(item, tuple(call.positional[1:]), dict(call.keywords), call.site.node_id))
+        for guard, item in call.positional[0]
+    )
+
+
+@framework.function("types.MethodType")
+def make_method(call: Call) -> Value:
+    """A function bound to an object."""
+    receiver = call.get("", 1).only()
+    if receiver is None:
+        return call.get("", 0)
+    return Value(
+        (guard, item.bound(receiver) if isinstance(item, Function) else item) for guard, item in call.get("", 0)
+    )
+
+
+@framework.function("types.SimpleNamespace", "argparse.Namespace", "easydict:EasyDict", "munch:Munch")
+def make_namespace(call: Call) -> Value:
+    """An object with these attributes."""
+    made = call.make("namespace", call.name)
+    made.attributes.update(call.keywords)
+    made.sites.update(call.places)
+    return of(made)
+
+
+@framework.function("dataclasses.field")
+def dataclass_field(call: Call) -> Value:
+    """The field's default."""
+    if call.gives("default"):
+        return call.get("default")
+    if call.gives("default_factory"):
+        return call.it.call(call.get("default_factory"), Call(call.it, call.site, "default_factory"))
+    return call.unknown()
+
+
+@framework.function("dataclasses.asdict", "builtins.vars")
+def as_dict(call: Call) -> Value:
+    """The attributes as a dict."""
+    made = call.make("dict", "builtins.dict")
+    made.entries, made.open = {}, True
+    item = call.get("", 0).only()
+    if isinstance(item, Object):
+        made.entries = dict(item.attributes)
+        made.sites.update(item.sites)
+        made.open = not isinstance(item.type, Class)
+    return of(made)
+
+
+@framework.function("copy.copy", "copy.deepcopy")
+def copied(call: Call) -> Value:
+    """A copy: its own object with the same contents."""
+    parts = []
+    for guard, item in call.get("", 0):
+        if isinstance(item, Object):
+            parts.append(of(_copy(call, item)).under(guard))
+        else:
+            parts.append(Value([(guard, item)]))
+    return union(parts) if parts else call.unknown()
+
+
+def _copy(call: Call, item: Object) -> Object:
+    made = call.it.new(item.kind, item.type, item.label, item.site)
+    made.attributes, made.state = dict(item.attributes), dict(item.state)
+    made.items = list(item.items) if item.items is not None else None
+    made.entries = dict(item.entries) if item.entries is not None else None
+    made.open, made.each, made.origins, made.sites = item.open, item.each, item.origins, dict(item.sites)
+    return made
+
+
+@framework.method("list", "append", "add", "insert")
+def append(call: Call) -> Value:
+    """One element more."""
+    assert call.receiver is not None
+    if call.receiver.items is None:
+        call.receiver.items = []
+    if call.it.loops:
+        call.receiver.each = True
+    call.receiver.items.append(call.positional[-1] if call.positional else NOTHING)
+    call.it.library.stored(call.it, call.receiver, call.positional[-1] if call.positional else NOTHING)
+    call.receiver.origins |= frozenset(
+        origin for value in call.positional for item in value.objects() for origin in item.origins
+    )
+    return NONE
+
+
+@framework.method("list", "extend")
+def extend(call: Call) -> Value:
+    """Several elements more."""
+    assert call.receiver is not None and call.receiver.items is not None
+    item = call.get("", 0).only()
+    if isinstance(item, Object) and item.items is not None:
+        call.receiver.items.extend(item.items)
+        call.receiver.each = call.receiver.each or item.each
+    else:
+        call.receiver.items.append(containers.element(call.it, call.get("", 0), call.site.node))
+        call.receiver.each = True
+    return NONE
+
+
+@framework.method("dict", "get", "pop")
+def dict_get(call: Call) -> Value:
+    """The entry of a key, or the default."""
+    assert call.receiver is not None
+    key, item = call.get("", 0).only(), call.receiver
+    default = call.get("", 1, NONE)
+    if not isinstance(key, Const) or item.entries is None:
+        return call.unknown()
+    held = item.entries.get(key.value)
+    if held is None:
+        if item.open:
+            return of(call.it.child(item, f"[{key.value!r}]", call.site))
+        return default
+    if call.name.endswith("pop"):
+        del item.entries[key.value]
+    return union(default.under(guard) if part is MISSING else Value([(guard, part)]) for guard, part in held)
+
+
+@framework.method("dict", "setdefault")
+def set_default(call: Call) -> Value:
+    """The entry of a key; the default is put in when there is none."""
+    assert call.receiver is not None and call.receiver.entries is not None
+    key = call.get("", 0).only()
+    if not isinstance(key, Const):
+        return call.unknown()
+    if key.value not in call.receiver.entries:
+        containers.store(call.it, call.receiver, call.get("", 0), call.get("", 1, NONE), call.site)
+    return call.receiver.entries[key.value]
+
+
+@framework.method("dict", "update")
+def dict_update(call: Call) -> Value:
+    """update(other, k=v)."""
+    assert call.receiver is not None and call.receiver.entries is not None
+    for value in call.positional:
+        with_guard = Value((call.it.guard - call.it.run.assumed | guard, item) for guard, item in value)
+        containers.merge(call.it, call.receiver, with_guard)
+    for name, value in call.keywords.items():
+        containers.store(call.it, call.receiver, const(name), value, call.place(name))
+    return NONE
+
+
+@framework.method("dict", "items", "values", "keys")
+def dict_view(call: Call) -> Value:
+    """One pair, value or key that stands for all."""
+    assert call.receiver is not None
+    item = call.receiver
+    made = call.make("list", call.name)
+    made.each = True
+    made.origins = item.origins
+    call.it.library.propagate([item], made)
+    keys = union([const(key) for key in item.entries or {}]) or of(call.it.unknown("key", call.site))
+    values = union((item.entries or {}).values()) or of(call.it.child(item, containers.ANY, call.site, True))
+    if call.name.endswith("items"):
+        pair = call.it.new("tuple", "", "", call.site)
+        pair.items, pair.origins = [keys, values], item.origins
+        made.items = [of(pair)]
+    else:
+        made.items = [values if call.name.endswith("values") else keys]
+    return of(made)
+
+
+@framework.method("dict", "copy")
+@framework.method("list", "copy")
+def container_copy(call: Call) -> Value:
+    """A copy with the same contents."""
+    assert call.receiver is not None
+    return of(_copy(call, call.receiver))
+
+
+@framework.decorator("builtins.property", "functools.cached_property", "builtins.staticmethod", "builtins.classmethod")
+def transparent(call: Call) -> Value:
+    """Known by name when the class is asked; the function itself stays what it is."""
+    return call.positional[0]
+

@@ -1,0 +1,317 @@
+"""What the frameworks know, put together: one `Library` that the interpreter asks.
+
+Each framework module holds a `Framework`, and says with its decorators what a call, a method, an attribute or
+a base class does to a run. Adding a framework is adding a module to `gclint.frameworks` and nothing else.
+"""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import libcst as cst
+
+from ..analysis.events import LibraryCall
+from ..analysis.values import NOTHING, Class, External, Function, Object, Value, of
+
+if TYPE_CHECKING:
+    from ..analysis.calls import Call
+    from ..analysis.interpreter import Interpreter
+    from ..analysis.syntax import Site
+
+CallHandler = Callable[["Call"], "Value | None"]
+AttributeHandler = Callable[["Interpreter", Object, str, cst.CSTNode], "Value | None"]
+PartHandler = Callable[["Interpreter", Object, "Site"], "Value | None"]
+SetHandler = Callable[["Interpreter", Object, Value, cst.CSTNode], None]
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+@dataclass
+class Framework:
+    """What one library's calls do to a run.
+
+    `kinds` maps a kind of object to the kind whose methods it also has; `bases` a base class to the kind of
+    the objects of its subclasses.
+    """
+
+    name: str
+    kinds: dict[str, str] = field(default_factory=dict)
+    bases: dict[str, str] = field(default_factory=dict)
+    imports: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    constants: dict[str, Callable[[Interpreter], Value]] = field(default_factory=dict)
+    functions: dict[str, CallHandler] = field(default_factory=dict)
+    methods: dict[tuple[str, str], CallHandler] = field(default_factory=dict)
+    attributes: dict[tuple[str, str], AttributeHandler] = field(default_factory=dict)
+    elements: dict[str, PartHandler] = field(default_factory=dict)
+    setters: dict[tuple[str, str], SetHandler] = field(default_factory=dict)
+    calls: dict[str, CallHandler] = field(default_factory=dict)
+    decorators: dict[str, CallHandler] = field(default_factory=dict)
+
+    def function(self, *names: str) -> Callable[[F], F]:
+        """A function or constructor: its full name, or `package:last` wherever the package keeps it."""
+        return self._record(self.functions, names)
+
+    def method(self, kind: str, *names: str) -> Callable[[F], F]:
+        """A method of objects of a kind ("*": of anything)."""
+        return self._record(self.methods, [(kind, name) for name in names])
+
+    def attribute(self, kind: str, *names: str) -> Callable[[F], F]:
+        """An attribute of objects of a kind; the handler may return None for "like any other"."""
+        return self._record(self.attributes, [(kind, name) for name in names])
+
+    def setter(self, kind: str, *names: str) -> Callable[[F], F]:
+        """What assigning an attribute of a kind does besides."""
+        return self._record(self.setters, [(kind, name) for name in names])
+
+    def element(self, kind: str) -> Callable[[F], F]:
+        """What iterating over an object of a kind gives."""
+        return self._record(self.elements, [kind])
+
+    def calling(self, kind: str) -> Callable[[F], F]:
+        """What calling an object of a kind does."""
+        return self._record(self.calls, [kind])
+
+    def decorator(self, *names: str) -> Callable[[F], F]:
+        """What a library's decorator makes of a function; called with the function as its only argument."""
+        return self._record(self.decorators, names)
+
+    def constant(self, name: str) -> Callable[[F], F]:
+        """The value of a library's name."""
+        return self._record(self.constants, [name])
+
+    @staticmethod
+    def _record(table: dict[Any, Any], keys: Iterable[Any]) -> Callable[[F], F]:
+        def keep(handler: F) -> F:
+            table.update(dict.fromkeys(keys, handler))
+            return handler
+
+        return keep
+
+
+class Library:
+    """Everything the frameworks know, looked up by name and kind."""
+
+    def __init__(self, frameworks: Iterable[Framework]):
+        self.all = Framework("all")
+        for framework in frameworks:
+            for table in (
+                "kinds", "bases", "imports", "constants", "functions", "methods", "attributes", "elements",
+                "setters", "calls", "decorators",
+            ):
+                getattr(self.all, table).update(getattr(framework, table))
+
+    # Lookup
+
+    def lineage(self, kind: str) -> list[str]:
+        """A kind, the kinds whose methods it also has, and "*"."""
+        chain = [kind]
+        while chain[-1] in self.all.kinds:
+            chain.append(self.all.kinds[chain[-1]])
+        return [*chain, "*"]
+
+    def is_kind(self, item: Object, kind: str) -> bool:
+        """Whether an object is of a kind, or of one that also has its methods."""
+        return kind in self.lineage(item.kind)
+
+    def _by_kind(self, table: dict[tuple[str, str], Any], kind: str, name: str) -> Any:
+        return next((table[key, name] for key in self.lineage(kind) if (key, name) in table), None)
+
+    def _by_name(self, table: dict[str, Any], name: str) -> Any:
+        found = table.get(name)
+        if found is None and "." in name:
+            top, _, rest = name.partition(".")
+            last = rest.rsplit(".", 1)[-1]
+            found = table.get(f"{top}:{last}")
+        return found
+
+    def has_method(self, item: Object, name: str) -> bool:
+        """Whether a framework knows this method of this kind of object."""
+        return self._by_kind(self.all.methods, item.kind, name) is not None
+
+    # What the interpreter asks
+
+    def call_function(self, it: Interpreter, call: Call) -> Value:
+        """Call a library's function or constructor."""
+        handler = self._by_name(self.all.functions, call.name)
+        result = handler(call) if handler is not None else None
+        result = result if result is not None else call.unknown()
+        it.emit(LibraryCall(it.moment(site=call.site), call.name, call, result))
+        return result
+
+    def call_method(self, it: Interpreter, name: str, call: Call) -> Value:
+        """Call a library's method on `call.receiver`; `X.__init__` runs a base class's constructor."""
+        assert call.receiver is not None
+        if name.endswith(".__init__"):
+            call.instance, call.receiver = call.receiver, None
+            return self.construct(it, name[: -len(".__init__")], call)
+        call.name = f"{call.receiver.kind}.{name}"
+        handler = self._by_kind(self.all.methods, call.receiver.kind, name)
+        result = handler(call) if handler is not None else None
+        result = result if result is not None else call.unknown()
+        it.emit(LibraryCall(it.moment(site=call.site), call.name, call, result))
+        return result
+
+    def construct(self, it: Interpreter, name: str, call: Call) -> Value:
+        """Run a library's constructor for `call.instance`."""
+        inner = type(call)(it, call.site, name, call.positional, call.keywords, call.open, call.places,
+                           None, call.instance)
+        return self.call_function(it, inner)
+
+    def call_object(self, it: Interpreter, item: Object, call: Call) -> Value | None:
+        """Call an object as its kind says; None when no framework knows."""
+        for kind in self.lineage(item.kind):
+            handler = self.all.calls.get(kind)
+            if handler is not None:
+                call.receiver = item
+                return handler(call)
+        return None
+
+    def attribute(self, it: Interpreter, item: Object, name: str, node: cst.CSTNode) -> Value | None:
+        """An attribute that a framework knows; None when it does not."""
+        handler = self._by_kind(self.all.attributes, item.kind, name)
+        result: Value | None = handler(it, item, name, node) if handler is not None else None
+        return result
+
+    def constant(self, it: Interpreter, name: str) -> Value | None:
+        """The value of a library's name; None when it is just that name."""
+        handler = self.all.constants.get(name)
+        return handler(it) if handler is not None else None
+
+    def element(self, it: Interpreter, item: Object, site: Site) -> Value | None:
+        """What iterating over an object gives; None when no framework knows."""
+        for kind in self.lineage(item.kind):
+            handler = self.all.elements.get(kind)
+            if handler is not None:
+                return handler(it, item, site)
+        return None
+
+    def unpacked(self, it: Interpreter, item: Object, index: int, site: Site) -> Value | None:
+        """Element `index` of an object that is unpacked; None for a part of it."""
+        known = self.element(it, item, site)
+        return known if known is not None and item.kind in self.all.elements else None
+
+    def entered(self, it: Interpreter, value: Value, site: Site) -> Value:
+        """What `with value as x` gives x."""
+        return value
+
+    def on_set(self, it: Interpreter, item: Object, name: str, value: Value, node: cst.CSTNode) -> None:
+        """An attribute is assigned: what it does besides."""
+        handler = self._by_kind(self.all.setters, item.kind, name)
+        if handler is not None:
+            handler(it, item, value, node)
+
+    def stored(self, it: Interpreter, item: Object, value: Value) -> None:
+        """A value goes into a container: modules become its parts."""
+        for part in value.objects():
+            if item.kind in ("modules", "part", "module") and part.parent is None and part is not item:
+                part.parent = item
+
+    def decorated(self, it: Interpreter, decorator: Value, function: Value, site: Site) -> Value | None:
+        """What a library's decorator makes of a function; None when it leaves it alone."""
+        from ..analysis.calls import Call
+
+        for _, item in decorator:
+            name = item.name if isinstance(item, External) else ""
+            if isinstance(item, Object) and item.kind == "decorator":
+                name = str(item.type)
+            handler = self._by_name(self.all.decorators, name) if name else None
+            if handler is not None:
+                result: Value | None = handler(Call(it, site, name, [function]))
+                return result
+        return None
+
+    def decorators(self, function: Function) -> frozenset[str]:
+        """The last names of a function's decorators."""
+        node = function.node
+        if isinstance(node, cst.Lambda):
+            return frozenset()
+        from ..analysis.syntax import dotted
+
+        names = (dotted(item.decorator.func if isinstance(item.decorator, cst.Call) else item.decorator)
+                 for item in node.decorators)
+        return frozenset(name.rsplit(".", 1)[-1] for name in names)
+
+    def is_instance(self, item: Object, names: list[str]) -> bool | None:
+        """Whether an object is of one of these classes, by last name; None when nobody knows."""
+        if item.is_a(*names):
+            return True
+        known = {"ddp": "DistributedDataParallel", "dict": "dict", "list": "list", "tuple": "tuple"}
+        if item.kind in known:
+            return known[item.kind] in names
+        if set(names) <= {"DistributedDataParallel", "DataParallel", "DDP", "FullyShardedDataParallel"}:
+            return False if item.kind in ("module", "model", "instance") else None
+        return None
+
+    def kind_of_class(self, owner: Class) -> str:
+        """The kind of the objects of a project's class, by its library bases."""
+        for base in owner.ancestry():
+            if isinstance(base, External):
+                kind = self._by_name(self.all.bases, base.name)
+                if kind is not None:
+                    return str(kind)
+        return "instance"
+
+    def kind_of_part(self, parent: Object) -> str:
+        """The kind of an unknown part of an object."""
+        if parent.kind in ("data",):
+            return "data"
+        return "part" if self.is_kind(parent, "module") or parent.kind == "part" else "unknown"
+
+    def imports_of(self, package: str) -> tuple[str, ...]:
+        """The packages that importing this one imports as well."""
+        return self.all.imports.get(package, ())
+
+    def exported(self, module: str) -> list[str]:
+        """The names that `from module import *` brings, as far as frameworks know them."""
+        head = module + "."
+        return sorted({name[len(head):] for name in self.all.functions
+                       if name.startswith(head) and "." not in name[len(head):]})
+
+    def propagate(self, sources: Iterable[Object], result: Object) -> None:
+        """What a computed value inherits from what it was computed from."""
+        sources = list(sources)
+        for item in sources:
+            if "filtered" in item.state:
+                result.state["filtered"] = item.state["filtered"]
+        grads = [item.state.get("grad") for item in sources if item.kind in ("data", "tensor")]
+        if sources and grads and len(grads) == len(sources) and all(grads):
+            result.state.setdefault("grad", grads[0] or NOTHING)
+
+    def environment(self, it: Interpreter, name: str, default: Value, site: Site) -> Value:
+        """The value of an environment variable."""
+        kinds = {"WORLD_SIZE": "world_size", "LOCAL_RANK": "local_rank", "RANK": "local_rank",
+                 "SLURM_NTASKS": "world_size", "SLURM_PROCID": "local_rank"}
+        if name in kinds and name not in it.run.environment:
+            made = it.run.facts.get(f"env:{name}")
+            if made is None:
+                made = it.new(kinds[name], "", name, site)
+                it.run.facts[f"env:{name}"] = made
+            return of(made)
+        held = it.run.environment.get(name)
+        if held is not None:
+            return held
+        return of(it.unknown(f'os.environ["{name}"]', site))
+
+    def built(self, it: Interpreter, item: Object, site: Site) -> None:
+        """An object of a project's class is complete."""
+        handler = self._by_kind(self.all.methods, item.kind, "<built>")
+        if handler is not None:
+            from ..analysis.calls import Call
+
+            handler(Call(it, site, "<built>", receiver=item))
+
+
+def load_library() -> Library:
+    """All framework modules of this package, put together."""
+    import gclint.frameworks as package
+
+    found = []
+    for info in pkgutil.iter_modules(package.__path__):
+        module = importlib.import_module(f"{package.__name__}.{info.name}")
+        framework = getattr(module, "framework", None)
+        if isinstance(framework, Framework):
+            found.append(framework)
+    return Library(sorted(found, key=lambda framework: framework.name))

@@ -1,0 +1,150 @@
+"""torch.distributed: process groups, DDP and its flags, FSDP, launchers inside the program."""
+
+from __future__ import annotations
+
+from ..analysis.calls import Call
+from ..analysis.events import Wrapped
+from ..analysis.guards import DISTRIBUTED
+from ..analysis.interpreter import Interpreter
+from ..analysis.values import FALSE, NONE, TRUE, Const, Object, Value, const, of, union
+from .registry import Framework
+from .torch_modules import activated, promote, set_state
+
+framework = Framework(
+    "torch.distributed",
+    kinds={"ddp": "module", "fsdp": "module"},
+    bases={"torch:DistributedDataParallel": "ddp"},
+)
+
+
+@framework.function("torch:DistributedDataParallel")
+def make_ddp(call: Call) -> Value:
+    """A model whose gradients are averaged over processes in backward."""
+    it = call.it
+    made = call.make("ddp", "torch.nn.parallel.DistributedDataParallel")
+    inner = call.get("module", 0)
+    made.attributes["module"] = inner
+    made.attributes.update({name: value for name, value in call.keywords.items() if name != "module"})
+    made.sites.update(call.places)
+    made.state["find_unused"] = call.get("find_unused_parameters", None, FALSE)
+    made.state["static_graph"] = call.get("static_graph", None, FALSE)
+    if call.open:
+        for fact in ("find_unused_parameters", "static_graph"):
+            if fact not in call.keywords:
+                made.state[fact.replace("_parameters", "")] = of(it.unknown("**", call.site))
+    for model in inner.objects():
+        promote(model)
+        set_state(it, model, "ddp", of(made), const(None))
+        it.emit(Wrapped(it.moment(site=call.site), model, made))
+    return of(made)
+
+
+@framework.method("ddp", "_set_static_graph")
+@framework.method("part", "_set_static_graph")
+@framework.method("unknown", "_set_static_graph")
+def set_static_graph(call: Call) -> Value:
+    """The private spelling of static_graph=True (the same thing, torch 2.13)."""
+    assert call.receiver is not None
+    set_state(call.it, call.receiver, "static_graph", TRUE, FALSE)
+    return NONE
+
+
+@framework.calling("ddp")
+def call_ddp(call: Call) -> Value | None:
+    """ddp(x): the inner model's forward, with DDP's hooks."""
+    assert call.receiver is not None
+    ddp = call.receiver
+    inner = ddp.attributes.get("module")
+    result = None
+    if inner is not None:
+        it = call.it
+        it.forwards.append(ddp)
+        try:
+            result = it.call(inner, Call(it, call.site, "forward", call.positional, call.keywords, call.open, call.places))
+        finally:
+            it.forwards.pop()
+    result = result if result is not None else of(call.it.derived(call.site, call.inputs()))
+    if call.it.forwards:
+        return result
+    for model in (inner.objects() if inner is not None else []) or [ddp]:
+        result = activated(call, model, result)
+    return result
+
+
+@framework.function("torch.distributed.init_process_group", "deepspeed.init_distributed")
+def init_process_group(call: Call) -> Value:
+    """The program itself shows that it runs on several processes."""
+    call.run.facts.setdefault("process_group", call.site)
+    return NONE
+
+
+@framework.function("torch.distributed.get_world_size")
+def world_size(call: Call) -> Value:
+    """The number of processes."""
+    return call.it.library.environment(call.it, "WORLD_SIZE", NONE, call.site)
+
+
+@framework.function("torch.distributed.get_rank")
+def rank(call: Call) -> Value:
+    """This process's number; unknown, and different on each."""
+    return of(call.it.unknown("rank", call.site))
+
+
+@framework.function("torch.distributed.is_initialized", "torch.distributed.is_torchelastic_launched")
+def is_initialized(call: Call) -> Value:
+    """True when started on more than one process."""
+    return Value([(frozenset({(DISTRIBUTED, True)}), Const(True)), (frozenset({(DISTRIBUTED, False)}), Const(False))])
+
+
+@framework.function("torch.distributed.is_available")
+def is_available(call: Call) -> Value:
+    """True on every common build."""
+    return TRUE
+
+
+@framework.function("torch.multiprocessing.spawn", "torch:spawn", "torch:start_processes")
+def spawn(call: Call) -> Value:
+    """mp.spawn(fn, args=(...), nprocs=n): fn(rank, *args) on several processes."""
+    call.run.facts.setdefault("process_group", call.site)
+    arguments: list[Value] = [of(call.it.unknown("rank", call.site))]
+    item = call.get("args", 1).only()
+    if isinstance(item, Object) and item.items is not None:
+        arguments.extend(item.items)
+    with call.it.under(frozenset({(DISTRIBUTED, True)})) as possible:
+        if possible:
+            call.it.call(call.get("fn", 0), Call(call.it, call.site, "spawned", arguments))
+    return NONE
+
+
+@framework.method("ddp", "no_sync")
+def no_sync(call: Call) -> Value:
+    """Backwards in this block do not average gradients."""
+    made = call.it.new("context", "no_sync", "", call.site)
+    made.attributes["of"] = of(call.receiver) if call.receiver is not None else NONE
+    return of(made)
+
+
+@framework.attribute("ddp", "module")
+def inner_module(it: Interpreter, item: Object, name: str, node: object) -> Value | None:
+    """What a wrapper wraps."""
+    return item.attributes.get("module")
+
+
+@framework.function("torch.compile")
+def compile_model(call: Call) -> Value:
+    """The same model, compiled; without a model, a decorator."""
+    if not call.positional:
+        return call.unknown()
+    for model in call.positional[0].objects():
+        if model.kind in ("module", "model", "ddp", "part"):
+            set_state(call.it, model, "compiled", TRUE)
+    return call.positional[0]
+
+
+def unwrapped(value: Value) -> Value:
+    """The models inside DDP wrappers; other things as they are."""
+    parts = []
+    for guard, item in value:
+        inner = item.attributes.get("module") if isinstance(item, Object) and item.kind == "ddp" else None
+        parts.append(inner.under(guard) if inner is not None else Value([(guard, item)]))
+    return union(parts)

@@ -1,0 +1,383 @@
+"""transformers: models, checkpointing and its defaults by version, TrainingArguments, Trainer.
+
+The version facts are those of section 0 of the catalogue's Hugging Face page, read from the sources of
+4.57.6, 5.0.0 and 5.23.0 (`modeling_utils.py`, `trainer.py`, `training_args.py`).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ..analysis.calls import Call
+from ..analysis.events import CheckpointingEnabled, Generated, ModelLoaded, TrainerStarted, Wrapped
+from ..analysis.guards import DISTRIBUTED
+from ..analysis.interpreter import Interpreter
+from ..analysis.values import (
+    FALSE,
+    NONE,
+    NOTHING,
+    TRUE,
+    Const,
+    External,
+    Object,
+    Value,
+    const,
+    of,
+    replaced,
+    union,
+)
+from .registry import Framework
+from .torch_distributed import unwrapped
+from .torch_modules import activated, set_state
+from .torch_training import checkpointing_object, turn_on
+
+if TYPE_CHECKING:
+    from ..analysis.syntax import Site
+
+framework = Framework(
+    "transformers",
+    kinds={"model": "module", "output": "unknown"},
+    bases={
+        "transformers:PreTrainedModel": "model",
+        "transformers:Trainer": "trainer",
+        "transformers:Seq2SeqTrainer": "trainer",
+        "transformers:TrainingArguments": "training_args",
+        "transformers:Seq2SeqTrainingArguments": "training_args",
+    },
+)
+
+
+def at_least(it: Interpreter, package: str, version: str) -> bool:
+    """Whether the target version of a package is this one or later."""
+    from packaging.version import Version
+
+    target = it.run.targets.version(package)
+    return target is None or target >= Version(version)
+
+
+# Models
+
+
+def load_model(call: Call) -> Object:
+    """A pretrained model comes into being, in evaluation mode."""
+    made = call.it.new("model", call.name, "", call.site)
+    made.attributes["config"] = of(call.it.new("config", call.name, "config", call.site))
+    for name in ("device_map", "max_memory", "offload_folder", "quantization_config", "load_in_4bit",
+                 "load_in_8bit", "offload_state_dict"):
+        made.state[name] = call.get(name, None, NONE)
+        if call.gives(name):
+            made.sites[name] = call.place(name)
+    made.state["name"] = call.get("pretrained_model_name_or_path", 0, NONE)
+    made.state["dtype"] = _dtype(call.get("torch_dtype", None, call.get("dtype", None, NONE)))
+    made.state["training"] = FALSE
+    made.state["trainable"] = const("all")
+    made.state["pretrained"] = TRUE
+    made.open = call.open
+    call.run.models.append(made)
+    return made
+
+
+def _dtype(value: Value) -> Value:
+    return Value(
+        (guard, Const(item.name.rsplit(".", 1)[-1]) if isinstance(item, External) else item) for guard, item in value
+    )
+
+
+@framework.function("transformers:from_pretrained", "transformers:from_config", "diffusers:from_pretrained")
+def from_pretrained(call: Call) -> Value | None:
+    """AutoModel... and concrete model classes; tokenizers, configs and processors are something else."""
+    parts = call.name.split(".")
+    owner = parts[-2] if len(parts) > 1 else ""
+    if owner.endswith(("Tokenizer", "TokenizerFast", "Processor", "Config", "FeatureExtractor", "Pipeline", "Scheduler")):
+        if owner.endswith("Config"):
+            made = call.it.new("config", call.name, "", call.site)
+            made.attributes.update(call.keywords)
+            return of(made)
+        return None
+    model = load_model(call)
+    if call.last == "from_config":
+        model.state["training"], model.state["pretrained"] = TRUE, FALSE
+    call.it.emit(ModelLoaded(call.it.moment(site=call.site), model))
+    return of(model)
+
+
+@framework.function("transformers:PreTrainedModel")
+def own_pretrained_model(call: Call) -> Value:
+    """A class of the project that inherits from PreTrainedModel."""
+    made = call.make("model", call.name)
+    made.state.setdefault("trainable", const("all"))
+    return of(made)
+
+
+@framework.calling("model")
+def call_model(call: Call) -> Value | None:
+    """model(**batch): an output whose parts remember the model."""
+    assert call.receiver is not None
+    item = call.receiver
+    if item.type and not isinstance(item.type, str):
+        from .torch_modules import call_module
+
+        return call_module(call)
+    made = call.it.derived(call.site, call.positional + list(call.keywords.values()))
+    made.kind = "output"
+    if call.it.forwards:
+        return of(made)
+    return activated(call, item, of(made))
+
+
+@framework.method("model", "generate")
+def generate(call: Call) -> Value:
+    """model.generate(...)."""
+    assert call.receiver is not None
+    call.it.emit(Generated(call.it.moment(site=call.site), call.receiver, call))
+    return call.unknown()
+
+
+# Checkpointing
+
+
+def default_reentrant(it: Interpreter) -> Value:
+    """What gradient_checkpointing_enable() without kwargs means: reentrant up to 4.57, not from 5.0 on."""
+    return const(not at_least(it, "transformers", "5.0.0"))
+
+
+def reentrant_of(it: Interpreter, kwargs: Value) -> Value:
+    """use_reentrant out of gradient_checkpointing_kwargs; torch's own default where the dict leaves it out."""
+    parts = []
+    for guard, item in kwargs:
+        if isinstance(item, Const) and item.value is None:
+            parts.append(default_reentrant(it).under(guard))
+        elif isinstance(item, Object) and item.entries is not None:
+            held = item.entries.get("use_reentrant")
+            missing = of(it.unknown("use_reentrant")) if item.open else TRUE
+            value = replaced(held, missing) if held is not None else missing
+            parts.append(Value((inner, Const(True) if part == Const(None) else part) for inner, part in value)
+                         .under(guard))
+        else:
+            parts.append(of(it.unknown("use_reentrant")).under(guard))
+    return union(parts)
+
+
+def enable_checkpointing(it: Interpreter, model: Object, reentrant: Value, site: Site, by: str) -> Object:
+    """Turn on a transformers model's checkpointing, with what the version does besides."""
+    made = checkpointing_object(it, site, by, reentrant)
+    turn_on(it, model, made)
+    if at_least(it, "transformers", "5.0.0"):
+        set_state(it, model, "input_grads", TRUE, FALSE)
+    it.emit(CheckpointingEnabled(it.moment(site=site), model, made))
+    return made
+
+
+@framework.method("model", "gradient_checkpointing_enable", "activation_checkpointing_enable",
+                  "enable_gradient_checkpointing")
+def gradient_checkpointing_enable(call: Call) -> Value:
+    """model.gradient_checkpointing_enable(gradient_checkpointing_kwargs=...)."""
+    assert call.receiver is not None
+    kwargs = call.get("gradient_checkpointing_kwargs", 0, call.get("activation_checkpointing_kwargs", None, NONE))
+    made = enable_checkpointing(call.it, call.receiver, reentrant_of(call.it, kwargs), call.site, "method")
+    for name in ("gradient_checkpointing_kwargs", "activation_checkpointing_kwargs"):
+        if name in call.places:
+            made.sites["kwargs"] = call.places[name]
+    made.attributes["kwargs"] = kwargs
+    return NONE
+
+
+@framework.method("part", "gradient_checkpointing_enable")
+@framework.method("unknown", "gradient_checkpointing_enable", "activation_checkpointing_enable")
+@framework.method("module", "gradient_checkpointing_enable", "activation_checkpointing_enable")
+def enable_on_unknown(call: Call) -> Value:
+    """Only transformers models have this: the object is one."""
+    assert call.receiver is not None
+    if call.receiver.kind == "unknown":
+        call.receiver.kind = "model"
+        call.receiver.state.setdefault("unknown_origin", TRUE)
+    return gradient_checkpointing_enable(call)
+
+
+@framework.method("model", "gradient_checkpointing_disable", "activation_checkpointing_disable",
+                  "disable_gradient_checkpointing")
+def gradient_checkpointing_disable(call: Call) -> Value:
+    """Checkpointing is off again."""
+    assert call.receiver is not None
+    set_state(call.it, call.receiver, "checkpointing", FALSE, FALSE)
+    return NONE
+
+
+@framework.method("model", "enable_input_require_grads")
+@framework.method("unknown", "enable_input_require_grads")
+def enable_input_require_grads(call: Call) -> Value:
+    """The embedding's output asks for its gradient."""
+    assert call.receiver is not None
+    set_state(call.it, call.receiver, "input_grads", TRUE, FALSE)
+    return NONE
+
+
+# TrainingArguments
+
+
+@framework.function("transformers:TrainingArguments", "transformers:Seq2SeqTrainingArguments")
+def training_arguments(call: Call) -> Value:
+    """The settings of a Trainer; both spellings of the checkpointing ones under the older name."""
+    made = call.make("training_args", call.name)
+    record_arguments(made, call)
+    return of(made)
+
+
+def record_arguments(made: Object, call: Call) -> None:
+    """Keep the keyword arguments of a settings class, and where they stand."""
+    for name, value in call.keywords.items():
+        older = name.replace("activation_checkpointing", "gradient_checkpointing")
+        made.attributes[older] = value
+        made.sites[older] = call.place(name)
+    made.open = made.open or call.open
+    made.site = made.site or call.site
+
+
+DEFAULTS: dict[str, Value] = {
+    "gradient_checkpointing": FALSE,
+    "gradient_checkpointing_kwargs": NONE,
+    "ddp_find_unused_parameters": NONE,
+    "ddp_static_graph": NONE,
+    "gradient_accumulation_steps": const(1),
+    "fp16": FALSE,
+    "bf16": FALSE,
+    "deepspeed": NONE,
+    "fsdp": NONE,
+    "fsdp_config": NONE,
+}
+
+
+def argument(args: Object, name: str) -> Value:
+    """A training argument: as given, else its default; nothing when an unresolved `**` may give it."""
+    held = args.attributes.get(name)
+    default = args.state.get(f"default:{name}", DEFAULTS.get(name, NONE))
+    if held is not None:
+        return replaced(held, default)
+    return NOTHING if args.open else default
+
+
+# Trainer
+
+
+@framework.function("transformers:Trainer", "transformers:Seq2SeqTrainer")
+def make_trainer(call: Call) -> Value:
+    """Trainer(model=..., args=...)."""
+    made = call.make("trainer", call.name)
+    made.attributes["model"] = call.get("model", 0)
+    made.attributes["args"] = call.get("args", 1)
+    for name, value in call.keywords.items():
+        made.attributes.setdefault(name, value)
+    made.sites.update(call.places)
+    made.site = made.site or call.site
+    return of(made)
+
+
+@framework.method("trainer", "train")
+def train(call: Call) -> Value:
+    """trainer.train(): checkpointing, wrapping and the loop, as the arguments say."""
+    assert call.receiver is not None
+    start(call, call.receiver)
+    return call.unknown()
+
+
+def start(call: Call, trainer: Object) -> None:
+    """What transformers' Trainer does to its model before and in its loop."""
+    it = call.it
+    models = unwrapped(trainer.attributes.get("model", NOTHING))
+    settings = trainer.attributes.get("args", NOTHING)
+    found = []
+    for guard, model in models.possible(it.guard):
+        if not isinstance(model, Object):
+            continue
+        if model.kind == "unknown":
+            model.kind = "model"
+        with it.under(guard) as possible:
+            if possible:
+                found.append(model)
+                _apply(call, trainer, model, settings)
+    it.emit(TrainerStarted(it.moment(site=call.site), trainer, tuple(found)))
+
+
+def _apply(call: Call, trainer: Object, model: Object, settings: Value) -> None:
+    it = call.it
+    for guard, args in settings.possible(it.guard):
+        if not isinstance(args, Object) or args.kind != "training_args":
+            continue
+        with it.under(guard) as possible:
+            if not possible:
+                continue
+            _checkpoint_by_arguments(it, model, args)
+            _wrap_by_arguments(call, model, args)
+    set_state(it, model, "training", TRUE, FALSE)
+
+
+def _checkpoint_by_arguments(it: Interpreter, model: Object, args: Object) -> None:
+    from ..analysis.conditions import truths
+
+    for guard, item in argument(args, "gradient_checkpointing"):
+        for decided, truth in truths(it, item, args.site.node) if args.site else ():  # type: ignore[arg-type]
+            if not truth:
+                continue
+            with it.under(guard | decided) as possible:
+                if possible:
+                    _enable_by_arguments(it, model, args)
+
+
+def _enable_by_arguments(it: Interpreter, model: Object, args: Object) -> None:
+    kwargs = argument(args, "gradient_checkpointing_kwargs")
+    reentrant = args.state.get("reentrant_default")
+    value = reentrant_of(it, kwargs)
+    if reentrant is not None:
+        value = union(reentrant.under(guard) if item == Const(None) else reentrant_of(it, Value([(guard, item)]))
+                      for guard, item in kwargs)
+    place = args.sites.get("gradient_checkpointing", args.site)
+    if place is None:
+        return
+    made = enable_checkpointing(it, model, value, place, "arguments")
+    made.attributes["kwargs"], made.attributes["args"] = kwargs, of(args)
+    if "gradient_checkpointing_kwargs" in args.sites:
+        made.sites["kwargs"] = args.sites["gradient_checkpointing_kwargs"]
+
+
+def _wrap_by_arguments(call: Call, model: Object, args: Object) -> None:
+    """DDP on more than one process, with find_unused_parameters as Trainer picks it when it is unset."""
+    it = call.it
+    if any(item != Const(None) and item != Const("") for fact in ("deepspeed", "fsdp")
+           for _, item in argument(args, fact)):
+        return
+    with it.under(frozenset({(DISTRIBUTED, True)})) as possible:
+        if not possible:
+            return
+        made = it.new("ddp", "torch.nn.parallel.DistributedDataParallel", "DDP by Trainer", args.site)
+        made.attributes["module"] = of(model)
+        made.attributes["args"] = of(args)
+        picked = argument(args, "ddp_find_unused_parameters")
+        made.state["find_unused"] = union(
+            _picked_find_unused(model).under(guard) if item == Const(None) else Value([(guard, item)])
+            for guard, item in picked
+        )
+        made.state["picked"] = const(bool(picked.is_const(None)))
+        made.state["static_graph"] = replaced_none(argument(args, "ddp_static_graph"), FALSE)
+        made.state["accumulation"] = argument(args, "gradient_accumulation_steps")
+        set_state(it, model, "ddp", of(made), const(None))
+        it.emit(Wrapped(it.moment(site=call.site), model, made))
+
+
+def replaced_none(value: Value, default: Value) -> Value:
+    """The default where the value is None."""
+    return union(default.under(guard) if item == Const(None) else Value([(guard, item)]) for guard, item in value)
+
+
+def _picked_find_unused(model: Object) -> Value:
+    """True for a PeftModel or a plain nn.Module; else the opposite of whether the model checkpoints."""
+    parts = []
+    for guard, item in model.state.get("adapter", NONE):
+        if isinstance(item, Object):
+            parts.append(TRUE.under(guard))
+            continue
+        if model.kind != "model":
+            parts.append(TRUE.under(guard))
+            continue
+        for inner, held in model.state.get("checkpointing", FALSE):
+            parts.append(const(not isinstance(held, Object)).under(guard | inner))
+    return union(parts)

@@ -1,0 +1,143 @@
+"""A rule: a question about a run, with its page, its gate, its fix and its reproduction.
+
+A rule is a module that holds one `Rule` named `rule`; the module's docstring is its documentation page. Packs
+of rules are found through the entry-point group `gclint.rules`; gclint's own pack is one of them.
+"""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from importlib import metadata
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from .finding import Certainty, Finding, Fix, Location
+
+if TYPE_CHECKING:
+    from .analysis.events import Event
+    from .analysis.guards import Guard
+    from .analysis.run import Run
+    from .analysis.syntax import Site
+
+Question = Callable[[Any, "Run"], "Iterable[Finding]"]
+F = TypeVar("F", bound=Question)
+CODE = re.compile(r"^[A-Z]{1,3}[0-9]{3}$")
+GROUP = "gclint.rules"
+
+
+class RuleConflict(Exception):
+    """Two packs bring the same code, or a code that flake8 would not take."""
+
+
+@dataclass(frozen=True)
+class Reproduction:
+    """A run that fails before the fix and passes after it.
+
+    `before` and `after` are programs under `fixtures/<code>/`; `processes` how many start each. `needs` is
+    "" where a CPU shows the failure, else what it takes ("cuda", "rocm") or why it cannot be shown.
+    """
+
+    before: str = ""
+    after: str = ""
+    processes: int = 1
+    needs: str = ""
+    target: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass
+class Rule:
+    """One rule. `words` is its gate: of every inner tuple at least one word must occur in the program."""
+
+    code: str
+    name: str
+    docs: str
+    words: Sequence[Sequence[str]]
+    certainty: tuple[Certainty, ...] = ("fails",)
+    fixable: str = ""
+    holds: str = "all versions"
+    reproduction: Reproduction = field(default_factory=Reproduction)
+    questions: list[tuple[tuple[type, ...], Question]] = field(default_factory=list)
+
+    def on(self, *events: type) -> Callable[[F], F]:
+        """Ask the decorated question whenever one of these events happens."""
+
+        def keep(question: F) -> F:
+            self.questions.append((events, question))
+            return question
+
+        return keep
+
+    @property
+    def summary(self) -> str:
+        """The first paragraph of the page's "What it does", on one line."""
+        match = re.search(r"## What it does\n+(.+?)(?:\n\n|\Z)", self.docs, re.DOTALL)
+        return " ".join(match.group(1).split()) if match else self.name
+
+    def finding(
+        self,
+        run: Run,
+        site: Site,
+        message: str,
+        *,
+        guard: Guard = frozenset(),
+        certainty: Certainty = "fails",
+        symptom: str = "",
+        condition: str = "",
+        related: Iterable[Location | tuple[Site, str]] = (),
+        fixes: Iterable[Fix | None] = (),
+        versions: Sequence[str] = ("torch",),
+    ) -> Finding:
+        """A finding of this rule at a place; conditions that the guard leaves open are stated."""
+        stated = " and ".join(part for part in (condition, run.condition(guard)) if part)
+        places = []
+        for item in related:
+            place = item if isinstance(item, Location) else item[0].location(item[1])
+            if place not in places:
+                places.append(place)
+        target = tuple((name, str(run.targets.version(name) or "any")) for name in versions)
+        return Finding(self.code, self.name, message, site.location(), certainty, symptom, stated, tuple(places),
+                       tuple(fix for fix in fixes if fix is not None), target)
+
+    def ask(self, event: Event, run: Run) -> Iterator[Finding]:
+        """The findings of this rule at an event."""
+        for kinds, question in self.questions:
+            if isinstance(event, kinds):
+                yield from question(event, run)
+
+
+def load_rules() -> list[Rule]:
+    """Every rule of every installed pack, by code. Raises RuleConflict."""
+    found: dict[str, Rule] = {}
+    for pack in _packs():
+        for rule in rules_of(pack):
+            if not CODE.match(rule.code):
+                raise RuleConflict(f"{pack}: rule code {rule.code!r} is not of flake8's form, letters then 3 digits")
+            if rule.code in found:
+                raise RuleConflict(f"{pack}: rule code {rule.code} is taken by {found[rule.code].name}; rename one")
+            found[rule.code] = rule
+    return [found[code] for code in sorted(found)]
+
+
+def _packs() -> list[str]:
+    named = [point.value for point in metadata.entry_points(group=GROUP)]
+    return list(dict.fromkeys(["gclint.rules", *sorted(named)]))
+
+
+def rules_of(pack: str) -> Iterator[Rule]:
+    """The rules in a package: every module below it that holds one."""
+    package = importlib.import_module(pack)
+    paths = getattr(package, "__path__", None)
+    if paths is None:
+        yield from _rule_in(package)
+        return
+    for info in pkgutil.walk_packages(paths, f"{pack}."):
+        yield from _rule_in(importlib.import_module(info.name))
+
+
+def _rule_in(module: Any) -> Iterator[Rule]:
+    rule = getattr(module, "rule", None)
+    if isinstance(rule, Rule):
+        yield rule

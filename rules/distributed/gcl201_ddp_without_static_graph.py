@@ -1,0 +1,139 @@
+"""# ddp-without-static-graph (GCL201)
+
+## What it does
+Finds reentrant gradient checkpointing of a model under DistributedDataParallel whose graph is not declared static.
+
+## Why it breaks
+Reentrant checkpointing runs a second backward inside the first. DDP counts each parameter's gradient once per
+iteration: with `find_unused_parameters=True`, with a parameter that is used twice, or with two forwards before one
+backward, the same parameter is counted twice and the first backward raises
+`RuntimeError: Expected to mark a variable ready only once`. transformers' Trainer picks
+`find_unused_parameters=True` by itself for a PeftModel. With DDP's defaults and every layer used once it works, and
+is one flag away from failing: the finding is then *fragile*.
+
+## Example
+```python
+args = TrainingArguments("out", gradient_checkpointing=True)  # transformers 4.x: reentrant
+trainer = Trainer(get_peft_model(model, lora), args, train_dataset=data)
+trainer.train()  # torchrun --nproc_per_node=8
+```
+
+## Use instead
+```python
+args = TrainingArguments("out", gradient_checkpointing=True,
+                         gradient_checkpointing_kwargs={"use_reentrant": False})
+```
+
+## When it is fine
+Non-reentrant checkpointing; a static graph; one process.
+
+## Evidence
+torch 2.13.0, two gloo ranks: the matrix of 8 models x reentrant x find_unused_parameters x static graph. Issues:
+huggingface/peft#313, huggingface/accelerate#389, pytorch/pytorch#81296.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gclint.analysis import cures
+from gclint.analysis.events import Backward, CheckpointCall, TrainerStarted
+from gclint.analysis.guards import DISTRIBUTED, Guard
+from gclint.analysis.run import Run, ways
+from gclint.analysis.values import Const, NOTHING, Object, Value, root
+from gclint.finding import Finding, Location
+from gclint.rule import Reproduction, Rule
+
+SYMPTOM = "RuntimeError: Expected to mark a variable ready only once."
+
+rule = Rule(
+    code="GCL201",
+    name="ddp-without-static-graph",
+    docs=__doc__ or "",
+    words=(
+        ("checkpoint", "checkpointing", "prepare_model_for_kbit_training"),
+        ("DistributedDataParallel", "Trainer", "Accelerator"),
+    ),
+    certainty=("fails", "fragile"),
+    fixable="safe",
+    reproduction=Reproduction("bad_find_unused.py", "bad_find_unused.fixed.py", processes=2),
+)
+
+
+@rule.on(Backward, TrainerStarted)
+def reentrant_under_ddp(event: Backward | TrainerStarted, run: Run) -> Iterator[Finding]:
+    """Does a model train under DDP with reentrant checkpointing and without a static graph?"""
+    for model, forwards in trained(event):
+        for guard, (ddp, region) in ways(event.guard, model.known("ddp"), model.known("checkpointing")):
+            if isinstance(ddp, Object) and isinstance(region, Object):
+                yield from judge(run, model, ddp, region, guard, forwards)
+
+
+def trained(event: Backward | TrainerStarted) -> list[tuple[Object, int]]:
+    """The models that get gradients at an event, each with how often it ran forward for it."""
+    if isinstance(event, TrainerStarted):
+        return [(model, 1) for model in event.models]
+    models = [item.attributes["of"].objects()[0] for item in event.forwards]
+    return [(model, models.count(model)) for model in dict.fromkeys(models)]
+
+
+def judge(
+    run: Run, model: Object, ddp: Object, region: Object, guard: Guard, forwards: int
+) -> Iterator[Finding]:
+    """The findings for one way the run can go."""
+    never = Value([(frozenset(), Const(False))])
+    reentrant = region.attributes.get("reentrant", NOTHING)
+    for held, (mode, static, unused) in ways(
+        guard, reentrant, ddp.state.get("static_graph", never), ddp.state.get("find_unused", never)
+    ):
+        if mode != Const(True) or static not in (Const(False), Const(None)) or region.site is None:
+            continue
+        cause = _cause(run, model, ddp, unused, forwards)
+        certain = bool(cause) and ((DISTRIBUTED, True) not in run.open_guard(held) or "process_group" in run.facts)
+        message = "reentrant checkpointing under DDP without a static graph"
+        message += f": {cause}, so a parameter's gradient arrives twice" if cause else \
+            " fails as soon as find_unused_parameters is on or a parameter is used twice"
+        yield rule.finding(
+            run, region.site, message, guard=held, certainty="fails" if certain else "fragile",
+            symptom=SYMPTOM, related=_related(run, ddp), versions=("torch", "transformers"),
+            fixes=(cures.non_reentrant(region), cures.find_unused_off(ddp) if unused == Const(True) else None,
+                   cures.static_graph(run, ddp), cures.checkpointing_off(region)),
+        )
+        return
+
+
+def _cause(run: Run, model: Object, ddp: Object, unused: object, forwards: int) -> str:
+    if unused == Const(True):
+        picked = ddp.state.get("picked")
+        by_trainer = picked is not None and picked.constant()
+        return ("Trainer picks find_unused_parameters=True for this model" if by_trainer
+                else "find_unused_parameters is on")
+    if forwards > 1:
+        return "forward runs more than once before backward"
+    return "a checkpointed module is used twice" if reused(run, model) else ""
+
+
+def reused(run: Run, model: Object) -> bool:
+    """Whether one module of the model is checkpointed more than once in a forward."""
+    places: dict[Object, set[int]] = {}
+    for event in run.of_type(CheckpointCall):
+        item = event.function.only()
+        if not isinstance(item, Object) or item.each or root(item) is not root(model):
+            continue
+        inner = [loop for loop in event.moment.loops if _in_same_function(event, loop)]
+        places.setdefault(item, set()).update({event.site.node_id} | {-event.site.node_id for _ in inner})
+    return any(len(found) > 1 for found in places.values())
+
+
+def _in_same_function(event: CheckpointCall, loop: object) -> bool:
+    return any(outer is loop for outer in event.site.module.ancestors(event.site.node))
+
+
+def _related(run: Run, ddp: Object) -> list[Location | tuple]:  # type: ignore[type-arg]
+    places: list[Location | tuple] = []  # type: ignore[type-arg]
+    if "find_unused_parameters" in ddp.sites:
+        places.append((ddp.sites["find_unused_parameters"], "find_unused_parameters is set here"))
+    elif ddp.site is not None:
+        places.append((ddp.site, "the model is wrapped by the Trainer with these arguments"
+                       if ddp.attributes.get("args") else "the model is wrapped here"))
+    return places + run.launch_locations("started on more than one process here")

@@ -1,0 +1,68 @@
+"""# use-reentrant-unspecified (GCL501)
+
+## What it does
+Finds calls of `torch.utils.checkpoint.checkpoint` and `checkpoint_sequential` that leave `use_reentrant` out.
+
+## Why it breaks
+Left out, it still means reentrant (torch 2.13), with a warning that the default will change. Reentrant
+checkpointing gives no gradient when no input requires one, raises on keyword arguments, loses gradients that
+travel in lists or dicts, and fails under DDP with unused parameters. The call works today only as long as none
+of these holds.
+
+## Example
+```python
+x = checkpoint(block, x)
+```
+
+## Use instead
+```python
+x = checkpoint(block, x, use_reentrant=False)
+```
+
+## When it is fine
+A wrapper or partial that supplies `use_reentrant`; another library's function of the same name.
+
+## Evidence
+torch/utils/checkpoint.py (2.13.0), pytorch/pytorch#160534, huggingface/pytorch-image-models#2394.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gclint.analysis import rewrite
+from gclint.analysis.events import CheckpointCall
+from gclint.analysis.run import Run
+from gclint.finding import Finding, Fix
+from gclint.rule import Reproduction, Rule
+
+OWN_KEYWORDS = {"use_reentrant", "preserve_rng_state", "context_fn", "determinism_check", "debug", "early_stop",
+                "function", "functions", "segments", "input"}
+
+rule = Rule(
+    code="GCL501",
+    name="use-reentrant-unspecified",
+    docs=__doc__ or "",
+    words=(("checkpoint",),),
+    certainty=("fails", "fragile"),
+    fixable="safe",
+    reproduction=Reproduction("bad_keyword.py", "bad_keyword.fixed.py"),
+)
+
+
+@rule.on(CheckpointCall)
+def left_out(event: CheckpointCall, run: Run) -> Iterator[Finding]:
+    """Does the call leave use_reentrant to torch?"""
+    call = event.call
+    if call is None or event.reentrant or call.open:
+        return
+    extra = sorted(set(call.keywords) - OWN_KEYWORDS) if not event.sequential else []
+    message = "use_reentrant is not given: torch takes True and warns"
+    symptom = ""
+    if extra:
+        message = f"use_reentrant is not given, and reentrant checkpointing takes no keyword argument `{extra[0]}`"
+        symptom = f"ValueError: Unexpected keyword arguments: {extra[0]}"
+    edit = rewrite.set_argument(event.site, "use_reentrant", "False")
+    fix = Fix("use-reentrant-false", "Pass use_reentrant=False", (edit,)) if edit is not None else None
+    yield rule.finding(run, event.site, message, guard=event.guard, certainty="fails" if extra else "fragile",
+                       symptom=symptom, fixes=(fix,))

@@ -1,0 +1,301 @@
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+BAD = "import torch\nx = boom(1)\n"
+
+
+def test_nothing_found_is_status_0(gclint, project):
+    (project / "a.py").write_text("x = 1\n")
+    assert gclint("check") == (0, "No findings in 1 file.\n", "")
+
+
+def test_empty_file_is_clean(gclint, project):
+    (project / "a.py").write_text("")
+    assert gclint("check", "a.py")[0] == 0
+
+
+def test_directory_without_python_is_clean(gclint):
+    assert gclint("check") == (0, "No findings in 0 files.\n", "")
+
+
+def test_findings_are_status_1(gclint, project):
+    (project / "a.py").write_text(BAD)
+    status, out, err = gclint("check", "--output-format", "concise")
+    assert status == 1 and err == ""
+    assert out.splitlines()[0] == "a.py:2:5: GCL101 [*] This goes boom"
+
+
+def test_exit_zero(gclint, project):
+    (project / "a.py").write_text(BAD)
+    assert gclint("check", "--exit-zero")[0] == 0
+
+
+@pytest.mark.parametrize(
+    ("content", "what"),
+    [
+        (b"x = 1\n\0", "binary"),
+        (b"x = '\xe9'\n", "byte 0xe9 is not utf-8"),
+        (b"# coding: klingon\n", "unknown encoding 'klingon'"),
+        (b"def f(:\n    pass\n", "not valid Python"),
+    ],
+)
+def test_unreadable_file_is_a_finding_and_status_2_and_the_rest_goes_on(gclint, project, content, what):
+    (project / "a.py").write_bytes(content)
+    (project / "b.py").write_text(BAD)
+    status, out, _ = gclint("check", "a.py", "b.py", "--output-format", "concise")
+    assert status == 2
+    assert "a.py:" in out and "GCL000" in out and what in out
+    assert "b.py:2:5: GCL101" in out
+
+
+def test_unreadable_file_is_told_whatever_is_selected(gclint, project):
+    (project / "a.py").write_bytes(b"\0")
+    assert gclint("check", "--select", "GCL201")[0] == 2
+
+
+def test_enormous_file(gclint, project, monkeypatch):
+    monkeypatch.setattr("gclint.files.source.SIZE_LIMIT", 100)
+    (project / "a.py").write_text("x = 1\n" * 100)
+    status, out, _ = gclint("check")
+    assert status == 2 and "larger than" in out
+
+
+def test_missing_path(gclint):
+    status, out, _ = gclint("check", "nowhere.py", "--output-format", "concise")
+    assert status == 2 and "nowhere.py:1:1: GCL000 no such file or directory" in out
+
+
+def test_problem_of_a_rule_is_one_line_and_status_2(gclint, project):
+    (project / "a.py").write_text("raise_here\nboom(1)\n")
+    status, out, err = gclint("check")
+    assert status == 2
+    assert err == "gclint: error: a.py:1: rule GCL101 raised; please report it\n"
+
+
+def test_stdin(gclint, project, monkeypatch):
+    import io
+
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(BAD.encode())))
+    status, out, _ = gclint("check", "-", "--stdin-filename", "pkg/m.py", "--output-format", "concise")
+    assert status == 1 and out.startswith("pkg/m.py:2:5: GCL101")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["check", "--selct", "X"], "unknown option `--selct`; did you mean `--select`?"),
+        (["chek"], "unknown command `chek`; did you mean `check`?"),
+        (["check", "--select", "GCL10l"], "--select: `GCL10L` is no code"),
+        (["check", "--select", "GCL102"], "--select: unknown code `GCL102`; did you mean `GCL101`?"),
+        (["check", "--target", "torch"], "--target takes LIBRARY=VERSION"),
+        (["check", "--config", "none.toml"], "none.toml: cannot be read"),
+        (["check", "--output-format", "xml"], "invalid choice"),
+        (["check", "--jobs", "0"], "not a positive number"),
+        (["rule", "GCL110"], "no rule `GCL110`; did you mean `GCL101`?"),
+        (["fix", "--choose", "GCL101"], "--choose takes CODE=NAME"),
+        (["fix", "--program", "x.py"], "--program needs --verify=program"),
+    ],
+)
+def test_mistakes_are_one_line_and_status_2(gclint, project, arguments, message):
+    (project / "a.py").write_text("x = 1\n")
+    status, out, err = gclint(*arguments)
+    assert status == 2 and out == ""
+    assert message in err and err.startswith("gclint: error: ") and err.count("\n") == 1
+
+
+def test_a_path_in_place_of_the_command(gclint, project):
+    (project / "a.py").write_text("")
+    assert "run `gclint check a.py`" in gclint("a.py")[2]
+
+
+def test_internal_error_is_one_line(gclint, project, monkeypatch):
+    monkeypatch.setattr("gclint.engine.gather", lambda request: 1 / 0)
+    status, _, err = gclint("check")
+    assert status == 2 and err.count("\n") == 1
+    assert "internal error, ZeroDivisionError" in err and "test_check_command.py" in err
+
+
+def test_internal_error_with_traceback(gclint, project, monkeypatch):
+    monkeypatch.setattr("gclint.engine.gather", lambda request: 1 / 0)
+    monkeypatch.setenv("GCLINT_TRACEBACK", "1")
+    with pytest.raises(ZeroDivisionError):
+        gclint("check")
+
+
+def test_selection(gclint, project):
+    (project / "a.py").write_text("boom(1)\nshaky(1)\n")
+    codes = lambda *flags: [r["code"] for r in json.loads(gclint("check", "--output-format", "json", *flags)[1])]
+    assert codes() == ["GCL101", "GCL201"]
+    assert codes("--select", "GCL2") == ["GCL201"]
+    assert codes("--ignore", "GCL1") == ["GCL201"]
+    assert codes("--select", "GCL", "--ignore", "GCL2") == ["GCL101"]
+    assert codes("--min-certainty", "fails") == ["GCL101"]
+    assert codes("--select", "GCL1", "--extend-select", "GCL201") == ["GCL101", "GCL201"]
+
+
+def test_target_reaches_the_analysis(gclint, project):
+    (project / "a.py").write_text(BAD)
+    (project / "gclint.toml").write_text('[target]\ntorch = "2.4"\npeft = "0.12"\n')
+    out = gclint("check", "--target", "torch=2.5,transformers=4.44", "--output-format", "json")[1]
+    assert json.loads(out)[0]["target"] == {"torch": "2.5", "transformers": "4.44", "peft": "0.12"}
+
+
+def test_per_file_ignores(gclint, project):
+    (project / "gclint.toml").write_text('[per-file-ignores]\n"old/*" = ["GCL1"]\n')
+    for name in ("old", "new"):
+        (project / name).mkdir()
+        (project / name / "a.py").write_text(BAD)
+    out = gclint("check", "--output-format", "concise")[1]
+    assert "new/a.py" in out and "old/a.py" not in out
+
+
+def test_nearest_configuration_wins_for_each_file(gclint, project):
+    (project / "gclint.toml").write_text('ignore = ["GCL1"]\n')
+    (project / "sub").mkdir()
+    (project / "sub" / "gclint.toml").write_text('ignore = ["GCL2"]\n')
+    for folder in (project, project / "sub"):
+        (folder / "a.py").write_text("boom(1)\nshaky(1)\n")
+    out = gclint("check", "--output-format", "concise")[1]
+    assert "sub/a.py:1:1: GCL101" in out and "\na.py:2:1: GCL201" in "\n" + out
+    assert "\na.py:1" not in "\n" + out and "sub/a.py:2" not in out
+    isolated = gclint("check", "--isolated", "--output-format", "concise")[1]
+    assert isolated.count("GCL101") == 2
+
+
+def test_noqa_silences_and_unused_noqa_is_told(gclint, project):
+    (project / "a.py").write_text("boom(1)  # noqa: GCL101\nx = 1  # noqa: GCL101\n")
+    status, out, _ = gclint("check", "--output-format", "concise")
+    assert status == 1 and out.startswith("a.py:2:8: GCL001") and "GCL101 [*] This" not in out
+
+
+def test_add_noqa_then_clean(gclint, project):
+    (project / "a.py").write_text("y = boom(\n    1,\n)\nz = boom(2); w = shaky(1)\n")
+    assert gclint("check", "--add-noqa")[1] == "Silenced 3 findings in 1 file.\n"
+    text = (project / "a.py").read_text()
+    assert text == "y = boom(\n    1,\n)  # noqa: GCL101\nz = boom(2); w = shaky(1)  # noqa: GCL101, GCL201\n"
+    assert gclint("check")[0] == 0
+    assert gclint("check", "--add-noqa")[1] == "Silenced 0 findings in 0 files.\n"
+
+
+def test_baseline_is_written_then_used_and_moves_with_the_lines(gclint, project):
+    (project / "a.py").write_text(BAD)
+    status, _, err = gclint("check", "--baseline", "known.json")
+    assert status == 0 and "Wrote 1 finding to known.json" in err
+    (project / "a.py").write_text("# a new line\n" + BAD)
+    assert gclint("check", "--baseline", "known.json")[0] == 0
+    (project / "a.py").write_text(BAD + "y = boom(2)\n")
+    status, out, _ = gclint("check", "--baseline", "known.json", "--output-format", "concise")
+    assert status == 1 and out.startswith("a.py:3:5")
+
+
+def test_baseline_counts(gclint, project):
+    (project / "a.py").write_text(BAD)
+    gclint("check", "--baseline", "known.json")
+    (project / "a.py").write_text(BAD + "x = boom(1)\n")
+    assert gclint("check", "--baseline", "known.json")[0] == 1
+
+
+def test_damaged_baseline(gclint, project):
+    (project / "known.json").write_text("{")
+    assert "not a baseline" in gclint("check", "--baseline", "known.json")[2]
+
+
+def test_statistics_output_file_show_files_and_settings(gclint, project):
+    (project / "a.py").write_text("boom(1)\nboom(2)\nshaky(1)\n")
+    assert gclint("check", "--statistics")[1] == "2  GCL101  [*] goes-boom\n1  GCL201  [ ] is-shaky\n"
+    assert gclint("check", "--output-format", "json", "--output-file", "out.json")[1] == ""
+    assert len(json.loads((project / "out.json").read_text())) == 3
+    assert gclint("check", "--show-files")[1] == f"{project / 'a.py'}\n"
+    assert 'min-certainty = "fragile"' in gclint("check", "--show-settings")[1]
+    assert "cannot be written" in gclint("check", "--output-file", "no/such/place")[2]
+
+
+def test_force_exclude(gclint, project):
+    (project / "gclint.toml").write_text('extend-exclude = ["gen"]\n')
+    (project / "gen").mkdir()
+    (project / "gen" / "a.py").write_text(BAD)
+    assert gclint("check")[0] == 0
+    assert gclint("check", "gen/a.py")[0] == 1
+    assert gclint("check", "gen/a.py", "--force-exclude")[0] == 0
+
+
+def test_watch_runs_again_after_a_change(project, monkeypatch):
+    from gclint.cli.watch import watch
+    from gclint.gather import Request
+
+    (project / "a.py").write_text("x = 1\n")
+    runs = []
+    pauses = iter([lambda: None, lambda: (project / "b.py").write_text(""), lambda: None])
+
+    def pause(seconds):
+        step = next(pauses, None)
+        if step is None:
+            raise KeyboardInterrupt
+        step()
+
+    assert watch(Request((".",)), lambda: runs.append(1) or 1, pause) == 1
+    assert len(runs) == 2
+
+
+def test_gate_changes_no_finding(project):
+    import fake_analysis
+
+    from gclint.engine import check
+    from gclint.gather import Request
+
+    (project / "a.py").write_text("boom(1)\nshaky(1)  # noqa: GCL201\nx = 1  # noqa: GCL101\n")
+    (project / "b.py").write_text("x = 1\n")
+    gated = check(Request((".",)), fake_analysis.JUDGE)
+    ungated = check(Request((".",)), fake_analysis.UNGATED)
+    assert gated.findings == ungated.findings and len(gated.findings) == 2
+
+
+@pytest.mark.parametrize(("variable", "coloured"), [("NO_COLOR", False), ("FORCE_COLOR", True)])
+def test_colour(gclint, project, monkeypatch, variable, coloured):
+    (project / "a.py").write_text(BAD)
+    monkeypatch.setenv(variable, "1")
+    assert ("\x1b[" in gclint("check")[1]) is coloured
+
+
+def test_control_characters_in_a_path_are_escaped(gclint, project):
+    os.mkdir("bad\x1b[31m\nname")
+    (project / "bad\x1b[31m\nname" / "a.py").write_text(BAD)
+    for name in ("full", "concise", "json", "json-lines", "sarif", "github", "gitlab", "junit", "markdown"):
+        out = gclint("check", "--output-format", name)[1]
+        assert "\x1b" not in out and "31m\nname" not in out, name
+
+
+@pytest.mark.parametrize("flag", ["--version", "-V"])
+def test_version_imports_almost_nothing(flag):
+    code = (
+        "import sys; before = set(sys.modules); from gclint.cli import main; "
+        f"main([{flag!r}]); print(sorted(set(sys.modules) - before))"
+    )
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    version, modules = out.splitlines()
+    assert version.startswith("gclint ")
+    assert all(name.startswith("gclint") or name in {"__future__", "typing", "collections.abc"} for name in eval(modules))
+
+
+def test_help_fits_80_columns():
+    for arguments in (["--help"], ["check", "--help"], ["fix", "--help"]):
+        out = subprocess.run(
+            [sys.executable, "-m", "gclint", *arguments],
+            capture_output=True,
+            text=True,
+            check=True,
+            env={**os.environ, "COLUMNS": "80"},
+        ).stdout
+        assert "usage: gclint" in out and max(map(len, out.splitlines())) <= 80
+
+
+def test_rule_pages(gclint):
+    assert gclint("rule", "GCL101")[1].startswith("# goes-boom (GCL101)\n\nWhat it does.")
+    assert gclint("rule", "--all")[1].splitlines() == ["GCL101  goes-boom", "GCL201  is-shaky"]
+    assert json.loads(gclint("rule", "is-shaky", "--output-format", "json")[1])["certainty"] == "fragile"

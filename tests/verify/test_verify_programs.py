@@ -1,0 +1,105 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from scripts import DDP, GOOD_CALL, script
+
+from gclint.verify import ProgramRecipe, Verification, Verifier, reproduce
+
+pytestmark = pytest.mark.slow
+
+REPLACE = "for i, layer in enumerate(net.layers): net.layers[i] = Wrapper(layer)"
+PATCH_LATE = """
+for layer in net.layers:
+    forward = layer.forward
+    layer.forward = lambda *args: checkpoint(forward, *args, use_reentrant=False)
+"""
+PATCH_BOUND = """
+for layer in net.layers:
+    layer.forward = functools.partial(checkpoint, layer.forward, use_reentrant=False)
+"""
+
+
+def run(verifier: Verifier, before: str, after: str, **more: object) -> Verification:
+    return verifier.verify(ProgramRecipe("b", before, **more), ProgramRecipe("a", after, **more))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("call", "setup", "complaint"),
+    [
+        ("checkpoint(layer, x=hidden, use_reentrant=True)", "", "Unexpected keyword arguments"),
+        ("checkpoint(lambda t: layer(t), hidden, use_reentrant=False)", "", "differ from the reference"),
+        (
+            "checkpoint(layer, hidden, use_reentrant=False, preserve_rng_state=False)",
+            "",
+            "differ from the reference",
+        ),
+        (
+            "checkpoint(layer, hidden, use_reentrant=True)",
+            "net.embed.requires_grad_(False)",
+            "get no gradient",
+        ),
+    ],
+)
+def test_a_defect_is_confirmed(verifier: Verifier, call: str, setup: str, complaint: str) -> None:
+    found = run(verifier, script(call, setup), script(GOOD_CALL, setup))
+    assert found.verdict.name == "confirmed", found.verdict
+    assert complaint in found.verdict.before_failure
+    assert found.verdict.evidence == "program"
+    assert found.after.first.recomputed == 9
+
+
+def test_no_defect_passes(verifier: Verifier) -> None:
+    reentrant = script("checkpoint(layer, hidden, use_reentrant=True)")
+    assert run(verifier, reentrant, script()).verdict.name == "passes"
+    assert run(verifier, script("layer(hidden)"), script()).verdict.name == "passes"
+
+
+def test_a_bad_fix_is_rejected(verifier: Verifier) -> None:
+    found = run(verifier, script(), script("checkpoint(layer, nothing)"))
+    assert found.verdict.name == "rejected"
+    assert "NameError" in found.verdict.after_failure
+    assert found.after.raised is not None
+    assert any(place.startswith("program.py:") for place in found.after.raised.where)
+
+
+def test_a_partial_load_is_confirmed(verifier: Verifier) -> None:
+    load = "net.load_state_dict(state, strict=False)"
+    before = script("layer(hidden)", f"state = Net().state_dict()\n{REPLACE}\n{load}")
+    after = script("layer(hidden)", f"state = Net().state_dict()\n{load}\n{REPLACE}")
+    found = run(verifier, before, after)
+    assert found.verdict.name == "confirmed", found.verdict
+    assert "filled 4 of 16" in found.verdict.before_failure
+
+
+def test_runs_that_must_agree(verifier: Verifier, tmp_path: Path) -> None:
+    for name, setup in (("bad", PATCH_LATE), ("good", PATCH_BOUND)):
+        (tmp_path / f"{name}.py").write_text(script("layer(hidden)", setup))
+    found = reproduce(tmp_path / "bad.py", tmp_path / "good.py", oracles=("agrees",), verifier=verifier)
+    assert found.verdict.name == "confirmed", found.verdict
+
+
+def test_ranks_that_drift_apart(verifier: Verifier) -> None:
+    before = script("layer(hidden)", DDP, "ddp.module(x)")
+    found = run(verifier, before, script("layer(hidden)", DDP, "ddp(x)"), world_size=2)
+    assert found.verdict.name == "confirmed", found.verdict
+    assert "differ between rank 0 and rank 1" in found.verdict.before_failure
+
+
+def test_the_order_of_environment_and_import(verifier: Verifier, tmp_path: Path) -> None:
+    line = 'import os; os.environ["HIP_LAUNCH_BLOCKING"] = "1"\n'
+    (tmp_path / "bad.py").write_text(script(setup=line))
+    (tmp_path / "good.py").write_text(line + script())
+    pair = tmp_path / "bad.py", tmp_path / "good.py"
+    found = reproduce(*pair, oracles=("environment",), cold=True, verifier=verifier)
+    assert found.verdict.name == "confirmed", found.verdict
+    assert "set after torch was imported" in found.verdict.before_failure
+
+
+def test_a_program_is_cut_and_reads_its_files(verifier: Verifier) -> None:
+    text = script(setup="import sys, helper\nassert sys.argv == ['train.py', '--x'] and helper.y == 3")
+    recipe = ProgramRecipe("cut", text, "train.py", argv=("--x",), files={"helper.py": "y = 3"}, stop_after=1)
+    outcome = verifier.outcome(recipe)
+    assert outcome.status == "finished", outcome.raised
+    assert outcome.first.step_count == 1
