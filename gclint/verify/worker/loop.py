@@ -8,6 +8,7 @@ from typing import Any
 import torch
 
 from gclint.verify.moments import Optimizer, Train, Wrap
+from gclint.verify.recipe import ModelSpec
 from gclint.verify.worker.saved import SavedBytes
 from gclint.verify.worker.stage import Stage
 
@@ -88,14 +89,19 @@ def _loss(output: Any) -> Any:
 
 def _batch(stage: Stage, moment: Train, number: int) -> dict[str, Any]:
     """Return random tokens, different on every rank and for every number, the same in every run."""
-    config: Any = getattr(stage.model, "config", None)
+    seed = (stage.recipe.seed * 1000 + number) * 64 + stage.rank
+    shape = (moment.batch_size, moment.sequence_length)
+    return make_batch(stage.model, stage.recipe.model, shape, seed, stage.run.hardware.device)
+
+
+def make_batch(model: Any, spec: ModelSpec, shape: tuple[int, int], seed: int, device: Any) -> dict[str, Any]:
+    """Return a batch of random tokens with labels that suits the model."""
+    config: Any = getattr(model, "config", None)
     text = config.get_text_config() if hasattr(config, "get_text_config") else config
     size = int(getattr(text, "vocab_size", None) or 128)
-    seed = (stage.recipe.seed * 1000 + number) * 64 + stage.rank
     generator = torch.Generator().manual_seed(seed)
-    shape = (moment.batch_size, moment.sequence_length)
-    tokens = torch.randint(0, size, shape, generator=generator).to(stage.run.hardware.device)
+    tokens = torch.randint(0, size, shape, generator=generator).to(device)
     batch = {"input_ids": tokens, "labels": tokens.clone()}
-    if "SequenceClassification" in type(stage.model).__name__ + stage.recipe.model.auto_class:
+    if "SequenceClassification" in type(model).__name__ + spec.auto_class:
         batch["labels"] = tokens[:, 0] % int(getattr(config, "num_labels", 2))
     return batch
