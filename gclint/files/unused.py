@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 
 from gclint.files.source import Source
@@ -71,10 +72,8 @@ def _removal(source: Source, directive: Directive, idle: list[str]) -> Edit:
 
 
 def _without(text: str, code: str) -> str:
-    import re
-
     listed = re.escape(code)
-    shorter = re.sub(rf"[, \t]+{listed}(?!\w)", "", text, count=1, flags=re.IGNORECASE)
-    if shorter != text and not shorter.rstrip().endswith((":", "[")):
-        return shorter
+    after_another = re.compile(rf"(?<=\w)[, \t]+{listed}(?!\w)", re.IGNORECASE)
+    if after_another.search(text):
+        return after_another.sub("", text, count=1)
     return re.sub(rf"(?<!\w){listed}[, \t]+", "", text, count=1, flags=re.IGNORECASE)

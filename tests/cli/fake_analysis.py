@@ -29,7 +29,7 @@ class FakeAnalysis:
 
 
 RULES = (
-    FakeRule("GCL101", "goes-boom", (("boom",),)),
+    FakeRule("GCL101", "goes-boom", (("boom", "endless", "broken", "raise_here"),)),
     FakeRule("GCL201", "is-shaky", (("shaky",),), certainty="fragile"),
 )
 

@@ -1,0 +1,106 @@
+from __future__ import annotations
+
+import os
+
+import pytest
+
+from gclint.files.depth import deeply, too_deep
+from gclint.files.gate import admits, vocabulary, words_of
+from gclint.files.kinds import kind_of
+from gclint.files.source import Unreadable, Unwritable, parse, read
+
+
+@pytest.mark.parametrize(
+    "data",
+    [b"", b"x", b"x\r\ny\r", b"\xef\xbb\xbfx\n", b"# coding: cp1252\n'\x80'\n", b"\x0c\t\n", "é\u2028".encode()],
+)
+def test_text_goes_back_to_the_same_bytes(data):
+    source = parse("a.py", None, data)
+    assert source.encode(source.text) == data
+    assert source.encoding.encode(source.text) == data
+
+
+def test_the_encoding_is_the_one_python_reads():
+    assert parse("a.py", None, b"#!/bin/sh\n# vim: set fileencoding=latin-1 :\n'\xe9'\n").text.endswith("'é'\n")
+    with pytest.raises(Unreadable) as caught:
+        parse("a.py", None, b"x\n\n# coding: latin-1\n'\xe9'\n")
+    assert caught.value.line == 4
+
+
+def test_a_bom_and_another_encoding_contradict():
+    with pytest.raises(Unreadable, match="byte order mark"):
+        parse("a.py", None, b"\xef\xbb\xbf# coding: latin-1\n")
+
+
+def test_a_character_the_encoding_lacks_is_refused():
+    source = parse("a.py", None, b"# coding: ascii\nx\n")
+    with pytest.raises(Unwritable, match="ascii has no character 'é'"):
+        source.encode("# coding: ascii\né\n")
+
+
+def test_bytes_that_would_not_come_back_are_refused():
+    source = parse("a.py", None, b"# coding: utf-7\nx = '+AOk-'\ny = '+AOkA6Q-'\nz = '+-'\n")
+    if source.encoding.encode(source.text) != source.data:
+        with pytest.raises(Unwritable):
+            source.encode(source.text + "a\n")
+
+
+def test_files_without_declaration_fall_back_to_latin_1():
+    source = parse("run.sh", None, b"# caf\xe9\n")
+    assert source.text == "# café\n" and source.encode("# é\n") == b"# \xe9\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [
+        ("a.py", "python"),
+        ("b.ipynb", "notebook"),
+        ("requirements-dev.txt", "requirements"),
+        ("notes.txt", "other"),
+        ("Makefile", "make"),
+        ("docker/Dockerfile.gpu", "docker"),
+        ("job.sbatch", "shell"),
+        ("conf/zero3.json", "json"),
+        ("uv.lock", "toml"),
+    ],
+)
+def test_kinds(name, kind):
+    assert kind_of(name) == kind
+
+
+def test_missing_directory_and_unreadable(tmp_path):
+    with pytest.raises(Unreadable, match="no such file"):
+        read(tmp_path / "a.py")
+    with pytest.raises(Unreadable, match="a directory"):
+        read(tmp_path)
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root reads everything")
+def test_not_permitted(tmp_path):
+    path = tmp_path / "a.py"
+    path.write_text("")
+    path.chmod(0)
+    with pytest.raises(Unreadable, match="permission denied"):
+        read(path)
+
+
+def test_gate():
+    words = (("checkpoint", "recompute"), ("DDP",))
+    known = vocabulary([words])
+    assert known == (b"DDP", b"checkpoint", b"recompute")
+    assert words_of(b"from x import checkpointing", known) == {"checkpoint"}
+    assert not admits(frozenset({"checkpoint", "recompute"}), words)
+    assert admits(frozenset({"recompute", "DDP"}), words)
+    assert admits(frozenset(), ())
+
+
+def test_depth():
+    assert not too_deep("(" * 200 + ")" * 200)
+    assert not too_deep("()" * 1000)
+    assert too_deep("[" * 201)
+
+
+def test_deeply_has_a_deep_stack_and_passes_on_errors():
+    assert deeply(lambda: deeply(lambda: 7)) == 7
+    with pytest.raises(ZeroDivisionError):
+        deeply(lambda: 1 // 0)

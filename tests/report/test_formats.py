@@ -1,0 +1,262 @@
+from __future__ import annotations
+
+import json
+import xml.etree.ElementTree as ElementTree
+from pathlib import Path
+
+import jsonschema
+import pytest
+
+from gclint.files.source import parse
+from gclint.finding import Edit, Finding, Fix, Location
+from gclint.report.content import Problem, Report
+from gclint.report.formats import FORMATS, render
+from gclint.report.style import Style
+from gclint.selection import OwnRule
+
+TEXT = "import torch\n\nmodel = DDP(model)\nloss.backward()\n"
+
+
+def source(path, text):
+    return parse(path, Path("/p") / path, text.encode())
+
+
+def finding(path="train.py", **more):
+    given = {
+        "code": "GCL201",
+        "name": "ddp-without-static-graph",
+        "message": "Reentrant checkpointing under DDP marks parameters ready twice",
+        "location": Location(path, 3, 9, 3, 19, "wrapped here"),
+        "certainty": "fails",
+        "symptom": "RuntimeError: Expected to mark a variable ready only once.",
+        "condition": "started on more than one process",
+        "related": (Location("lib.py", 1, 1, 1, 5, "checkpointing on here"),),
+        "fixes": (
+            Fix("non-reentrant", "Pass use_reentrant=False", (Edit(path, 3, 18, 3, 18, ", k=1"),)),
+            Fix("static", "Use a static graph", (Edit(path, 3, 19, 3, 19, "x"),), "unsafe", "10 % slower"),
+        ),
+        "target": (("torch", "2.5"),),
+    }
+    return Finding(**{**given, **more})
+
+
+def report(*findings, **more):
+    sources = {"train.py": source("train.py", TEXT), "lib.py": source("lib.py", "ckpt(1)\n")}
+    rules = {"GCL201": OwnRule("GCL201", "ddp-without-static-graph", "Summary.\n\nMore.")}
+    return Report(findings, files_checked=2, sources=sources, rules=rules, **more)
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_no_findings(name):
+    text = render(report(), name)
+    if name in {"json", "gitlab"}:
+        assert json.loads(text) == []
+    if name in {"github", "json-lines"}:
+        assert text == ""
+    if name in {"full", "concise", "markdown"}:
+        assert "No findings in 2 files." in text
+
+
+def test_full():
+    assert render(report(finding()), "full") == (
+        "error[GCL201]: Reentrant checkpointing under DDP marks parameters ready twice\n"
+        " --> train.py:3:9\n"
+        "  |\n"
+        "3 | model = DDP(model)\n"
+        "  |         ^^^^^^^^^^ wrapped here\n"
+        "  |\n"
+        " ::: lib.py:1:1\n"
+        "  |\n"
+        "1 | ckpt(1)\n"
+        "  | ---- checkpointing on here\n"
+        "  |\n"
+        "  = effect: RuntimeError: Expected to mark a variable ready only once.\n"
+        "  = when: started on more than one process\n"
+        "  = judged for: torch 2.5\n"
+        "  = fix: Pass use_reentrant=False [non-reentrant]\n"
+        "  = or: Use a static graph (10 % slower) [static, --unsafe]\n"
+        "\n"
+        "1 finding in 2 files: 1 failing. 1 fix by `gclint fix`.\n"
+    )
+
+
+def test_full_shows_related_places_of_the_same_file_in_one_frame():
+    text = render(report(finding(related=(Location("train.py", 1, 1, 1, 7, "first"),))), "full")
+    assert text.count("-->") == 1 and ":::" not in text
+    assert "1 | import torch\n  | ------ first\n...\n3 | model" in text
+
+
+def test_full_wraps_and_colours():
+    text = render(report(finding()), "full", Style(colour=True, width=60))
+    assert "\x1b[31;1merror[GCL201]\x1b[0m" in text
+    assert "use_reentrant=False" in text
+    plain = render(report(finding(message="word " * 40)), "full", Style(width=60))
+    assert max(len(line) for line in plain.splitlines()[:5]) <= 60
+
+
+@pytest.mark.parametrize(
+    ("line", "place", "frame"),
+    [
+        pytest.param("\tf(x)", (2, 6), ["1 |     f(x)", "  |     ^^^^"], id="tab"),
+        pytest.param("é = f(x)", (5, 9), ["1 | é = f(x)", "  |     ^^^^"], id="accent"),
+        pytest.param("名 = f('漢')", (5, 11), ["1 | 名 = f('漢')", "  |      ^^^^^^^"], id="wide"),
+        pytest.param("a\x1b[31m = f", (10, 11), ["1 | a\\x1b[31m = f", "  |             ^"], id="control"),
+    ],
+)
+def test_carets_stand_under_the_place(line, place, frame):
+    sources = {"a.py": source("a.py", line + "\n")}
+    one = finding("a.py", location=Location("a.py", 1, place[0], 1, place[1]), related=(), fixes=())
+    lines = render(Report((one,), files_checked=1, sources=sources), "full").splitlines()
+    assert lines[3:5] == frame
+
+
+def test_a_very_long_line_is_cut_around_the_place():
+    text = "x" * 500 + "boom" + "y" * 500 + "\n"
+    one = finding("a.py", location=Location("a.py", 1, 501, 1, 505), related=(), fixes=())
+    lines = render(Report((one,), sources={"a.py": source("a.py", text)}), "full").splitlines()
+    assert len(lines[3]) < 180
+    start = lines[4].index("^")
+    assert lines[3][start : start + 4] == "boom"
+
+
+def test_full_without_the_text():
+    text = render(Report((finding(),), files_checked=1), "full")
+    assert "--> train.py:3:9" in text and "wrapped here" in text
+
+
+def test_concise():
+    assert render(report(finding()), "concise").splitlines()[0] == (
+        "train.py:3:9: GCL201 [*] Reentrant checkpointing under DDP marks parameters ready twice"
+        " (when started on more than one process)"
+    )
+
+
+def test_json_has_ruffs_shape_and_more():
+    (one,) = json.loads(render(report(finding()), "json"))
+    assert one["filename"] == "/p/train.py" and one["code"] == "GCL201" and one["severity"] == "error"
+    assert one["location"] == {"row": 3, "column": 9} and one["end_location"] == {"row": 3, "column": 19}
+    assert one["cell"] is None and one["noqa_row"] == 3 and one["url"] is None
+    assert one["fix"]["applicability"] == "safe" and one["fix"]["message"] == "Pass use_reentrant=False"
+    assert one["fix"]["edits"][0]["content"] == ", k=1"
+    assert one["fix"]["edits"][0]["location"] == {"row": 3, "column": 18}
+    assert [other["name"] for other in one["alternatives"]] == ["static"]
+    assert one["related"][0]["filename"] == "/p/lib.py"
+    assert one["certainty"] == "fails" and one["target"] == {"torch": "2.5"}
+    assert json.loads(render(report(finding(fixes=())), "json"))[0]["fix"] is None
+    assert json.loads(render(report(finding()), "json-lines")) == one
+
+
+def test_a_notebook_is_shown_by_cell():
+    cells = [{"cell_type": "code", "source": ["a\n", "b = f(x)"]}, {"cell_type": "code", "source": "c"}]
+    notebook = parse("n.ipynb", Path("/p/n.ipynb"), json.dumps({"cells": cells}).encode())
+    one = finding("n.ipynb", location=Location("n.ipynb", 3, 5, 3, 9), related=())
+    made = Report((one,), sources={"n.ipynb": notebook})
+    assert "--> n.ipynb:cell 1:2:5\n  |\n2 | b = f(x)\n  |     ^^^^" in render(made, "full")
+    record = json.loads(render(made, "json"))[0]
+    assert record["cell"] == 1 and record["location"] == {"row": 2, "column": 5}
+    assert "fixes" not in json.loads(render(made, "sarif"))["runs"][0]["results"][0]
+
+
+SARIF = {
+    "type": "object",
+    "required": ["$schema", "version", "runs"],
+    "properties": {
+        "version": {"const": "2.1.0"},
+        "runs": {
+            "type": "array",
+            "items": {
+                "required": ["tool", "results"],
+                "properties": {
+                    "tool": {"properties": {"driver": {"required": ["name", "version", "rules"]}}},
+                    "results": {
+                        "items": {
+                            "required": ["ruleId", "level", "message", "locations", "partialFingerprints"],
+                            "properties": {
+                                "level": {"enum": ["error", "warning"]},
+                                "locations": {"minItems": 1, "items": {"$ref": "#/definitions/location"}},
+                                "relatedLocations": {"items": {"$ref": "#/definitions/location"}},
+                                "fixes": {"items": {"required": ["description", "artifactChanges"]}},
+                            },
+                        }
+                    },
+                },
+            },
+        },
+    },
+    "definitions": {
+        "location": {
+            "required": ["physicalLocation"],
+            "properties": {
+                "physicalLocation": {
+                    "required": ["artifactLocation", "region"],
+                    "properties": {
+                        "artifactLocation": {"properties": {"uri": {"pattern": "^[A-Za-z0-9._~%/:-]+$"}}},
+                        "region": {
+                            "required": ["startLine", "startColumn", "endLine", "endColumn"],
+                            "additionalProperties": {"type": "integer", "minimum": 1},
+                        },
+                    },
+                }
+            },
+        }
+    },
+}
+
+
+def test_sarif():
+    log = json.loads(render(report(finding(), finding(), problems=(Problem("x.py", "odd"),)), "sarif"))
+    jsonschema.validate(log, SARIF)
+    run = log["runs"][0]
+    one, two = run["results"]
+    (rule,) = run["tool"]["driver"]["rules"]
+    assert rule["shortDescription"] == {"text": "Summary."} and rule["help"]["text"] == "Summary.\n\nMore."
+    assert one["ruleIndex"] == 0 and one["relatedLocations"][0]["message"] == {"text": "checkpointing on here"}
+    assert len(one["fixes"]) == 2
+    assert one["partialFingerprints"] != two["partialFingerprints"]
+    assert run["invocations"][0]["executionSuccessful"] is False
+
+
+def test_sarif_fingerprint_moves_with_the_line():
+    moved = Report(
+        (finding(location=Location("train.py", 4, 9, 4, 19)),), sources={"train.py": source("train.py", "#\n" + TEXT)}
+    )
+    mark = lambda made: json.loads(render(made, "sarif"))["runs"][0]["results"][0]["partialFingerprints"]
+    assert mark(report(finding())) == mark(moved)
+
+
+def test_sarif_uris():
+    from gclint.report.sarif import uri
+
+    assert uri("a b/é%.py") == "a%20b/%C3%A9%25.py"
+    assert uri("/x/a.py") == "file:///x/a.py"
+    assert uri("a\\b.py") == "a/b.py"
+
+
+def test_github_escapes():
+    text = render(report(finding(message="50 %\nof: it")), "github")
+    assert text.count("\n") == 1 and "50 %25%0Aof: it" in text
+    assert text.startswith("::error title=gclint (GCL201),file=train.py,line=3,col=9,endLine=3,endColumn=19::")
+
+
+def test_gitlab():
+    one, two = json.loads(render(report(finding(), finding(certainty="fragile")), "gitlab"))
+    assert one["severity"] == "major" and two["severity"] == "minor"
+    assert one["fingerprint"] != two["fingerprint"]
+    assert one["location"] == {
+        "path": "train.py",
+        "positions": {"begin": {"line": 3, "column": 9}, "end": {"line": 3, "column": 19}},
+    }
+
+
+def test_junit_is_xml_whatever_is_in_it():
+    made = report(finding(message="<&\x00\x1b\">", symptom="a\x0bb"))
+    root = ElementTree.fromstring(render(made, "junit"))
+    (case,) = root.iter("testcase")
+    assert case.get("line") == "3" and case.find("failure") is not None
+    assert root.get("failures") == "1"
+
+
+def test_markdown_cannot_be_broken_out_of():
+    text = render(report(finding(message="a | b <script> `x`\n# y")), "markdown")
+    (row,) = [line for line in text.splitlines() if line.startswith("| fails")]
+    assert "<script>" not in text and "a \\| b" in row and row.count(" | ") == 3
