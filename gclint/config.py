@@ -76,7 +76,7 @@ class Settings:
     output_format: str = _key("full", {"type": "string"}, "The output format of `gclint check`.")
     force_exclude: bool = _key(False, _FLAG, "Exclude files also when they are named on the command line.")
     cache_dir: str = _key(
-        ".gclint_cache", {"type": "string"}, "Where the cache is, below the configuration's directory."
+        ".gclint_cache", {"type": "string", "inside": True}, "Where the cache is, below the configuration's directory."
     )
     respect_gitignore: bool = _key(True, _FLAG, "Leave out what .gitignore files name.")
     root: str = ""

@@ -36,15 +36,18 @@ class RuleConflict(Exception):
 class Reproduction:
     """A run that fails before the fix and passes after it.
 
-    `before` and `after` are programs under `fixtures/<code>/`; `processes` how many start each. `needs` is
-    "" where a CPU shows the failure, else what it takes ("cuda", "rocm") or why it cannot be shown.
+    `before` and `after` are programs under `fixtures/<code>/`; `processes` how many start each; `oracles` what
+    counts as failing besides an exception (none named: verification's usual ones); `cold` starts them in a
+    process that has not imported torch. `needs` is "" where a CPU shows the failure, else what it takes
+    ("cuda", "rocm", "transformers<5") or, with no programs, why it cannot be shown.
     """
 
     before: str = ""
     after: str = ""
     processes: int = 1
+    oracles: tuple[str, ...] = ()
+    cold: bool = False
     needs: str = ""
-    target: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
+import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -49,6 +50,11 @@ class Framework:
     setters: dict[tuple[str, str], SetHandler] = field(default_factory=dict)
     calls: dict[str, CallHandler] = field(default_factory=dict)
     decorators: dict[str, CallHandler] = field(default_factory=dict)
+    families: dict[str, CallHandler] = field(default_factory=dict)
+
+    def family(self, *patterns: str) -> Callable[[F], F]:
+        """Constructors whose names follow a pattern: `package:regular expression over the last name`."""
+        return self._record(self.families, patterns)
 
     def function(self, *names: str) -> Callable[[F], F]:
         """A function or constructor: its full name, or `package:last` wherever the package keeps it."""
@@ -99,7 +105,7 @@ class Library:
         for framework in frameworks:
             for table in (
                 "kinds", "bases", "imports", "constants", "functions", "methods", "attributes", "elements",
-                "setters", "calls", "decorators",
+                "setters", "calls", "decorators", "families",
             ):
                 getattr(self.all, table).update(getattr(framework, table))
 
@@ -135,11 +141,19 @@ class Library:
 
     def call_function(self, it: Interpreter, call: Call) -> Value:
         """Call a library's function or constructor."""
-        handler = self._by_name(self.all.functions, call.name)
+        handler = self._by_name(self.all.functions, call.name) or self._of_family(call.name)
         result = handler(call) if handler is not None else None
         result = result if result is not None else call.unknown()
         it.emit(LibraryCall(it.moment(site=call.site), call.name, call, result))
         return result
+
+    def _of_family(self, name: str) -> CallHandler | None:
+        top, last = name.partition(".")[0], name.rsplit(".", 1)[-1]
+        for pattern, handler in self.all.families.items():
+            package, _, expression = pattern.partition(":")
+            if package == top and re.fullmatch(expression, last):
+                return handler
+        return None
 
     def call_method(self, it: Interpreter, name: str, call: Call) -> Value:
         """Call a library's method on `call.receiver`; `X.__init__` runs a base class's constructor."""

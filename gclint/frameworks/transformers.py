@@ -101,6 +101,23 @@ def from_pretrained(call: Call) -> Value | None:
     return of(model)
 
 
+HEADS = ("CausalLM", "ConditionalGeneration", "SequenceClassification", "TokenClassification", "QuestionAnswering",
+         "MaskedLM", "PreTraining", "ImageClassification", "MultipleChoice", "SpeechSeq2Seq", "CTC")
+
+
+@framework.family(rf"transformers:\w+(For({'|'.join(HEADS)})|LMHeadModel|[a-z0-9]Model)")
+def construct_model(call: Call) -> Value | None:
+    """LlamaForCausalLM(config): a model from its configuration, in training mode."""
+    if call.last == "PreTrainedModel":
+        return own_pretrained_model(call)
+    if call.instance is not None:
+        return own_pretrained_model(call)
+    model = load_model(call)
+    model.state["training"], model.state["pretrained"], model.state["name"] = TRUE, FALSE, NONE
+    call.it.emit(ModelLoaded(call.it.moment(site=call.site), model))
+    return of(model)
+
+
 @framework.function("transformers:PreTrainedModel")
 def own_pretrained_model(call: Call) -> Value:
     """A class of the project that inherits from PreTrainedModel."""

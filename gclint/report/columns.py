@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import unicodedata
 
+from gclint.report.escape import printable
+
 TAB = 4
 
 
@@ -14,11 +16,14 @@ def width_of(text: str) -> int:
     return sum(_character(character) for character in text)
 
 
-def expanded(line: str, column: int) -> tuple[str, int]:
-    """Return `line` with tabs as spaces, and how many terminal columns lie before `column` (from 1)."""
-    head, tail = line[: column - 1], line[column - 1 :]
-    before = head.expandtabs(TAB)
-    return before + tail.expandtabs(TAB), width_of(before)
+def on_screen(line: str) -> str:
+    """Return `line` as it is printed: tabs as spaces, control characters as escapes."""
+    return printable(line.expandtabs(TAB))
+
+
+def columns_before(line: str, column: int) -> int:
+    """Return how many terminal columns of `line` lie before `column` (from 1, in code points)."""
+    return width_of(on_screen(line[: column - 1]))
 
 
 def wrapped(text: str, width: int, indent: str) -> str:

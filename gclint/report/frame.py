@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from gclint.finding import Location
-from gclint.report.columns import expanded, width_of
+from gclint.report.columns import columns_before, on_screen
 from gclint.report.content import Report, place_text
 from gclint.report.escape import printable
 from gclint.report.style import Style
@@ -55,7 +55,7 @@ def _frame(
             if last and mark.place.line > last + 1:
                 lines.append(style.paint("." * max(3, gutter), "blue"))
             number = style.paint(str(shown[mark].line).rjust(gutter), "blue")
-            lines.append(f"{number} {bar} {printable(_cut(text, mark.place))}")
+            lines.append(f"{number} {bar} {_cut(text, mark.place)}")
         last = mark.place.line
         lines.append(f"{empty} {_underline(text, mark, style)}")
     lines.append(empty)
@@ -63,9 +63,9 @@ def _frame(
 
 
 def _cut(text: str, place: Location) -> str:
-    """Return the part of a very long line around `place`, tabs as spaces."""
+    """Return the part of a very long line around `place`, as it is printed."""
     start, end = _window(text, place)
-    return expanded(text[start:end], 1)[0]
+    return on_screen(text[start:end])
 
 
 def _window(text: str, place: Location) -> tuple[int, int]:
@@ -78,11 +78,12 @@ def _window(text: str, place: Location) -> tuple[int, int]:
 def _underline(text: str, mark: Mark, style: Style) -> str:
     place = mark.place
     start, end = _window(text, place)
-    _, before = expanded(text[start:end], place.column - start)
-    until = place.end_column - 1 if place.end_line == place.line else len(text.rstrip())
-    marked = printable(text[place.column - 1 : min(until, end)].expandtabs())
+    until = place.end_column if place.end_line == place.line else len(text.rstrip()) + 1
+    window = text[start:end]
+    before = columns_before(window, place.column - start)
+    after = columns_before(window, min(until, end + 1) - start)
     character, colour = ("^", "red") if mark.primary else ("-", "cyan")
-    carets = style.paint(character * max(1, width_of(marked)), colour, "bold")
+    carets = style.paint(character * max(1, after - before), colour, "bold")
     message = _message(mark)
     return " " * before + carets + (f" {style.paint(message, colour)}" if message else "")
 

@@ -1,0 +1,121 @@
+from __future__ import annotations
+
+import json
+
+import jsonschema
+import pytest
+
+from gclint.config import BadConfig, Settings, json_schema, keys, load, nearest
+
+
+def write(tmp_path, text, name="gclint.toml"):
+    path = tmp_path / name
+    path.write_text(text)
+    return str(path)
+
+
+def test_an_empty_file_is_the_defaults(tmp_path):
+    settings = load(write(tmp_path, ""))
+    assert settings.select == ("ALL",) and settings.root == str(tmp_path)
+
+
+def test_every_key(tmp_path):
+    settings = load(
+        write(
+            tmp_path,
+            """
+[tool.gclint]
+select = ["GCL1"]
+ignore = ["GCL102"]
+extend-select = ["GCL2"]
+fixable = ["ALL"]
+unfixable = ["GCL3"]
+exclude = ["a"]
+extend-exclude = ["b"]
+min-certainty = "fails"
+unsafe-fixes = true
+output-format = "concise"
+force-exclude = true
+cache-dir = ".c"
+respect-gitignore = false
+[tool.gclint.per-file-ignores]
+"tests/*" = ["GCL1"]
+[tool.gclint.target]
+torch = "2.5"
+""",
+            "pyproject.toml",
+        )
+    )
+    assert settings.per_file_ignores == {"tests/*": ("GCL1",)} and settings.target == {"torch": "2.5"}
+    changed = [name for name, item in keys().items() if getattr(settings, item.name) != getattr(Settings(), item.name)]
+    assert set(keys()) - set(changed) == {"fixable"}
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("\nselct = []\n", "gclint.toml:2: unknown key `selct`; did you mean `select`?"),
+        ('select = "GCL1"\n', "gclint.toml:1: `select` must be a list, not 'GCL1'"),
+        ('select = [\n  "GCL1",\n  "x!",\n]\n', "gclint.toml:3: `select` has 'x!'"),
+        ('min-certainty = "fail"\n', "did you mean `fails`?"),
+        ("unsafe-fixes = 1\n", "gclint.toml:1: `unsafe-fixes` must be true or false, not 1"),
+        ("\n[target]\npeft = '1'\ntorch = 2.5\n", "gclint.toml:4: `target` for 'torch' must hold strings, not 2.5"),
+        ("[per-file-ignores]\n'a' = 'GCL1'\n", "gclint.toml:2: `per-file-ignores` for 'a' must be a list"),
+        ("select = [\n", "gclint.toml: not valid TOML"),
+        ("cache-dir = '../../x'\n", "gclint.toml:1: `cache-dir` leads out of"),
+        ("cache-dir = '/etc/x'\n", "gclint.toml:1: `cache-dir` leads out of"),
+    ],
+)
+def test_mistakes_name_their_line(tmp_path, text, message):
+    with pytest.raises(BadConfig) as caught:
+        load(write(tmp_path, text))
+    assert message in str(caught.value) and "\n" not in str(caught.value)
+
+
+def test_lines_in_pyproject_are_those_of_its_own_table(tmp_path):
+    path = write(tmp_path, '[tool.ruff]\nselect = ["E"]\n[tool.gclint]\nselect = 1\n', "pyproject.toml")
+    with pytest.raises(BadConfig, match=r"pyproject.toml:4: `select` must be a list"):
+        load(path)
+
+
+def test_nearest_wins_and_a_pyproject_without_a_table_is_passed_by(tmp_path):
+    write(tmp_path, 'select = ["GCL1"]\n')
+    (tmp_path / "a" / "b").mkdir(parents=True)
+    write(tmp_path / "a", "[tool.other]\ngclint = 1\n", "pyproject.toml")
+    assert nearest(str(tmp_path / "a" / "b"), {}).select == ("GCL1",)
+    write(tmp_path / "a" / "b", "", ".gclint.toml")
+    assert nearest(str(tmp_path / "a" / "b"), {}).select == ("ALL",)
+    assert nearest("/", {}) is None
+
+
+def test_command_line_over_file():
+    file = Settings(select=("GCL1",), ignore=("GCL101",), extend_select=("GCL3",), target={"torch": "2.4"})
+    assert file.merged() == file
+    given = file.merged(select=("GCL2",), target={"peft": "1"})
+    assert (given.select, given.ignore, given.extend_select) == (("GCL2",), (), ())
+    assert given.target == {"torch": "2.4", "peft": "1"}
+    assert file.merged(ignore=("GCL102",)).ignore == ("GCL101", "GCL102")
+    assert file.merged(extend_select=("GCL4",)).extend_select == ("GCL3", "GCL4")
+
+
+def test_schema_is_valid_and_agrees_with_the_checking():
+    schema = json_schema()
+    jsonschema.Draft7Validator.check_schema(schema)
+    jsonschema.validate({"select": ["GCL1"], "target": {"torch": "2.5"}}, schema)
+    for bad in ({"selct": []}, {"select": "GCL1"}, {"target": {"torch": 2.5}}, {"min-certainty": "x"}):
+        with pytest.raises(jsonschema.ValidationError):
+            jsonschema.validate(bad, schema)
+
+
+def test_config_and_clean_commands(gclint, project):
+    assert json.loads(gclint("config", "--schema")[1])["title"] == "gclint"
+    assert gclint("config", "target")[1].startswith("target: The library versions")
+    assert "did you mean `target`" in gclint("config", "taget")[2]
+    assert gclint("clean") == (0, "", "")
+
+
+def test_a_mistake_in_the_configuration_is_status_2(gclint, project):
+    (project / "a.py").write_text("")
+    (project / "gclint.toml").write_text('select = ["GCL999"]\n')
+    status, _, err = gclint("check")
+    assert status == 2 and "gclint.toml:1: unknown code `GCL999`" in err
