@@ -76,7 +76,9 @@ class Settings:
     output_format: str = _key("full", {"type": "string"}, "The output format of `gclint check`.")
     force_exclude: bool = _key(False, _FLAG, "Exclude files also when they are named on the command line.")
     cache_dir: str = _key(
-        ".gclint_cache", {"type": "string", "inside": True}, "Where the cache is, below the configuration's directory."
+        ".gclint_cache",
+        {"type": "string", "inside": True},
+        "Where the cache is, below the configuration's directory.",
     )
     respect_gitignore: bool = _key(True, _FLAG, "Leave out what .gitignore files name.")
     root: str = ""
@@ -114,7 +116,7 @@ def json_schema() -> dict[str, Any]:
             if item.default_factory is not dict and isinstance(item.default, (str, bool))
             else None
         )
-        schema = dict(item.metadata["schema"])
+        schema = {key: value for key, value in item.metadata["schema"].items() if key != "inside"}
         properties[name] = {**schema, "default": default} if default is not None else schema
     return {
         "$schema": "http://json-schema.org/draft-07/schema#",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Mapping
 from typing import Any
@@ -25,6 +26,8 @@ def check_value(path: str, text: str, table: str, name: str, value: Any, schema:
     if "enum" in schema and value not in schema["enum"]:
         choices = ", ".join(schema["enum"])
         raise wrong(f"must be one of {choices}, not {value!r}{suggestion(str(value), schema['enum'])}")
+    if schema.get("inside") and not _inside(value):
+        raise wrong("leads out of the configuration's directory")
     inner = schema.get("items") or schema.get("additionalProperties")
     if wanted == "array" and inner:
         for item in value:
@@ -56,6 +59,10 @@ def key_line(text: str, name: str, table: str, near: Any = None) -> int:
         if found and str(near) in line:
             return number
     return found or 1
+
+
+def _inside(path: str) -> bool:
+    return not os.path.isabs(path) and not os.path.normpath(path).startswith("..")
 
 
 def _entry_problem(item: Any, schema: Mapping[str, Any]) -> str:

@@ -22,6 +22,11 @@ class OwnRule:
     name: str
     docs: str
 
+    @property
+    def summary(self) -> str:
+        """The first paragraph of the documentation, on one line."""
+        return " ".join(self.docs.strip().split("\n\n")[0].split())
+
 
 OWN_RULES = (
     OwnRule(

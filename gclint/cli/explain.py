@@ -44,11 +44,13 @@ def _print(rules: list[Any], output_format: str, pages: bool) -> None:
         sys.stdout.write("\n".join(_page(item) for item in rules))
     else:
         for item in rules:
-            print(f"{item.code}  {item.name}")
+            print(f"{item.code}  {item.name}: {item.summary}")
 
 
 def _page(item: Any) -> str:
-    return f"# {item.name} ({item.code})\n\n{item.docs.strip()}\n"
+    """Return the page of a rule; one that does not begin with a heading of its own gets one."""
+    docs = item.docs.strip()
+    return f"{docs}\n" if docs.startswith("#") else f"# {item.name} ({item.code})\n\n{docs}\n"
 
 
 def _record(item: Any) -> dict[str, Any]:
@@ -56,6 +58,8 @@ def _record(item: Any) -> dict[str, Any]:
         "code": item.code,
         "name": item.name,
         "certainty": getattr(item, "certainty", None),
-        "fixable": getattr(item, "fixable", item.code == "GCL001"),
+        "fixable": getattr(item, "fixable", ""),
+        "holds": getattr(item, "holds", ""),
+        "summary": item.summary,
         "explanation": item.docs.strip(),
     }

@@ -1,7 +1,7 @@
 """Text nested too deeply for a parser that recurses, and a stack that is deep enough for the rest.
 
-LibCST's parser is native code without a bound of its own: on the usual 8 MB stack it ends the process at about
-2,000 nested brackets, 5,000 lambdas or 20,000 `not`s (libcst 1.9.0, measured).
+LibCST's parser is native code without a bound of its own: on the usual 8 MB stack it ends the process at
+about 2,000 nested brackets, 5,000 lambdas or 20,000 `not`s (libcst 1.9.0, measured).
 """
 
 from __future__ import annotations

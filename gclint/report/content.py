@@ -25,7 +25,11 @@ class RuleInfo(Protocol):
 
     @property
     def docs(self) -> str:
-        """The documentation page, its first line a summary."""
+        """The documentation page."""
+
+    @property
+    def summary(self) -> str:
+        """What the rule finds, in a sentence or two on one line."""
 
 
 @dataclass(frozen=True)
@@ -89,11 +93,6 @@ class Report:
 def severity(finding: Finding) -> Literal["error", "warning"]:
     """Return `error` for a finding that is shown to fail, `warning` for a fragile one."""
     return "error" if finding.certainty == "fails" else "warning"
-
-
-def summary(docs: str) -> str:
-    """Return the first paragraph of a documentation page on one line."""
-    return " ".join(docs.strip().split("\n\n")[0].split())
 
 
 def place_text(place: Location) -> str:

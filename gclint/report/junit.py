@@ -37,9 +37,7 @@ def _suite(report: Report, path: str, findings: list[Finding]) -> str:
         cell = f"cell {place.cell}, " if place.cell is not None else ""
         effect = f"\nEffect: {finding.symptom}" if finding.symptom else ""
         when = f"\nWhen: {finding.condition}" if finding.condition else ""
-        body = (
-            f"{cell}line {place.line}, col {place.column}, {finding.message}{effect}{when}"
-        )
+        body = f"{cell}line {place.line}, col {place.column}, {finding.message}{effect}{when}"
         body = _NOT_XML.sub("", body)
         cases.append(
             f"<testcase name={_attribute(f'org.gclint.{finding.code}')} classname={_attribute(path)} "

@@ -8,7 +8,7 @@ from urllib.parse import quote
 
 import gclint
 from gclint.finding import Edit, Finding, Fix, Location
-from gclint.report.content import Report, severity, summary
+from gclint.report.content import Report, severity
 from gclint.report.fingerprint import fingerprints
 from gclint.report.style import Style
 
@@ -43,7 +43,7 @@ def render(report: Report, style: Style) -> str:
 def _rule(report: Report, code: str, name: str) -> Record:
     rule = report.rules.get(code)
     docs = rule.docs if rule else name.replace("-", " ")
-    short = summary(docs)[:_MOST_TEXT]
+    short = (rule.summary if rule else docs)[:_MOST_TEXT]
     return {
         "id": code,
         "name": "".join(word.capitalize() for word in name.split("-")),

@@ -1,4 +1,4 @@
-"""A stand-in for the analysis: every `boom(` fails, every `shaky(` is fragile, every `raise_here` is a bug."""
+"""A stand-in for the analysis: `boom(` fails, `shaky(` is fragile, `raise_here` is a bug of a rule."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ class FakeRule:
     docs: str = "What it does.\n\nAt length."
     certainty: str = "fails"
     fixable: str = "safe"
+    summary: str = "What it does."
 
 
 @dataclass

@@ -47,7 +47,11 @@ torch = "2.5"
         )
     )
     assert settings.per_file_ignores == {"tests/*": ("GCL1",)} and settings.target == {"torch": "2.5"}
-    changed = [name for name, item in keys().items() if getattr(settings, item.name) != getattr(Settings(), item.name)]
+    changed = [
+        name
+        for name, item in keys().items()
+        if getattr(settings, item.name) != getattr(Settings(), item.name)
+    ]
     assert set(keys()) - set(changed) == {"fixable"}
 
 
@@ -59,7 +63,10 @@ torch = "2.5"
         ('select = [\n  "GCL1",\n  "x!",\n]\n', "gclint.toml:3: `select` has 'x!'"),
         ('min-certainty = "fail"\n', "did you mean `fails`?"),
         ("unsafe-fixes = 1\n", "gclint.toml:1: `unsafe-fixes` must be true or false, not 1"),
-        ("\n[target]\npeft = '1'\ntorch = 2.5\n", "gclint.toml:4: `target` for 'torch' must hold strings, not 2.5"),
+        (
+            "\n[target]\npeft = '1'\ntorch = 2.5\n",
+            "gclint.toml:4: `target` for 'torch' must hold strings, not 2.5",
+        ),
         ("[per-file-ignores]\n'a' = 'GCL1'\n", "gclint.toml:2: `per-file-ignores` for 'a' must be a list"),
         ("select = [\n", "gclint.toml: not valid TOML"),
         ("cache-dir = '../../x'\n", "gclint.toml:1: `cache-dir` leads out of"),

@@ -11,7 +11,6 @@ import fake_analysis
 import pytest
 
 import gclint
-
 from gclint.files.source import read
 from gclint.fix.job import fix
 from gclint.fix.proof import Proof, ProofOptions
@@ -169,9 +168,9 @@ def test_an_edit_outside_the_project_is_not_made(project):
     def analyse(sources, root, target, rules):
         found = fake_analysis.finding("in/a.py", 1, 1, "boom(", target)
         away = fake_analysis.Fix("away", "Away", (fake_analysis.edit(path, 1, 1, 5, "calm"),))
-        return fake_analysis.FakeAnalysis([fake_analysis.Finding(
-            "GCL101", "goes-boom", "m", found.location, "fails", fixes=(away,)
-        )])
+        return fake_analysis.FakeAnalysis(
+            [fake_analysis.Finding("GCL101", "goes-boom", "m", found.location, "fails", fixes=(away,))]
+        )
 
     judge = fake_analysis.Judge(analyse, fake_analysis.RULES)
     outcome = fix(Request(["in"], {}, isolated=True), judge=judge)

@@ -12,7 +12,15 @@ from gclint.files.source import Unreadable, Unwritable, parse, read
 
 @pytest.mark.parametrize(
     "data",
-    [b"", b"x", b"x\r\ny\r", b"\xef\xbb\xbfx\n", b"# coding: cp1252\n'\x80'\n", b"\x0c\t\n", "é\u2028".encode()],
+    [
+        b"",
+        b"x",
+        b"x\r\ny\r",
+        b"\xef\xbb\xbfx\n",
+        b"# coding: cp1252\n'\x80'\n",
+        b"\x0c\t\n",
+        "é\u2028".encode(),
+    ],
 )
 def test_text_goes_back_to_the_same_bytes(data):
     source = parse("a.py", None, data)
@@ -21,7 +29,9 @@ def test_text_goes_back_to_the_same_bytes(data):
 
 
 def test_the_encoding_is_the_one_python_reads():
-    assert parse("a.py", None, b"#!/bin/sh\n# vim: set fileencoding=latin-1 :\n'\xe9'\n").text.endswith("'é'\n")
+    assert parse("a.py", None, b"#!/bin/sh\n# vim: set fileencoding=latin-1 :\n'\xe9'\n").text.endswith(
+        "'é'\n"
+    )
     with pytest.raises(Unreadable) as caught:
         parse("a.py", None, b"x\n\n# coding: latin-1\n'\xe9'\n")
     assert caught.value.line == 4

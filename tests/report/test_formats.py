@@ -210,7 +210,9 @@ def test_sarif():
     one, two = run["results"]
     (rule,) = run["tool"]["driver"]["rules"]
     assert rule["shortDescription"] == {"text": "Summary."} and rule["help"]["text"] == "Summary.\n\nMore."
-    assert one["ruleIndex"] == 0 and one["relatedLocations"][0]["message"] == {"text": "checkpointing on here"}
+    assert one["ruleIndex"] == 0 and one["relatedLocations"][0]["message"] == {
+        "text": "checkpointing on here"
+    }
     assert len(one["fixes"]) == 2
     assert one["partialFingerprints"] != two["partialFingerprints"]
     assert run["invocations"][0]["executionSuccessful"] is False
@@ -218,9 +220,13 @@ def test_sarif():
 
 def test_sarif_fingerprint_moves_with_the_line():
     moved = Report(
-        (finding(location=Location("train.py", 4, 9, 4, 19)),), sources={"train.py": source("train.py", "#\n" + TEXT)}
+        (finding(location=Location("train.py", 4, 9, 4, 19)),),
+        sources={"train.py": source("train.py", "#\n" + TEXT)},
     )
-    mark = lambda made: json.loads(render(made, "sarif"))["runs"][0]["results"][0]["partialFingerprints"]
+
+    def mark(made):
+        return json.loads(render(made, "sarif"))["runs"][0]["results"][0]["partialFingerprints"]
+
     assert mark(report(finding())) == mark(moved)
 
 
@@ -235,7 +241,9 @@ def test_sarif_uris():
 def test_github_escapes():
     text = render(report(finding(message="50 %\nof: it")), "github")
     assert text.count("\n") == 1 and "50 %25%0Aof: it" in text
-    assert text.startswith("::error title=gclint (GCL201),file=train.py,line=3,col=9,endLine=3,endColumn=19::")
+    assert text.startswith(
+        "::error title=gclint (GCL201),file=train.py,line=3,col=9,endLine=3,endColumn=19::"
+    )
 
 
 def test_gitlab():
@@ -249,7 +257,7 @@ def test_gitlab():
 
 
 def test_junit_is_xml_whatever_is_in_it():
-    made = report(finding(message="<&\x00\x1b\">", symptom="a\x0bb"))
+    made = report(finding(message='<&\x00\x1b">', symptom="a\x0bb"))
     root = ElementTree.fromstring(render(made, "junit"))
     (case,) = root.iter("testcase")
     assert case.get("line") == "3" and case.find("failure") is not None
