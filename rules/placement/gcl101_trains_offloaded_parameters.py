@@ -51,7 +51,8 @@ rule = Rule(
     code="GCL101",
     name="trains-offloaded-parameters",
     docs=__doc__ or "",
-    words=(("device_map", "max_memory", "offload_folder", "cpu_offload", "disk_offload"),
+    words=(("device_map", "max_memory", "offload_folder", "cpu_offload", "disk_offload",
+            "dispatch_model", "load_checkpoint_and_dispatch"),
            ("backward", "Trainer")),
     certainty=("fails", "fragile"),
     fixable="unsafe",
@@ -72,7 +73,7 @@ def trains_offloaded(event: Backward | TrainerStarted, run: Run) -> Iterator[Fin
             continue
         for guard, place, certain, words in placements(model):
             held = together(event.guard, guard)
-            if held is None or (not certain and (DISTRIBUTED, True) in held):
+            if held is None or (not certain and ((DISTRIBUTED, True) in held or "process_group" in run.facts)):
                 continue
             yield _finding(run, model, held, place, certain, words, bool(trainable == "adapters"))
             break
@@ -85,12 +86,12 @@ def placements(model: Object) -> Iterator[tuple[Guard, Site, bool, str]]:
             if isinstance(item, Const):
                 yield guard, model.sites["offloaded"], True, f"every layer is offloaded to {item.value}"
     for guard, item in model.known("device_map"):
-        place = model.sites.get("device_map", model.site)
+        place = model.sites.get("dispatched") or model.sites.get("device_map", model.site)
         assert place is not None
         if isinstance(item, Object) and item.entries is not None:
             for inner, device in (pair for value in item.entries.values() for pair in value):
                 if isinstance(device, Const) and device.value in OFFLOADED and len(item.entries) > 1:
-                    yield guard | inner, place, True, f"device_map puts layers on {device.value}"
+                    yield guard | inner, place, True, f"the device map puts layers on {device.value}"
         elif isinstance(item, Const) and item.value in AUTOMATIC:
             yield from _automatic(model, guard, place, str(item.value))
 
@@ -131,6 +132,12 @@ def _finding(
 
 def one_device(model: Object) -> Fix | None:
     """Load the whole model on the first device."""
+    title, cost = "Load the whole model on one device", "the whole model has to fit on that device"
+    spread = model.sites.get("dispatched") or model.sites.get("offloaded")
+    node = rewrite.call_node(spread) if spread is not None else None
+    if spread is not None and node is not None and node.args and node.args[0].keyword is None:
+        text = spread.module.tree.code_for_node(node.args[0].value)
+        return Fix("one-device", title, (rewrite.replace(spread, text),), "unsafe", cost)
     site = model.site
     if site is None or rewrite.call_node(site) is None:
         return None
@@ -138,5 +145,4 @@ def one_device(model: Object) -> Fix | None:
     if edit is None or rewrite.argument(site, "device_map") is None:
         return None
     others = rewrite.remove_arguments(site, "max_memory", "offload_folder", "offload_state_dict")
-    return Fix("one-device", "Load the whole model on one device", (edit, *others), "unsafe",
-               "the whole model has to fit on that device")
+    return Fix("one-device", title, (edit, *others), "unsafe", cost)
