@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import libcst as cst
@@ -35,7 +37,8 @@ def module_value(it: Interpreter, full: str, level: int, statement: cst.CSTNode)
     """A module by its dotted name: of the project if the project has it, else a library's."""
     path = it.project.resolve(full, level, it.module)
     if path is not None:
-        return it.import_module(path)
+        with entering(it, statement):
+            return it.import_module(path)
     if level == 0:
         loaded(it, full, statement)
     return of(External(full))
@@ -61,14 +64,32 @@ def import_from(it: Interpreter, statement: cst.ImportFrom) -> bool:
     path = it.project.resolve(full, level, it.module) if full or level else None
     if path is None and level == 0:
         loaded(it, full, statement)
+    with entering(it, statement):
+        _bind_imported(it, statement, path, full, level)
+    return True
+
+
+@contextmanager
+def entering(it: Interpreter, statement: cst.CSTNode) -> Iterator[None]:
+    """Remember which import of the entry led to the modules of the project that are walked meanwhile."""
+    before = set(it.modules)
+    yield
+    if it.run.entry is it.module:
+        for path in it.modules:
+            if path not in before:
+                it.run.import_sites.setdefault(path, it.site(statement))
+
+
+def _bind_imported(it: Interpreter, statement: cst.ImportFrom, path: str | None, full: str, level: int) -> None:
     if isinstance(statement.names, cst.ImportStar):
         _star(it, path, full)
-        return True
+        return
     for alias in statement.names:
         name = dotted(alias.name)
         bound = dotted(alias.asname.name) if alias.asname is not None else name  # type: ignore[arg-type]
+        if path is None:
+            it.run.taken.setdefault(f"{full}.{name}", it.site(statement))
         it.bind(bound, _imported(it, path, full, level, name))
-    return True
 
 
 def _imported(it: Interpreter, path: str | None, full: str, level: int, name: str) -> Value:

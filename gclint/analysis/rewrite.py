@@ -191,3 +191,15 @@ def unwrap_block(site: Site, body: cst.BaseSuite) -> Edit | None:
     text = text.rstrip("\r\n")[len(lead) :]
     return Edit(site.module.path, place.start.line, place.start.column + 1,
                 place.end.line, place.end.column + 1, text)
+
+
+def before_import(site: Site, line: str) -> Edit | None:
+    """Put a statement before the top-level import at `site`; `import os` comes with it where it is not there yet."""
+    statement = site.module.statement(site.node)
+    if statement is None or site.module.parents.get(statement) is not site.module.tree:
+        return None
+    start = site.module.positions[statement].start.line
+    above = [text.strip() for text in site.module.lines[: start - 1]]
+    lines = [line, ""] if "import os" in above else ["import os", "", line, ""]
+    newline = _newline(site)
+    return Edit(site.module.path, start, 1, start, 1, "".join(text + newline for text in lines))

@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 class Run:
     """What is known of the process at the moment: environment, imports, models, launch, versions.
 
-    `assumed` holds the conditions that the launcher decides; they are never stated. `launch_places` are the
+    `imported` has the first import of each library module, `taken` of each library name, `import_sites` the import in the entry that first led
+    to each module of the project. `assumed` holds the conditions that the launcher decides; they are never stated. `launch_places` are the
     launcher lines that decide them.
     """
 
@@ -34,6 +35,8 @@ class Run:
     environment: dict[str, Value] = field(default_factory=dict)
     environment_sites: dict[str, Site] = field(default_factory=dict)
     imported: dict[str, Site] = field(default_factory=dict)
+    taken: dict[str, Site] = field(default_factory=dict)
+    import_sites: dict[str, Site] = field(default_factory=dict)
     initialised: dict[str, Site] = field(default_factory=dict)
     models: list[Object] = field(default_factory=list)
     events: list[Event] = field(default_factory=list)

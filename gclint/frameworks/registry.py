@@ -213,7 +213,7 @@ class Library:
 
     def on_set(self, it: Interpreter, item: Object, name: str, value: Value, node: cst.CSTNode) -> None:
         """An attribute is assigned: what it does besides."""
-        handler = self._by_kind(self.all.setters, item.kind, name)
+        handler = self._by_kind(self.all.setters, item.kind, name) or self._by_kind(self.all.setters, item.kind, "*")
         if handler is not None:
             handler(it, item, value, node)
 

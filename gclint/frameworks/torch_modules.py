@@ -246,15 +246,17 @@ def _freeze(it: Interpreter, item: Object, value: Value) -> None:
         return
     partly = any(atom.each for atom, _ in it.guard)
     wanted = value.constant()
-    if partly or wanted is None:
-        set_state(it, item.parent, "trainable", const("some"))
-    else:
-        set_state(it, item.parent, "trainable", const("all" if wanted else "none"))
-    part = item.parent.parent
-    while part is not None:
-        if wanted or part.state.get("trainable") is not None:
-            part.state["trainable"] = const("some")
-        part = part.parent
+    mark_trainable(it, item.parent, "some" if partly or wanted is None else "all" if wanted else "none")
+
+
+def mark_trainable(it: Interpreter, item: Object, literal: str) -> None:
+    """Record which parameters of a module train; what holds the module then trains in part."""
+    set_state(it, item, "trainable", const(literal))
+    outer = item.parent
+    while outer is not None:
+        if trainable(outer) != literal:
+            outer.state["trainable"] = const("some")
+        outer = outer.parent
 
 
 @framework.method("module", "requires_grad_")
@@ -262,9 +264,15 @@ def module_requires_grad(call: Call) -> Value:
     """`module.requires_grad_(x)`."""
     assert call.receiver is not None
     wanted = call.get("requires_grad", 0, TRUE).constant()
-    literal = "some" if wanted is None else "all" if wanted else "none"
-    set_state(call.it, call.receiver, "trainable", const(literal))
+    mark_trainable(call.it, call.receiver, "some" if wanted is None else "all" if wanted else "none")
     return of(call.receiver)
+
+
+@framework.setter("module", "*")
+def part_replaced(it: Interpreter, item: Object, value: Value, node: object) -> None:
+    """A new layer put into a frozen module trains."""
+    if any(part.kind in ("layer", "modules", "module") for part in value.objects()) and trainable(item) == "none":
+        item.state["trainable"] = const("some")
 
 
 # State

@@ -265,6 +265,7 @@ def make_context(call: Call) -> Value:
 @framework.constant("torch.version.hip")
 def hip_version(it: Interpreter) -> Value:
     """Set on ROCm builds of torch, None on others."""
+    it.run.facts["asks_rocm"] = True
     return Value([(frozenset({(ROCM, True)}), const("hip").alternatives[0][1]),
                   (frozenset({(ROCM, False)}), Const(None))])
 

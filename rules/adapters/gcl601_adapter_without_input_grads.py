@@ -1,0 +1,101 @@
+"""# adapter-without-input-grads (GCL601)
+
+## What it does
+Finds adapters on a frozen model that is checkpointed reentrantly while nothing makes the inputs of the checkpointed
+layers require gradients.
+
+## Why it breaks
+Reentrant checkpointing gives no gradient when none of its inputs requires one. With frozen embeddings the first
+layer's input does not: `RuntimeError: element 0 of tensors does not require grad and does not have a grad_fn`; where
+something else trains as well, the adapters silently stay as they are.
+
+## Example
+```python
+model = get_peft_model(model, lora)
+model.gradient_checkpointing_enable()  # transformers 4.x: reentrant
+```
+
+## Use instead
+```python
+model.gradient_checkpointing_enable(gradient_checkpointing_kwargs={"use_reentrant": False})
+```
+or `model.enable_input_require_grads()`.
+
+## When it is fine
+transformers 5.0 and later (it asks for input gradients itself); checkpointing turned on before the adapters are added
+(peft adds the hook); trl's SFTTrainer making the adapters; non-reentrant checkpointing.
+
+## Evidence
+transformers 4.57.6 and 5.23.0 with peft 0.18 and 0.21. huggingface/transformers#26334, #42489, #35826,
+huggingface/peft#742.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gclint.analysis import cures, rewrite
+from gclint.analysis.events import Backward, TrainerStarted
+from gclint.analysis.run import Run, ways
+from gclint.analysis.values import FALSE, NOTHING, Const, Object, Value
+from gclint.finding import Finding, Fix
+from gclint.rule import Reproduction, Rule
+
+SYMPTOM = "RuntimeError: element 0 of tensors does not require grad and does not have a grad_fn"
+
+rule = Rule(
+    code="GCL601",
+    name="adapter-without-input-grads",
+    docs=__doc__ or "",
+    words=(("get_peft_model", "PeftModel", "add_adapter", "AutoPeftModelForCausalLM"), ("checkpointing", "checkpoint")),
+    certainty=("fails",),
+    fixable="safe",
+    holds="transformers < 5.0",
+    reproduction=Reproduction("bad_enable_after.py", "bad_enable_after.fixed.py", needs="transformers<5"),
+)
+
+
+@rule.on(Backward, TrainerStarted)
+def frozen_inputs(event: Backward | TrainerStarted, run: Run) -> Iterator[Finding]:
+    """Do adapters train behind reentrant checkpointing whose input requires no gradient?"""
+    if isinstance(event, TrainerStarted):
+        models = list(event.models)
+    else:
+        models = list(dict.fromkeys(item.attributes["of"].objects()[0] for item in event.forwards))
+    for model in models:
+        if model.known("trainable").constant() != "adapters":
+            continue
+        for guard, (adapter, region, grads) in ways(
+            event.guard, model.known("adapter"), model.known("checkpointing"), model.state.get("input_grads", FALSE)
+        ):
+            if not isinstance(adapter, Object) or not isinstance(region, Object) or grads != Const(False):
+                continue
+            yield from _reentrant(run, model, adapter, region, Value([(guard, Const(True))]))
+
+
+def _reentrant(run: Run, model: Object, adapter: Object, region: Object, base: Value) -> Iterator[Finding]:
+    for guard, (_, mode) in ways(frozenset(), base, region.attributes.get("reentrant", NOTHING)):
+        if mode != Const(True) or region.site is None or region.type == "call":
+            continue
+        related = [(adapter.site, "the adapters are added here, everything else is frozen")] if adapter.site else []
+        yield rule.finding(
+            run, region.site, "adapters behind reentrant checkpointing whose inputs require no gradient", guard=guard,
+            symptom=SYMPTOM, related=related, versions=("transformers", "peft"),
+            fixes=(cures.non_reentrant(region), input_grads(adapter)),
+        )
+        return
+
+
+def input_grads(adapter: Object) -> Fix | None:
+    """Ask for input gradients on the line after the adapters are added to a named model."""
+    import libcst as cst
+
+    site = adapter.site
+    line = site.module.statement(site.node) if site is not None else None
+    if site is None or not isinstance(line, cst.SimpleStatementLine) or not isinstance(line.body[0], cst.Assign):
+        return None
+    target = line.body[0].targets[0].target
+    if not isinstance(target, (cst.Name, cst.Attribute)):
+        return None
+    edit = rewrite.insert_after(site, f"{site.module.code(target)}.enable_input_require_grads()")
+    return Fix("input-grads", "Ask for input gradients", (edit,), "safe") if edit is not None else None

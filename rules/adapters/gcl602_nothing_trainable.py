@@ -1,0 +1,130 @@
+"""# nothing-trainable (GCL602)
+
+## What it does
+Finds training of a model none of whose parameters requires a gradient.
+
+## Why it breaks
+`PeftModel.from_pretrained` loads adapters frozen unless `is_trainable=True`; `inference_mode=True` and k-bit
+preparation after `get_peft_model` freeze them as well. Backward raises `element 0 of tensors does not require grad`;
+on transformers 5 with checkpointing the Trainer logs a loss and **no parameter changes**.
+
+## Example
+```python
+model = PeftModel.from_pretrained(base, "adapters")
+Trainer(model, args, train_dataset=data).train()
+```
+
+## Use instead
+```python
+model = PeftModel.from_pretrained(base, "adapters", is_trainable=True)
+```
+
+## When it is fine
+Something is made trainable afterwards; evaluation only.
+
+## Evidence
+transformers 4.57.6 (crash) and 5.23.0 (silent: 0 parameters changed), peft 0.18 and 0.21.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import libcst as cst
+
+from gclint.analysis import rewrite
+from gclint.analysis.events import Backward, TrainerStarted
+from gclint.analysis.guards import Guard
+from gclint.analysis.run import Run, ways
+from gclint.analysis.syntax import Site
+from gclint.analysis.values import NOTHING, Const, Object
+from gclint.finding import Edit, Finding, Fix
+from gclint.rule import Reproduction, Rule
+
+SYMPTOM = ("RuntimeError: element 0 of tensors does not require grad; with checkpointing on transformers 5 silent: "
+           "no parameter changes")
+
+rule = Rule(
+    code="GCL602",
+    name="nothing-trainable",
+    docs=__doc__ or "",
+    words=(("from_pretrained", "inference_mode", "prepare_model_for_kbit_training", "requires_grad",
+            "requires_grad_", "disable_adapter_layers", "disable_adapters"), ("backward", "Trainer")),
+    certainty=("fails",),
+    fixable="safe",
+    reproduction=Reproduction("bad_all_frozen.py", "bad_all_frozen.fixed.py"),
+)
+
+
+@rule.on(Backward, TrainerStarted)
+def trains_nothing(event: Backward | TrainerStarted, run: Run) -> Iterator[Finding]:
+    """Does a model train in which everything is frozen?"""
+    if isinstance(event, TrainerStarted):
+        models = list(event.models)
+    else:
+        models = list(dict.fromkeys(item.attributes["of"].objects()[0] for item in event.forwards))
+        if len(models) != 1 or _other_gradients(event):
+            return
+    for model in models:
+        for guard, (state,) in ways(event.guard, model.known("trainable")):
+            if state == Const("none"):
+                yield _finding(run, model, event.site, guard)
+                break
+
+
+def _other_gradients(event: Backward) -> bool:
+    """Whether the loss may also come from something that is not this model: a prompt, an image to be optimised."""
+    return any(item.state.get("grad", NOTHING).constant() is True
+               for activation in event.forwards for item in activation.attributes.get("inputs", NOTHING).objects())
+
+
+def _finding(run: Run, model: Object, trained: Site, guard: Guard) -> Finding:
+    place, words, fix = _cause(model)
+    site = place or trained
+    related = [(trained, "the model trains here")] if site is not trained else []
+    return rule.finding(run, site, f"nothing in this model trains: {words}", guard=guard, symptom=SYMPTOM,
+                        related=related, fixes=(fix,), versions=("transformers", "peft"))
+
+
+def _cause(model: Object) -> tuple[Site | None, str, Fix | None]:
+    adapters, prepared = model.known("adapter").objects(), model.known("kbit").objects()
+    if adapters and prepared and prepared[0].id > adapters[0].id:
+        return (prepared[0].site, "k-bit preparation comes after the adapters and freezes them",
+                _swapped(adapters[0].site, prepared[0].site))
+    if not adapters:
+        return None, "all its parameters are frozen", None
+    adapter = adapters[0]
+    for config in adapter.attributes.get("config", NOTHING).objects():
+        if config.attributes.get("inference_mode", NOTHING).constant() is True and config.site is not None:
+            edits = rewrite.remove_arguments(config.site, "inference_mode")
+            fix = Fix("no-inference-mode", "Drop inference_mode=True", tuple(edits)) if edits else None
+            return config.sites.get("inference_mode", config.site), "inference_mode=True freezes the adapters", fix
+    if adapter.site is not None and rewrite.call_node(adapter.site) is not None \
+            and str(adapter.type).endswith("from_pretrained"):
+        edit = rewrite.set_argument(adapter.site, "is_trainable", "True")
+        fix = Fix("is-trainable", "Load the adapters trainable", (edit,)) if edit is not None else None
+        return adapter.site, "from_pretrained loads the adapters frozen", fix
+    return adapter.site, "its adapters are frozen", None
+
+
+def _swapped(first: Site | None, second: Site | None) -> Fix | None:
+    """Two statements, one right after the other, in the other order."""
+    if first is None or second is None or first.module is not second.module:
+        return None
+    module = first.module
+    upper, lower = module.statement(first.node), module.statement(second.node)
+    if not isinstance(upper, cst.SimpleStatementLine) or not isinstance(lower, cst.SimpleStatementLine):
+        return None
+    above, below = module.positions[upper], module.positions[lower]
+    if below.start.line != above.end.line + 1:
+        return None
+    one, two = _edit(module.path, above, Site.at(module, lower)), _edit(module.path, below, Site.at(module, upper))
+    return Fix("prepare-first", "Prepare the model before the adapters are added", (one, two), "unsafe")
+
+
+def _edit(path: str, place: object, other: Site) -> Edit:
+    start, end = place.start, place.end  # type: ignore[attr-defined]
+    span = other.module.positions[other.node]
+    lines = other.module.lines[span.start.line - 1 : span.end.line]
+    text = "".join(lines)[span.start.column :].rstrip("\r\n")
+    return Edit(path, start.line, start.column + 1, end.line, end.column + 1, text)

@@ -1,0 +1,125 @@
+"""# rocm-without-launch-blocking (GCL401)
+
+## What it does
+Finds a run on ROCm that trains with gradient checkpointing and does not set `HIP_LAUNCH_BLOCKING`.
+
+## Why it breaks
+On some ROCm cards the first backward through a recomputed region aborts in the HIP runtime: `hip_global.cpp:158 :
+Module not initialized`. Reports end it with kernels launched one at a time (`HIP_LAUNCH_BLOCKING=1`, set before
+torch is imported), or with checkpointing turned off. It depends on card and driver: the finding is *fragile*.
+
+## Example
+```python
+import torch  # a ROCm build
+
+model.gradient_checkpointing_enable()
+trainer.train()
+```
+
+## Use instead
+```python
+import os
+
+os.environ["HIP_LAUNCH_BLOCKING"] = "1"
+
+import torch
+```
+
+## When it is fine
+The variable is set by the launcher or the image; no checkpointing; no ROCm.
+
+## Evidence
+Issues only, not run on a card: ROCm/pytorch#2241, unslothai/unsloth#3526, unslothai/unsloth PR 5964.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gclint.analysis import cures, rewrite
+from gclint.analysis.events import Backward, TrainerStarted
+from gclint.analysis.guards import ROCM, Guard
+from gclint.analysis.run import Run, together
+from gclint.analysis.syntax import Site
+from gclint.analysis.values import Object
+from gclint.finding import Finding, Fix, Location
+from gclint.rule import Reproduction, Rule
+
+NAME = "HIP_LAUNCH_BLOCKING"
+SYMPTOM = "hip_global.cpp:158 : Module not initialized, then abort, at the first backward"
+TELLTALE = ("HIP_", "HSA_", "ROCM_", "AMD_")
+
+rule = Rule(
+    code="GCL401",
+    name="rocm-without-launch-blocking",
+    docs=__doc__ or "",
+    words=(("checkpoint", "checkpointing"), ("backward", "Trainer", "train")),
+    certainty=("fragile",),
+    fixable="safe",
+    reproduction=Reproduction(needs="rocm"),
+)
+
+
+@rule.on(Backward, TrainerStarted)
+def first_backward_on_rocm(event: Backward | TrainerStarted, run: Run) -> Iterator[Finding]:
+    """Does a model train with checkpointing on ROCm, with kernels launched asynchronously?"""
+    evidence = rocm_evidence(run)
+    if evidence is None or NAME in run.environment:
+        return
+    guard, places = evidence
+    if isinstance(event, TrainerStarted):
+        models = list(event.models)
+    else:
+        models = list(dict.fromkeys(item.attributes["of"].objects()[0] for item in event.forwards))
+    for model in models:
+        for held, region in model.known("checkpointing"):
+            both = together(event.guard, guard, held)
+            if both is None or not isinstance(region, Object) or region.site is None:
+                continue
+            related = list(places)
+            imported = run.imported.get("torch")
+            if imported is not None:
+                related.append(imported.location("torch is imported here, the variable has to be set before"))
+            yield rule.finding(
+                run, region.site, f"gradient checkpointing on ROCm without {NAME}", guard=both,
+                certainty="fragile", symptom=SYMPTOM, related=related,
+                fixes=(set_before_import(run), cures.checkpointing_off(region)),
+            )
+            break
+
+
+def rocm_evidence(run: Run) -> tuple[Guard, list[Location]] | None:
+    """Why the run is on ROCm, with the guard under which it is; None when nothing says so."""
+    place = run.targets.rocm_place
+    if run.targets.rocm:
+        return frozenset(), [Location(place.path, place.line, 1, place.line, 1, "ROCm builds are asked for here")
+                             ] if place is not None else []
+    telling = [name for name in run.environment if name.startswith(TELLTALE)]
+    if telling:
+        site = run.environment_sites.get(telling[0])
+        return frozenset(), [site.location(f"{telling[0]} is for ROCm")] if site is not None else []
+    if run.facts.get("asks_rocm"):
+        return frozenset({(ROCM, True)}), []
+    return None
+
+
+def set_before_import(run: Run) -> Fix | None:
+    """Set the variable before the first import of torch in the program that is started."""
+    site = first_import(run)
+    if site is None:
+        return None
+    edit = rewrite.before_import(site, f'os.environ["{NAME}"] = "1"')
+    if edit is None:
+        return None
+    return Fix("launch-blocking", f"Set {NAME}=1 before torch is imported", (edit,), "safe",
+               "kernels run one at a time")
+
+
+def first_import(run: Run) -> Site | None:
+    """The first top-level import of the entry that brings torch in; through the project's modules if need be."""
+    imported = run.imported.get("torch")
+    if imported is None or run.entry is None:
+        return None
+    if imported.module is run.entry:
+        return imported
+    return run.import_sites.get(imported.module.path)

@@ -1,0 +1,103 @@
+"""# env-after-import (GCL402)
+
+## What it does
+Finds environment variables that the code sets after the library that reads them was imported.
+
+## Why it breaks
+`OMP_NUM_THREADS`, `TORCH_LOGS` and `TORCH_DISTRIBUTED_DEBUG` are read while torch is imported, `HIP_*` when the HIP
+runtime comes up with it. Set later they have no effect, and nothing says so.
+
+## Example
+```python
+import os
+
+import torch
+
+os.environ["OMP_NUM_THREADS"] = "4"
+```
+
+## Use instead
+```python
+import os
+
+os.environ["OMP_NUM_THREADS"] = "4"
+
+import torch
+```
+
+## When it is fine
+Variables read later: `CUDA_VISIBLE_DEVICES` until CUDA is initialised, `NCCL_*` until the communicator is made,
+`TORCHDYNAMO_DISABLE` until the first compile; a value the launcher has set already.
+
+## Evidence
+torch 2.13.0 in fresh processes (OMP_NUM_THREADS, TORCH_LOGS, TORCH_DISTRIBUTED_DEBUG: `import torch` imports
+torch.distributed); issues for the rest:
+ROCm/pytorch#2241, pytorch/pytorch#104801, pytorch/pytorch#165298.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import libcst as cst
+
+from gclint.analysis import rewrite
+from gclint.analysis.events import EnvSet
+from gclint.analysis.run import Run
+from gclint.analysis.syntax import Site
+from gclint.analysis.values import Const
+from gclint.finding import Finding, Fix
+from gclint.rule import Reproduction, Rule
+
+READ_AT_IMPORT = {"OMP_NUM_THREADS": "torch", "TORCH_LOGS": "torch", "TORCH_DISTRIBUTED_DEBUG": "torch"}
+READ_WITH_RUNTIME = ("HIP_LAUNCH_BLOCKING", "HIP_VISIBLE_DEVICES", "AMD_SERIALIZE_KERNEL", "AMD_SERIALIZE_COPY",
+                     "HSA_OVERRIDE_GFX_VERSION")
+
+rule = Rule(
+    code="GCL402",
+    name="env-after-import",
+    docs=__doc__ or "",
+    words=((*READ_AT_IMPORT, *READ_WITH_RUNTIME), ("environ", "putenv")),
+    certainty=("fails", "fragile"),
+    fixable="safe",
+    reproduction=Reproduction("bad_threads.py", "bad_threads.fixed.py", oracles=("environment",), cold=True),
+)
+
+
+@rule.on(EnvSet)
+def set_too_late(event: EnvSet, run: Run) -> Iterator[Finding]:
+    """Was the library that reads the variable imported before?"""
+    reader = READ_AT_IMPORT.get(event.name, "torch" if event.name in READ_WITH_RUNTIME else "")
+    imported = run.imported.get(reader)
+    if not reader or imported is None:
+        return
+    certain = event.name in READ_AT_IMPORT
+    when = "while it is imported" if certain else "when its runtime comes up"
+    yield rule.finding(
+        run, statement_site(event.site), f"{event.name} is set after {reader} was imported, which reads it {when}",
+        guard=event.guard, certainty="fails" if certain else "fragile",
+        symptom=f"silent: {event.name} has no effect",
+        related=[(imported, f"{reader} is imported here")], fixes=(moved(event, imported),),
+    )
+
+
+def statement_site(site: Site) -> Site:
+    """The small statement around a node."""
+    found = next((outer for outer in (site.node, *site.module.ancestors(site.node))
+                  if isinstance(outer, cst.BaseSmallStatement)), site.node)
+    return Site.at(site.module, found)
+
+
+def moved(event: EnvSet, imported: Site) -> Fix | None:
+    """Move a top-level assignment of a literal above the import; None for any other."""
+    site, module = statement_site(event.site), event.site.module
+    line = module.statement(site.node)
+    literal = event.value.only()
+    if line is None or module.parents.get(line) is not module.tree or not isinstance(literal, Const):
+        return None
+    if imported.module is not module or not isinstance(site.node, (cst.Assign, cst.Expr)):
+        return None
+    removed, added = rewrite.remove_statement(site), rewrite.before_import(imported, site.text)
+    if removed is None or added is None:
+        return None
+    return Fix("set-before-import", f"Set {event.name} before the import", (added, removed), "safe")

@@ -1,0 +1,133 @@
+"""# toggle-without-effect (GCL701)
+
+## What it does
+Finds settings of gradient checkpointing that nothing reads: an attribute set on a loaded model or its config,
+kwargs for checkpointing that is off, `gradient_checkpointing=False` after it was turned on by hand.
+
+## Why it breaks
+Nothing happens, and nothing says so. transformers reads the flag of the inner modules, which only
+`gradient_checkpointing_enable()` and `gradient_checkpointing_disable()` set; the config's flag is read once, when the
+model is built; Trainer with `gradient_checkpointing=False` does not turn off what is on.
+
+## Example
+```python
+model.gradient_checkpointing = False
+model.config.gradient_checkpointing = False
+```
+
+## Use instead
+```python
+model.gradient_checkpointing_disable()
+```
+
+## When it is fine
+A class of the project that reads the attribute; the config's flag before the model is built.
+
+## Evidence
+transformers 4.57.6 and 5.23.0: the number of recomputed regions after each (`modeling_utils.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import libcst as cst
+
+from gclint.analysis import rewrite
+from gclint.analysis.events import AttributeSet, TrainerStarted
+from gclint.analysis.run import Run, ways
+from gclint.analysis.syntax import Site
+from gclint.analysis.values import NOTHING, Class, Object
+from gclint.finding import Finding, Fix
+from gclint.frameworks.transformers import argument
+from gclint.rule import Reproduction, Rule
+
+NAMES = ("gradient_checkpointing", "activation_checkpointing")
+SYMPTOM = "silent: the setting has no effect"
+
+rule = Rule(
+    code="GCL701",
+    name="toggle-without-effect",
+    docs=__doc__ or "",
+    words=(("gradient_checkpointing", "activation_checkpointing", "gradient_checkpointing_kwargs"),),
+    certainty=("fails",),
+    fixable="unsafe",
+    reproduction=Reproduction("bad_attribute.py", "bad_attribute.fixed.py", oracles=("recompute",)),
+)
+
+
+@rule.on(AttributeSet)
+def set_on_the_outside(event: AttributeSet, run: Run) -> Iterator[Finding]:
+    """Is the flag set where nothing reads it?"""
+    target = event.target
+    if event.name not in NAMES or target is None:
+        return
+    owner = _model_of(run, target)
+    if owner is None or isinstance(owner.type, Class):
+        return
+    wanted = event.value.constant()
+    where = "config" if target.kind == "config" else "model"
+    yield rule.finding(
+        run, event.site, f"`{event.name}` set on a loaded {where}: nothing reads it", guard=event.guard,
+        symptom=SYMPTOM, fixes=(_call_instead(event, where, wanted),), versions=("transformers",),
+        related=[(owner.site, "the model is loaded here")] if owner.site is not None else [],
+    )
+
+
+def _model_of(run: Run, target: Object) -> Object | None:
+    if target.kind == "model":
+        return target
+    return next((model for model in run.models if target in model.attributes.get("config", NOTHING).objects()), None)
+
+
+def _call_instead(event: AttributeSet, where: str, wanted: object) -> Fix | None:
+    site = event.site
+    line = site.module.statement(site.node)
+    if not isinstance(site.node, cst.Attribute) or not isinstance(line, cst.SimpleStatementLine):
+        return None
+    holder = site.node.value
+    if where == "config" and isinstance(holder, cst.Attribute):
+        holder = holder.value
+    small = line.body[0]
+    if len(line.body) != 1 or not isinstance(small, cst.Assign) or not isinstance(wanted, bool):
+        return None
+    verb = "enable" if wanted else "disable"
+    text = f"{site.module.code(holder)}.{event.name}_{verb}()"
+    return Fix("call-" + verb, f"Call {event.name}_{verb}()", (rewrite.replace(Site.at(site.module, small), text),),
+               "unsafe")
+
+
+@rule.on(TrainerStarted)
+def arguments_that_do_nothing(event: TrainerStarted, run: Run) -> Iterator[Finding]:
+    """Do the arguments say something about checkpointing that comes to nothing?"""
+    for args in event.trainer.attributes.get("args", NOTHING).objects():
+        if args.kind != "training_args" or args.open:
+            continue
+        flag = argument(args, "gradient_checkpointing")
+        given = args.sites.get("gradient_checkpointing_kwargs")
+        if given is not None and flag.constant() is False:
+            yield rule.finding(run, given, "kwargs for gradient checkpointing that is not turned on",
+                               guard=event.guard, symptom=SYMPTOM, versions=("transformers",),
+                               fixes=(_turned_on(args),))
+        stated = args.sites.get("gradient_checkpointing")
+        if stated is not None and flag.constant() is False:
+            yield from _still_on(event, run, stated)
+
+
+def _turned_on(args: Object) -> Fix | None:
+    if args.site is None:
+        return None
+    edit = rewrite.set_argument(args.site, "gradient_checkpointing", "True")
+    return Fix("turn-on", "Turn gradient checkpointing on", (edit,), "unsafe") if edit is not None else None
+
+
+def _still_on(event: TrainerStarted, run: Run, stated: Site) -> Iterator[Finding]:
+    for model in event.models:
+        for guard, (region,) in ways(event.guard, model.known("checkpointing")):
+            if isinstance(region, Object) and region.type in ("method", "kbit") and region.site is not None:
+                yield rule.finding(
+                    run, stated, "gradient_checkpointing=False does not turn off what is on already", guard=guard,
+                    symptom="silent: checkpointing stays on", versions=("transformers",),
+                    related=[(region.site, "checkpointing is turned on here")],
+                )
+                return
