@@ -66,6 +66,7 @@ class RankReport:
     device: str = "cpu"
     versions: dict[str, str] = field(default_factory=dict)
     limits: tuple[str, ...] = ()
+    replaced: tuple[str, ...] = ()
     steps: tuple[Step, ...] = ()
     step_count: int = 0
     trainable: int = 0
@@ -94,7 +95,7 @@ class Outcome:
     "killed" (memory or a signal), "timeout", "not-run" (the machinery could not run it; see `reason`).
     `peak_bytes` and `saved_bytes` are the largest over the ranks, `seconds_per_step` the median of the
     steps after the first (of all when there is one only). `limits` are the parts of the recipe that were
-    not run here. `reference` is the outcome of the same run without checkpointing and wrappers.
+    not run here, `replaced` what a program was given in place of hub models, data and devices.
     """
 
     status: Status
@@ -106,6 +107,7 @@ class Outcome:
     world_size: int = 1
     versions: dict[str, str] = field(default_factory=dict)
     limits: tuple[str, ...] = ()
+    replaced: tuple[str, ...] = ()
     ranks: tuple[RankReport, ...] = ()
     peak_bytes: int | None = None
     saved_bytes: int | None = None

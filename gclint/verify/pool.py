@@ -169,13 +169,19 @@ class Pool:
 def preload_of(recipe: AnyRecipe) -> tuple[str, ...]:
     """Return what the worker imports before the run: nothing when the order of imports is the question."""
     if isinstance(recipe, ProgramRecipe):
-        if recipe.cold:
-            return ()
-        libraries = ("transformers", "accelerate", "peft", "trl")
-        return (*LIBRARIES, *EXTRAS) if any(each in recipe.text for each in libraries) else LIBRARIES
+        return () if recipe.cold else _preload_of_text("\n".join([recipe.text, *recipe.files.values()]))
     if recipe.environment:
         return ()
     return (*LIBRARIES, *EXTRAS) if recipe.model.origin == "transformers" else LIBRARIES
+
+
+def _preload_of_text(text: str) -> tuple[str, ...]:
+    found: tuple[str, ...] = LIBRARIES
+    if any(each in text for each in ("transformers", "accelerate", "peft", "trl")):
+        found += EXTRAS
+    if any(each in text for each in ("Trainer", "trl")):
+        found += ("transformers.trainer", "datasets")
+    return (*found, "trl") if "trl" in text else found
 
 
 def _report(data: dict[str, Any] | None) -> RankReport:

@@ -92,7 +92,8 @@ class ProgramRecipe:
     `files` are further files (relative path to text) that the scratch directory holds; `copy_of` is a
     directory whose files are copied there first. `stop_after` ends the program after that many optimizer
     steps. `cold` starts it in a process that has not imported torch, so that the order of environment and
-    import is the program's own.
+    import is the program's own. `scaled`: hub models, tokenizers, data sets, trainers and missing devices are
+    replaced by small ones (every replacement is reported).
     """
 
     title: str = ""
@@ -107,6 +108,7 @@ class ProgramRecipe:
     backend: Backend = "any"
     stop_after: int | None = None
     cold: bool = False
+    scaled: bool = True
     seed: int = 0
 
 

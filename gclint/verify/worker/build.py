@@ -49,17 +49,19 @@ def _architecture(spec: ModelSpec, limits: list[str]) -> Built:
     return Built(model, "architecture", f"{type(model).__name__}, scaled down ({how})", limits)
 
 
-def find_config(spec: ModelSpec) -> tuple[Any | None, str]:
-    """Return the config of the model, full size, and where it comes from; None and why when there is none."""
+def find_config(spec: ModelSpec, read: Any = None) -> tuple[Any | None, str]:
+    """Return the config of the model, full size, and where it comes from; None and why when there is none.
+
+    `read` is `AutoConfig.from_pretrained`, for a caller that has replaced it.
+    """
     try:
         import transformers
     except ImportError:
         return None, "transformers is not installed"
     if spec.name:
         try:
-            found = transformers.AutoConfig.from_pretrained(
-                spec.name, local_files_only=True, trust_remote_code=False
-            )
+            read = read or transformers.AutoConfig.from_pretrained
+            found = read(spec.name, local_files_only=True, trust_remote_code=False)
             return found, f"config of {spec.name}"
         except Exception:
             pass

@@ -4,6 +4,7 @@ settings.json          what the pool wants of every worker
 ready-RANK.json        the worker has imported its libraries (or says why it cannot)
 job-N.json             the next run, the same for every rank
 result-N-RANK.json     what a rank measured
+imports-N-RANK.json    the library modules that the run imported
 cancel-N               ranks that still run job N end it and report
 stop                   workers leave
 """
@@ -44,6 +45,11 @@ def job(directory: Path, number: int) -> Path:
 def result(directory: Path, number: int, rank: int) -> Path:
     """The file of a rank's result."""
     return directory / f"result-{number}-{rank}.json"
+
+
+def imports(directory: Path, number: int, rank: int) -> Path:
+    """The file that names the modules a job imported."""
+    return directory / f"imports-{number}-{rank}.json"
 
 
 def cancel(directory: Path, number: int) -> Path:

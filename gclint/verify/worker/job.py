@@ -23,6 +23,7 @@ from gclint.verify.worker.importing import ImportWatch
 from gclint.verify.worker.refusal import NotRun
 from gclint.verify.worker.script import run_script
 
+LEARNED = ("torch", "transformers", "accelerate", "peft", "trl", "datasets", "tokenizers", "safetensors")
 SECONDARY = (
     "Connection closed by peer",
     "Connection reset by peer",
@@ -42,6 +43,7 @@ def perform_job(job: dict[str, Any]) -> None:
     if hasattr(faulthandler, "register"):
         faulthandler.register(signal.SIGUSR1, file=stacks, all_threads=False)
     recipe = recipe_from_data(job["recipe"])
+    known = set(sys.modules)
     scratch = Path(tempfile.mkdtemp(prefix=f"run-{number}-{rank}-", dir=directory))
     os.chdir(scratch)
     try:
@@ -56,7 +58,14 @@ def perform_job(job: dict[str, Any]) -> None:
     sys.stderr.flush()
     if report.status != "finished":
         report = replace(report, output=output.read_text(encoding="utf-8", errors="replace")[-4000:])
+    exchange.write_json(exchange.imports(directory, number, rank), _library_modules(known))
     exchange.write_json(exchange.result(directory, number, rank), to_data(report))
+
+
+def _library_modules(known: set[str]) -> list[str]:
+    """What the run imported of the libraries, so that the next run finds it imported."""
+    fresh = [name for name in sys.modules if name not in known]
+    return [name for name in fresh if name.partition(".")[0] in LEARNED]
 
 
 def _redirect(output: Path) -> None:

@@ -17,6 +17,7 @@ from gclint.verify.worker import device, neutral
 from gclint.verify.worker.perform import Performance
 from gclint.verify.worker.recorder import Recorder
 from gclint.verify.worker.refusal import NotRun
+from gclint.verify.worker.shims import Replacements, install
 from gclint.verify.worker.sketch import sketch
 
 LIBRARIES = ("torch", "transformers", "accelerate", "peft", "trl", "bitsandbytes", "deepspeed", "lightning")
@@ -27,7 +28,8 @@ class Run:
 
     def __init__(self, recipe: AnyRecipe, job: dict[str, Any], scratch: Path):
         self.recipe, self.job, self.scratch = recipe, job, scratch
-        self.limits: list[str] = []
+        self.found = Replacements(scratch)
+        self.limits = self.found.limits
         self.model = ""
         self.precision = "float32"
         self.evidence: Evidence = "program" if isinstance(recipe, ProgramRecipe) else "stand-in"
@@ -51,6 +53,8 @@ class Run:
         self.recorder.install()
         if self.reference:
             neutral.neutralise()
+        if isinstance(self.recipe, ProgramRecipe) and self.recipe.scaled:
+            install(self.recipe, self.hardware.family, self.found)
 
     def play(self) -> None:
         """Play the recipe to the end; what it raises is raised here."""
@@ -70,6 +74,7 @@ class Run:
             device=self.hardware.name,
             versions=versions(),
             limits=tuple(self.limits),
+            replaced=tuple(self.found.replaced),
             steps=tuple(self.recorder.steps),
             step_count=self.recorder.step_count,
             trainable=len(trainable),

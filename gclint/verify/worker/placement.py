@@ -42,25 +42,21 @@ def _offload(stage: Stage, moment: Load) -> Any:
     hardware = stage.run.hardware
     main = hardware.device if hardware.family != "cpu" else "cpu"
     where = moment.offload_to if hardware.family != "cpu" else "disk"
-    table = _device_map(stage.model, moment, main, where)
+    table = scaled_device_map(stage.model, moment.offload, main, where)
     folder = tempfile.mkdtemp(prefix="offload-", dir=stage.run.scratch)
     return dispatch_model(stage.model, device_map=table, main_device=main, offload_dir=folder)
 
 
-def _device_map(model: Any, moment: Load, main: Any, where: str) -> dict[str, Any]:
-    """Map every leaf part: the last half of each list of layers (or the named ones) goes to `where`."""
+def scaled_device_map(model: Any, offload: str, main: Any, where: str) -> dict[str, Any]:
+    """Map every part to `main`, and the last half of each list of layers (or, with "all", all) to `where`."""
     lists = layer_lists(model)
-    away: set[str] = set()
-    for name, holder in lists:
-        count = len(holder)
-        start = 0 if moment.offload == "all" else count - max(1, count // 2)
-        away |= {f"{name}.{index}" for index in range(start, count)}
     table: dict[str, Any] = {}
     for name, holder in lists:
-        for index in range(len(holder)):
-            part = f"{name}.{index}"
-            table[part] = where if part in away else main
-    _map_rest(model, "", {name for name, _ in lists}, table, where if moment.offload == "all" else main)
+        count = len(holder)
+        start = 0 if offload == "all" else count - max(1, count // 2)
+        for index in range(count):
+            table[f"{name}.{index}"] = where if index >= start else main
+    _map_rest(model, "", {name for name, _ in lists}, table, where if offload == "all" else main)
     return table
 
 

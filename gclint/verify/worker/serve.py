@@ -6,10 +6,12 @@ fork the job runs in the worker itself, which then leaves, and the pool starts a
 
 from __future__ import annotations
 
+import importlib
 import os
 import shutil
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -41,6 +43,8 @@ def main(argv: list[str]) -> int:
             _work(job)
             return 0
         _serve(job, directory, number, rank)
+        if settings.get("preload"):
+            _learn(exchange.read_json(exchange.imports(directory, number, rank)) or [])
         number += 1
 
 
@@ -51,6 +55,14 @@ def _preload(names: list[str]) -> None:
         except ImportError:
             if name.partition(".")[0] == "torch":
                 raise
+
+
+def _learn(names: list[str]) -> None:
+    """Import what the last run imported: the next one is likely to want it too."""
+    for name in names:
+        if name not in sys.modules:
+            with suppress(Exception):
+                importlib.import_module(name)
 
 
 def _next_job(directory: Path, number: int) -> dict[str, Any] | None:

@@ -1,0 +1,132 @@
+"""`from_pretrained` reads a scaled-down random checkpoint of the same architecture.
+
+Only the name is replaced, by a directory: placement, dtype, quantisation, eval mode and the errors for wrong
+arguments are the library's own.
+"""
+
+from __future__ import annotations
+
+import functools
+from pathlib import Path
+from typing import Any
+
+import torch
+import transformers
+
+from gclint.verify.recipe import ModelSpec
+from gclint.verify.worker.build import find_config
+from gclint.verify.worker.placement import scaled_device_map
+from gclint.verify.worker.shims import Replacements
+from gclint.verify.worker.shrink import shrink
+
+FALLBACK = "llama"
+
+
+def install(found: Replacements, family: str) -> None:
+    """Replace what reads models, configs and adapters from the hub."""
+    from transformers.models.auto.auto_factory import _BaseAutoModelClass
+
+    store = Store(found, family)
+    for owner in (_BaseAutoModelClass, transformers.PreTrainedModel):
+        owner.from_pretrained = classmethod(_replacing(owner.from_pretrained.__func__, store))
+    original = transformers.AutoConfig.from_pretrained
+
+    def config(name: Any, *args: Any, **kwargs: Any) -> Any:
+        if Path(str(name)).is_dir():
+            return original(name, *args, **kwargs)
+        return original(store.directory(str(name), None), *args, **kwargs)
+
+    transformers.AutoConfig.from_pretrained = staticmethod(config)
+    store.read_config = original
+    transformers.PreTrainedModel.push_to_hub = lambda self, *args, **kwargs: None
+
+
+class Store:
+    """The scaled-down checkpoints made so far, by name and class."""
+
+    def __init__(self, found: Replacements, family: str):
+        self.found, self.family = found, family
+        self.read_config: Any = None
+        self._made: dict[tuple[str, str], Path] = {}
+
+    def directory(self, name: str, owner: Any, config: Any = None) -> Path:
+        """Return the directory of a scaled-down checkpoint for `name`, made if need be."""
+        key = (name, getattr(owner, "__name__", ""))
+        if key not in self._made:
+            path = self.found.scratch / ".models" / str(len(self._made))
+            self._make(path, name, owner, config)
+            self._made[key] = path
+        return self._made[key]
+
+    def placed(self, directory: Path, owner: Any, kwargs: dict[str, Any]) -> dict[str, Any]:
+        """Return the keywords with a placement that the scaled-down model can have here."""
+        place = kwargs.get("device_map")
+        memory = kwargs.get("max_memory") or {}
+        if self.family != "cpu" or place is None:
+            return kwargs
+        kwargs = {key: each for key, each in kwargs.items() if key != "max_memory"}
+        away = isinstance(place, dict) and {"cpu", "disk"} & {str(each) for each in place.values()}
+        if (away and len(set(map(str, place.values()))) > 1) or "cpu" in memory or "disk" in memory:
+            model = _skeleton(directory, owner)
+            kwargs["device_map"] = scaled_device_map(model, "some", "cpu", "disk")
+            kwargs["offload_folder"] = str(directory.parent / f"{directory.name}-offload")
+            self.found.note("offload to the CPU is shown as offload from the CPU to disk")
+        else:
+            kwargs["device_map"] = {"": "cpu"}
+        return kwargs
+
+    def _make(self, path: Path, name: str, owner: Any, config: Any) -> None:
+        how = "the config given"
+        if config is None:
+            config, how = find_config(ModelSpec("transformers", name=name), self.read_config)
+        if config is None:
+            self.found.limit(
+                f"the architecture of {name} is not known here: a {FALLBACK} model ran in its place"
+            )
+            config, how = transformers.CONFIG_MAPPING[FALLBACK](), FALLBACK
+        config = shrink(config)
+        torch.manual_seed(0)
+        model = _class_for(owner, config)(config)
+        if type(model).__name__.endswith("ForCausalLM"):
+            model = model.to(torch.bfloat16)
+        model.save_pretrained(path)
+        if not any(each == name for each, _ in self._made):
+            self.found.note(f"{name}: {type(model).__name__}, scaled down ({how})")
+
+
+def _replacing(original: Any, store: Store) -> Any:
+    @functools.wraps(original)
+    def from_pretrained(cls: Any, name: Any = None, *args: Any, **kwargs: Any) -> Any:
+        name = kwargs.pop("pretrained_model_name_or_path", name)
+        if name is None or Path(str(name)).is_dir():
+            return original(cls, name, *args, **kwargs)
+        directory = store.directory(str(name), cls, kwargs.get("config"))
+        kwargs = {key: each for key, each in kwargs.items() if key not in ("revision", "token", "cache_dir")}
+        if kwargs.get("attn_implementation") in ("flash_attention_2", "flash_attention_3"):
+            store.found.limit(f"{kwargs.pop('attn_implementation')} is not run")
+        return original(cls, directory, *args, **store.placed(directory, cls, kwargs))
+
+    return from_pretrained
+
+
+def _skeleton(directory: Path, owner: Any) -> Any:
+    config = transformers.AutoConfig.from_pretrained(directory)
+    with torch.device("meta"):
+        return _class_for(owner, config)(config)
+
+
+def _class_for(owner: Any, config: Any) -> Any:
+    """The model class that `owner.from_pretrained` would use for this config."""
+    mapping = getattr(owner, "_model_mapping", None)
+    if mapping is None and owner is not None and owner.__name__ != "PreTrainedModel":
+        return owner
+    chosen: Any = mapping if mapping is not None and type(config) in mapping else None
+    for auto in (
+        transformers.AutoModelForCausalLM,
+        transformers.AutoModelForSeq2SeqLM,
+        transformers.AutoModel,
+    ):
+        if chosen is None and type(config) in auto._model_mapping:
+            chosen = auto._model_mapping
+    found = chosen[type(config)]
+    return found[0] if isinstance(found, (list, tuple)) else found

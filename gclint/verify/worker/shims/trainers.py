@@ -1,0 +1,61 @@
+"""Trainers cut to a few steps, on this device, without reports, evaluation or uploads."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import transformers
+
+from gclint.verify.worker.shims import Replacements
+
+STEPS, BATCH, ACCUMULATION = 3, 2, 2
+
+
+def install(found: Replacements, family: str) -> None:
+    """Cut what TrainingArguments ask for, keeping everything that shapes the run's state."""
+    begin = transformers.TrainingArguments.__post_init__
+
+    def cut(arguments: Any) -> None:
+        _cut(arguments, found, family)
+        begin(arguments)
+
+    transformers.TrainingArguments.__post_init__ = cut
+    train = transformers.Trainer.train
+
+    def without_resume(trainer: Any, resume_from_checkpoint: Any = None, *args: Any, **kwargs: Any) -> Any:
+        if resume_from_checkpoint:
+            found.note("trainers start from the beginning")
+        return train(trainer, None, *args, **kwargs)
+
+    transformers.Trainer.train = without_resume
+
+
+def _cut(arguments: Any, found: Replacements, family: str) -> None:
+    found.note(f"trainers: {STEPS} steps, at most {BATCH} rows a batch, no reports, saving or evaluation")
+    _set(arguments, max_steps=STEPS, save_strategy="no", report_to=[], logging_steps=1, push_to_hub=False)
+    _set(arguments, eval_strategy="no", load_best_model_at_end=False, disable_tqdm=True)
+    _set(arguments, dataloader_num_workers=0, dataloader_prefetch_factor=None)
+    _set(arguments, dataloader_persistent_workers=False)
+    batch, steps = arguments.per_device_train_batch_size, arguments.gradient_accumulation_steps
+    _set(arguments, per_device_train_batch_size=min(batch, BATCH))
+    _set(arguments, gradient_accumulation_steps=min(steps, ACCUMULATION))
+    if family == "cpu":
+        _set(arguments, use_cpu=True, tf32=None)
+        _drop(arguments, found, "fp16", "torch_compile", "deepspeed", "fsdp")
+        if str(arguments.optim).startswith(("paged", "adamw_bnb", "adamw_8bit", "adamw_torch_fused")):
+            found.note(f"optimizer {arguments.optim}: adamw_torch")
+            arguments.optim = "adamw_torch"
+
+
+def _set(arguments: Any, **values: Any) -> None:
+    for name, value in values.items():
+        if hasattr(arguments, name):
+            setattr(arguments, name, value)
+
+
+def _drop(arguments: Any, found: Replacements, *names: str) -> None:
+    for name in names:
+        value = getattr(arguments, name, None)
+        if value:
+            found.limit(f"{name} is not run on this device")
+            setattr(arguments, name, False if isinstance(value, bool) else None)
