@@ -12,6 +12,7 @@ from gclint.files.source import Source, Unreadable, read
 from gclint.finding import Finding
 from gclint.gather import Gathered, Request, gather
 from gclint.judge import Judge, Judgement, builtin_judge, judge_batch, unreadable
+from gclint.recall import InstalledRules, Recall
 from gclint.report.content import Report
 from gclint.selection import OWN_RULES, check_codes
 
@@ -36,7 +37,8 @@ def check_source(text: str | bytes, path: str = "stdin.py", **given: Any) -> Rep
 
 def check(request: Request, judge: Judge | None = None) -> Report:
     """Return what is found in the files of `request`; raises `gclint.config.BadConfig`."""
-    judge = judge or builtin_judge()
+    if judge is None:
+        return _check_recalled(request)
     gathered = gathered_for(request, judge)
     made = Judgement()
     for batch in gathered.batches:
@@ -44,6 +46,18 @@ def check(request: Request, judge: Judge | None = None) -> Report:
         made.findings += one.findings
         made.problems += one.problems
     return report_of(gathered, made, judge)
+
+
+def _check_recalled(request: Request) -> Report:
+    """Return the report of the last check where it still holds, else check and remember."""
+    recall = Recall(request)
+    known = recall.report()
+    if known is not None:
+        findings, files = known
+        return Report(tuple(findings), (), files, _sources(findings, {}), InstalledRules())
+    report = check(request, builtin_judge())
+    recall.keep(report)
+    return report
 
 
 def gathered_for(request: Request, judge: Judge) -> Gathered:

@@ -96,7 +96,7 @@ def gather(request: Request) -> Gathered:
         directory = os.path.dirname(found.absolute)
         if directory not in roots:
             own = settings_of(request, directory, known)
-            roots[directory] = own.root or _project_root(directory, request.paths)
+            roots[directory] = own.root or project_root(directory, request.paths)
             settings[roots[directory]] = own
         try:
             source = read(found.absolute, found.path, _kind(found))
@@ -120,16 +120,16 @@ def _gather_stdin(request: Request, data: bytes) -> Gathered:
         source = parse(request.stdin_name, Path(absolute), data)
     except Unreadable as error:
         return Gathered((), (error,), 1)
-    root = Path(settings.root or _project_root(directory, [directory]))
+    root = Path(settings.root or project_root(directory, [directory]))
     return Gathered((Batch(settings, root, {source.path: source}, frozenset([source.path])),), (), 1)
 
 
-def _project_root(directory: str, paths: Sequence[str]) -> str:
+def project_root(directory: str, paths: Sequence[str]) -> str:
     """Return the nearest directory at or above `directory` that looks like a project's root.
 
     Without one it is the directory named in `paths` that holds `directory`, else `directory` itself.
     """
-    here = directory
+    here = directory if os.path.isdir(directory) else os.path.dirname(directory)
     while True:
         if any(os.path.exists(os.path.join(here, mark)) for mark in _ROOT_MARKS):
             return here

@@ -102,10 +102,16 @@ def _fix_batch(
             before[path] = source
         return source
 
+    def without(one: Chosen) -> Mapping[str, Source]:
+        def accept(other: Chosen) -> bool:
+            return _identity(other) != _identity(one)
+
+        return {**before, **converge(check, read, policy, accept).changed}
+
     try:
         state = converge(check, read, policy)
         if proof and state.applied:
-            proofs = list(prove(_proof_request(batch, before, state, proof)))
+            proofs = list(prove(_proof_request(batch, before, state, proof, without)))
             sums.proofs += proofs
             bad = {(item.finding.key, item.fix) for item in proofs if item.verdict == "rejected"}
             if bad:
@@ -122,7 +128,18 @@ def _fix_batch(
 
 
 def _proof_request(
-    batch: Batch, before: Mapping[str, Source], state: Convergence, options: ProofOptions
+    batch: Batch,
+    before: Mapping[str, Source],
+    state: Convergence,
+    options: ProofOptions,
+    without: Callable[[Chosen], Mapping[str, Source]],
 ) -> ProofRequest:
     after = {**before, **state.changed}
-    return ProofRequest(batch.root, batch.settings.target, dict(before), after, state.applied, options)
+    return ProofRequest(
+        batch.root, batch.settings.target, dict(before), after, state.applied, without, options
+    )
+
+
+def _identity(chosen: Chosen) -> tuple[str, str, str]:
+    """What stays of a fix when other edits move its lines: code, file, name of the fix."""
+    return (chosen.finding.code, chosen.finding.location.path, chosen.fix.name)

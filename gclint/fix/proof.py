@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -33,6 +33,8 @@ class ProofOptions:
 class ProofRequest:
     """A project before and after its fixes: all its files, those changed, and the fixes that were
     applied.
+
+    `without` gives the files with every fix but one; `tell` is told what is running.
     """
 
     root: Path
@@ -40,7 +42,9 @@ class ProofRequest:
     before: Mapping[str, Source]
     after: Mapping[str, Source]
     applied: Sequence[Chosen]
+    without: Callable[[Chosen], Mapping[str, Source]]
     options: ProofOptions = field(default_factory=ProofOptions)
+    tell: Callable[[str], None] | None = None
 
 
 @dataclass(frozen=True)
@@ -60,4 +64,10 @@ class Proof:
 
 def verify_fixes(request: ProofRequest) -> list[Proof]:
     """Return a verdict for every applied fix; raises `ProofUnavailable`."""
-    raise ProofUnavailable("verification is not built into this version yet")
+    from gclint.verify.errors import VerifyUnavailable
+    from gclint.verify.proofs import prove_fixes
+
+    try:
+        return prove_fixes(request)
+    except VerifyUnavailable as error:
+        raise ProofUnavailable(str(error)) from None

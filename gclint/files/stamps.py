@@ -1,0 +1,79 @@
+"""Whether anything changed that a check could depend on, told from the file system without reading files."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterable
+from time import time_ns
+
+from gclint.config import FILES
+from gclint.files.kinds import kind_of
+
+MOST_FILES = 50_000
+_RACY = 2_000_000_000
+_SKIPPED = frozenset(
+    {".git", ".hg", ".svn", ".venv", "venv", "node_modules", "site-packages", "__pycache__", ".gclint_cache"}
+)
+
+
+def project_stamps(root: str) -> list[str] | None:
+    """Return a line for each file below `root` that an analysis may read: path, size, time, inode.
+
+    None where there are more than `MOST_FILES`, or where a file changed within the last two seconds and could
+    change again without showing in its time.
+    """
+    found: list[str] = []
+    youngest = 0
+    todo = [root]
+    while todo:
+        directory = todo.pop()
+        try:
+            with os.scandir(directory) as entries:
+                for entry in entries:
+                    if entry.is_dir(follow_symlinks=False):
+                        if entry.name not in _SKIPPED:
+                            todo.append(entry.path)
+                    elif kind_of(entry.name) != "other" or entry.name == ".gitignore":
+                        status = entry.stat()
+                        youngest = max(youngest, status.st_mtime_ns)
+                        found.append(f"{entry.path}|{status.st_size}|{status.st_mtime_ns}|{status.st_ino}")
+        except OSError:
+            return None
+        if len(found) > MOST_FILES:
+            return None
+    return None if time_ns() - youngest < _RACY else sorted(found)
+
+
+def surroundings(root: str) -> list[str]:
+    """Return stamps of what lies outside a project and still matters.
+
+    They are gclint's own modules, the directories on `sys.path` (whose time changes when a package or a rule
+    pack is installed), and the configuration files above `root`.
+    """
+    package = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    found = [sys.version, *_times(_modules(package)), *_times(sys.path)]
+    here = os.path.dirname(root)
+    while here != os.path.dirname(here):
+        found += _times(os.path.join(here, name) for name in FILES)
+        here = os.path.dirname(here)
+    return found
+
+
+def _modules(package: str) -> list[str]:
+    found = []
+    for base in (package, os.path.join(os.path.dirname(package), "rules")):
+        for directory, _, names in os.walk(base):
+            found += [os.path.join(directory, name) for name in sorted(names) if name.endswith(".py")]
+    return sorted(found)
+
+
+def _times(paths: Iterable[str]) -> list[str]:
+    found = []
+    for path in paths:
+        try:
+            status = os.stat(path)
+        except OSError:
+            continue
+        found.append(f"{path}|{status.st_size}|{status.st_mtime_ns}")
+    return found

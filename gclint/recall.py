@@ -1,0 +1,96 @@
+"""The report of the last check of the same files, given again when nothing that it depends on has changed."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict
+from functools import cached_property
+from typing import Any
+
+from gclint import __version__
+from gclint.files.cache import Cache, digest
+from gclint.files.stamps import project_stamps, surroundings
+from gclint.finding import Edit, Finding, Fix, Location
+from gclint.gather import Request, project_root, settings_of
+from gclint.report.content import Report, RuleInfo
+from gclint.selection import OWN_RULES
+
+_ENTRY = "report"
+
+
+class Recall:
+    """What is known of one request; `key` is "" where nothing may be kept."""
+
+    def __init__(self, request: Request) -> None:
+        self._request = request
+        self._cache: Cache | None = None
+        self._state = ""
+        if request.cache and request.stdin is None:
+            self._open()
+
+    def report(self) -> tuple[list[Finding], int] | None:
+        """Return the findings and the number of files of the last check, None where it does not hold now."""
+        entry = self._cache.get(_ENTRY) if self._cache else None
+        if not isinstance(entry, dict) or entry.get("state") != self._state:
+            return None
+        try:
+            return [_finding(item) for item in entry["findings"]], int(entry["files"])
+        except (KeyError, TypeError, ValueError):
+            return None
+
+    def keep(self, report: Report) -> None:
+        """Remember `report` for the next check, unless something could not be judged or could not be told."""
+        if self._cache is None or report.failed:
+            return
+        findings = [asdict(finding) for finding in report.findings]
+        self._cache.put(_ENTRY, {"state": self._state, "files": report.files_checked, "findings": findings})
+        self._cache.save()
+
+    def _open(self) -> None:
+        request = self._request
+        roots = sorted({project_root(os.path.abspath(path), request.paths) for path in request.paths})
+        state = []
+        for root in roots:
+            stamps = project_stamps(root)
+            if stamps is None:
+                return
+            state += [*stamps, *surroundings(root)]
+        first = os.path.abspath(request.paths[0])
+        settings = settings_of(request, first if os.path.isdir(first) else os.path.dirname(first))
+        self._state = digest([*state, repr(settings)])
+        asked = [__version__, os.getcwd(), *request.paths, repr(sorted(request.given.items()))]
+        key = digest([*asked, str(request.config), str(request.isolated)])
+        self._cache = Cache(os.path.join(settings.root or os.getcwd(), settings.cache_dir), key)
+
+
+class InstalledRules(Mapping[str, RuleInfo]):
+    """The installed rules by code, loaded when one is first asked for: most reports ask for none."""
+
+    def __getitem__(self, code: str) -> RuleInfo:
+        return self._loaded[code]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._loaded)
+
+    def __len__(self) -> int:
+        return len(self._loaded)
+
+    @cached_property
+    def _loaded(self) -> dict[str, RuleInfo]:
+        from gclint.rule import load_rules
+
+        return {rule.code: rule for rule in (*load_rules(), *OWN_RULES)}
+
+
+def _finding(item: Mapping[str, Any]) -> Finding:
+    given = dict(item)
+    given["location"] = Location(**given["location"])
+    given["related"] = tuple(Location(**place) for place in given["related"])
+    given["fixes"] = tuple(_fix(fix) for fix in given["fixes"])
+    given["target"] = tuple((str(name), str(version)) for name, version in given["target"])
+    return Finding(**given)
+
+
+def _fix(item: Mapping[str, Any]) -> Fix:
+    return Fix(**{**item, "edits": tuple(Edit(**edit) for edit in item["edits"])})
