@@ -44,6 +44,7 @@ def test_an_unchanged_project_is_not_judged_again(gclint, project, judged):
 )
 def test_any_change_is_judged(gclint, project, judged, change):
     write(project / "a.py", "boom(1)\n")
+    write(project / "kept.py", "")
     write(project / "pyproject.toml", "")
     gclint("check")
     change(project)
