@@ -37,6 +37,8 @@ PARAMETRIC = ("Linear", "Embedding", "Conv1d", "Conv2d", "Conv3d", "LayerNorm", 
 PARAMETERLESS = ("Dropout", "ReLU", "GELU", "SiLU", "Identity", "Softmax", "Tanh", "Sigmoid", "Flatten",
                  "MaxPool2d", "AvgPool2d", "AdaptiveAvgPool2d", "LeakyReLU", "Dropout2d", "Upsample", "ELU")
 
+MAX_NESTED = 2
+
 
 def set_state(it: Interpreter, item: Object, fact: str, value: Value, default: Value = NOTHING) -> None:
     """Record a fact about an object, under the current guard."""
@@ -110,11 +112,17 @@ def element_of_modules(it: Interpreter, item: Object, site: Site) -> Value | Non
 @framework.calling("module")
 def call_module(call: Call) -> Value | None:
     """module(x): its forward, patched or of its class, walked; an activation comes out of the outermost."""
-    it, item = call.it, call.receiver
-    assert item is not None
+    assert call.receiver is not None
+    return run_forward(call, call.receiver, call.receiver.attributes.get("forward"))
+
+
+def run_forward(call: Call, item: Object, forward: Value | None) -> Value | None:
+    """What a module's forward gives: the given one, else that of its class."""
+    it = call.it
     if item.kind == "part" and item.label.rsplit(".", 1)[-1] in ("loss", "logits"):
         return None
-    forward = item.attributes.get("forward")
+    if it.forwards.count(item) > MAX_NESTED:
+        return call.unknown()
     if forward is None and isinstance(item.type, Class):
         held = names.class_attribute(item.type, "forward")
         if held is not None:
@@ -367,4 +375,4 @@ def call_forward(call: Call) -> Value | None:
     call.receiver = owner
     if containers.ANY in owner.label and not isinstance(owner.type, Class):
         return of(call.it.derived(call.site, call.positional))
-    return call_module(call)
+    return run_forward(call, owner, None)
