@@ -108,7 +108,8 @@ def _confirm(
         return "unverified", f"before fails ({wrong}) and after runs, but {why} to compare gradients with"
     if not after.first.steps:
         return "unverified", f"before fails ({wrong}) and after runs, but takes no optimizer step"
-    return "confirmed", f"before: {wrong}; after: clean, gradients match the reference"
+    limits = f"; not run here: {'; '.join(after.limits)}" if after.limits else ""
+    return "confirmed", f"before: {wrong}; after: clean, gradients match the reference{limits}"
 
 
 def _environment(before: Outcome, after: Outcome) -> list[str]:

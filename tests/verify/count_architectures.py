@@ -47,7 +47,7 @@ def train(model_type: str, auto_class: str) -> str:
     grads = sum(each.grad is not None for each in model.parameters())
     if not torch.isfinite(loss) or not grads:
         return f"loss {float(loss)}, {grads} gradients"
-    return "" if size < 5_000_000 else f"{size} parameters"
+    return "" if size < 30_000_000 else f"{size} parameters"
 
 
 def in_a_process(model_type: str, auto_class: str) -> str:

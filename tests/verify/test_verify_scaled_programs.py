@@ -17,7 +17,8 @@ from transformers import (
 name = "meta-llama/Llama-2-7b-hf"
 tokenizer = AutoTokenizer.from_pretrained(name)
 model = AutoModelForCausalLM.from_pretrained(name, torch_dtype=torch.float32)
-model = get_peft_model(model, LoraConfig(target_modules=["q_proj", "v_proj", "up_proj"], task_type="CAUSAL_LM"))
+targets = ["q_proj", "v_proj", "up_proj"]
+model = get_peft_model(model, LoraConfig(target_modules=targets, task_type="CAUSAL_LM"))
 model.enable_input_require_grads()
 data = load_dataset("tatsu-lab/alpaca", split="train")
 data = data.map(lambda row: tokenizer(row["text"], truncation=True), remove_columns=data.column_names)

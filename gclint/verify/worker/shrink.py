@@ -7,6 +7,7 @@ from typing import Any
 
 SIZE, LAYERS, HEADS, HEAD, FFN, VOCABULARY, POSITIONS, WINDOW = 64, 2, 4, 16, 128, 512, 256, 8
 
+KINDS = ("layer_types", "layers_block_type", "block_types", "mlp_layer_types")
 COUNTS = (
     "num_hidden_layers", "n_layer", "n_layers", "num_layers", "encoder_layers", "decoder_layers",
     "num_decoder_layers", "num_encoder_layers", "depth",
@@ -19,6 +20,8 @@ WIDTHS = (
     "model_dim",
     "embed_dim",
     "embedding_size",
+    "embedding_dim",
+    "cross_attention_hidden_size",
     "word_embed_proj_dim",
 )
 INNER = (
@@ -43,14 +46,17 @@ AT_MOST = {
     "chunk_size": 8, "time_step_rank": 8, "mamba_expand": 2, "mamba_n_groups": 1, "n_groups": 1,
     "linear_num_key_heads": 2, "linear_num_value_heads": 4, "linear_key_head_dim": 16,
     "linear_value_head_dim": 16, "lru_width": SIZE, "attention_head_size": 16, "rotary_dim": 8,
-    "d_kv": HEAD, "head_dim": HEAD, "global_head_dim": HEAD,
+    "num_kv_shared_layers": 0, "hidden_size_per_layer_input": 16, "laurel_rank": 8, "d_kv": HEAD, "head_dim": HEAD, "global_head_dim": HEAD,
+}  # fmt: skip
+OPEN = {
+    "head_dim": HEAD, "num_key_value_heads": HEADS, "n_routed_experts": 4, "n_shared_experts": 1,
+    "moe_intermediate_size": 32, "num_experts_per_tok": 2, "attn_layer_indices": [1],
 }  # fmt: skip
 
 
-def shrink(config: Any, nested: bool = False) -> Any:
+def shrink(config: Any) -> Any:
     """Scale `config` (and its sub-configs) down in place and return it."""
     old_layers, old_heads = _first(config, COUNTS), _first(config, HEAD_COUNTS)
-    old_width = _first(config, WIDTHS)
     layers = _shrink_layers(config, old_layers)
     _set_each(config, WIDTHS, SIZE)
     _set_each(config, INNER, FFN)
@@ -64,13 +70,43 @@ def shrink(config: Any, nested: bool = False) -> Any:
         _limit_each(config, names, limit)
     for name, limit in AT_MOST.items():
         _limit_each(config, (name,), limit)
+    _fill_in(config)
+    _agree(config)
     _shrink_vocabulary(config)
     _shrink_rope(config)
-    _shrink_lists(config, old_layers, layers, old_width)
+    _shrink_lists(config, old_layers, layers)
     for value in list(vars(config).values()):
         if _is_config(value):
-            shrink(value, nested=True)
+            shrink(value)
     return config
+
+
+def _fill_in(config: Any) -> None:
+    """Give a value to what the class leaves open and its model cannot do without."""
+    for name, value in OPEN.items():
+        if name in _names(config) and _value(config, name) is None:
+            _put(config, name, value)
+    if getattr(config, "is_encoder_decoder", False) and _value(config, "decoder_start_token_id") is None:
+        _put(config, "decoder_start_token_id", _value(config, "pad_token_id") or 0)
+
+
+def _agree(config: Any) -> None:
+    """Restore the equations between sizes that families rely on."""
+    rope, flat = _integer(config, "qk_rope_head_dim"), _integer(config, "qk_nope_head_dim")
+    if rope and flat:
+        for name, value in (("head_dim", rope), ("qk_head_dim", rope + flat)):
+            if _integer(config, name):
+                _put(config, name, value)
+    expand, head = _integer(config, "expand"), _integer(config, "head_dim")
+    if expand and head and _integer(config, "num_heads"):
+        _put(config, "num_heads", expand * SIZE // head)
+    if _integer(config, "mamba_d_ssm"):
+        _put(config, "mamba_d_ssm", 8 * 16)
+    if _integer(config, "attn_layer_period"):
+        _put(config, "attn_layer_period", 2)
+        _put(config, "attn_layer_offset", 1)
+    if isinstance(_value(config, "attn_layer_indices"), list):
+        _put(config, "attn_layer_indices", [1])
 
 
 def _key_heads(heads: int, groups: int) -> int:
@@ -81,24 +117,29 @@ def _key_heads(heads: int, groups: int) -> int:
 
 
 def _shrink_layers(config: Any, old: int | None) -> int:
-    kinds = getattr(config, "layer_types", None)
-    layers = LAYERS
-    if isinstance(kinds, (list, tuple)) and kinds:
-        distinct = list(dict.fromkeys(kinds))
-        layers = max(LAYERS, len(distinct))
-        kept = (distinct + [kinds[-1]] * layers)[:layers]
+    """Keep one layer of every kind, and at least two; return how many are left."""
+    kinds = {
+        name: list(value)
+        for name in KINDS
+        if isinstance(value := _value(config, name), (list, tuple)) and value and isinstance(value[0], str)
+    }
+    distinct = {name: list(dict.fromkeys(value)) for name, value in kinds.items()}
+    layers = max([LAYERS, *map(len, distinct.values())])
+    if "block_types" in kinds:
+        layers = max(layers, len(kinds["block_types"]))
     for name in COUNTS:
         number = _integer(config, name)
         if number and number > layers:
             _put(config, name, layers)
-    if isinstance(kinds, (list, tuple)) and kinds:
-        _put(config, "layer_types", kept)
+    for name, each in distinct.items():
+        if name != "block_types":
+            _put(config, name, (each + [kinds[name][-1]] * layers)[:layers])
     return layers
 
 
-def _shrink_lists(config: Any, old: int | None, layers: int, width: int | None) -> None:
+def _shrink_lists(config: Any, old: int | None, layers: int) -> None:
     for name, value in list(vars(config).items()):
-        if isinstance(value, (list, tuple)) and old and len(value) == old and name != "layer_types":
+        if isinstance(value, (list, tuple)) and old and len(value) == old and name not in KINDS:
             _put(config, name, type(value)(value[:layers]))
 
 
@@ -106,6 +147,7 @@ def _shrink_vocabulary(config: Any) -> None:
     size = _integer(config, "vocab_size")
     if size is None:
         return
+    _limit_each(config, ("decoder_vocab_size", "vocab_size_per_layer_input"), min(size, VOCABULARY))
     size = min(size, VOCABULARY)
     _put(config, "vocab_size", size)
     for name, value in list(vars(config).items()):
@@ -134,6 +176,13 @@ def _is_config(value: Any) -> bool:
     return hasattr(value, "to_dict") and hasattr(value, "model_type")
 
 
+def _value(config: Any, name: str) -> Any:
+    """An attribute, None where it is missing or differs from layer to layer."""
+    with suppress(Exception):
+        return getattr(config, name, None)
+    return None
+
+
 def _names(config: Any) -> set[str]:
     return set(vars(config)) | set(getattr(type(config), "attribute_map", None) or {})
 
@@ -141,7 +190,7 @@ def _names(config: Any) -> set[str]:
 def _integer(config: Any, name: str) -> int | None:
     if name not in _names(config):
         return None
-    value = getattr(config, name, None)
+    value = _value(config, name)
     return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 

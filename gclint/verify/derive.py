@@ -1,0 +1,292 @@
+"""Recipes out of analysed runs: what a worker has to do to live through the same moments.
+
+A run leaves conditions open; the recipe is the way on which a finding was made, `chosen`. Everything comes from
+the events of the run and the facts about its model, nothing from the rule that asked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from gclint.analysis import events as ev
+from gclint.analysis.guards import ALWAYS, DISTRIBUTED, Guard, conj
+from gclint.analysis.run import Run
+from gclint.analysis.values import FALSE, NONE, NOTHING, Class, Const, Function, Object, Partial, Value, root
+from gclint.verify import moments as mo
+from gclint.verify.recipe import ModelSpec, Recipe, Variable
+
+RELEVANT = ("HIP_", "HSA_", "AMD_", "OMP_", "TORCH_", "PYTORCH_", "CUDA_VISIBLE_DEVICES")
+PACKAGES = ("torch", "transformers", "peft", "accelerate", "trl")
+
+
+def trained_models(run: Run) -> list[Object]:
+    """The models that get gradients in a run, in order."""
+    found: dict[Object, None] = {}
+    for event in run.of_type(ev.TrainerStarted, ev.Backward):
+        if isinstance(event, ev.TrainerStarted):
+            found.update(dict.fromkeys(event.models))
+        else:
+            found.update({item.attributes["of"].objects()[0]: None for item in event.forwards})
+    return list(found)
+
+
+def recipe_of(run: Run, model: Object, chosen: Guard = ALWAYS, title: str = "") -> Recipe:
+    """The recipe of a model's training in a run, on the way that `chosen` names."""
+    way = _Way(run, model, chosen | run.assumed)
+    listed = tuple(way.moments())
+    wraps = [item for item in listed if isinstance(item, mo.Wrap)]
+    return Recipe(
+        title=title,
+        world_size=2 if wraps else 1,
+        environment=tuple(_environment(run)),
+        target={name: str(version) for name in PACKAGES if (version := run.targets.version(name)) is not None},
+        backend="rocm" if run.targets.rocm or any(key.startswith(("HIP_", "HSA_")) for key in run.environment)
+        else "any",
+        model=_model_spec(run, model),
+        moments=listed,
+    )
+
+
+def _environment(run: Run) -> Iterator[Variable]:
+    at_import = next((index for index, event in enumerate(run.events)
+                      if isinstance(event, ev.Imported) and event.name == "torch"), len(run.events))
+    set_by_code = set()
+    for index, event in enumerate(run.events):
+        if isinstance(event, ev.EnvSet) and event.name.startswith(RELEVANT):
+            literal = event.value.constant()
+            if literal is not None:
+                set_by_code.add(event.name)
+                yield Variable(event.name, str(literal), "before-import" if index < at_import else "after-import")
+    for name, value in sorted(run.environment.items()):
+        literal = value.constant()
+        if name not in set_by_code and name.startswith(RELEVANT) and literal is not None:
+            yield Variable(name, str(literal))
+
+
+def _model_spec(run: Run, model: Object) -> ModelSpec:
+    if isinstance(model.type, Class) or model.kind not in ("model",):
+        return ModelSpec("project" if isinstance(model.type, Class) else "stand-in", class_name=model.class_name)
+    name, dtype = model.known("name").constant(), model.known("dtype").constant()
+    parts = str(model.type).split(".")
+    owner = parts[-2] if parts[-1] in ("from_pretrained", "from_config") and len(parts) > 1 else parts[-1]
+    stand_in = bool(model.state.get("unsloth")) or not model.type
+    return ModelSpec(
+        "stand-in" if stand_in else "transformers",
+        auto_class=owner if owner.startswith("Auto") else "AutoModelForCausalLM",
+        name=name if isinstance(name, str) else "",
+        class_name="" if owner.startswith("Auto") else owner,
+        dtype=dtype if dtype in ("float16", "bfloat16", "float32") else None,
+        quantization=_quantization(model),
+    )
+
+
+def _quantization(model: Object) -> Any:
+    configs = [model, *model.known("quantization_config").objects()]
+    for name, literal in (("load_in_4bit", "4bit"), ("load_in_8bit", "8bit")):
+        for holder in configs:
+            value = holder.state.get(name) or holder.attributes.get(name, NONE)
+            if value.constant() is True and not model.state.get("unsloth"):
+                return literal
+    return None
+
+
+class _Way:
+    """One way through a run: the open conditions decided as they come up."""
+
+    def __init__(self, run: Run, model: Object, chosen: Guard):
+        self.run = run
+        self.model = model
+        self.chosen = chosen
+        self.by_call = False
+        self.patched: set[int] = set()
+
+    def moments(self) -> Iterator[mo.Moment]:
+        for event in self.run.events:
+            both = conj(self.chosen, event.guard)
+            if both is None:
+                continue
+            made = list(self._of(event))
+            if made:
+                self.chosen = both
+            yield from made
+            if any(isinstance(item, mo.Train) for item in made):
+                return
+
+    def pick(self, value: Value, default: Any = None) -> Any:
+        """The alternative of a value on this way: a literal, or an object."""
+        for guard, item in value:
+            both = conj(self.chosen, guard)
+            if both is not None:
+                self.chosen = both
+                return item.value if isinstance(item, Const) else item
+        return default
+
+    def _of(self, event: ev.Event) -> Iterator[mo.Moment]:
+        if isinstance(event, ev.ModelLoaded) and event.model is self.model:
+            yield self._load()
+        elif isinstance(event, ev.Adapted) and event.model is self.model:
+            yield self._adapter()
+        elif isinstance(event, ev.CheckpointingEnabled) and event.model is self.model:
+            yield from self._enabled(event)
+        elif isinstance(event, ev.LibraryCall):
+            yield from self._library_call(event)
+        elif isinstance(event, ev.CheckpointCall):
+            yield from self._region(event)
+        elif isinstance(event, ev.ForwardPatched):
+            yield from self._patched(event)
+        elif isinstance(event, ev.AttributeSet):
+            yield from self._attribute(event)
+        elif isinstance(event, (ev.StateDictLoaded, ev.StateDictSaved)):
+            yield from self._state(event)
+        elif isinstance(event, ev.TrainerStarted) and self.model in event.models:
+            yield from self._trainer(event)
+        elif isinstance(event, ev.Backward):
+            yield from self._backward(event)
+
+    def _load(self) -> mo.Load:
+        model = self.model
+        placed, limits = self.pick(model.known("device_map")), self.pick(model.known("max_memory"))
+        offload, parts, to = self._offload(placed, limits)
+        written = placed if isinstance(placed, (str, dict)) else None
+        return mo.Load(device_map=written, offload=offload, offload_parts=parts, offload_to=to)
+
+    def _offload(self, placed: Any, limits: Any) -> tuple[Any, tuple[str, ...], Any]:
+        if "offloaded" in self.model.state:
+            return "all", (), self.pick(self.model.known("offloaded"), "cpu")
+        if isinstance(placed, Object) and placed.entries is not None:
+            devices = {name: value.constant() for name, value in placed.entries.items()}
+            away = {name: device for name, device in devices.items() if device in ("cpu", "disk")}
+            if away and len(devices) > 1:
+                parts = tuple(str(name) for name in away if name)
+                return "some", parts, "disk" if "disk" in away.values() else "cpu"
+        spread = placed in ("auto", "balanced", "balanced_low_0", "sequential")
+        room = isinstance(limits, Object) and "cpu" in (limits.entries or {})
+        folder = isinstance(self.pick(self.model.known("offload_folder")), str)
+        if spread and (room or folder or self._fragile_auto()):
+            return "some", (), "disk" if folder and not room else "cpu"
+        return "none", (), "cpu"
+
+    def _fragile_auto(self) -> bool:
+        return any(key[3] == "GCL101" for key in self.run.found)
+
+    def _adapter(self) -> mo.Adapter:
+        adapter = self.pick(self.model.known("adapter"))
+        config = self.pick(adapter.attributes.get("config", NONE)) if isinstance(adapter, Object) else None
+        given = config.attributes if isinstance(config, Object) else {}
+        targets = self.pick(given.get("target_modules", NONE))
+        listed = targets.items or [] if isinstance(targets, Object) else []
+        names = tuple(literal for value in listed if isinstance(literal := value.constant(), str))
+        rank = self.pick(given.get("r", NONE))
+        return mo.Adapter(
+            targets=names, rank=min(rank, 4) if isinstance(rank, int) else 4,
+            trainable=self.model.known("trainable").constant() != "none",
+        )
+
+    def _enabled(self, event: ev.CheckpointingEnabled) -> Iterator[mo.Moment]:
+        made = event.checkpointing
+        if made.type == "kbit":
+            return
+        reentrant = self.pick(made.attributes.get("reentrant", NOTHING))
+        yield mo.Checkpointing(reentrant=reentrant if isinstance(reentrant, bool) else None)
+
+    def _library_call(self, event: ev.LibraryCall) -> Iterator[mo.Moment]:
+        call = event.call
+        if call is None:
+            return
+        last = event.name.rsplit(".", 1)[-1]
+        if call.receiver is self.model and last in ("gradient_checkpointing_disable", "activation_checkpointing_disable"):
+            yield mo.Checkpointing(on=False)
+        elif last == "prepare_model_for_kbit_training" and self.model in call.get("model", 0).objects():
+            kwargs = call.get("gradient_checkpointing_kwargs", 2, NONE).objects()
+            mode = self.pick(kwargs[0].entries.get("use_reentrant", NONE)) if kwargs and kwargs[0].entries else None
+            yield mo.Kbit(self.pick(call.get("use_gradient_checkpointing", 1, NONE), None) is not False, mode)
+
+    def _region(self, event: ev.CheckpointCall) -> Iterator[mo.Moment]:
+        inside = any(root(item) is self.model for item in event.moment.forwards)
+        patched = any("checkpointed_forward" in item.state or "forward" in item.attributes
+                      for item in event.moment.forwards)
+        if not inside or patched or self.by_call or not event.moment.forwards:
+            return
+        self.by_call = True
+        mode = self.pick(event.reentrant)
+        yield mo.Checkpointing(reentrant=mode if isinstance(mode, bool) else None, by="call",
+                               swallow_errors=bool(event.moment.handlers))
+
+    def _patched(self, event: ev.ForwardPatched) -> Iterator[mo.Moment]:
+        if root(event.target) is not self.model or event.site.node_id in self.patched:
+            return
+        if not event.value:
+            self.patched = {event.site.node_id}
+            yield mo.RestoreForward()
+            return
+        calls = [call for call in self.run.of_type(ev.CheckpointCall) if event.target in call.moment.forwards]
+        if not calls:
+            return
+        self.patched.add(event.site.node_id)
+        mode = self.pick(calls[0].reentrant)
+        yield mo.PatchForward(style=_style(event.value), reentrant=mode if isinstance(mode, bool) else None,
+                              swallow_errors=bool(calls[0].moment.handlers))
+
+    def _attribute(self, event: ev.AttributeSet) -> Iterator[mo.Moment]:
+        if event.library_name == "torch.utils.checkpoint.checkpoint":
+            yield mo.OverrideCheckpoint()
+        elif event.target is self.model and event.name in ("gradient_checkpointing", "activation_checkpointing"):
+            yield mo.SetAttribute(event.name, self.pick(event.value))
+
+    def _state(self, event: ev.StateDictLoaded | ev.StateDictSaved) -> Iterator[mo.Moment]:
+        if self.model not in [root(item) for item in event.target.objects()]:
+            return
+        if isinstance(event, ev.StateDictSaved):
+            return
+        source = next(iter(event.source.objects()), None)
+        filtered = source is not None and "filtered" in source.state
+        yield mo.LoadState(self.pick(event.strict) is not False, filtered,
+                           merged=filtered and source is not None and source.type == "state_dict")
+
+    def _wrap(self, ddp: Value, by_trainer: bool) -> Iterator[mo.Moment]:
+        made = self.pick(ddp)
+        if isinstance(made, Object):
+            yield mo.Wrap(find_unused_parameters=self.pick(made.state.get("find_unused", FALSE)) is True,
+                          static_graph=self.pick(made.state.get("static_graph", FALSE)) is True,
+                          by_trainer=by_trainer)
+
+    def _before_training(self, by_trainer: bool) -> Iterator[mo.Moment]:
+        if self.model.kind == "model":
+            yield mo.InputGrads(self.pick(self.model.state.get("input_grads", FALSE)) is True)
+        if self.model.state.get("ddp") is not None:
+            if conj(self.chosen, frozenset({(DISTRIBUTED, True)})) is not None and by_trainer:
+                self.chosen = self.chosen | {(DISTRIBUTED, True)}
+            yield from self._wrap(self.model.known("ddp"), by_trainer)
+
+    def _trainer(self, event: ev.TrainerStarted) -> Iterator[mo.Moment]:
+        yield from self._before_training(True)
+        args = event.trainer.attributes.get("args", NOTHING).objects()
+        steps = self.pick(args[0].attributes.get("gradient_accumulation_steps", NONE)) if args else None
+        count = steps if isinstance(steps, int) else 1
+        yield mo.Train(accumulate=min(count, 2), no_sync=count > 1)
+
+    def _backward(self, event: ev.Backward) -> Iterator[mo.Moment]:
+        models = [item.attributes["of"].objects()[0] for item in event.forwards]
+        if self.model not in models:
+            return
+        yield from self._before_training(False)
+        training = self.pick(self.model.state.get("training", NONE))
+        yield mo.Train(
+            forwards_per_backward=models.count(self.model),
+            no_sync=event.moment.inside("no_sync") is not None,
+            accumulate=2 if event.moment.inside("no_sync") is not None else 1,
+            train_mode=training if isinstance(training, bool) else None,
+        )
+
+
+def _style(value: Value) -> Any:
+    item = value.only()
+    if isinstance(item, Partial):
+        return "partial"
+    if isinstance(item, Function):
+        from gclint.analysis.closures import late_bound
+
+        loops = list(item.module.ancestors(item.node))
+        return "late-binding-lambda" if late_bound(item, loops) else "lambda"
+    return "partial"

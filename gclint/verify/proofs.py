@@ -1,0 +1,108 @@
+"""Fixes proved: the recipe of the run without a fix against the recipe of the run with it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from gclint.analysis.program import Analysis, analyse
+from gclint.analysis.run import Run
+from gclint.files.source import Source
+from gclint.finding import Finding
+from gclint.fix.edits import Chosen
+from gclint.fix.proof import Proof, ProofRequest
+from gclint.rule import Rule, load_rules
+from gclint.verify.api import Verification, Verifier
+from gclint.verify.derive import recipe_of, trained_models
+from gclint.verify.options import Options
+from gclint.verify.outcome import Outcome
+from gclint.verify.recipe import Recipe
+
+Tell = Callable[[str], None]
+
+
+def prove_fixes(request: ProofRequest, tell: Tell | None = None) -> list[Proof]:
+    """A verdict for every applied fix: all other fixes stay, only this one is taken back.
+
+    Raises VerifyUnavailable when nothing can be run here.
+    """
+    rules = {rule.code: rule for rule in load_rules()}
+    options = Options(**{name: value for name, value in _options(request).items() if value not in ("", 0, None)})
+    proofs = []
+    with Verifier(options, tell) as verifier:
+        after = _analysed(request, request.after, [])
+        for chosen in request.applied:
+            proofs.append(_prove(request, chosen, after, rules.get(chosen.finding.code), verifier))
+    return proofs
+
+
+def _options(request: ProofRequest) -> dict[str, Any]:
+    from dataclasses import fields
+
+    known = {field.name for field in fields(Options)}
+    given = asdict(request.options)
+    return {name: value for name, value in given.items() if name in known}
+
+
+def _analysed(request: ProofRequest, sources: Mapping[str, Source], rules: Sequence[Rule]) -> Analysis:
+    return analyse(list(sources.values()), Path(request.root), request.target, rules)
+
+
+def _prove(
+    request: ProofRequest, chosen: Chosen, after: Analysis, rule: Rule | None, verifier: Verifier
+) -> Proof:
+    finding = chosen.finding
+    if rule is None:
+        return Proof(finding, chosen.fix.name, "unverified", "no rule of this code is installed")
+    without = request.without(chosen)
+    before = _analysed(request, without, [rule])
+    pair = _pair(finding, before, after)
+    if pair is None:
+        return Proof(finding, chosen.fix.name, "unverified", "no training run around this place can be derived")
+    first, second = pair
+    made = verifier.verify(first, second)
+    return Proof(finding, chosen.fix.name, made.verdict.name, made.verdict.reason, _data(made, pair))
+
+
+def _pair(finding: Finding, before: Analysis, after: Analysis) -> tuple[Recipe, Recipe] | None:
+    for index, run in enumerate(before.runs):
+        keys = [key for key in run.found if key[3] == finding.code and key[0] == finding.location.path]
+        if not keys or not trained_models(run):
+            continue
+        nearest = min(keys, key=lambda key: (abs(key[1] - finding.location.line), key))
+        place = f"{finding.code} {finding.location.path}:{finding.location.line}"
+        second = _same_run(run, after.runs, index)
+        models = trained_models(second) if second is not None else []
+        if second is None or not models:
+            continue
+        guard = run.found[nearest]
+        return recipe_of(run, trained_models(run)[0], guard, place), recipe_of(second, models[0], guard, place)
+    return None
+
+
+def _same_run(run: Run, others: Sequence[Run], index: int) -> Run | None:
+    wanted = (run.entry.path if run.entry else "", run.launch_places)
+    same = [other for other in others if (other.entry.path if other.entry else "", other.launch_places) == wanted]
+    if len(same) == 1:
+        return same[0]
+    return others[index] if index < len(others) and others[index] in same else next(iter(same), None)
+
+
+def _data(made: Verification, pair: tuple[Recipe, Recipe]) -> dict[str, Any]:
+    return {
+        "evidence": made.verdict.evidence,
+        "device": made.after.device,
+        "processes": pair[1].world_size,
+        "before": made.verdict.before_failure or _state(made.before),
+        "after": made.verdict.after_failure or _state(made.after),
+        "gradient_error": made.verdict.gradient_error,
+        "peak_memory_bytes": [made.before.peak_bytes, made.after.peak_bytes],
+        "seconds_per_step": [made.before.seconds_per_step, made.after.seconds_per_step],
+    }
+
+
+def _state(outcome: Outcome) -> str:
+    return "runs" if outcome.status == "finished" else outcome.status
+
