@@ -101,8 +101,10 @@ class Rule:
             if place not in places:
                 places.append(place)
         target = tuple((name, str(run.targets.version(name) or "any")) for name in versions)
-        return Finding(self.code, self.name, message, site.location(), certainty, symptom, stated, tuple(places),
+        made = Finding(self.code, self.name, message, site.location(), certainty, symptom, stated, tuple(places),
                        tuple(fix for fix in fixes if fix is not None), target)
+        run.found.setdefault(made.key, guard)
+        return made
 
     def ask(self, event: Event, run: Run) -> Iterator[Finding]:
         """The findings of this rule at an event."""

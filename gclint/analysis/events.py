@@ -119,7 +119,7 @@ class AttributeSet(Event):
 
 @dataclass
 class ForwardPatched(Event):
-    """An object's forward is replaced on the instance."""
+    """An object's forward is replaced on the instance; with no value, it is that of its class again."""
 
     target: Object = field(default_factory=lambda: Object(0, "unknown"))
     value: Value = NOTHING

@@ -26,7 +26,7 @@ class Run:
 
     `imported` has the first import of each library module, `taken` of each library name, `import_sites` the import in the entry that first led
     to each module of the project. `assumed` holds the conditions that the launcher decides; they are never stated. `launch_places` are the
-    launcher lines that decide them.
+    launcher lines that decide them. `found` has the guard of every finding that was made of this run.
     """
 
     targets: Targets
@@ -44,6 +44,7 @@ class Run:
     facts: dict[str, Any] = field(default_factory=dict)
     listener: Callable[[Event], None] = field(default=lambda event: None, repr=False)
     entry: Module | None = None
+    found: dict[tuple[str, int, int, str], Guard] = field(default_factory=dict)
 
     def emit(self, event: Event) -> None:
         """Record an event and let the rules ask their questions at that moment."""

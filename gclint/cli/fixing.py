@@ -5,16 +5,19 @@ from __future__ import annotations
 import sys
 from argparse import Namespace
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
 
 from gclint.cli import EXIT_CLEAN, EXIT_FINDINGS, complain
 from gclint.cli.check import finish
-from gclint.cli.output import emit, format_of
+from gclint.cli.output import emit, format_of, write_text
 from gclint.cli.parser import UsageError
 from gclint.cli.request import pairs, request_of
 from gclint.files.source import Source
-from gclint.fix.job import Outcome
+from gclint.fix.job import Outcome, Prove
 from gclint.fix.job import fix as fix_request
-from gclint.fix.proof import ProofOptions
+from gclint.fix.proof import ProofOptions, verify_fixes
 from gclint.gather import Request
 from gclint.report.tally import counted
 
@@ -26,14 +29,29 @@ def fix(options: Namespace) -> int:
     if options.verify == "program" and not options.program:
         raise UsageError('--verify=program needs --program "train.py ..."')
     request = request_of(options)
-    outcome = fix_request(
-        request,
-        unsafe=options.unsafe,
-        chosen=pairs(options.choose, "--choose"),
-        write=not options.diff and request.stdin is None,
-        proof=_proof_options(options),
-    )
+    proof = _proof_options(options)
+    with _watched(proof is not None) as prove:
+        outcome = fix_request(
+            request,
+            unsafe=options.unsafe,
+            chosen=pairs(options.choose, "--choose"),
+            write=not options.diff and request.stdin is None,
+            proof=proof,
+            prove=prove,
+        )
     return _tell(outcome, request, options)
+
+
+@contextmanager
+def _watched(proving: bool) -> Iterator[Prove]:
+    """What proves the fixes, and says on a terminal what is running."""
+    if not proving:
+        yield verify_fixes
+        return
+    from gclint.report.proofs import watching
+
+    with watching() as tell:
+        yield lambda request: verify_fixes(replace(request, tell=tell))
 
 
 def fix_for_check(options: Namespace) -> int:
@@ -49,17 +67,43 @@ def _tell(outcome: Outcome, request: Request, options: Namespace) -> int:
         place = f"{finding.location.path}:{finding.location.line}"
         complain(f"{place}: fix of {finding.code} not applied: {refused.why}")
     if options.diff:
-        return _show_diff(outcome, options)
+        status = _show_diff(outcome, options)
+        _show_proofs(outcome)
+        return status
     if request.stdin is not None:
         _pass_through(outcome, request)
         return finish(outcome.report, options)
-    emit(outcome.report, format_of(options, request), options)
+    name = format_of(options, request)
+    if outcome.proofs and name == "json":
+        write_text(_with_proofs(outcome), options.output_file)
+    else:
+        emit(outcome.report, name, options)
+        _show_proofs(outcome)
     if outcome.changes:
         _say(outcome)
     status = finish(outcome.report, options)
     if status == EXIT_CLEAN and outcome.changes and options.exit_non_zero_on_fix:
         return EXIT_FINDINGS
     return status
+
+
+def _show_proofs(outcome: Outcome) -> None:
+    if outcome.proofs:
+        from rich.console import Console
+
+        from gclint.report.proofs import show
+
+        show(outcome.proofs, Console())
+
+
+def _with_proofs(outcome: Outcome) -> str:
+    import json
+
+    from gclint.report.as_json import record
+    from gclint.report.proofs import as_data
+
+    findings = [record(outcome.report, finding) for finding in outcome.report.findings]
+    return json.dumps({"findings": findings, "verification": as_data(outcome.proofs)}, indent=2) + "\n"
 
 
 def _show_diff(outcome: Outcome, options: Namespace) -> int:

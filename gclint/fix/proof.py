@@ -68,6 +68,6 @@ def verify_fixes(request: ProofRequest) -> list[Proof]:
     from gclint.verify.proofs import prove_fixes
 
     try:
-        return prove_fixes(request)
+        return prove_fixes(request, request.tell)
     except VerifyUnavailable as error:
         raise ProofUnavailable(str(error)) from None

@@ -113,7 +113,7 @@ def forget_patch(call: Call) -> Value:
         for target in (event.target for event in call.run.of_type(ForwardPatched)):
             if root(target) is root(item) and key in target.attributes:
                 held.append(target.attributes.pop(key))
-                target.state["set_aside"] = held[-1]
+                call.it.emit(ForwardPatched(call.it.moment(site=call.site), target, NOTHING))
     return union(held) if held else call.unknown()
 
 

@@ -1,0 +1,114 @@
+"""What verification saw: a table for people, plain data for programs, and a line while it runs."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from gclint.fix.proof import Proof
+from gclint.report.escape import printable as plain
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from rich.console import Console
+
+COLOURS = {"confirmed": "green", "passes": "cyan", "rejected": "red", "unverified": "yellow"}
+
+
+def as_data(proofs: Sequence[Proof]) -> list[dict[str, Any]]:
+    """The verdicts as plain data: code, place, fix, verdict, reason, and what was measured."""
+    return [
+        {
+            "code": proof.finding.code,
+            "filename": proof.finding.location.path,
+            "row": proof.finding.location.line,
+            "fix": proof.fix,
+            "verdict": proof.verdict,
+            "reason": proof.reason,
+            **proof.data,
+        }
+        for proof in proofs
+    ]
+
+
+def show(proofs: Sequence[Proof], console: Console) -> None:
+    """Print the table: rule, place, before, after, evidence, device, peak memory, seconds per step, verdict."""
+    from rich.table import Table
+
+    table = Table(title="Verification", title_justify="left", show_lines=True)
+    table.add_column("fix, before and after", overflow="fold", ratio=1)
+    for name in ("evidence", "memory", "s/step"):
+        table.add_column(name, justify="right" if name != "evidence" else "left")
+    table.add_column("verdict", no_wrap=True)
+    for proof in proofs:
+        table.add_row(*_row(proof))
+    console.print(table)
+
+
+def _row(proof: Proof) -> list[str]:
+    from rich.markup import escape
+
+    data, place = proof.data, proof.finding.location
+    where = [str(data[name]) for name in ("evidence", "device") if name in data]
+    processes = data.get("processes", 1)
+    if processes and processes > 1:
+        where.append(f"{processes} ranks")
+    colour = COLOURS[proof.verdict]
+    told = [f"[bold]{proof.finding.code}[/bold] {escape(plain(place.path))}:{place.line}"]
+    if "before" in data:
+        told += [f"before: {escape(_cut(str(data['before'])))}", f"after:  {escape(_after(data))}"]
+    if proof.verdict != "confirmed":
+        told.append(escape(proof.reason))
+    return [
+        "\n".join(told),
+        "\n".join(where) or "-",
+        _pair(data.get("peak_memory_bytes"), _megabytes),
+        _pair(data.get("seconds_per_step"), lambda value: f"{value:.3f}"),
+        f"[{colour}]{proof.verdict}[/{colour}]",
+    ]
+
+
+def _after(data: Any) -> str:
+    text = _cut(str(data.get("after", "-")))
+    error = data.get("gradient_error")
+    return text if error is None else f"{text}, gradients equal the reference's (relative error {error:.0e})"
+
+
+def _cut(text: str, limit: int = 160) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= limit else line[: limit - 3] + "..."
+
+
+def _megabytes(value: float) -> str:
+    return f"{value / 2**20:.0f} MB"
+
+
+def _pair(values: Any, shown: Callable[[float], str]) -> str:
+    before, after = values if values else (None, None)
+    first = shown(before) if before is not None else "-"
+    second = shown(after) if after is not None else "-"
+    return "-" if first == second == "-" else f"{first}\n-> {second}"
+
+
+@contextmanager
+def watching() -> Iterator[Callable[[str], None] | None]:
+    """A function that says on the terminal what is running and for how long; None where nobody watches."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+    columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+        task = progress.add_task("starting workers", total=None, start=True)
+        began = time.monotonic()
+
+        def tell(text: str) -> None:
+            progress.update(task, description=f"verify {text} ({time.monotonic() - began:.0f} s)")
+
+        yield tell
