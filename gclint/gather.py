@@ -92,11 +92,12 @@ def gather(request: Request) -> Gathered:
     settings: dict[str, Settings] = {}
     known: dict[str, Settings | None] = {}
     roots: dict[str, str] = {}
+    marked: dict[str, bool] = {}
     for found in discovery.files:
         directory = os.path.dirname(found.absolute)
         if directory not in roots:
             own = settings_of(request, directory, known)
-            roots[directory] = own.root or project_root(directory, request.paths)
+            roots[directory] = own.root or project_root(directory, request.paths, marked)
             settings[roots[directory]] = own
         try:
             source = read(found.absolute, found.path, _kind(found))
@@ -124,14 +125,18 @@ def _gather_stdin(request: Request, data: bytes) -> Gathered:
     return Gathered((Batch(settings, root, {source.path: source}, frozenset([source.path])),), (), 1)
 
 
-def project_root(directory: str, paths: Sequence[str]) -> str:
+def project_root(directory: str, paths: Sequence[str], marked: dict[str, bool] | None = None) -> str:
     """Return the nearest directory at or above `directory` that looks like a project's root.
 
-    Without one it is the directory named in `paths` that holds `directory`, else `directory` itself.
+    Without one it is the directory named in `paths` that holds `directory`, else `directory` itself. `marked`
+    remembers which directories look like one.
     """
+    known = {} if marked is None else marked
     here = directory if os.path.isdir(directory) else os.path.dirname(directory)
     while True:
-        if any(os.path.exists(os.path.join(here, mark)) for mark in _ROOT_MARKS):
+        if here not in known:
+            known[here] = any(os.path.exists(os.path.join(here, mark)) for mark in _ROOT_MARKS)
+        if known[here]:
             return here
         parent = os.path.dirname(here)
         if parent == here:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -101,15 +102,15 @@ def read_bytes(path: str | os.PathLike[str], shown: str) -> bytes:
     """Return the bytes at `path`; raises `Unreadable` (see `read`)."""
     limit = NOTEBOOK_LIMIT if os.fspath(path).endswith(".ipynb") else SIZE_LIMIT
     try:
-        with open(path, "rb") as file:
-            data = file.read(limit + 1)
+        if not stat.S_ISREG((status := os.stat(path)).st_mode) and not stat.S_ISDIR(status.st_mode):
+            raise Unreadable(shown, "not a regular file", "name a file")
+        if status.st_size > limit:
+            remedy = "exclude it (`exclude` in the configuration)"
+            raise Unreadable(shown, f"larger than {limit // 1_000_000} MB", remedy)
+        with open(path, "rb", buffering=0) as file:
+            return file.read()
     except OSError as error:
         raise unreadable_from(shown, error) from None
-    if len(data) > limit:
-        raise Unreadable(
-            shown, f"larger than {limit // 1_000_000} MB", "exclude it (`exclude` in the configuration)"
-        )
-    return data
 
 
 def parse(path: str, absolute: Path, data: bytes, kind: Kind | None = None) -> Source:

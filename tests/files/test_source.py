@@ -114,3 +114,9 @@ def test_deeply_has_a_deep_stack_and_passes_on_errors():
     assert deeply(lambda: deeply(lambda: 7)) == 7
     with pytest.raises(ZeroDivisionError):
         deeply(lambda: 1 // 0)
+
+
+def test_a_pipe_is_no_file(tmp_path):
+    os.mkfifo(tmp_path / "a.py")
+    with pytest.raises(Unreadable, match="not a regular file"):
+        read(tmp_path / "a.py")
