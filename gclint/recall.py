@@ -80,7 +80,8 @@ class InstalledRules(Mapping[str, RuleInfo]):
     def _loaded(self) -> dict[str, RuleInfo]:
         from gclint.rule import load_rules
 
-        return {rule.code: rule for rule in (*load_rules(), *OWN_RULES)}
+        rules: list[RuleInfo] = [*load_rules(), *OWN_RULES]
+        return {rule.code: rule for rule in rules}
 
 
 def _finding(item: Mapping[str, Any]) -> Finding:
