@@ -183,7 +183,7 @@ def _comprehension(it: Interpreter, node: cst.ListComp | cst.SetComp | cst.Gener
     made.origins |= frozenset(origin for item in sources for origin in item.origins)
     it.library.propagate(sources, made)
     if filtered:
-        made.state["filtered"] = const(True)
+        made.state["filtered"] = of(made)
     return of(made)
 
 

@@ -175,6 +175,14 @@ class Forward(Event):
 
 
 @dataclass
+class ModuleCalled(Event):
+    """A module's forward is about to run, be it the outermost or one inside another's forward."""
+
+    module: Object = field(default_factory=lambda: Object(0, "unknown"))
+    call: Call | None = None
+
+
+@dataclass
 class Backward(Event):
     """Gradients are computed. `forwards` are the activations of the models that the loss came from."""
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import libcst as cst
 
 from ..analysis.events import LibraryCall
-from ..analysis.values import NOTHING, Class, External, Function, Object, Value, of
+from ..analysis.values import NOTHING, Class, External, Function, Object, Value, of, union
 
 if TYPE_CHECKING:
     from ..analysis.calls import Call
@@ -220,7 +220,7 @@ class Library:
     def stored(self, it: Interpreter, item: Object, value: Value) -> None:
         """A value goes into a container: modules become its parts."""
         for part in value.objects():
-            if item.kind in ("modules", "part", "module") and part.parent is None and part is not item:
+            if self.is_kind(item, "module") and self.is_kind(part, "module") and not part.parent and part is not item:
                 part.parent = item
 
     def decorated(self, it: Interpreter, decorator: Value, function: Value, site: Site) -> Value | None:
@@ -288,11 +288,12 @@ class Library:
         """What a computed value inherits from what it was computed from."""
         sources = list(sources)
         for item in sources:
-            if "filtered" in item.state:
-                result.state["filtered"] = item.state["filtered"]
-        grads = [item.state.get("grad") for item in sources if item.kind in ("data", "tensor")]
-        if sources and grads and len(grads) == len(sources) and all(grads):
-            result.state.setdefault("grad", grads[0] or NOTHING)
+            for fact in ("filtered", "names_of"):
+                if fact in item.state:
+                    result.state[fact] = item.state[fact]
+        grads = [item.state.get("grad") or NOTHING for item in sources]
+        if grads and all(grads):
+            result.state.setdefault("grad", union(grads))
 
     def environment(self, it: Interpreter, name: str, default: Value, site: Site) -> Value:
         """The value of an environment variable."""

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from ..analysis import containers, names
 from ..analysis.calls import Call
-from ..analysis.events import Forward, StateDictLoaded, StateDictSaved
+from ..analysis.events import Forward, ModuleCalled, StateDictLoaded, StateDictSaved
 from ..analysis.interpreter import Interpreter
 from ..analysis.syntax import Site
 from ..analysis.values import (
+    FALSE,
     NONE,
     NOTHING,
     TRUE,
@@ -128,6 +129,7 @@ def run_forward(call: Call, item: Object, forward: Value | None) -> Value | None
         if held is not None:
             forward = Value((guard, part.bound(item) if isinstance(part, Function) else part) for guard, part in held)
     outermost = not it.forwards
+    it.emit(ModuleCalled(it.moment(site=call.site), item, call))
     it.forwards.append(item)
     inner = Call(it, call.site, item.class_name, call.positional, call.keywords, call.open, call.places)
     try:
@@ -170,8 +172,13 @@ def activated(call: Call, item: Object, result: Value) -> Value:
 
 def _layer_result(call: Call, item: Object) -> Value:
     made = call.it.derived(call.site, call.positional + list(call.keywords.values()))
-    if item.class_name in PARAMETRIC:
-        made.state["grad"] = const(trainable(item) != "none")
+    if item.class_name in PARAMETRIC and trainable(item) != "none":
+        made.state["grad"] = TRUE
+        made.kind = "tensor"
+    elif item.class_name in ("Embedding", "EmbeddingBag"):
+        made.state["grad"] = FALSE
+        made.kind = "tensor"
+    elif item.class_name in PARAMETRIC and "grad" in made.state:
         made.kind = "tensor"
     elif item.class_name in PARAMETERLESS and "grad" in made.state:
         made.kind = "tensor"
@@ -267,6 +274,14 @@ def mark_trainable(it: Interpreter, item: Object, literal: str) -> None:
         outer = outer.parent
 
 
+@framework.function("torch:Parameter")
+def make_parameter(call: Call) -> Value:
+    """A tensor that trains, unless the code says otherwise."""
+    made = call.it.new("tensor", "torch.nn.Parameter", "", call.site)
+    made.state["grad"] = call.get("requires_grad", 1, TRUE)
+    return of(made)
+
+
 @framework.method("module", "requires_grad_")
 def module_requires_grad(call: Call) -> Value:
     """`module.requires_grad_(x)`."""
@@ -355,6 +370,7 @@ def load(call: Call) -> Value:
     """What a file holds."""
     made = call.it.new("dict", "checkpoint_file", "", call.site)
     made.entries, made.open = {}, True
+    made.attributes["path"] = call.get("f", 0, call.get("filename", 0))
     return of(made)
 
 

@@ -66,13 +66,18 @@ def checkpoint(call: Call) -> Value | None:
     reentrant = call.get("use_reentrant", None, NOTHING if not call.open else of(it.unknown("**")))
     function = call.get("functions" if sequential else "function", 0)
     arguments = tuple(call.positional[skip:])
-    it.emit(CheckpointCall(it.moment(site=call.site), call, function, arguments, reentrant, sequential))
-    effective = reentrant if reentrant else TRUE
-    region = checkpointing_object(it, call.site, "call", effective)
-    for item in it.forwards:
-        turn_on(it, root(item), region)
+    announce(it, CheckpointCall(it.moment(site=call.site), call, function, arguments, reentrant, sequential))
     result = it.call(function, Call(it, call.site, "checkpointed", list(arguments)))
     return result
+
+
+def announce(it: Interpreter, event: CheckpointCall) -> None:
+    """A region begins: the models whose forward is running checkpoint from here on."""
+    it.run.facts.setdefault("regions", {})[event.site.node_id] = event
+    it.emit(event)
+    region = checkpointing_object(it, event.site, "call", event.reentrant or TRUE)
+    for item in it.forwards:
+        turn_on(it, root(item), region)
 
 
 @framework.setter("module", "forward")
