@@ -46,7 +46,8 @@ class Fix:
     """One way to remove the defect.
 
     `name` is what `--choose CODE=name` takes; `title` an imperative sentence; `cost` what it is known to
-    cost in memory or speed, empty when nothing is known.
+    cost in memory or speed, empty when nothing is known. A fix that is not `automatic` gives something up that
+    only its user can weigh: it is applied when it is named, never for being the first.
     """
 
     name: str
@@ -54,6 +55,7 @@ class Fix:
     edits: tuple[Edit, ...]
     applicability: Applicability = "safe"
     cost: str = ""
+    automatic: bool = True
 
 
 @dataclass(frozen=True)

@@ -78,7 +78,7 @@ def checkpointing_off(checkpointing: Object) -> Fix | None:
     edits = _off_edits(checkpointing)
     if not edits:
         return None
-    return Fix(OFF, "Turn gradient checkpointing off", tuple(edits), "unsafe", COST_OFF)
+    return Fix(OFF, "Turn gradient checkpointing off", tuple(edits), "unsafe", COST_OFF, automatic=False)
 
 
 def _off_edits(checkpointing: Object) -> list[Edit]:

@@ -230,7 +230,7 @@ def _assign_attribute(
         item.attributes[name] = assigned(_since(it, item), value, old)
         item.sites[name] = it.site(place if place is not None else node)
         for part in value.objects():
-            if part.parent is None and part is not item and part.kind in ("module", "part", "modules"):
+            if part.parent is None and part is not item and it.library.is_kind(part, "module"):
                 part.parent = item
         it.emit(AttributeSet(moment, item, name, value))
         if name == "forward":

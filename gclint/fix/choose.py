@@ -30,7 +30,8 @@ class Policy:
         name = self.chosen.get(finding.code)
         if name is not None:
             return next((fix for fix in finding.fixes if fix.name == name), None)
-        allowed = (fix for fix in finding.fixes[:1] if self.unsafe or fix.applicability == "safe")
+        first = finding.fixes[:1]
+        allowed = (fix for fix in first if fix.automatic and (self.unsafe or fix.applicability == "safe"))
         return next((fix for fix in allowed if fix.edits), None)
 
 
