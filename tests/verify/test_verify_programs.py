@@ -103,3 +103,14 @@ def test_a_program_is_cut_and_reads_its_files(verifier: Verifier) -> None:
     outcome = verifier.outcome(recipe)
     assert outcome.status == "finished", outcome.raised
     assert outcome.first.step_count == 1
+
+
+def test_clipping_and_accumulation_under_ddp_match_the_reference(verifier: Verifier) -> None:
+    loss = "ddp(x)"
+    first = "with ddp.no_sync(): ddp(torch.randn(4, 8)).backward()\n    x = torch.randn(4, 8)"
+    text = script("layer(hidden)", DDP, loss)
+    clip = "nn.utils.clip_grad_norm_(net.parameters(), 0.01)\n    optimizer.step()"
+    text = text.replace("optimizer.step()", clip).replace("x = torch.randn(4, 8)", first)
+    found = run(verifier, text, text, world_size=2)
+    assert found.verdict.name == "passes", found.verdict
+    assert found.verdict.gradient_error == pytest.approx(0, abs=1e-3)

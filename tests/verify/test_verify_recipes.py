@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 import runs
 
-from gclint.verify import ModelSpec, Recipe, Variable, Verifier
+from gclint.verify import ModelSpec, ProgramRecipe, Recipe, Variable, Verifier
 from gclint.verify.moments import (
     Adapter,
     Checkpointing,
@@ -175,3 +175,18 @@ def test_quantisation_that_was_not_run_is_named(verifier: Verifier) -> None:
     found = verifier.verify(Recipe(model=spec), Recipe(model=spec))
     assert found.verdict.name in ("unverified", "passes")
     assert found.verdict.name == "passes" or "quantised" in found.verdict.reason
+
+
+@pytest.mark.parametrize("kind", ["fsdp1", "fsdp2"])
+def test_sharded_gradients_match_the_reference(verifier: Verifier, kind: str) -> None:
+    moments = (Load(), Checkpointing(reentrant=False), Wrap(kind))  # type: ignore[arg-type]
+    found = verifier.verify(*[Recipe(world_size=2, moments=moments)] * 2)
+    assert found.verdict.name == "passes", found.verdict
+    assert found.verdict.gradient_error is not None
+
+
+def test_what_the_machine_lacks_is_no_failure(verifier: Verifier) -> None:
+    missing = ProgramRecipe("missing", "import no_such_library")
+    found = verifier.verify(missing, missing)
+    assert found.verdict.name == "unverified"
+    assert "no_such_library is not installed" in found.verdict.reason

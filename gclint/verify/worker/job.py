@@ -20,7 +20,7 @@ from gclint.verify.outcome import Raised, RankReport
 from gclint.verify.recipe import AnyRecipe, ProgramRecipe, Variable, recipe_from_data
 from gclint.verify.worker import exchange, limits
 from gclint.verify.worker.importing import ImportWatch
-from gclint.verify.worker.refusal import NotRun
+from gclint.verify.worker.refusal import NotRun, lacking
 from gclint.verify.worker.script import run_script
 
 LEARNED = ("torch", "transformers", "accelerate", "peft", "trl", "datasets", "tokenizers", "safetensors")
@@ -149,6 +149,9 @@ class Measurement:
                 return Raised("SystemExit", f"exit status {error.code}")
         except BaseException as error:
             self.kept = error
+            missing = lacking(error, {each.name.partition(".")[0] for each in self.scratch.iterdir()})
+            if missing is not None:
+                raise NotRun(missing) from error
             if type(error).__name__ != "Enough":
                 return describe(error, self.scratch)
         return None

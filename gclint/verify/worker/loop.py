@@ -45,13 +45,16 @@ def _shard(stage: Stage, moment: Wrap) -> None:
     if moment.kind == "fsdp1":
         from torch.distributed.fsdp import FullyShardedDataParallel
 
-        stage.wrapped = FullyShardedDataParallel(stage.model, use_orig_params=True)
+        device = stage.run.hardware.device
+        stage.wrapped = FullyShardedDataParallel(stage.model, use_orig_params=True, device_id=device)
         return
+    from torch.distributed.device_mesh import init_device_mesh
     from torch.distributed.fsdp import fully_shard
 
+    mesh = init_device_mesh(stage.run.hardware.device.type, (stage.recipe.world_size,))
     for _, layer, _, _ in layers(stage.model):
-        fully_shard(layer)
-    stage.wrapped = fully_shard(stage.model)
+        fully_shard(layer, mesh=mesh)
+    stage.wrapped = fully_shard(stage.model, mesh=mesh)
 
 
 def train(stage: Stage, moment: Train) -> None:

@@ -44,7 +44,7 @@ class Run:
             self.limits.append(f"no {_SPELLED.get(recipe.backend, recipe.backend)} device here")
         self.recorder = Recorder(
             stop_after=recipe.stop_after if isinstance(recipe, ProgramRecipe) else None,
-            before_step=neutral.average_gradients if self.reference else None,
+            after_backward=neutral.average_gradients if self.reference else None,
         )
 
     def prepare(self) -> None:

@@ -7,13 +7,14 @@ Checkpointing is neutralised below the public function, by the two names that it
 from __future__ import annotations
 
 import contextlib
+import importlib
 from collections.abc import Iterator
 from typing import Any
 
 import torch
 import torch.utils.checkpoint
 
-_wrapped: list[Any] = []
+_wrappers: list[Any] = []
 
 
 class PlainParallel(torch.nn.Module):  # type: ignore[misc]
@@ -23,7 +24,7 @@ class PlainParallel(torch.nn.Module):  # type: ignore[misc]
         super().__init__()
         self.module = module
         self.require_backward_grad_sync = True
-        _wrapped.append(module)
+        _wrappers.append(self)
         if torch.distributed.is_initialized():
             for tensor in [*module.parameters(), *module.buffers()]:
                 torch.distributed.broadcast(tensor.data, 0)
@@ -34,8 +35,16 @@ class PlainParallel(torch.nn.Module):  # type: ignore[misc]
 
     @contextlib.contextmanager
     def no_sync(self) -> Iterator[None]:
-        """Do nothing: gradients are averaged at the step."""
-        yield
+        """Leave the gradients of this rank as they are meanwhile."""
+        self.require_backward_grad_sync = False
+        try:
+            yield
+        finally:
+            self.require_backward_grad_sync = True
+
+    def clip_grad_norm_(self, max_norm: float, norm_type: float = 2.0) -> Any:
+        """Clip the averaged gradients, as FSDP's method does for the sharded ones."""
+        return torch.nn.utils.clip_grad_norm_(self.module.parameters(), max_norm, norm_type)
 
     def _set_static_graph(self) -> None:
         return None
@@ -45,7 +54,7 @@ class PlainParallel(torch.nn.Module):  # type: ignore[misc]
 
 
 def neutralise() -> None:
-    """Make checkpointing and DistributedDataParallel plain in this process."""
+    """Make checkpointing, DDP and FSDP plain in this process."""
     module = torch.utils.checkpoint
     if hasattr(module, "CheckpointFunction"):
         module.CheckpointFunction = _PlainCheckpoint
@@ -53,22 +62,39 @@ def neutralise() -> None:
         module._checkpoint_without_reentrant_generator = _plain_generator
     torch.nn.parallel.DistributedDataParallel = PlainParallel
     torch.nn.parallel.distributed.DistributedDataParallel = PlainParallel
+    sharding = importlib.import_module("torch.distributed.fsdp") if torch.distributed.is_available() else None
+    for name, stand_in in (("FullyShardedDataParallel", PlainParallel), ("fully_shard", _unsharded)):
+        if hasattr(sharding, name):
+            setattr(sharding, name, stand_in)
 
 
-def average_gradients(parameters: list[Any]) -> None:
-    """Average the gradients over the ranks, where the run wrapped a model for data parallelism."""
-    if not _wrapped or not torch.distributed.is_initialized():
+def average_gradients() -> None:
+    """Average the gradients of the wrapped modules over the ranks, as a backward under DDP leaves them."""
+    if not torch.distributed.is_initialized():
         return
     size = torch.distributed.get_world_size()
-    for parameter in parameters:
-        has = torch.tensor(float(parameter.grad is not None))
-        torch.distributed.all_reduce(has)
-        if has.item() == 0:
+    for wrapper in _wrappers:
+        if not wrapper.require_backward_grad_sync:
             continue
-        if parameter.grad is None:
-            parameter.grad = torch.zeros_like(parameter)
-        torch.distributed.all_reduce(parameter.grad)
-        parameter.grad /= size
+        for parameter in wrapper.module.parameters():
+            if parameter.requires_grad and _any_rank_has(parameter):
+                if parameter.grad is None:
+                    parameter.grad = torch.zeros_like(parameter)
+                torch.distributed.all_reduce(parameter.grad)
+                parameter.grad /= size
+
+
+def _any_rank_has(parameter: Any) -> bool:
+    has = torch.tensor(float(parameter.grad is not None), device=parameter.device)
+    torch.distributed.all_reduce(has)
+    return bool(has.item())
+
+
+def _unsharded(module: Any, *args: Any, **kwargs: Any) -> Any:
+    """Stands in for `fully_shard`: the module stays whole, its gradients are averaged."""
+    if not any(module in wrapper.module.modules() for wrapper in _wrappers):
+        PlainParallel(module)
+    return module
 
 
 class _PlainCheckpoint:

@@ -5,9 +5,10 @@ Nothing of the run is replaced; the public hooks of torch are used where there a
 
 from __future__ import annotations
 
+import contextlib
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import torch
@@ -29,9 +30,9 @@ class Enough(BaseException):
 class Recorder:
     """Collects the measures of `RankReport`; `install` once, then read the attributes."""
 
-    def __init__(self, stop_after: int | None = None, before_step: Callable[[list[Any]], None] | None = None):
+    def __init__(self, stop_after: int | None = None, after_backward: Callable[[], None] | None = None):
         self.stop_after = stop_after
-        self.before_step = before_step
+        self.after_backward = after_backward
         self.roots: list[Any] = []
         self.extra: list[Any] = []
         self.steps: list[Step] = []
@@ -137,11 +138,13 @@ class Recorder:
             depth = getattr(self._depth, "value", 0)
             self._depth.value = 0
             try:
-                return backward(tensors, *args, **kwargs)
+                backward(tensors, *args, **kwargs)
             finally:
                 self._in_backward = False
                 self._depth.value = depth
                 self._open = True
+            if self.after_backward is not None:
+                self.after_backward()
 
         torch.autograd.backward = watched
 
@@ -157,6 +160,8 @@ class Recorder:
         budget = SNAPSHOT_LIMIT
         for parameter in self.named_parameters().values():
             local = _local(parameter)
+            if not local.numel():
+                continue
             budget -= local.numel() * local.element_size()
             if parameter.requires_grad and budget > 0:
                 meta = parameter.device.type == "meta"
@@ -189,17 +194,27 @@ class Recorder:
     def _close_step(self) -> None:
         seconds = time.perf_counter() - self._since
         parameters = {n: p for n, p in self.named_parameters().items() if p.requires_grad}
-        if self.before_step is not None:
-            self.before_step(list(parameters.values()))
         gradients: dict[str, list[float] | None] = {}
         if len(self.steps) < KEPT_STEPS:
-            for name, parameter in parameters.items():
-                grad = parameter.grad
-                gradients[name] = None if grad is None else (sketch(grad) or None)
+            with whole(self._called):
+                for name, parameter in parameters.items():
+                    grad = parameter.grad
+                    gradients[name] = None if grad is None else (sketch(grad) or None)
         self.steps.append(Step(tuple(self.losses), gradients, seconds))
         self.losses = []
         self._open = False
         self._since = time.perf_counter()
+
+
+@contextlib.contextmanager
+def whole(modules: list[Any]) -> Iterator[None]:
+    """Gather the parameters and gradients that FSDP1 keeps in shards, while the block runs."""
+    with contextlib.ExitStack() as stack:
+        for module in modules:
+            if type(module).__name__ == "FullyShardedDataParallel":
+                gathered = type(module).summon_full_params(module, with_grads=True, writeback=False)
+                stack.enter_context(gathered)
+        yield
 
 
 def unwrap(module: Any) -> Any:

@@ -15,7 +15,7 @@ class SavedBytes:
 
     def __init__(self, parameters: list[Any]):
         self.total = 0
-        self._seen = {each.untyped_storage().data_ptr() for each in parameters if each.device.type != "meta"}
+        self._seen = {each.untyped_storage().data_ptr() for each in parameters if _countable(each)}
 
     @contextlib.contextmanager
     def measure(self) -> Iterator[None]:
@@ -25,7 +25,7 @@ class SavedBytes:
             yield
 
     def _pack(self, tensor: Any) -> Any:
-        if tensor.device.type != "meta":
+        if _countable(tensor):
             storage = tensor.untyped_storage()
             if storage.data_ptr() not in self._seen:
                 self._seen.add(storage.data_ptr())
@@ -52,3 +52,9 @@ class SavedBytes:
             yield
         finally:
             module._checkpoint_without_reentrant_generator = original
+
+
+def _countable(tensor: Any) -> bool:
+    """Whether a tensor owns plain storage here: not on meta, not sharded, not another wrapper's."""
+    plain = type(tensor) in (torch.Tensor, torch.nn.Parameter)
+    return plain and tensor.device.type != "meta" and tensor.layout == torch.strided

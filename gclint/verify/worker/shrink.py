@@ -46,7 +46,8 @@ AT_MOST = {
     "chunk_size": 8, "time_step_rank": 8, "mamba_expand": 2, "mamba_n_groups": 1, "n_groups": 1,
     "linear_num_key_heads": 2, "linear_num_value_heads": 4, "linear_key_head_dim": 16,
     "linear_value_head_dim": 16, "lru_width": SIZE, "attention_head_size": 16, "rotary_dim": 8,
-    "num_kv_shared_layers": 0, "hidden_size_per_layer_input": 16, "laurel_rank": 8, "d_kv": HEAD, "head_dim": HEAD, "global_head_dim": HEAD,
+    "num_kv_shared_layers": 0, "hidden_size_per_layer_input": 16, "laurel_rank": 8, "d_kv": HEAD,
+    "head_dim": HEAD, "global_head_dim": HEAD,
 }  # fmt: skip
 OPEN = {
     "head_dim": HEAD, "num_key_value_heads": HEADS, "n_routed_experts": 4, "n_shared_experts": 1,
