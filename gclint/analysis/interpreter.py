@@ -6,6 +6,7 @@ where the walk stands, the heap, and the bounds past which everything is unknown
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -15,7 +16,7 @@ import libcst as cst
 
 from . import evaluation, execution, invocation
 from .events import Event, Moment
-from .guards import ALWAYS, Guard, conj
+from .guards import ALWAYS, Guard, conj, forget
 from .syntax import Module, Site
 from .values import (
     NOTHING,
@@ -35,8 +36,12 @@ if TYPE_CHECKING:
     from .project import Project
     from .run import Run
 
-MAX_STEPS = 400_000
-MAX_DEPTH = 24
+MAX_STEPS = 300_000
+MAX_CALLS = 60
+NO_GRADIENT = frozenset(
+    "shape size dim ndim numel dtype device item tolist numpy argmax argmin argsort long int bool data "
+    "nonzero eq ne lt gt le ge isnan detach requires_grad is_cuda".split()
+)
 
 
 @dataclass
@@ -56,6 +61,7 @@ class Interpreter:
     """Walks one entry of a program; `run` is the state it builds up."""
 
     def __init__(self, project: Project, run: Run, library: Library):
+        forget()
         self.project = project
         self.run = run
         self.library = library
@@ -71,6 +77,8 @@ class Interpreter:
         self.decorations: dict[int, list[Object]] = {}
         self.expression_statement: cst.CSTNode | None = None
         self.steps = MAX_STEPS
+        self.entered: Counter[int] = Counter()
+        self.call_limit = MAX_CALLS
         self._next_id = 0
 
     # The heap
@@ -102,6 +110,8 @@ class Interpreter:
             part.label = f"{parent.label}{name}" if name.startswith("[") else f"{parent.label}.{name}"
         part.parent, part.origins, part.each = parent, parent.origins, each or parent.each
         self.library.propagate([parent], part)
+        if name in NO_GRADIENT:
+            part.state.pop("grad", None)
         parent.attributes[name] = of(part)
         return part
 

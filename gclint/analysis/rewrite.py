@@ -183,8 +183,9 @@ def unwrap_block(site: Site, body: cst.BaseSuite) -> Edit | None:
     place = site.module.positions[site.node]
     start, end = site.module.positions[body.body[0]].start, site.module.positions[body.body[-1]].end
     lead = indentation(site)
-    lines = site.module.lines[start.line - 1 : end.line]
-    inner = lines[0][: start.column]
+    above = len(getattr(body.body[0], "leading_lines", ()))
+    lines = site.module.lines[start.line - 1 - above : end.line]
+    inner = lines[above][: start.column]
     if not inner.startswith(lead):
         return None
     text = "".join(lead + line[len(inner) :] if line.startswith(inner) else line for line in lines)

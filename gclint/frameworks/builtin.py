@@ -6,6 +6,7 @@ import libcst as cst
 
 from ..analysis import containers, names
 from ..analysis.calls import Call
+from ..analysis.syntax import Site
 from ..analysis.values import (
     MISSING,
     NONE,
@@ -335,7 +336,10 @@ def set_default(call: Call) -> Value:
     if not isinstance(key, Const):
         return call.unknown()
     if key.value not in call.receiver.entries:
-        containers.store(call.it, call.receiver, call.get("", 0), call.get("", 1, NONE), call.site)
+        node = call.site.node
+        given = node.args[1].value if isinstance(node, cst.Call) and len(node.args) > 1 else node
+        site = Site.at(call.site.module, given)
+        containers.store(call.it, call.receiver, call.get("", 0), call.get("", 1, NONE), site)
     return call.receiver.entries[key.value]
 
 

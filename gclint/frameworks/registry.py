@@ -293,7 +293,8 @@ class Library:
                     result.state[fact] = item.state[fact]
         grads = [item.state.get("grad") or NOTHING for item in sources]
         if grads and all(grads):
-            result.state.setdefault("grad", union(grads))
+            asked = [value for value in grads if value.constant() is True]
+            result.state.setdefault("grad", asked[0] if asked else union(grads))
 
     def environment(self, it: Interpreter, name: str, default: Value, site: Site) -> Value:
         """The value of an environment variable."""

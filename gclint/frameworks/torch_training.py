@@ -55,6 +55,10 @@ def turn_on(it: Interpreter, model: Object, checkpointing: Object) -> None:
 # Checkpointing
 
 
+CHECKPOINT_OPTIONS = ("function", "functions", "segments", "input", "use_reentrant", "preserve_rng_state",
+                      "context_fn", "determinism_check", "debug", "early_stop")
+
+
 @framework.function("torch:checkpoint", "torch:checkpoint_sequential")
 def checkpoint(call: Call) -> Value | None:
     """A region is recomputed in backward; the module whose forward runs checkpoints."""
@@ -67,8 +71,9 @@ def checkpoint(call: Call) -> Value | None:
     function = call.get("functions" if sequential else "function", 0)
     arguments = tuple(call.positional[skip:])
     announce(it, CheckpointCall(it.moment(site=call.site), call, function, arguments, reentrant, sequential))
-    result = it.call(function, Call(it, call.site, "checkpointed", list(arguments)))
-    return result
+    passed = {name: value for name, value in call.keywords.items() if name not in CHECKPOINT_OPTIONS}
+    inner = Call(it, call.site, "checkpointed", list(arguments), passed, call.open, dict(call.places))
+    return it.call(function, inner)
 
 
 def announce(it: Interpreter, event: CheckpointCall) -> None:
@@ -143,7 +148,7 @@ def same_tensor(call: Call) -> Value:
     assert call.receiver is not None
     made = call.it.derived(call.site, [of(call.receiver)])
     made.kind = call.receiver.kind
-    if call.name.endswith("detach"):
+    if call.name.rsplit(".", 1)[-1] in ("detach", "long"):
         made.state["grad"] = FALSE
     return of(made)
 
