@@ -1,0 +1,114 @@
+"""# checkpoint-late-binding (GCL504)
+
+## What it does
+Finds functions given to checkpoint that read a variable which is bound anew before backward.
+
+## Why it breaks
+The region is computed again in backward, when the loop has ended: the lambda then runs the last layer, or
+reads the last activation. Reentrant checkpointing sends every layer's gradient to the last layer;
+non-reentrant checkpointing computes wrong gradients without an error as long as the shapes agree, else it
+raises `CheckpointError: torch.utils.checkpoint: Recomputed values for the following tensors have different
+metadata`.
+
+## Example
+```python
+for layer in self.layers:
+    x = checkpoint(lambda h: layer(h), x, use_reentrant=False)
+```
+
+## Use instead
+```python
+for layer in self.layers:
+    x = checkpoint(layer, x, use_reentrant=False)
+```
+
+## When it is fine
+The name is bound as a default, or by a factory; backward runs in the same round of the loop.
+
+## Evidence
+torch 2.13.0: both variants train the last layer only, or all layers wrongly; correct with `layer=layer`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import libcst as cst
+
+from gclint.analysis.closures import (
+    enclosing_function,
+    free_names,
+    parameter_edit,
+    rebinding_loops,
+    varying_names,
+)
+from gclint.analysis.events import Backward, CheckpointCall, RunEnded
+from gclint.analysis.run import Run
+from gclint.analysis.syntax import Site
+from gclint.analysis.values import Alternative, Function, Partial
+from gclint.finding import Finding, Fix
+from gclint.rule import Reproduction, Rule
+
+SYMPTOM = "silent: backward recomputes another layer, and gradients are wrong"
+
+rule = Rule(
+    code="GCL504",
+    name="checkpoint-late-binding",
+    docs=__doc__ or "",
+    words=(("checkpoint",), ("lambda", "def")),
+    fixable="safe",
+    reproduction=Reproduction("bad_lambda.py", "bad_lambda.fixed.py"),
+)
+
+
+@rule.on(RunEnded)
+def late(event: RunEnded, run: Run) -> Iterator[Finding]:
+    """Does a region read names that are bound anew before it is recomputed?"""
+    backwards = run.of_type(Backward)
+    for region in run.of_type(CheckpointCall):
+        for guard, item in region.function:
+            function = _function(item)
+            names = late_names(function, region, backwards) if function is not None else []
+            if function is None or not names:
+                continue
+            place = Site.at(function.module, function.node)
+            said = " and ".join(f"`{name}`" for name in names)
+            text = ", ".join(f"{name}={name}" for name in names)
+            fix = Fix("bind", "Bind the names where the function is made", (parameter_edit(function, text),))
+            message = f"the checkpointed function reads {said} again in backward, bound to something else by then"
+            yield rule.finding(run, place, message, guard=region.guard | guard, symptom=SYMPTOM,
+                               related=[(region.site, "recomputed for this call")], fixes=(fix,))
+
+
+def _function(item: Alternative) -> Function | None:
+    while isinstance(item, Partial):
+        item = item.function
+    return item if isinstance(item, Function) and item.receiver is None else None
+
+
+def late_names(function: Function, region: CheckpointCall, backwards: list[Backward]) -> list[str]:
+    """The free names of a region's function that no longer hold the same thing in backward."""
+    loops = rebinding_loops(function, region.moment.loops)
+    open_ = [loop for loop in loops if not any(loop in event.moment.loops for event in backwards)]
+    rebound = {name for loop in open_ for name in varying_names(loop)} | _bound_after(function, region, backwards)
+    return [name for name in free_names(function.node) if name in rebound and name not in function.defaults]
+
+
+def _bound_after(function: Function, region: CheckpointCall, backwards: list[Backward]) -> set[str]:
+    """The names that the function around binds again below the call, with no backward in that function."""
+    module, scope = function.module, enclosing_function(function.module, function.node)
+    if scope is module.tree or any(enclosing_function(module, event.site.node) is scope for event in backwards):
+        return set()
+    own = module.statement(function.node)
+    block = module.parents.get(own) if own is not None else None
+    if not isinstance(block, cst.IndentedBlock):
+        return set()
+    later = block.body[list(block.body).index(own) + 1 :]  # type: ignore[arg-type]
+    start = 1 if isinstance(function.node, cst.FunctionDef) else 0
+    names: set[str] = set()
+    for statement in [own, *later][start:]:
+        if statement is not None and (statement is not own or not isinstance(own, cst.FunctionDef)):
+            names |= varying_names(statement)
+        if isinstance(statement, cst.SimpleStatementLine) and isinstance(statement.body[-1], cst.Return):
+            break
+    return names

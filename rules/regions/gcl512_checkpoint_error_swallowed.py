@@ -1,0 +1,84 @@
+"""# checkpoint-error-swallowed (GCL512)
+
+## What it does
+Finds a try around checkpoint whose handler calls the function without checkpointing.
+
+## Why it breaks
+A wrong call of checkpoint raises at once, is caught, and checkpointing is off for the whole run without
+anybody noticing until memory runs out. And the errors that the handler is meant for arise when the region
+is computed again in backward, outside of the try.
+
+## Example
+```python
+try:
+    return checkpoint(block, x, mask=mask)
+except Exception:
+    return block(x, mask=mask)
+```
+
+## Use instead
+```python
+return checkpoint(block, x, mask=mask, use_reentrant=False)
+```
+
+## When it is fine
+The handler raises again; the try stands around an import.
+
+## Evidence
+torch 2.13.0: the function ran once instead of twice; an error in recomputation left `backward()`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import libcst as cst
+
+from gclint.analysis import rewrite
+from gclint.analysis.closures import calls_in, contains
+from gclint.analysis.events import CheckpointCall
+from gclint.analysis.run import Run
+from gclint.analysis.syntax import Site
+from gclint.finding import Finding, Fix
+from gclint.rule import Reproduction, Rule
+
+rule = Rule(
+    code="GCL512",
+    name="checkpoint-error-swallowed",
+    docs=__doc__ or "",
+    words=(("checkpoint",), ("except",)),
+    certainty=("fragile",),
+    fixable="unsafe",
+    reproduction=Reproduction("bad_keyword.py", "bad_keyword.fixed.py", oracles=("recompute",)),
+)
+
+
+@rule.on(CheckpointCall)
+def swallowed(event: CheckpointCall, run: Run) -> Iterator[Finding]:
+    """Does a handler around the call go on without checkpointing?"""
+    node = rewrite.call_node(event.site)
+    if node is None or not node.args or not event.moment.handlers:
+        return
+    place, module = event.moment.handlers[-1], event.site.module
+    if place.module is not module or not isinstance(place.node, cst.Try):
+        return
+    function = module.code(node.args[0].value)
+    for handler in place.node.handlers:
+        plain = next((call for call in calls_in(handler.body) if module.code(call.func) == function), None)
+        if plain is None or not contains(place.node.body, node, module) or _raises(handler):
+            continue
+        fix = None
+        if place.node.orelse is None and place.node.finalbody is None and len(place.node.handlers) == 1:
+            edit = rewrite.unwrap_block(place, place.node.body)
+            fix = Fix("no-try", "Take the try away", (edit,), "unsafe", "an error ends the run") if edit is not None else None
+        yield rule.finding(
+            run, event.site, "an error here turns checkpointing off and goes unnoticed; an error in backward is not "
+            "caught", guard=event.guard, certainty="fragile", symptom="silent: the region is not checkpointed",
+            related=[(Site.at(module, plain), "called without checkpointing here")], fixes=(fix,),
+        )
+        return
+
+
+def _raises(handler: cst.ExceptHandler) -> bool:
+    last = handler.body.body[-1]
+    return isinstance(last, cst.SimpleStatementLine) and isinstance(last.body[-1], cst.Raise)
