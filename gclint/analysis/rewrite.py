@@ -143,13 +143,11 @@ def insert_after(site: Site, *lines: str) -> Edit | None:
     statement = site.module.statement(site.node)
     if statement is None or not isinstance(statement, cst.SimpleStatementLine):
         return None
-    end = site.module.positions[statement].end
+    end = site.module.positions[statement.body[-1]].end
     lead, newline = indentation(site), _newline(site)
-    if end.line > len(site.module.lines) or not site.module.lines[end.line - 1].endswith(("\n", "\r")):
-        text = "".join(f"{newline}{lead}{line}" for line in lines)
-        return Edit(site.module.path, end.line, end.column + 1, end.line, end.column + 1, text)
-    text = "".join(f"{lead}{line}{newline}" for line in lines)
-    return Edit(site.module.path, end.line + 1, 1, end.line + 1, 1, text)
+    rest = site.module.lines[end.line - 1].rstrip("\r\n")[end.column :]
+    text = rest + "".join(f"{newline}{lead}{line}" for line in lines)
+    return Edit(site.module.path, end.line, end.column + 1, end.line, end.column + 1 + len(rest), text)
 
 
 def may_add(call: Call | None) -> bool:
