@@ -52,7 +52,11 @@ class Reproduction:
 
 @dataclass
 class Rule:
-    """One rule. `words` is its gate: of every inner tuple at least one word must occur in the program."""
+    """One rule.
+
+    `words` is its gate: of every inner tuple at least one word must occur in the program. The first tuple is the
+    rule's anchor: the rarest words, one of which stands in the code that makes the finding or in what it calls.
+    """
 
     code: str
     name: str

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import libcst as cst
 
-from .guards import ALWAYS, CUDA, DISTRIBUTED, ROCM, Atom, Guard, conj
+from .guards import ALWAYS, CUDA, DISTRIBUTED, ROCM, Atom, Guard, Words, conj
 from .values import Alternative, Const, External, Missing, Object, Value
 
 if TYPE_CHECKING:
@@ -60,8 +60,7 @@ def _connected(it: Interpreter, node: cst.BooleanOperation) -> list[Branch]:
 
 
 def _opaque(it: Interpreter, node: cst.BaseExpression) -> list[Branch]:
-    text = it.module.code(node)
-    atom = Atom(f"{it.module.path}:{id(node)}", f"if `{text}`", f"unless `{text}`", each=_each(it))
+    atom = Atom(f"{it.module.path}:{id(node)}", *_words(it, node), each=_each(it))
     return _feasible(it, [(frozenset({(atom, True)}), True), (frozenset({(atom, False)}), False)])
 
 
@@ -96,8 +95,13 @@ _UNDECIDED = {"unknown", "part", "option", "data"}
 
 def item_atom(item: Object) -> Atom:
     """The condition "this unknown is true"."""
-    text = item.text or "a value"
-    return Atom(f"#{item.id}", f"if `{text}`", f"unless `{text}`", each=item.each)
+    return Atom(f"#{item.id}", lambda: f"if `{item.text or 'a value'}`", lambda: f"unless `{item.text or 'a value'}`",
+                each=item.each)
+
+
+def _words(it: Interpreter, node: cst.BaseExpression) -> tuple[Words, Words]:
+    module = it.module
+    return lambda: f"if `{module.code(node)}`", lambda: f"unless `{module.code(node)}`"
 
 
 def _both(atom: Atom) -> list[Branch]:
@@ -185,8 +189,8 @@ def _equality(it: Interpreter, first: Alternative, second: Alternative, node: cs
     if isinstance(first, Object) and first.kind in _UNDECIDED | {"world_size", "local_rank"}:
         if isinstance(second, Const):
             subject, literal = f"#{first.id}", repr(second.value)
-            text = f"{first.text} == {literal}"
-            atom = Atom(f"{subject}=={literal}", f"if `{text}`", f"unless `{text}`", subject, literal, first.each)
+            atom = Atom(f"{subject}=={literal}", lambda: f"if `{first.text} == {literal}`",
+                        lambda: f"unless `{first.text} == {literal}`", subject, literal, first.each)
             return _both(atom)
         return _text_atom(it, first, second, node)
     if isinstance(second, Object) and second.kind in _UNDECIDED:
@@ -217,8 +221,7 @@ def _text_atom(it: Interpreter, first: Alternative, second: Alternative, node: c
     def key(item: Alternative) -> str:
         return f"#{item.id}" if isinstance(item, Object) else repr(item)
 
-    text = it.module.code(node)
     operator = type(node.comparisons[0].operator).__name__ if isinstance(node, cst.Comparison) else ""
     each = _each(it, first, second)
-    atom = Atom(f"{key(first)} {operator} {key(second)}", f"if `{text}`", f"unless `{text}`", each=each)
+    atom = Atom(f"{key(first)} {operator} {key(second)}", *_words(it, node), each=each)
     return _both(atom)

@@ -168,10 +168,12 @@ class StateDictSaved(Event):
 
 @dataclass
 class Forward(Event):
-    """A module is called."""
+    """A module is called; `activation` is what its result is known by, `through` the wrapper it went through."""
 
     model: Object = field(default_factory=lambda: Object(0, "unknown"))
     called: Object = field(default_factory=lambda: Object(0, "unknown"))
+    activation: Object | None = None
+    through: Object | None = None
 
 
 @dataclass
@@ -193,9 +195,53 @@ class Backward(Event):
 
 @dataclass
 class OptimizerStep(Event):
-    """An optimizer changes its parameters."""
+    """An optimizer changes its parameters, by itself or through a gradient scaler."""
 
     optimizer: Object = field(default_factory=lambda: Object(0, "optimizer"))
+    scaler: Object | None = None
+
+
+@dataclass
+class ScalerUsed(Event):
+    """A gradient scaler is asked for something: scale, unscale_, step, update. `given` is what it is given."""
+
+    scaler: Object = field(default_factory=lambda: Object(0, "scaler"))
+    operation: str = ""
+    given: Value = NOTHING
+
+
+@dataclass
+class GradientsClipped(Event):
+    """torch's own functions clip the gradients of parameters, by norm or by value."""
+
+    parameters: Value = NOTHING
+    call: Call | None = None
+
+
+@dataclass
+class GradientsCleared(Event):
+    """Gradients are set to nothing: of an optimizer's parameters, or of a module's."""
+
+    target: Object = field(default_factory=lambda: Object(0, "unknown"))
+
+
+@dataclass
+class Converted(Event):
+    """A module goes to another dtype or place. `dtype` is the new one (`NOTHING` for none), `before` the old."""
+
+    module: Object = field(default_factory=lambda: Object(0, "unknown"))
+    dtype: Value = NOTHING
+    before: Value = NOTHING
+    call: Call | None = None
+
+
+@dataclass
+class TrainableChanged(Event):
+    """A module is frozen or unfrozen; `before` and `after` say which of its parameters train."""
+
+    module: Object = field(default_factory=lambda: Object(0, "unknown"))
+    before: str = ""
+    after: str = ""
 
 
 @dataclass

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import libcst as cst
@@ -13,6 +14,7 @@ from .values import NONE, Const, Object, Value, of
 
 if TYPE_CHECKING:
     from .interpreter import Interpreter
+    from .syntax import Module
 
 MAX_UNROLLED = 3
 _EXITS = {"sys.exit", "builtins.exit", "builtins.quit", "os._exit"}
@@ -206,8 +208,7 @@ def _try(it: Interpreter, statement: cst.Try | cst.TryStar) -> bool:
     it.handlers.pop()
     caught: list[Guard | None] = []
     for handler in statement.handlers:
-        kind = it.module.code(handler.type) if handler.type is not None else "an exception"
-        atom = Atom(f"except:{id(handler)}", f"if {kind} is raised", "")
+        atom = Atom(f"except:{id(handler)}", partial(_raised, it.module, handler), "")
         with it.under(frozenset({(atom, True)})) as possible:
             if possible:
                 if handler.name is not None:
@@ -224,14 +225,21 @@ def _try(it: Interpreter, statement: cst.Try | cst.TryStar) -> bool:
 
 def _match(it: Interpreter, statement: cst.Match) -> bool:
     it.evaluate(statement.subject)
-    subject = it.module.code(statement.subject)
     for case in statement.cases:
-        pattern = it.module.code(case.pattern)
-        atom = Atom(f"case:{id(case)}", f"if `{subject}` matches `{pattern}`", "")
+        atom = Atom(f"case:{id(case)}", partial(_matched, it.module, statement, case), "")
         with it.under(frozenset({(atom, True)})) as possible:
             if possible:
                 _block(it, case.body)
     return True
+
+
+def _raised(module: Module, handler: cst.ExceptHandler | cst.ExceptStarHandler) -> str:
+    kind = module.code(handler.type) if handler.type is not None else "an exception"
+    return f"if {kind} is raised"
+
+
+def _matched(module: Module, statement: cst.Match, case: cst.MatchCase) -> str:
+    return f"if `{module.code(statement.subject)}` matches `{module.code(case.pattern)}`"
 
 
 _SMALL: dict[type, Handler] = {

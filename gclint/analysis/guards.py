@@ -2,34 +2,60 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable
 
 
-@dataclass(frozen=True)
+Words = str | Callable[[], str]
+
+
 class Atom:
     """One condition that the code leaves open.
 
-    Two atoms are the same condition when their keys are. `text` states it when true, `negated` when false;
-    an empty one goes without saying.
-    An equality atom names its `subject` and the `literal` compared with, so that two different literals
-    contradict each other. `each` marks a condition on one element of a loop, true of some elements only.
+    Two atoms are the same condition when their keys are: there is one object per key. `text` states it when true,
+    `negated` when false; an empty one goes without saying. An equality atom names its `subject` and the `literal`
+    compared with, so that two different literals contradict each other. `each` marks a condition on one element of
+    a loop, true of some elements only. The words may be given as functions: few conditions are ever stated.
     """
 
+    __slots__ = ("each", "key", "literal", "negated", "subject", "text")
     key: str
-    text: str = field(compare=False)
-    negated: str | None = field(default=None, compare=False)
-    subject: str = field(default="", compare=False)
-    literal: str = field(default="", compare=False)
-    each: bool = field(default=False, compare=False)
+    text: Words
+    negated: Words | None
+    subject: str
+    literal: str
+    each: bool
+
+    def __new__(
+        cls,
+        key: str,
+        text: Words,
+        negated: Words | None = None,
+        subject: str = "",
+        literal: str = "",
+        each: bool = False,
+    ) -> Atom:
+        """The atom of this key; the first words for it stay."""
+        held = _ATOMS.get(key)
+        if held is not None:
+            return held
+        made = super().__new__(cls)
+        made.key, made.text, made.negated = key, text, negated
+        made.subject, made.literal, made.each = subject, literal, each
+        _ATOMS[key] = made
+        return made
+
+    def __repr__(self) -> str:
+        return f"Atom({self.key!r})"
 
     def state(self, truth: bool) -> str:
         """The condition as words, for the given truth."""
-        if truth:
-            return self.text
-        return f"not ({self.text})" if self.negated is None else self.negated
+        words = self.text if truth else self.negated
+        if words is None:
+            return f"not ({self.state(True)})"
+        return words if isinstance(words, str) else words()
 
 
+_ATOMS: dict[str, Atom] = {}
 Guard = frozenset[tuple[Atom, bool]]
 ALWAYS: Guard = frozenset()
 
@@ -40,12 +66,24 @@ ROCM = Atom("rocm", "on ROCm", "not on ROCm")
 CUDA = Atom("cuda", "with a GPU", "without a GPU")
 
 
+_KNOWN: dict[tuple[Guard, Guard], Guard | None] = {}
+
+
 def conj(left: Guard, right: Guard) -> Guard | None:
     """Both guards at once; None when they contradict each other."""
     if not left or left is right:
         return right
     if not right:
         return left
+    pair = (left, right)
+    try:
+        return _KNOWN[pair]
+    except KeyError:
+        made = _KNOWN[pair] = _conj(left, right)
+        return made
+
+
+def _conj(left: Guard, right: Guard) -> Guard | None:
     for atom, truth in right:
         if (atom, not truth) in left:
             return None
@@ -54,6 +92,14 @@ def conj(left: Guard, right: Guard) -> Guard | None:
         ):
             return None
     return left | right
+
+
+def forget() -> None:
+    """Drop the atoms and conjunctions of earlier programs; guards made before must not be used afterwards."""
+    keep = {atom.key: atom for atom in (DISTRIBUTED, ROCM, CUDA)}
+    _ATOMS.clear()
+    _ATOMS.update(keep)
+    _KNOWN.clear()
 
 
 def all_of(guards: Iterable[Guard]) -> Guard | None:

@@ -70,7 +70,8 @@ def walk(it: Interpreter, function: Function, call: Call) -> Value:
     from .interpreter import Frame
 
     entered = sum(frame.function is not None and frame.function.node_id == function.node_id for frame in it.frames)
-    if len(it.frames) > MAX_DEPTH or entered > MAX_RECURSION:
+    it.entered[function.node_id] += 1
+    if len(it.frames) > MAX_DEPTH or entered > MAX_RECURSION or it.entered[function.node_id] > it.call_limit:
         return call.unknown()
     it.interpreted.add(function.node_id)
     bound = calls.bind(it, function, call)

@@ -22,12 +22,15 @@ from .guards import ALWAYS, DISTRIBUTED, Guard
 from .interpreter import Frame, Interpreter
 from .invocation import instantiate
 from .project import Project
+from .reach import Reach
 from .run import Run
 from .syntax import Module, Site
 from .values import Class, Function, Scope, const, of
 from .versions import targets_for
 
 MAX_LAUNCHES = 3
+STEPS_PER_DEFINITION = 30_000
+CALLS_PER_DEFINITION = 6
 ENTRY_KINDS = ("python", "notebook")
 
 
@@ -75,6 +78,7 @@ class _Walk:
         self.instantiated: set[int] = set()
         self.walked: set[str] = set()
         self.runs: list[Run] = []
+        self.reach = Reach(word for rule in rules for choice in rule.words[:1] for word in choice)
         self._launches: dict[Path, list[Launch]] = {}
 
     def programs(self, sources: Sequence[Source]) -> None:
@@ -91,6 +95,8 @@ class _Walk:
         for path in waiting:
             if path not in imported:
                 self._walk_entry(path, None)
+        modules = [module for path in paths if (module := self.project.module(path)) is not None]
+        self.reach.learn(modules)
         for path in paths:
             self._walk_rest(path)
 
@@ -153,7 +159,8 @@ class _Walk:
         self._remember(it)
 
     def _unreached(self, module: Module) -> bool:
-        return any(id(node) not in self.interpreted for node in _definitions(module.tree.body))
+        return any(id(node) not in self.interpreted and self.reach.matters(module, node)
+                   for node in _definitions(module.tree.body))
 
     def _in_order(self, module: Module, scope: Scope) -> list[tuple[str, Function | Class]]:
         """The module's own definitions, those that nothing in it mentions first."""
@@ -166,8 +173,10 @@ class _Walk:
         return sorted(own, key=lambda pair: _mentions(module, pair[0]) > 1)
 
     def _walk_definition(self, it: Interpreter, name: str, item: Function | Class) -> None:
-        if item.node_id in it.interpreted:
+        if item.node_id in it.interpreted or not self.reach.matters(item.module, item.node):
             return
+        it.steps, it.call_limit = STEPS_PER_DEFINITION, CALLS_PER_DEFINITION
+        it.entered.clear()
         site = Site.at(item.module, item.node)
         call = Call(it, site, name, open=True)
         if isinstance(item, Function):
@@ -177,7 +186,8 @@ class _Walk:
         made = instantiate(it, item, call)
         for held in list(item.names.values()):
             for _, part in held:
-                if isinstance(part, Function) and part.node_id not in it.interpreted:
+                if isinstance(part, Function) and part.node_id not in it.interpreted \
+                        and self.reach.matters(part.module, part.node):
                     receiver = made.only()
                     bound = part.bound(receiver) if receiver is not None else part
                     it.call(of(bound), Call(it, Site.at(part.module, part.node), "method", open=True))
@@ -216,7 +226,7 @@ class _Walk:
         for path, (line, message) in sorted(self.project.broken.items()):
             place = Location(path, max(line, 1), 1, max(line, 1), 1)
             text = f"not valid Python: {message.splitlines()[0] if message else 'syntax error'}"
-            self.found[(path, line, 1, "GCL000")] = Finding("GCL000", "unreadable", text, place, "fails")
+            self.found[(path, line, 1, "GCL000")] = Finding("GCL000", "unreadable-file", text, place, "fails")
         ordered = sorted(self.found.values(), key=lambda finding: (*finding.key, finding.message))
         return Analysis(ordered, list(self.problems), self.runs)
 
@@ -243,7 +253,7 @@ def _inserted_paths(source: Source | None) -> list[str]:
     return re.findall(r"sys\.path\.(?:insert\(\s*\d+\s*,|append\()\s*['\"]([^'\"]+)['\"]", source.text)
 
 
-def _definitions(body: Iterable[cst.CSTNode]) -> Iterator[cst.CSTNode]:
+def _definitions(body: Iterable[cst.CSTNode]) -> Iterator[cst.FunctionDef | cst.ClassDef]:
     for statement in body:
         if isinstance(statement, cst.FunctionDef):
             yield statement

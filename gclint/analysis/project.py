@@ -9,6 +9,7 @@ from typing import Any
 
 import libcst as cst
 
+from gclint.files.depth import too_deep
 from gclint.files.source import Source, Unreadable, read
 
 from .configs import DocumentError, load_document
@@ -53,6 +54,9 @@ class Project:
                 source = read(path, _shown(path))
             except Unreadable:
                 return None
+        if too_deep(source.text):
+            self.broken[source.path] = (1, "nested too deeply to be parsed")
+            return None
         try:
             tree = cst.parse_module(source.text)
         except cst.ParserSyntaxError as error:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
+from ..files.lines import split_lines
 from ..finding import Location
 
 if TYPE_CHECKING:
@@ -54,7 +55,7 @@ class Module:
     @cached_property
     def lines(self) -> list[str]:
         """The text's lines, with their ends."""
-        return self.text.splitlines(keepends=True)
+        return split_lines(self.text)
 
     def code(self, node: cst.CSTNode) -> str:
         """The text of a node, on one line."""

@@ -40,8 +40,11 @@ def recipe_of(run: Run, model: Object, chosen: Guard = ALWAYS, title: str = "") 
         title=title,
         world_size=2 if wraps else 1,
         environment=tuple(_environment(run)),
-        target={name: str(version) for name in PACKAGES if (version := run.targets.version(name)) is not None},
-        backend="rocm" if run.targets.rocm or any(key.startswith(("HIP_", "HSA_")) for key in run.environment)
+        target={
+            name: str(version) for name in PACKAGES if (version := run.targets.version(name)) is not None
+        },
+        backend="rocm"
+        if run.targets.rocm or any(key.startswith(("HIP_", "HSA_")) for key in run.environment)
         else "any",
         model=_model_spec(run, model),
         moments=listed,
@@ -49,15 +52,23 @@ def recipe_of(run: Run, model: Object, chosen: Guard = ALWAYS, title: str = "") 
 
 
 def _environment(run: Run) -> Iterator[Variable]:
-    at_import = next((index for index, event in enumerate(run.events)
-                      if isinstance(event, ev.Imported) and event.name == "torch"), len(run.events))
+    at_import = next(
+        (
+            index
+            for index, event in enumerate(run.events)
+            if isinstance(event, ev.Imported) and event.name == "torch"
+        ),
+        len(run.events),
+    )
     set_by_code = set()
     for index, event in enumerate(run.events):
         if isinstance(event, ev.EnvSet) and event.name.startswith(RELEVANT):
             literal = event.value.constant()
             if literal is not None:
                 set_by_code.add(event.name)
-                yield Variable(event.name, str(literal), "before-import" if index < at_import else "after-import")
+                yield Variable(
+                    event.name, str(literal), "before-import" if index < at_import else "after-import"
+                )
     for name, value in sorted(run.environment.items()):
         literal = value.constant()
         if name not in set_by_code and name.startswith(RELEVANT) and literal is not None:
@@ -66,7 +77,9 @@ def _environment(run: Run) -> Iterator[Variable]:
 
 def _model_spec(run: Run, model: Object) -> ModelSpec:
     if isinstance(model.type, Class) or model.kind not in ("model",):
-        return ModelSpec("project" if isinstance(model.type, Class) else "stand-in", class_name=model.class_name)
+        return ModelSpec(
+            "project" if isinstance(model.type, Class) else "stand-in", class_name=model.class_name
+        )
     name, dtype = model.known("name").constant(), model.known("dtype").constant()
     parts = str(model.type).split(".")
     owner = parts[-2] if parts[-1] in ("from_pretrained", "from_config") and len(parts) > 1 else parts[-1]
@@ -179,7 +192,8 @@ class _Way:
         names = tuple(literal for value in listed if isinstance(literal := value.constant(), str))
         rank = self.pick(given.get("r", NONE))
         return mo.Adapter(
-            targets=names, rank=min(rank, 4) if isinstance(rank, int) else 4,
+            targets=names,
+            rank=min(rank, 4) if isinstance(rank, int) else 4,
             trainable=self.model.known("trainable").constant() != "none",
         )
 
@@ -195,23 +209,35 @@ class _Way:
         if call is None:
             return
         last = event.name.rsplit(".", 1)[-1]
-        if call.receiver is self.model and last in ("gradient_checkpointing_disable", "activation_checkpointing_disable"):
+        if call.receiver is self.model and last in (
+            "gradient_checkpointing_disable",
+            "activation_checkpointing_disable",
+        ):
             yield mo.Checkpointing(on=False)
         elif last == "prepare_model_for_kbit_training" and self.model in call.get("model", 0).objects():
             kwargs = call.get("gradient_checkpointing_kwargs", 2, NONE).objects()
-            mode = self.pick(kwargs[0].entries.get("use_reentrant", NONE)) if kwargs and kwargs[0].entries else None
+            mode = (
+                self.pick(kwargs[0].entries.get("use_reentrant", NONE))
+                if kwargs and kwargs[0].entries
+                else None
+            )
             yield mo.Kbit(self.pick(call.get("use_gradient_checkpointing", 1, NONE), None) is not False, mode)
 
     def _region(self, event: ev.CheckpointCall) -> Iterator[mo.Moment]:
         inside = any(root(item) is self.model for item in event.moment.forwards)
-        patched = any("checkpointed_forward" in item.state or "forward" in item.attributes
-                      for item in event.moment.forwards)
+        patched = any(
+            "checkpointed_forward" in item.state or "forward" in item.attributes
+            for item in event.moment.forwards
+        )
         if not inside or patched or self.by_call or not event.moment.forwards:
             return
         self.by_call = True
         mode = self.pick(event.reentrant)
-        yield mo.Checkpointing(reentrant=mode if isinstance(mode, bool) else None, by="call",
-                               swallow_errors=bool(event.moment.handlers))
+        yield mo.Checkpointing(
+            reentrant=mode if isinstance(mode, bool) else None,
+            by="call",
+            swallow_errors=bool(event.moment.handlers),
+        )
 
     def _patched(self, event: ev.ForwardPatched) -> Iterator[mo.Moment]:
         if root(event.target) is not self.model or event.site.node_id in self.patched:
@@ -225,13 +251,19 @@ class _Way:
             return
         self.patched.add(event.site.node_id)
         mode = self.pick(calls[0].reentrant)
-        yield mo.PatchForward(style=_style(event.value), reentrant=mode if isinstance(mode, bool) else None,
-                              swallow_errors=bool(calls[0].moment.handlers))
+        yield mo.PatchForward(
+            style=_style(event.value),
+            reentrant=mode if isinstance(mode, bool) else None,
+            swallow_errors=bool(calls[0].moment.handlers),
+        )
 
     def _attribute(self, event: ev.AttributeSet) -> Iterator[mo.Moment]:
         if event.library_name == "torch.utils.checkpoint.checkpoint":
             yield mo.OverrideCheckpoint()
-        elif event.target is self.model and event.name in ("gradient_checkpointing", "activation_checkpointing"):
+        elif event.target is self.model and event.name in (
+            "gradient_checkpointing",
+            "activation_checkpointing",
+        ):
             yield mo.SetAttribute(event.name, self.pick(event.value))
 
     def _state(self, event: ev.StateDictLoaded | ev.StateDictSaved) -> Iterator[mo.Moment]:
@@ -241,15 +273,20 @@ class _Way:
             return
         source = next(iter(event.source.objects()), None)
         filtered = source is not None and "filtered" in source.state
-        yield mo.LoadState(self.pick(event.strict) is not False, filtered,
-                           merged=filtered and source is not None and source.type == "state_dict")
+        yield mo.LoadState(
+            self.pick(event.strict) is not False,
+            filtered,
+            merged=filtered and source is not None and source.type == "state_dict",
+        )
 
     def _wrap(self, ddp: Value, by_trainer: bool) -> Iterator[mo.Moment]:
         made = self.pick(ddp)
         if isinstance(made, Object):
-            yield mo.Wrap(find_unused_parameters=self.pick(made.state.get("find_unused", FALSE)) is True,
-                          static_graph=self.pick(made.state.get("static_graph", FALSE)) is True,
-                          by_trainer=by_trainer)
+            yield mo.Wrap(
+                find_unused_parameters=self.pick(made.state.get("find_unused", FALSE)) is True,
+                static_graph=self.pick(made.state.get("static_graph", FALSE)) is True,
+                by_trainer=by_trainer,
+            )
 
     def _before_training(self, by_trainer: bool) -> Iterator[mo.Moment]:
         if self.model.kind == "model":

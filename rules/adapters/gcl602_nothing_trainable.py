@@ -52,7 +52,7 @@ rule = Rule(
             "requires_grad_", "disable_adapter_layers", "disable_adapters"), ("backward", "Trainer")),
     certainty=("fails",),
     fixable="safe",
-    reproduction=Reproduction("bad_all_frozen.py", "bad_all_frozen.fixed.py"),
+    reproduction=Reproduction("bad_inference_mode.py", "bad_inference_mode.fixed.py"),
 )
 
 

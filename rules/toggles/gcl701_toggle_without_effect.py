@@ -52,7 +52,7 @@ rule = Rule(
     words=(("gradient_checkpointing", "activation_checkpointing", "gradient_checkpointing_kwargs"),),
     certainty=("fails",),
     fixable="unsafe",
-    reproduction=Reproduction("bad_attribute.py", "bad_attribute.fixed.py", oracles=("recompute",)),
+    reproduction=Reproduction("bad_attribute.py", "bad_attribute.fixed.py", oracles=("recompute-off",)),
 )
 
 

@@ -49,7 +49,7 @@ rule = Rule(
     words=(("checkpoint",),),
     certainty=("fails", "fragile"),
     fixable="unsafe",
-    reproduction=Reproduction("bad_override.py", "bad_override.fixed.py", oracles=("recompute",)),
+    reproduction=Reproduction("bad_override.py", "after_disable.py", oracles=("recompute-off",)),
 )
 
 
