@@ -88,6 +88,7 @@ def context(call: Call) -> Value:
     """A with block."""
     made = call.it.new("context", call.name, "", call.site)
     made.attributes["of"] = call.get("", 0)
+    made.attributes["accelerator"] = of(call.receiver) if call.receiver is not None else NOTHING
     return of(made)
 
 

@@ -67,7 +67,7 @@ def call_ddp(call: Call) -> Value | None:
     if call.it.forwards:
         return result
     for model in (inner.objects() if inner is not None else []) or [ddp]:
-        result = activated(call, model, result)
+        result = activated(call, model, result, ddp)
     return result
 
 

@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from ..analysis import containers, names
 from ..analysis.calls import Call
-from ..analysis.events import Forward, ModuleCalled, StateDictLoaded, StateDictSaved
+from ..analysis.events import (
+    Converted,
+    Forward,
+    GradientsCleared,
+    ModuleCalled,
+    StateDictLoaded,
+    StateDictSaved,
+    TrainableChanged,
+)
 from ..analysis.interpreter import Interpreter
 from ..analysis.syntax import Site
 from ..analysis.values import (
@@ -151,13 +159,16 @@ def _chain(call: Call, item: Object) -> Value:
     return value
 
 
-def activated(call: Call, item: Object, result: Value) -> Value:
+def activated(call: Call, item: Object, result: Value, through: Object | None = None) -> Value:
     """The result of a model's forward: whatever is computed from it remembers the model."""
     it = call.it
     model = root(item)
     activation = it.new("activation", "", item.label, call.site)
     activation.attributes["of"] = of(model)
     activation.attributes["called"] = of(item)
+    if it.moment(site=call.site).inside("no_grad", "inference_mode") is not None:
+        it.emit(Forward(it.moment(site=call.site), model, item, activation, through))
+        return result
     for part in result.objects():
         part.origins |= {activation}
         for inner in [found for value in part.items or [] for found in value.objects()]:
@@ -166,7 +177,7 @@ def activated(call: Call, item: Object, result: Value) -> Value:
         made = it.derived(call.site, call.inputs())
         made.origins |= {activation}
         result = of(made)
-    it.emit(Forward(it.moment(site=call.site), model, item))
+    it.emit(Forward(it.moment(site=call.site), model, item, activation, through))
     return result
 
 
@@ -245,28 +256,30 @@ def _one(it: Interpreter, item: Object, kind: str, site: Site) -> Value:
 @framework.setter("parameter", "requires_grad")
 def set_requires_grad(it: Interpreter, item: Object, value: Value, node: object) -> None:
     """`p.requires_grad = x` in a loop over a module's parameters."""
-    _freeze(it, item, value)
+    _freeze(it, item, value, it.site(node))  # type: ignore[arg-type]
 
 
 @framework.method("parameter", "requires_grad_")
 def call_requires_grad(call: Call) -> Value:
     """`p.requires_grad_(x)` in a loop over a module's parameters."""
     assert call.receiver is not None
-    _freeze(call.it, call.receiver, call.get("requires_grad", 0, TRUE))
+    _freeze(call.it, call.receiver, call.get("requires_grad", 0, TRUE), call.site)
     return of(call.receiver)
 
 
-def _freeze(it: Interpreter, item: Object, value: Value) -> None:
+def _freeze(it: Interpreter, item: Object, value: Value, site: Site) -> None:
     if item.parent is None:
         return
     partly = any(atom.each for atom, _ in it.guard)
     wanted = value.constant()
-    mark_trainable(it, item.parent, "some" if partly or wanted is None else "all" if wanted else "none")
+    mark_trainable(it, item.parent, "some" if partly or wanted is None else "all" if wanted else "none", site)
 
 
-def mark_trainable(it: Interpreter, item: Object, literal: str) -> None:
+def mark_trainable(it: Interpreter, item: Object, literal: str, site: Site) -> None:
     """Record which parameters of a module train; what holds the module then trains in part."""
+    before = trainable(item)
     set_state(it, item, "trainable", const(literal))
+    it.emit(TrainableChanged(it.moment(site=site), item, before, literal))
     outer = item.parent
     while outer is not None:
         if trainable(outer) != literal:
@@ -287,7 +300,8 @@ def module_requires_grad(call: Call) -> Value:
     """`module.requires_grad_(x)`."""
     assert call.receiver is not None
     wanted = call.get("requires_grad", 0, TRUE).constant()
-    mark_trainable(call.it, call.receiver, "some" if wanted is None else "all" if wanted else "none")
+    literal = "some" if wanted is None else "all" if wanted else "none"
+    mark_trainable(call.it, call.receiver, literal, call.site)
     return of(call.receiver)
 
 
@@ -312,19 +326,37 @@ def set_mode(call: Call) -> Value:
     return of(call.receiver)
 
 
+DTYPES = {"half": "float16", "float": "float32", "double": "float64"}
+
+
 @framework.method("module", "to", "cuda", "cpu", "half", "float", "bfloat16", "double", "type", "xpu", "to_empty",
-                  "zero_grad", "share_memory", "compile")
+                  "share_memory", "compile")
 def converted(call: Call) -> Value:
     """The module itself, perhaps in another dtype or place."""
-    assert call.receiver is not None
+    item = call.receiver
+    assert item is not None
     last = call.name.rsplit(".", 1)[-1]
-    if last in ("half", "bfloat16", "float", "double"):
-        set_state(call.it, call.receiver, "dtype", const({"half": "float16", "float": "float32"}.get(last, last)))
+    before = item.known("dtype")
+    dtype = const(DTYPES.get(last, last)) if last in ("half", "bfloat16", "float", "double") else NOTHING
     for value in [*call.positional, *call.keywords.values()]:
-        for _, item in value:
-            if isinstance(item, External) and item.name.startswith("torch.") and "float" in item.name:
-                set_state(call.it, call.receiver, "dtype", const(item.name.rsplit(".", 1)[-1]))
-    return of(call.receiver)
+        for _, given in value:
+            name = given.name.rsplit(".", 1)[-1] if isinstance(given, External) else ""
+            if name in DTYPES or name in ("float16", "bfloat16", "float32", "float64"):
+                dtype = const(DTYPES.get(name, name))
+    if dtype:
+        set_state(call.it, item, "dtype", dtype)
+    if last in ("to", "cuda", "xpu", "to_empty", "cpu"):
+        item.sites["moved"] = call.site
+    call.it.emit(Converted(call.it.moment(site=call.site), item, dtype, before, call))
+    return of(item)
+
+
+@framework.method("module", "zero_grad")
+def module_zero_grad(call: Call) -> Value:
+    """The gradients of a module's parameters are set to nothing."""
+    assert call.receiver is not None
+    call.it.emit(GradientsCleared(call.it.moment(site=call.site), call.receiver))
+    return NONE
 
 
 @framework.method("module", "apply")

@@ -1,0 +1,75 @@
+"""Models across processes: their wrappers, whose parameters an optimizer holds, and the models of a loss."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import libcst as cst
+
+from .events import Backward, Event, Forward, TrainerStarted
+from .guards import DISTRIBUTED, Guard
+from .run import Run, ways
+from .values import Object, Value, root
+
+
+def alone(run: Run) -> bool:
+    """Whether the launcher starts one process only."""
+    return (DISTRIBUTED, False) in run.assumed
+
+
+def wrapped_by_hand(model: Object, base: Guard) -> Iterator[tuple[Guard, Object]]:
+    """The DDP wrappers that the code itself puts around a model, each with its guard."""
+    for guard, (ddp,) in ways(base, model.known("ddp")):
+        if isinstance(ddp, Object) and ddp.label == "" and ddp.site is not None and (
+            isinstance(ddp.site.node, cst.Call)
+        ):
+            yield guard, ddp
+
+
+def owners(parameters: Value, depth: int = 3) -> list[Object]:
+    """The modules whose parameters a value holds: an iterable of them, a list, parameter groups."""
+    found: dict[Object, None] = {}
+    for item in parameters.objects():
+        if item.kind in ("parameters", "parameter") and item.parent is not None:
+            found[item.parent] = None
+        if depth:
+            held = [*(item.items or []), *((item.entries or {}).values() if item.entries else [])]
+            for value in [*held, *(inner for name, inner in item.attributes.items() if name == "[...]")]:
+                found.update(dict.fromkeys(owners(value, depth - 1)))
+    return list(found)
+
+
+def models_of(parameters: Value) -> list[Object]:
+    """The outermost models whose parameters a value holds, wrappers looked through."""
+    return list(dict.fromkeys(root(inside(item)) for item in owners(parameters)))
+
+
+def inside(item: Object) -> Object:
+    """The model in a wrapper; the object itself when it is none."""
+    while item.kind in ("ddp", "fsdp"):
+        inner = item.attributes.get("module")
+        objects = inner.objects() if inner is not None else []
+        if not objects:
+            break
+        item = objects[0]
+    return item
+
+
+def forwards_of(event: Backward, run: Run) -> list[Forward]:
+    """The forwards that a loss came from."""
+    wanted = set(event.forwards)
+    return [item for item in run.of_type(Forward) if item.activation in wanted]
+
+
+def trained(event: Event) -> list[Object]:
+    """The models that get gradients at a backward, or in a trainer."""
+    if isinstance(event, TrainerStarted):
+        return list(event.models)
+    if isinstance(event, Backward):
+        return list(dict.fromkeys(item.attributes["of"].objects()[0] for item in event.forwards))
+    return []
+
+
+def since(run: Run, first: Event, *kinds: type) -> list[Event]:
+    """The events of these types that came after another one, in order."""
+    return [event for event in run.events[run.events.index(first) + 1:] if isinstance(event, kinds)]

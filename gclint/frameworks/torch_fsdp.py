@@ -1,0 +1,56 @@
+"""torch: FSDP, both the wrapper class and fully_shard."""
+
+from __future__ import annotations
+
+from ..analysis.calls import Call
+from ..analysis.events import Wrapped
+from ..analysis.values import FALSE, NONE, TRUE, Value, const, of
+from .registry import Framework
+from .torch_distributed import call_ddp, inner_module
+from .torch_modules import promote, set_state
+
+framework = Framework("torch.fsdp", kinds={"fsdp2": "module"}, bases={"torch:FullyShardedDataParallel": "fsdp"})
+
+
+@framework.function("torch:FullyShardedDataParallel")
+def make_fsdp(call: Call) -> Value:
+    """A model whose parameters are flattened and sharded over processes."""
+    it = call.it
+    made = call.make("fsdp", "torch.distributed.fsdp.FullyShardedDataParallel")
+    inner = call.get("module", 0)
+    made.attributes["module"] = inner
+    made.attributes.update({name: value for name, value in call.keywords.items() if name != "module"})
+    made.sites.update(call.places)
+    made.open = call.open
+    made.state["use_orig_params"] = call.get("use_orig_params", None, FALSE)
+    made.site = call.site
+    for model in inner.objects():
+        promote(model)
+        set_state(it, model, "fsdp", of(made), const(None))
+        it.emit(Wrapped(it.moment(site=call.site), model, made))
+    return of(made)
+
+
+framework.calling("fsdp")(call_ddp)
+framework.attribute("fsdp", "module", "_fsdp_wrapped_module")(inner_module)
+
+
+@framework.method("fsdp", "clip_grad_norm_")
+def clip(call: Call) -> Value:
+    """Clips by the norm over all processes."""
+    return call.unknown()
+
+
+@framework.function("torch:fully_shard")
+def fully_shard(call: Call) -> Value:
+    """A module's own parameters become sharded, in place."""
+    it = call.it
+    given = call.get("module", 0)
+    for model in given.objects():
+        promote(model)
+        made = it.new("fsdp2", "torch.distributed.fsdp.fully_shard", "fully_shard", call.site)
+        made.attributes["module"] = of(model)
+        it.emit(Wrapped(it.moment(site=call.site), model, made))
+        set_state(it, model, "sharded", TRUE, NONE)
+        model.sites["sharded"] = call.site
+    return given

@@ -1,0 +1,71 @@
+"""torch: what stands between backward and the optimizer's step: loss scaling, clipping, clearing gradients."""
+
+from __future__ import annotations
+
+from ..analysis.calls import Call
+from ..analysis.events import GradientsCleared, GradientsClipped, OptimizerStep, ScalerUsed
+from ..analysis.values import NONE, TRUE, Value, of
+from .registry import Framework
+
+framework = Framework("torch.step", kinds={"scaler": "unknown"})
+
+
+@framework.function("torch:GradScaler", "torch:ShardedGradScaler")
+def make_scaler(call: Call) -> Value:
+    """A gradient scaler: the loss is multiplied before backward, the gradients divided before the step."""
+    made = call.make("scaler", call.name)
+    made.attributes.update(call.keywords)
+    made.sites.update(call.places)
+    made.state["enabled"] = call.get("enabled", None, TRUE)
+    return of(made)
+
+
+def _used(call: Call, operation: str, given: Value) -> None:
+    assert call.receiver is not None
+    call.it.emit(ScalerUsed(call.it.moment(site=call.site), call.receiver, operation, given))
+
+
+@framework.method("scaler", "scale")
+def scale(call: Call) -> Value:
+    """The loss, multiplied; what is computed from it remembers the scaler."""
+    loss = call.get("outputs", 0)
+    _used(call, "scale", loss)
+    made = call.it.derived(call.site, [loss])
+    made.kind = "tensor"
+    made.state["scaled"] = of(call.receiver) if call.receiver is not None else NONE
+    return of(made)
+
+
+@framework.method("scaler", "unscale_", "update")
+def unscale(call: Call) -> Value:
+    """The gradients divided by the scale; the scale adapted."""
+    _used(call, call.name.rsplit(".", 1)[-1], call.get("optimizer", 0))
+    return NONE
+
+
+@framework.method("scaler", "step")
+def step(call: Call) -> Value:
+    """The optimizer's step, on gradients divided by the scale."""
+    given = call.get("optimizer", 0)
+    _used(call, "step", given)
+    for guard, item in given:
+        with call.it.under(guard) as possible:
+            if possible and item in given.objects():
+                call.it.emit(OptimizerStep(call.it.moment(site=call.site), item, call.receiver))  # type: ignore[arg-type]
+    return NONE
+
+
+@framework.function("torch.nn.utils.clip_grad_norm_", "torch.nn.utils.clip_grad_value_",
+                    "torch.nn.utils.clip_grad.clip_grad_norm_", "torch.nn.utils.clip_grad.clip_grad_value_")
+def clip(call: Call) -> Value:
+    """Gradients are clipped as they are now."""
+    call.it.emit(GradientsClipped(call.it.moment(site=call.site), call.get("parameters", 0), call))
+    return call.unknown()
+
+
+@framework.method("optimizer", "zero_grad")
+def zero_grad(call: Call) -> Value:
+    """The gradients of an optimizer's parameters are set to nothing."""
+    assert call.receiver is not None
+    call.it.emit(GradientsCleared(call.it.moment(site=call.site), call.receiver))
+    return NONE
