@@ -100,6 +100,8 @@ def probe_patched_forward(it: Interpreter, item: Object, value: Value, node: obj
     finally:
         it.forwards.pop()
         it.expression_statement = held
+    again = "forward" in item.attributes and item.known("checkpointed_forward").constant() is True
+    item.state["checkpointed_before"] = const(again)
     item.state["checkpointed_forward"] = const(
         any(isinstance(event, CheckpointCall) for event in it.run.events[before:])
     )
