@@ -14,7 +14,7 @@ from gclint.verify.options import Options
 from gclint.verify.oracles import DEFAULT
 from gclint.verify.outcome import Outcome
 from gclint.verify.pool import Pool
-from gclint.verify.recipe import AnyRecipe, ProgramRecipe, recipe_to_data, reference_of
+from gclint.verify.recipe import AnyRecipe, ProgramRecipe, Recipe, recipe_to_data, reference_of
 from gclint.verify.verdict import References, Verdict, judge
 
 Progress = Callable[[str], None]
@@ -78,8 +78,9 @@ class Verifier:
         self.close()
 
     def _reference(self, recipe: AnyRecipe, outcome: Outcome) -> Outcome | None:
-        """The reference matters only for a run that finished."""
-        return self.outcome(recipe, reference=True) if outcome.status == "finished" else None
+        """The reference of a run that finished, or whose scaled-down model may itself be what fails."""
+        doubtful = outcome.status == "raised" and isinstance(recipe, Recipe)
+        return self.outcome(recipe, reference=True) if outcome.status == "finished" or doubtful else None
 
     def _tell(self, what: str, recipe: AnyRecipe) -> None:
         if self.progress is not None:

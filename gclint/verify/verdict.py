@@ -83,6 +83,11 @@ def _decide(
 ) -> tuple[VerdictName, str]:
     if after.status in INCONCLUSIVE:
         return "unverified", f"the run after the edit {_told(after)}"
+    if after.status == "raised" and after.evidence != "program" and _raised(reference):
+        return (
+            "unverified",
+            f"even without checkpointing and wrappers the model does not run here: {wrong_after}",
+        )
     if wrong_after:
         same = wrong_after == wrong_before
         lead = "the failure is still there" if same else "the run after the edit fails"
@@ -122,6 +127,10 @@ def _environment(before: Outcome, after: Outcome) -> list[str]:
             state = "not set" if value is None else f"set {late} the import of torch"
             told.append(f"{when} the edit {name} is {state}")
     return told
+
+
+def _raised(reference: Outcome | None) -> bool:
+    return reference is not None and reference.status == "raised"
 
 
 def _told(outcome: Outcome) -> str:

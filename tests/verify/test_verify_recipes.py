@@ -190,3 +190,10 @@ def test_what_the_machine_lacks_is_no_failure(verifier: Verifier) -> None:
     found = verifier.verify(missing, missing)
     assert found.verdict.name == "unverified"
     assert "no_such_library is not installed" in found.verdict.reason
+
+
+def test_a_model_that_cannot_run_at_all_is_unverified(verifier: Verifier) -> None:
+    broken = Recipe(model=ModelSpec("transformers", model_type="llama", config={"hidden_act": "nothing"}))
+    found = verifier.verify(broken, broken)
+    assert found.verdict.name == "unverified"
+    assert "the model does not run here" in found.verdict.reason
