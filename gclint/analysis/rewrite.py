@@ -110,7 +110,18 @@ def remove_statement(site: Site) -> Edit | None:
     if isinstance(outer, cst.IndentedBlock) and len(outer.body) == 1:
         return Edit(site.module.path, place.start.line, place.start.column + 1,
                     place.end.line, place.end.column + 1, "pass")
+    if isinstance(outer, cst.IndentedBlock) and outer.body[-1] is line:
+        return _remove_last(site.module, outer.body[-2], line)
     return Edit(site.module.path, place.start.line, 1, place.end.line + 1, 1, "")
+
+
+def _remove_last(module: Module, previous: cst.CSTNode, line: cst.CSTNode) -> Edit:
+    """Take out the last statement of a block: from the end of the one before, where the block then ends."""
+    first = previous.body[-1] if isinstance(previous, cst.SimpleStatementLine) else previous
+    start, end = module.positions[first].end, module.positions[line].end
+    between = module.lines[start.line - 1 : module.positions[line].start.line - 1]
+    text = "".join(between)[start.column :].rstrip()
+    return Edit(module.path, start.line, start.column + 1, end.line, end.column + 1, text)
 
 
 def _newline(site: Site) -> str:

@@ -101,10 +101,9 @@ def probe_patched_forward(it: Interpreter, item: Object, value: Value, node: obj
         it.forwards.pop()
         it.expression_statement = held
     again = "forward" in item.attributes and item.known("checkpointed_forward").constant() is True
-    item.state["checkpointed_before"] = const(again)
-    item.state["checkpointed_forward"] = const(
-        any(isinstance(event, CheckpointCall) for event in it.run.events[before:])
-    )
+    regions = sum(isinstance(event, CheckpointCall) for event in it.run.events[before:])
+    item.state["checkpointed_before"] = const(again and regions > 1)
+    item.state["checkpointed_forward"] = const(regions > 0)
 
 
 @framework.attribute("module", "__dict__")
