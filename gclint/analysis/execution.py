@@ -10,7 +10,7 @@ import libcst as cst
 
 from . import conditions, containers, definitions, imports, names
 from .guards import Atom, Guard, common
-from .values import NONE, Const, Object, Value, of
+from .values import NONE, Const, Object, Value, const, of
 
 if TYPE_CHECKING:
     from .interpreter import Interpreter
@@ -193,6 +193,8 @@ def _with(it: Interpreter, statement: cst.With) -> bool:
     for item in statement.items:
         value = it.evaluate(item.item)
         managers = value.objects() or [it.unknown(it.module.code(item.item), it.site(item.item))]
+        for manager in managers:
+            manager.state["depth"] = const(len(it.loops))
         it.contexts.extend(managers)
         entered += len(managers)
         if item.asname is not None:
