@@ -230,7 +230,8 @@ def _assign_attribute(
         item.attributes[name] = assigned(_since(it, item), value, old)
         item.sites[name] = it.site(place if place is not None else node)
         for part in value.objects():
-            if part.parent is None and part is not item and it.library.is_kind(part, "module"):
+            holds = it.library.is_kind(item, "module") and it.library.is_kind(part, "module")
+            if part.parent is None and part is not item and holds:
                 part.parent = item
         it.emit(AttributeSet(moment, item, name, value))
         if name == "forward":

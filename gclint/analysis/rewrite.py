@@ -213,3 +213,19 @@ def before_import(site: Site, line: str) -> Edit | None:
     lines = [line, ""] if "import os" in above else ["import os", "", line, ""]
     newline = _newline(site)
     return Edit(site.module.path, start, 1, start, 1, "".join(text + newline for text in lines))
+
+
+def move_after(module: Module, line: cst.CSTNode, last: cst.CSTNode) -> list[Edit]:
+    """Move a whole statement below a later one of the same block; both keep their own lines."""
+    if module.parents.get(line) is not module.parents.get(last) or line is last:
+        return []
+    own, after = module.positions[line], module.positions[last]
+    if after.end.line < own.start.line or after.end.line > len(module.lines):
+        return []
+    text = "".join(module.lines[own.start.line - 1 : own.end.line])
+    if not module.lines[after.end.line - 1].endswith(("\n", "\r")):
+        return []
+    if not text.endswith(("\n", "\r")):
+        text += "\n"
+    return [Edit(module.path, own.start.line, 1, own.end.line + 1, 1, ""),
+            Edit(module.path, after.end.line + 1, 1, after.end.line + 1, 1, text)]

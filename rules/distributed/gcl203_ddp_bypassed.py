@@ -1,0 +1,108 @@
+"""# ddp-bypassed (GCL203)
+
+## What it does
+Finds training forwards that go to the model inside a DistributedDataParallel wrapper instead of the wrapper.
+
+## Why it breaks
+DDP prepares the averaging of gradients in its own forward. A forward through `ddp.module` never tells it, so every
+process trains on its own batch alone and the copies drift apart; nothing is raised.
+
+## Example
+```python
+ddp = DistributedDataParallel(model)
+loss = ddp.module(batch).mean()
+loss.backward()
+```
+
+## Use instead
+```python
+loss = ddp(batch).mean()
+loss.backward()
+```
+
+## When it is fine
+Evaluation and generation; a forward before the model is wrapped; one process.
+
+## Evidence
+torch 2.13.0, two gloo ranks: gradients differ between ranks. jingyaogong/minimind#853, moojink/openvla-oft#160.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import libcst as cst
+
+from gclint.analysis import rewrite
+from gclint.analysis.events import Backward, Forward
+from gclint.analysis.guards import conj
+from gclint.analysis.parallel import alone, forwards_of, wrapped_by_hand
+from gclint.analysis.run import Run
+from gclint.analysis.syntax import Site, dotted
+from gclint.analysis.values import Object
+from gclint.finding import Finding, Fix
+from gclint.rule import Reproduction, Rule
+
+SYMPTOM = "silent: gradients are not averaged over processes"
+
+rule = Rule(
+    code="GCL203",
+    name="ddp-bypassed",
+    docs=__doc__ or "",
+    words=(("DistributedDataParallel",), ("backward",)),
+    certainty=("fails",),
+    fixable="unsafe",
+    reproduction=Reproduction("bad_inner_module.py", "bad_inner_module.fixed.py", processes=2),
+)
+
+
+@rule.on(Backward)
+def past_the_wrapper(event: Backward, run: Run) -> Iterator[Finding]:
+    """Does a loss come from the inner model only, although the model is wrapped?"""
+    forwards = forwards_of(event, run)
+    if alone(run):
+        return
+    for forward in forwards:
+        if any(other.through is not None and other.model is forward.model for other in forwards):
+            continue
+        activation = forward.activation
+        for guard, ddp in wrapped_by_hand(forward.model, event.guard):
+            both = conj(guard, forward.guard)
+            if activation is None or activation.id < ddp.id or both is None:
+                continue
+            related = [(ddp.site, "the model is wrapped here")] if ddp.site is not None else []
+            yield rule.finding(
+                run, forward.site, "the training forward goes past DDP to the model inside it: gradients are not "
+                "averaged over processes", guard=both, symptom=SYMPTOM, fixes=(_through(forward, ddp),),
+                related=[*related, (event.site, "gradients are computed here")],
+            )
+            break
+
+
+def _through(forward: Forward, ddp: Object) -> Fix | None:
+    """Call the wrapper in the place of the model inside it."""
+    node = rewrite.call_node(forward.site)
+    if node is None:
+        return None
+    module = forward.site.module
+    if isinstance(node.func, cst.Attribute) and node.func.attr.value == "module":
+        edit = rewrite.replace(Site.at(module, node.func), module.code(node.func.value))
+        return Fix("call-the-wrapper", "Call the wrapper itself", (edit,))
+    line = ddp.site.module.statement(ddp.site.node) if ddp.site is not None else None
+    if not isinstance(line, cst.SimpleStatementLine) or not isinstance(line.body[0], cst.Assign):
+        return None
+    target = dotted(line.body[0].targets[0].target)
+    known = forward.model.label or target
+    if not target or target == dotted(node.func) or not known or not isinstance(node.func, cst.Name):
+        return None
+    if _function(ddp.site) is not _function(forward.site):
+        return None
+    edit = rewrite.replace(Site.at(module, node.func), target)
+    return Fix("call-the-wrapper", "Call the wrapper itself", (edit,), "unsafe")
+
+
+def _function(site: Site | None) -> cst.CSTNode | None:
+    if site is None:
+        return None
+    around = site.module.ancestors(site.node)
+    return next((node for node in around if isinstance(node, cst.FunctionDef)), site.module.tree)

@@ -1,0 +1,131 @@
+"""# ddp-converted-after-wrap (GCL204)
+
+## What it does
+Finds a model that is converted to another dtype or device after it was wrapped in DistributedDataParallel.
+
+## Why it breaks
+DDP hooks each parameter's gradient accumulator when it wraps. A conversion that changes dtype or device makes new
+ones without hooks: gradients are no longer averaged over processes, and nothing is raised.
+
+## Example
+```python
+model = DistributedDataParallel(net)
+model.bfloat16()
+```
+
+## Use instead
+```python
+model = DistributedDataParallel(net.bfloat16())
+```
+
+## When it is fine
+A conversion to what the model is already; conversions before the wrap; one process.
+
+## Evidence
+torch 2.13.0, two gloo ranks: gradients differ between ranks after `.bfloat16()` and `.half()`.
+pytorch/pytorch#104336.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import libcst as cst
+
+from gclint.analysis import rewrite
+from gclint.analysis.events import Converted
+from gclint.analysis.guards import conj
+from gclint.analysis.parallel import alone, inside, wrapped_by_hand
+from gclint.analysis.run import Run
+from gclint.analysis.syntax import Site, dotted
+from gclint.analysis.values import Object, root
+from gclint.finding import Edit, Finding, Fix
+from gclint.rule import Reproduction, Rule
+
+SYMPTOM = "silent: gradients are not averaged over processes"
+DEVICES = ("cuda", "xpu")
+
+rule = Rule(
+    code="GCL204",
+    name="ddp-converted-after-wrap",
+    docs=__doc__ or "",
+    words=(("DistributedDataParallel",), ("half", "bfloat16", "float16", "float", "double", "cuda", "to")),
+    certainty=("fails",),
+    fixable="safe",
+    reproduction=Reproduction("bad_half_precision.py", "bad_half_precision.fixed.py", processes=2),
+)
+
+
+@rule.on(Converted)
+def converted_later(event: Converted, run: Run) -> Iterator[Finding]:
+    """Does a wrapped model get another dtype or place?"""
+    model = root(inside(event.module))
+    if alone(run) or event.module.kind not in ("ddp", "module", "model", "layer", "modules"):
+        return
+    for guard, ddp in wrapped_by_hand(model, event.guard):
+        what = _changed(event, model)
+        both = conj(guard, event.guard)
+        if not what or both is None or ddp.site is None:
+            continue
+        yield rule.finding(
+            run, event.site, f"the model gets another {what} after DDP wrapped it: its gradient hooks are lost",
+            guard=both, symptom=SYMPTOM, related=[(ddp.site, "the model is wrapped here")],
+            fixes=(_before(event.site, ddp.site),),
+        )
+        return
+
+
+def _changed(event: Converted, model: Object) -> str:
+    """What the conversion changes; "" when nothing, or when the code does not show it."""
+    wanted = event.dtype.constant()
+    if wanted is not None:
+        held = (event.before if event.module is model else model.known("dtype")).constant()
+        if held is None and model.kind == "model":
+            return ""
+        return "dtype" if wanted != (held or "float32") else ""
+    call = event.call
+    ddp = next(iter(model.known("ddp").objects()), None)
+    if call is None or ddp is None or "device_ids" in ddp.attributes or model.kind == "model":
+        return ""
+    moved = model.sites.get("moved")
+    if moved is not None and moved.node_id != event.site.node_id:
+        return ""
+    given = [value.constant() for value in call.positional[:1]]
+    to_gpu = any(isinstance(item, str) and item.split(":")[0] in DEVICES for item in given)
+    return "device" if call.last in DEVICES or to_gpu else ""
+
+
+def _before(conversion: Site, wrap: Site) -> Fix | None:
+    """Convert what is given to DDP instead."""
+    node, wrapping, module = rewrite.call_node(conversion), rewrite.call_node(wrap), conversion.module
+    if node is None or wrapping is None or wrap.module is not module or not isinstance(node.func, cst.Attribute):
+        return None
+    given = next((item for item in wrapping.args if item.keyword is None or item.keyword.value == "module"), None)
+    if given is None or not isinstance(given.value, (cst.Name, cst.Attribute, cst.Call)):
+        return None
+    place = Site.at(module, given.value).location()
+    receiver = module.code(node.func.value)
+    text = f".{node.func.attr.value}({', '.join(module.code(item).rstrip(', ') for item in node.args)})"
+    earlier = Edit(place.path, place.end_line, place.end_column, place.end_line, place.end_column, text)
+    removed = _removed(conversion, node, receiver)
+    same = _function(wrap) is _function(conversion)
+    return Fix("convert-first", "Convert the model before it is wrapped", (earlier, removed),
+               "safe" if same else "unsafe") if removed is not None else None
+
+
+def _removed(site: Site, node: cst.Call, receiver: str) -> Edit | None:
+    line = site.module.statement(site.node)
+    if isinstance(line, cst.SimpleStatementLine) and len(line.body) == 1:
+        small = line.body[0]
+        if isinstance(small, cst.Expr) and small.value is node:
+            return rewrite.remove_statement(site)
+        if isinstance(small, cst.Assign) and small.value is node and (
+            [dotted(target.target) for target in small.targets] == [receiver]  # type: ignore[arg-type]
+        ):
+            return rewrite.remove_statement(site)
+    return rewrite.replace(site, receiver)
+
+
+def _function(site: Site) -> cst.CSTNode:
+    around = site.module.ancestors(site.node)
+    return next((node for node in around if isinstance(node, cst.FunctionDef)), site.module.tree)

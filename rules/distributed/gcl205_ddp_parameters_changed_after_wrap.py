@@ -1,0 +1,134 @@
+"""# ddp-parameters-changed-after-wrap (GCL205)
+
+## What it does
+Finds parameters that are frozen, unfrozen, added or replaced after the model was wrapped in
+DistributedDataParallel.
+
+## Why it breaks
+DDP takes the list of trainable parameters when it wraps. What starts to train later is never averaged over
+processes: the copies drift apart without an error. What is frozen or replaced later leaves DDP waiting for its
+gradient: `RuntimeError: Expected to have finished reduction in the prior iteration`.
+
+## Example
+```python
+model = DistributedDataParallel(net)
+for p in net.encoder.parameters():
+    p.requires_grad = True
+```
+
+## Use instead
+```python
+for p in net.encoder.parameters():
+    p.requires_grad = True
+model = DistributedDataParallel(net)
+```
+
+## When it is fine
+Changes before the wrap; parts that are frozen for one step and unfrozen again, as adversarial training does; one
+process.
+
+## Evidence
+torch 2.13.0, two gloo ranks: unfrozen and added parameters have different gradients on each rank; frozen and
+replaced ones raise in the second iteration.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import libcst as cst
+
+from gclint.analysis import rewrite
+from gclint.analysis.closures import enclosing_function
+from gclint.analysis.events import Adapted, AttributeSet, Backward, Event, RunEnded, TrainableChanged, Wrapped
+from gclint.analysis.guards import conj
+from gclint.analysis.parallel import alone, inside, since, trained
+from gclint.analysis.run import Run
+from gclint.analysis.syntax import Site
+from gclint.analysis.values import Object, root
+from gclint.finding import Finding, Fix
+from gclint.rule import Reproduction, Rule
+
+SYMPTOM = ("silent: what is added or unfrozen is not averaged over processes; what is frozen or replaced: RuntimeError: "
+           "Expected to have finished reduction in the prior iteration")
+
+rule = Rule(
+    code="GCL205",
+    name="ddp-parameters-changed-after-wrap",
+    docs=__doc__ or "",
+    words=(("DistributedDataParallel",),
+           ("requires_grad", "requires_grad_", "get_peft_model", "add_adapter", "Linear", "Module")),
+    certainty=("fails",),
+    fixable="unsafe",
+    reproduction=Reproduction("bad_unfrozen.py", "bad_unfrozen.fixed.py", processes=2),
+)
+
+
+@rule.on(RunEnded)
+def changed_later(event: RunEnded, run: Run) -> Iterator[Finding]:
+    """After the wrap, does another set of parameters train than before it?"""
+    if alone(run):
+        return
+    for wrap in run.of_type(Wrapped):
+        if wrap.wrapper.kind != "ddp" or wrap.wrapper.label or wrap.wrapper.site is None:
+            continue
+        model = root(inside(wrap.model))
+        later = since(run, wrap, TrainableChanged, Adapted, AttributeSet, Backward)
+        steps = [at for at, item in enumerate(later) if isinstance(item, Backward) and model in trained(item)]
+        changes = [item for item in later[: steps[-1] if steps else 0] if _what(item, model)]
+        if changes and not _given_back(changes):
+            yield from _finding(run, wrap, changes[-1], model)
+
+
+def _what(event: Event, model: Object) -> str:
+    if isinstance(event, Adapted):
+        return "adapters are added" if root(inside(event.model)) is model else ""
+    if isinstance(event, TrainableChanged):
+        if event.before == event.after or root(inside(event.module)) is not model:
+            return ""
+        return "parameters are frozen" if event.after == "none" else "parameters are unfrozen"
+    if isinstance(event, AttributeSet) and event.target is not None:
+        layer = any(item.kind in ("layer", "modules") for item in event.value.objects())
+        built = any(item is event.target for item in event.moment.forwards) or event.target.kind == "ddp"
+        if layer and not built and event.name != "forward" and root(inside(event.target)) is model:
+            return "a layer is put in"
+    return ""
+
+
+def _given_back(changes: list[Event]) -> bool:
+    """Whether the same part is frozen and unfrozen in turn."""
+    toggled = [item for item in changes if isinstance(item, TrainableChanged)]
+    return len({item.after == "none" for item in toggled}) > 1
+
+
+def _finding(run: Run, wrap: Wrapped, change: Event, model: Object) -> Iterator[Finding]:
+    both = conj(wrap.guard, change.guard)
+    if both is None or wrap.wrapper.site is None:
+        return
+    yield rule.finding(
+        run, change.site, f"{_what(change, model)} after DDP took its list of trainable parameters", guard=both,
+        symptom=SYMPTOM, related=[(wrap.wrapper.site, "the model is wrapped here")],
+        fixes=(_wrap_after(wrap.site, change.site),),
+    )
+
+
+def _wrap_after(wrap: Site, change: Site) -> Fix | None:
+    """Move the wrapping statement below the change, where both stand in one block."""
+    module = wrap.module
+    line = module.statement(wrap.node)
+    if module is not change.module or not isinstance(line, cst.SimpleStatementLine) or len(line.body) != 1:
+        return None
+    if enclosing_function(module, wrap.node) is not enclosing_function(module, change.node):
+        return None
+    block = module.parents.get(line)
+    last = module.statement(change.node)
+    while last is not None and module.parents.get(last) is not block:
+        outer = module.parents.get(last)
+        last = module.statement(outer) if outer is not None else None
+    edits = rewrite.move_after(module, line, last) if last is not None else []
+    text = module.code(line.body[0])
+    used = module.tree.code_for_node(last) if last is not None else ""
+    name = text.partition("=")[0].strip()
+    if not edits or f"{name}.module" in used:
+        return None
+    return Fix("wrap-last", "Wrap the model after the change", tuple(edits), "unsafe")

@@ -1,0 +1,100 @@
+"""# ddp-two-backwards (GCL206)
+
+## What it does
+Finds two backwards through one forward of a DistributedDataParallel model.
+
+## Why it breaks
+DDP averages gradients once per forward: the first backward uses that up. What the second backward adds stays on its
+own process; nothing is raised.
+
+## Example
+```python
+out = ddp(batch)
+out.pow(2).mean().backward(retain_graph=True)
+out.abs().mean().backward()
+```
+
+## Use instead
+```python
+(out.pow(2).mean() + out.abs().mean()).backward()
+```
+
+## When it is fine
+Backwards inside `no_sync`; a forward for each backward; one process.
+
+## Evidence
+torch 2.13.0, two gloo ranks: gradients differ between ranks; with the sum they match the reference.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import libcst as cst
+
+from gclint.analysis import rewrite
+from gclint.analysis.events import Backward, OptimizerStep
+from gclint.analysis.guards import conj
+from gclint.analysis.parallel import alone, forwards_of, since
+from gclint.analysis.run import Run
+from gclint.analysis.syntax import Site
+from gclint.finding import Finding, Fix
+from gclint.rule import Reproduction, Rule
+
+SYMPTOM = "silent: the second backward's gradients are not averaged over processes"
+
+rule = Rule(
+    code="GCL206",
+    name="ddp-two-backwards",
+    docs=__doc__ or "",
+    words=(("retain_graph",), ("DistributedDataParallel",), ("backward",)),
+    certainty=("fails",),
+    fixable="unsafe",
+    reproduction=Reproduction("bad_two_losses.py", "bad_two_losses.fixed.py", processes=2),
+)
+
+
+@rule.on(Backward)
+def second_backward(event: Backward, run: Run) -> Iterator[Finding]:
+    """Has an earlier backward used up the forward that this loss came from?"""
+    if alone(run) or _leaves_hooks_alone(event):
+        return
+    for forward in forwards_of(event, run):
+        if forward.through is None or forward.through.kind != "ddp":
+            continue
+        for earlier in run.of_type(Backward):
+            both = conj(earlier.guard, event.guard)
+            if earlier is event or earlier.site == event.site or both is None or _leaves_hooks_alone(earlier):
+                continue
+            if forward.activation in earlier.forwards:
+                yield rule.finding(
+                    run, event.site, "a second backward through one DDP forward: only the first one's gradients are "
+                    "averaged over processes", guard=both, symptom=SYMPTOM, fixes=(_summed(run, earlier, event),),
+                    related=[(forward.site, "the forward"), (earlier.site, "the first backward")],
+                )
+                return
+
+
+def _leaves_hooks_alone(event: Backward) -> bool:
+    return event.moment.inside("no_sync") is not None or "inputs" in event.keywords
+
+
+def _summed(run: Run, first: Backward, second: Backward) -> Fix | None:
+    """One backward of both losses, where the two stand in one block with no step between them."""
+    one, two, module = rewrite.call_node(first.site), rewrite.call_node(second.site), first.site.module
+    steps = [item for item in since(run, first, OptimizerStep, Backward) if item is not second]
+    if one is None or two is None or module is not second.site.module or (
+        steps and run.events.index(steps[0]) < run.events.index(second)
+    ):
+        return None
+    if not isinstance(one.func, cst.Attribute) or not isinstance(two.func, cst.Attribute) or two.args:
+        return None
+    upper, lower = module.statement(one), module.statement(two)
+    if upper is None or lower is None or module.parents.get(upper) is not module.parents.get(lower):
+        return None
+    removed = rewrite.remove_statement(first.site)
+    losses = f"({module.code(one.func.value)} + {module.code(two.func.value)})"
+    edit = rewrite.replace(Site.at(module, two.func.value), losses)
+    if removed is None:
+        return None
+    return Fix("one-backward", "Add the losses and run backward once", (removed, edit), "unsafe")

@@ -1,0 +1,86 @@
+"""# no-sync-around-forward-only (GCL207)
+
+## What it does
+Finds `no_sync` blocks that hold the forward of a DistributedDataParallel model but not its backward.
+
+## Why it breaks
+DDP decides in its forward whether the coming backward averages gradients. With the forward inside `no_sync` the
+backward outside does not average, although it looks as if it did; nothing is raised.
+
+## Example
+```python
+with ddp.no_sync():
+    loss = ddp(batch).mean()
+loss.backward()
+```
+
+## Use instead
+```python
+with ddp.no_sync():
+    loss = ddp(batch).mean()
+    loss.backward()
+```
+or no `no_sync` at all, where this backward is to be averaged.
+
+## When it is fine
+Forward and backward both inside; the last micro-batch of an accumulation outside.
+
+## Evidence
+torch 2.13.0, two gloo ranks: gradients differ between ranks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import libcst as cst
+
+from gclint.analysis import rewrite
+from gclint.analysis.events import Backward
+from gclint.analysis.guards import conj
+from gclint.analysis.parallel import alone, forwards_of
+from gclint.analysis.run import Run
+from gclint.analysis.syntax import Site
+from gclint.finding import Finding, Fix
+from gclint.rule import Reproduction, Rule
+
+SYMPTOM = "silent: gradients are not averaged over processes"
+
+rule = Rule(
+    code="GCL207",
+    name="no-sync-around-forward-only",
+    docs=__doc__ or "",
+    words=(("no_sync",), ("backward",)),
+    certainty=("fails",),
+    fixable="unsafe",
+    reproduction=Reproduction("bad_backward_outside.py", "bad_backward_outside.fixed.py", processes=2),
+)
+
+
+@rule.on(Backward)
+def forward_alone(event: Backward, run: Run) -> Iterator[Finding]:
+    """Did the forward run in a `no_sync` block that this backward is not in?"""
+    if alone(run) or event.moment.inside("no_sync") is not None:
+        return
+    for forward in forwards_of(event, run):
+        block = forward.moment.inside("no_sync")
+        both = conj(forward.guard, event.guard)
+        if block is None or block.site is None or both is None:
+            continue
+        yield rule.finding(
+            run, block.site, "only the forward is inside `no_sync`: its backward, outside, does not average gradients "
+            "either", guard=both, symptom=SYMPTOM, fixes=(_without(block.site),),
+            related=[(forward.site, "the forward"), (event.site, "the backward")],
+        )
+        return
+
+
+def _without(site: Site) -> Fix | None:
+    """Take the block away, so that the backward averages gradients as it looks like."""
+    line = site.module.statement(site.node)
+    if not isinstance(line, cst.With) or len(line.items) != 1 or line.items[0].asname is not None:
+        return None
+    edit = rewrite.unwrap_block(Site.at(site.module, line), line.body)
+    if edit is None:
+        return None
+    return Fix("synchronise", "Run the forward outside `no_sync`", (edit,), "unsafe")
