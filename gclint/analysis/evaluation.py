@@ -44,6 +44,7 @@ def _formatted(it: Interpreter, node: cst.FormattedString) -> Value:
         if isinstance(part, cst.FormattedStringText):
             text += part.value
             continue
+        assert isinstance(part, cst.FormattedStringExpression)
         value = it.evaluate(part.expression)
         inputs.append(value)
         literal = value.only()
@@ -199,6 +200,8 @@ def _walk_for_in(
         chosen = [way for way, truth in conditions.branches(it, condition.test) if truth]
         if chosen:
             it.guard = it.guard | chosen[0]
+        if isinstance(condition.test, cst.Comparison):
+            made.state["filtered_by"] = it.evaluate(condition.test.comparisons[0].comparator)
     if clause.inner_for_in is not None:
         inner, inner_filtered = _walk_for_in(it, clause.inner_for_in, made, node)
         sources, filtered = sources + inner, filtered or inner_filtered

@@ -288,7 +288,7 @@ class Library:
         """What a computed value inherits from what it was computed from."""
         sources = list(sources)
         for item in sources:
-            for fact in ("filtered", "names_of"):
+            for fact in ("filtered", "filtered_by", "names_of"):
                 if fact in item.state:
                     result.state[fact] = item.state[fact]
         grads = [item.state.get("grad") or NOTHING for item in sources]

@@ -220,6 +220,8 @@ def parts_of_module(call: Call) -> Value:
     made = call.it.new("parameters" if "parameters" in last else "submodules", last,
                        f"{call.receiver.label}.{last}()", call.site)
     made.parent = call.receiver
+    if last == "named_parameters":
+        made.state["names_of"] = of(root(call.receiver))
     return of(made)
 
 
@@ -248,6 +250,8 @@ def _one(it: Interpreter, item: Object, kind: str, site: Site) -> Value:
         return of(made)
     name = it.unknown("name", site)
     name.each = True
+    if "names_of" in item.state:
+        name.state["names_of"] = item.state["names_of"]
     pair = it.new("tuple", "", item.label, site)
     pair.items = [of(name), of(made)]
     return of(pair)

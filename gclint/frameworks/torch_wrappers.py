@@ -22,6 +22,7 @@ def make_wrapper(call: Call) -> Value:
     made.attributes.update({name: value for name, value in call.keywords.items() if name != "module"})
     made.state["reentrant"] = reentrant_of(call.get("checkpoint_impl", 1, NONE))
     made.sites["wrapped"] = call.site
+    call.run.facts.setdefault("wrapped_layers", []).append(made)
     for part in inner.objects():
         made.parent = made.parent or part.parent
         part.parent = made

@@ -1,0 +1,115 @@
+"""# state-dict-prefix-mismatch (GCL305)
+
+## What it does
+Finds state dicts that are taken from a model under a wrapper and loaded into the bare model, or the reverse.
+
+## Why it breaks
+DistributedDataParallel puts `module.` in front of every name. A strict load raises
+`RuntimeError: Error(s) in loading state_dict: Missing key(s) in state_dict`; with `strict=False` nothing at all is
+loaded, silently.
+
+## Example
+```python
+torch.save(ddp.state_dict(), path)
+model.load_state_dict(torch.load(path))
+```
+
+## Use instead
+```python
+torch.save(ddp.module.state_dict(), path)
+```
+
+## When it is fine
+The same wrapper on both sides; the prefix is taken off.
+
+## Evidence
+torch 2.13.0: 16 of 16 keys missing. pytorch/pytorch#94575, mlfoundations/open_clip#639.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import libcst as cst
+
+from gclint.analysis import rewrite
+from gclint.analysis.events import LibraryCall, RunEnded, StateDictLoaded
+from gclint.analysis.guards import Guard
+from gclint.analysis.run import Run, together
+from gclint.analysis.saved import content_of
+from gclint.analysis.syntax import Site
+from gclint.analysis.values import Object
+from gclint.finding import Finding, Fix
+from gclint.rule import Reproduction, Rule
+
+MISSING = "RuntimeError: Error(s) in loading state_dict: Missing key(s) in state_dict"
+MODULES = ("ddp", "module", "model", "modules", "layer")
+
+rule = Rule(
+    code="GCL305",
+    name="state-dict-prefix-mismatch",
+    docs=__doc__ or "",
+    words=(("load_state_dict",), ("DistributedDataParallel",)),
+    certainty=("fails", "fragile"),
+    fixable="safe",
+    reproduction=Reproduction("bad_saved_wrapped.py", "bad_saved_wrapped.fixed.py", processes=2),
+)
+
+
+@rule.on(RunEnded)
+def mismatch(event: RunEnded, run: Run) -> Iterator[Finding]:
+    """Is a state dict loaded on the other side of a wrapper than it was taken from?"""
+    for load in run.of_type(StateDictLoaded):
+        targets = [item for item in load.target.objects() if item.kind in MODULES]
+        for target in targets:
+            for held, taken in _taken(run, load):
+                owner = taken.attributes["of"].objects()[0]
+                if (owner.kind == "ddp") == (target.kind == "ddp") or owner.kind not in MODULES:
+                    continue
+                guard = together(load.guard, held)
+                if guard is None or taken.site is None or _stripped(run, load):
+                    continue
+                wrapped = owner.kind == "ddp"
+                message = ("the names were saved with the wrapper's `module.` in front, and the bare model has none"
+                           if wrapped else "the names were saved without the `module.` that the wrapped model has")
+                yield rule.finding(
+                    run, load.site, message, guard=guard,
+                    certainty="fragile" if run.open_guard(guard) else "fails",
+                    symptom="silent: nothing is loaded" if load.strict.is_const(False) else MISSING,
+                    related=[(taken.site, "the state dict is taken here")],
+                    fixes=(_inner(taken.site) if wrapped else _inner(load.site),),
+                )
+                return
+
+
+def _taken(run: Run, load: StateDictLoaded) -> Iterator[tuple[Guard, Object]]:
+    """The state dicts that what is loaded may be, directly or through a file."""
+    for guard, item in load.source:
+        if not isinstance(item, Object):
+            continue
+        if item.type == "state_dict":
+            yield guard, item
+        for saved, content in content_of(run, item):
+            for inner, part in content:
+                held = together(saved.guard, inner)
+                if isinstance(part, Object) and part.type == "state_dict" and held is not None:
+                    yield held, part
+
+
+def _stripped(run: Run, load: StateDictLoaded) -> bool:
+    """Whether the prefix is taken off what is loaded."""
+    return any(
+        event.name.endswith("consume_prefix_in_state_dict_if_present") and event.call is not None
+        and set(event.call.get("state_dict", 0).objects()) & set(load.source.objects())
+        for event in run.of_type(LibraryCall)
+    )
+
+
+def _inner(site: Site) -> Fix | None:
+    """Ask the module inside the wrapper."""
+    node = rewrite.call_node(site)
+    if node is None or not isinstance(node.func, cst.Attribute):
+        return None
+    place = Site.at(site.module, node.func.value)
+    edit = rewrite.replace(place, f"{site.module.code(node.func.value)}.module")
+    return Fix("inner-module", "Use the module inside the wrapper, whose names are the plain ones", (edit,))

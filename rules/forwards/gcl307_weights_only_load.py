@@ -1,0 +1,112 @@
+"""# weights-only-load (GCL307)
+
+## What it does
+Finds `torch.load` without `weights_only` of a file in which the same program saves more than tensors.
+
+## Why it breaks
+From torch 2.6 on `weights_only` is True: a module, a namespace of options, a numpy array, a path or an object of the
+project's own raises `UnpicklingError: Weights only load failed`, mostly when a run is resumed.
+
+## Example
+```python
+torch.save({"model": model.state_dict(), "args": parser.parse_args()}, path)
+saved = torch.load(path)
+```
+
+## Use instead
+```python
+torch.save({"model": model.state_dict(), "args": vars(args)}, path)
+saved = torch.load(path)
+```
+Or `torch.load(path, weights_only=False)`, for files that you trust: it runs whatever code they hold.
+
+## When it is fine
+State dicts of modules, optimizers, schedulers and scalers; torch before 2.6.
+
+## Evidence
+torch 2.13.0: Namespace, numpy scalars and arrays, Path, defaultdict and modules raise; OrderedDict does not.
+nerfstudio-project/nerfstudio#3702.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from packaging.version import Version
+
+from gclint.analysis import rewrite
+from gclint.analysis.events import LibraryCall, RunEnded
+from gclint.analysis.guards import Guard
+from gclint.analysis.run import Run, together
+from gclint.analysis.saved import Saved, file_key, saves
+from gclint.analysis.values import Class, Object, Value
+from gclint.finding import Finding, Fix
+from gclint.rule import Reproduction, Rule
+
+SYMPTOM = "UnpicklingError: Weights only load failed"
+MODULES = ("module", "modules", "model", "layer", "ddp")
+
+rule = Rule(
+    code="GCL307",
+    name="weights-only-load",
+    docs=__doc__ or "",
+    words=(("load",), ("save",), ("torch",)),
+    certainty=("fails", "fragile"),
+    fixable="unsafe",
+    holds="torch >= 2.6",
+    reproduction=Reproduction("bad_namespace.py", "bad_namespace.fixed.py"),
+)
+
+
+@rule.on(RunEnded)
+def more_than_tensors(event: RunEnded, run: Run) -> Iterator[Finding]:
+    """Does the program load, as weights only, a file in which it saves other objects?"""
+    version = run.targets.version("torch")
+    if version is not None and version < Version("2.6"):
+        return
+    made = {item: call.name for call in run.of_type(LibraryCall) for item in call.result.objects()}
+    files = list(saves(run))
+    for load in run.of_type(LibraryCall):
+        call = load.call
+        if load.name != "torch.load" or call is None or call.open or call.gives("weights_only"):
+            continue
+        file = file_key(call.get("f", 0), load.site, 0)
+        for saved in files:
+            found = _unsafe(saved.content, made) if file and saved.file == file else None
+            guard = together(load.guard, saved.guard, found[0]) if found is not None else None
+            if found is None or guard is None:
+                continue
+            yield _finding(run, load, saved, guard, found[1])
+            break
+
+
+def _finding(run: Run, load: LibraryCall, saved: Saved, guard: Guard, what: str) -> Finding:
+    edit = rewrite.set_argument(load.site, "weights_only", "False")
+    fix = Fix("not-weights-only", "Pass weights_only=False, for files that you trust", (edit,), "unsafe",
+              "loading runs whatever code the file holds") if edit is not None else None
+    return rule.finding(
+        run, load.site, f"the file holds {what}, which torch.load refuses since 2.6 unless weights_only is False",
+        guard=guard, certainty="fragile" if run.open_guard(guard) else "fails", symptom=SYMPTOM,
+        related=[(saved.site, "saved here")], fixes=(fix,),
+    )
+
+
+def _unsafe(value: Value, made: dict[Object, str], depth: int = 0) -> tuple[Guard, str] | None:
+    """The first thing in what is saved that is neither tensor nor plain data, and its guard."""
+    for guard, item in value:
+        if not isinstance(item, Object):
+            continue
+        name = made.get(item, "")
+        if item.kind in MODULES:
+            return guard, f"the module `{item.text or item.class_name}` itself"
+        if item.kind in ("namespace", "instance") and (item.kind == "namespace" or isinstance(item.type, Class)):
+            return guard, f"an object of class {item.class_name}"
+        if name.startswith(("numpy.", "pathlib.")) or name == "collections.defaultdict":
+            return guard, f"what {name} gives"
+        parts = [*(item.items or []), *(item.entries or {}).values()] if depth < 3 else []
+        for part in parts if item.type != "state_dict" else ():
+            found = _unsafe(part, made, depth + 1)
+            held = together(guard, found[0]) if found is not None else None
+            if found is not None and held is not None:
+                return held, found[1]
+    return None
