@@ -73,11 +73,14 @@ def add_entry(site: Site, key: str, text: str) -> Edit | None:
     return Edit(place.path, last.end_line, last.end_column, last.end_line, last.end_column, f', "{key}": {text}')
 
 
-def checkpointing_off(checkpointing: Object) -> Fix | None:
-    """Turn this checkpointing off where it is turned on."""
-    edits = _off_edits(checkpointing)
-    if not edits:
-        return None
+def checkpointing_off(model: Object) -> Fix | None:
+    """Turn a model's checkpointing off wherever the program turns it on; None where one place has no edit."""
+    edits: list[Edit] = []
+    for region in model.known("checkpointing").objects():
+        made = _off_edits(region)
+        if not made:
+            return None
+        edits += [edit for edit in made if edit not in edits]
     return Fix(OFF, "Turn gradient checkpointing off", tuple(edits), "unsafe", COST_OFF, automatic=False)
 
 

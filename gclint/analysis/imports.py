@@ -86,7 +86,7 @@ def _bind_imported(it: Interpreter, statement: cst.ImportFrom, path: str | None,
         return
     for alias in statement.names:
         name = dotted(alias.name)
-        bound = dotted(alias.asname.name) if alias.asname is not None else name  # type: ignore[arg-type]
+        bound = dotted(alias.asname.name) if alias.asname is not None else name
         if path is None:
             it.run.taken.setdefault(f"{full}.{name}", it.site(statement))
         it.bind(bound, _imported(it, path, full, level, name))

@@ -38,7 +38,7 @@ class Module:
         from libcst.metadata import MetadataWrapper, PositionProvider
 
         wrapper = MetadataWrapper(self.tree, unsafe_skip_copy=True)
-        return wrapper.resolve(PositionProvider)  # type: ignore[return-value]
+        return wrapper.resolve(PositionProvider)
 
     @cached_property
     def parents(self) -> dict[cst.CSTNode, cst.CSTNode]:

@@ -226,9 +226,9 @@ def load_file(call: Call) -> Value:
     for guard, item in call.get("", 0):
         value = item.attributes.get("path", NOTHING) if isinstance(item, Object) else of(item)
         for inner, path in value:
-            data = None
-            if isinstance(path, Const) and isinstance(path.value, str):
-                data = call.it.project.data(path.value, call.it.module)
+            if not isinstance(path, Const) or not isinstance(path.value, str):
+                continue
+            data = call.it.project.data(path.value, call.it.module)
             if data is not None:
                 parts.append(lifted(call, data, path.value).under(guard | inner))
     return union(parts) if parts else call.unknown()

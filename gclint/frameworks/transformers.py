@@ -331,6 +331,8 @@ def _apply(call: Call, trainer: Object, model: Object, settings: Value) -> None:
 def _checkpoint_by_arguments(it: Interpreter, model: Object, args: Object) -> None:
     from ..analysis.conditions import truths
 
+    if "unsloth" in model.state:
+        return  # its own flag decides (unsloth/models/_utils.py)
     for guard, item in argument(args, "gradient_checkpointing"):
         for decided, truth in truths(it, item, args.site.node) if args.site else ():  # type: ignore[arg-type]
             if not truth:

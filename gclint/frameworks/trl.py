@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from ..analysis.calls import Call
 from ..analysis.events import ModelLoaded
-from ..analysis.values import FALSE, NONE, NOTHING, TRUE, Const, Object, Value, of
+from ..analysis.guards import Guard
+from ..analysis.values import FALSE, NONE, NOTHING, TRUE, Alternative, Const, Object, Value, of
 from .peft import adapt
 from .registry import Framework
 from .torch_modules import set_state
@@ -59,7 +60,7 @@ def trainer(call: Call) -> Value:
 
 
 def _loaded(call: Call, model: Value) -> Value:
-    parts = []
+    parts: list[tuple[Guard, Alternative]] = []
     for guard, item in model:
         if isinstance(item, Const) and isinstance(item.value, str):
             made = load_model(Call(call.it, call.site, "transformers.AutoModelForCausalLM.from_pretrained",

@@ -97,7 +97,7 @@ def judge(
             run, region.site, message, guard=held, certainty="fails" if certain else "fragile",
             symptom=SYMPTOM, related=_related(run, ddp), versions=("torch", "transformers"),
             fixes=(cures.non_reentrant(region), cures.find_unused_off(ddp) if unused == Const(True) else None,
-                   cures.static_graph(run, ddp), cures.checkpointing_off(region)),
+                   cures.static_graph(run, ddp), cures.checkpointing_off(model)),
         )
         return
 

@@ -83,7 +83,7 @@ def first_backward_on_rocm(event: Backward | TrainerStarted, run: Run) -> Iterat
             yield rule.finding(
                 run, region.site, f"gradient checkpointing on ROCm without {NAME}", guard=both,
                 certainty="fragile", symptom=SYMPTOM, related=related,
-                fixes=(set_before_import(run), cures.checkpointing_off(region)),
+                fixes=(set_before_import(run), cures.checkpointing_off(model)),
             )
             break
 

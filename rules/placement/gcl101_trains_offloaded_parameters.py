@@ -124,7 +124,7 @@ def _finding(
     related = [(model.site, "the model is loaded here")] if model.site not in (None, place) else []
     return rule.finding(
         run, place, message, guard=guard, certainty="fails" if certain else "fragile",
-        symptom=META if adapters else NO_GRADIENT, related=related,  # type: ignore[arg-type]
+        symptom=META if adapters else NO_GRADIENT, related=related,
         fixes=(one_device(model),), versions=("transformers", "accelerate"),
         condition="" if certain else "when the model does not fit on the accelerators",
     )
