@@ -20,6 +20,7 @@ def make_accelerator(call: Call) -> Value:
     made = call.make("accelerator", call.name)
     made.attributes.update(call.keywords)
     made.sites.update(call.places)
+    made.site, made.open = call.site, call.open
     return of(made)
 
 

@@ -120,7 +120,7 @@ def _removed(site: Site, node: cst.Call, receiver: str) -> Edit | None:
         if isinstance(small, cst.Expr) and small.value is node:
             return rewrite.remove_statement(site)
         if isinstance(small, cst.Assign) and small.value is node and (
-            [dotted(target.target) for target in small.targets] == [receiver]  # type: ignore[arg-type]
+            [dotted(target.target) for target in small.targets] == [receiver]
         ):
             return rewrite.remove_statement(site)
     return rewrite.replace(site, receiver)

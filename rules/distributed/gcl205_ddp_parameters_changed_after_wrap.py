@@ -49,8 +49,8 @@ from gclint.analysis.values import Object, root
 from gclint.finding import Finding, Fix
 from gclint.rule import Reproduction, Rule
 
-SYMPTOM = ("silent: what is added or unfrozen is not averaged over processes; what is frozen or replaced: RuntimeError: "
-           "Expected to have finished reduction in the prior iteration")
+SYMPTOM = ("silent: what is added or unfrozen is not averaged over processes; what is frozen or replaced: "
+           "RuntimeError: Expected to have finished reduction in the prior iteration")
 
 rule = Rule(
     code="GCL205",

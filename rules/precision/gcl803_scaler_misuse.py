@@ -1,0 +1,140 @@
+"""# scaler-misuse (GCL803)
+
+## What it does
+Finds a GradScaler whose protocol is broken: `optimizer.step()` instead of, or as well as, `scaler.step(optimizer)`;
+no `update()`; `unscale_` twice in one step.
+
+## Why it breaks
+`optimizer.step()` on scaled gradients moves the weights by 65536 times too much; both steps move them twice. Without
+`update()` the second step raises `step() has already been called since the last update()`. A second `unscale_` raises
+`unscale_() has already been called on this optimizer since the last update()`.
+
+## Example
+```python
+scaler.scale(loss).backward()
+optimizer.step()
+```
+
+## Use instead
+```python
+scaler.scale(loss).backward()
+scaler.step(optimizer)
+scaler.update()
+```
+
+## When it is fine
+One branch with the scaler and one without it; `GradScaler(enabled=False)`.
+
+## Evidence
+torch 2.13.0, a gradient scaler on the CPU: each of the four.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gclint.analysis import rewrite
+from gclint.analysis.events import OptimizerStep, RunEnded, ScalerUsed
+from gclint.analysis.run import Run
+from gclint.analysis.stepping import argument_text, is_off, looped, receiver_text, together
+from gclint.analysis.syntax import Site
+from gclint.analysis.values import Object
+from gclint.finding import Finding, Fix
+from gclint.rule import Reproduction, Rule
+
+rule = Rule(
+    code="GCL803",
+    name="scaler-misuse",
+    docs=__doc__ or "",
+    words=(("GradScaler",), ("step",)),
+    certainty=("fails",),
+    fixable="unsafe",
+    reproduction=Reproduction("bad_both_steps.py", "bad_both_steps.fixed.py", oracles=("finite", "agrees")),
+)
+
+
+@rule.on(RunEnded)
+def protocol(event: RunEnded, run: Run) -> Iterator[Finding]:
+    """Is every scaled backward followed by unscale_ at most once, step, and update?"""
+    used = run.of_type(ScalerUsed)
+    for scaler in dict.fromkeys(item.scaler for item in used):
+        if is_off(scaler.known("enabled")):
+            continue
+        own = [item for item in used if item.scaler is scaler]
+        yield from _plain_steps(run, scaler, own)
+        yield from _updates(run, own)
+        yield from _unscaled_twice(run, own)
+
+
+def _plain_steps(run: Run, scaler: Object, own: list[ScalerUsed]) -> Iterator[Finding]:
+    """optimizer.step() of an optimizer whose gradients are scaled."""
+    scaled = [item for item in own if item.operation == "scale"]
+    stepped = [item for item in own if item.operation == "step"]
+    for plain in run.of_type(OptimizerStep):
+        if plain.scaler is not None or not any(together(item, plain) for item in scaled):
+            continue
+        both = [item for item in stepped if plain.optimizer in item.given.objects() and together(item, plain)]
+        others = [item for item in stepped if plain.optimizer not in item.given.objects()]
+        if not _near(scaled, plain) or (others and not both):
+            continue
+        if both:
+            edit = rewrite.remove_statement(plain.site)
+            fix = Fix("scaler-steps", "Leave the step to the scaler", (edit,)) if edit is not None else None
+            words, symptom = "the optimizer steps by itself as well as through the scaler", "silent: two steps for one"
+        else:
+            fix = _through_scaler(scaled[-1], plain.site)
+            words = "the optimizer steps on gradients that are still multiplied by the loss scale"
+            symptom = "silent: the update is too large by the loss scale"
+        place = both[0] if both else scaled[-1]
+        yield rule.finding(run, plain.site, words, guard=plain.guard, symptom=symptom, fixes=(fix,),
+                           related=[(place.site, "the scaler is used here")])
+
+
+def _near(scaled: list[ScalerUsed], plain: OptimizerStep) -> bool:
+    """Whether the scaled loss and the step belong to one loop."""
+    return any(together(item, plain) and item.moment.loops[:1] == plain.moment.loops[:1] for item in scaled)
+
+
+def _through_scaler(scaled: ScalerUsed, site: Site) -> Fix | None:
+    scaler, optimizer = receiver_text(scaled.site), receiver_text(site)
+    if not scaler or not optimizer or scaled.site.module is not site.module:
+        return None
+    edits = [rewrite.replace(site, f"{scaler}.step({optimizer})")]
+    later = rewrite.insert_after(site, f"{scaler}.update()")
+    if later is not None:
+        edits.append(later)
+    return Fix("scaler-steps", "Step through the scaler and update it", tuple(edits), "unsafe")
+
+
+def _updates(run: Run, own: list[ScalerUsed]) -> Iterator[Finding]:
+    """scaler.step() in a loop, and never an update()."""
+    if any(item.operation == "update" for item in own):
+        return
+    for step in [item for item in own if item.operation == "step" and looped(item)][-1:]:
+        scaler = receiver_text(step.site)
+        edit = rewrite.insert_after(step.site, f"{scaler}.update()") if scaler else None
+        yield rule.finding(
+            run, step.site, "the scaler steps in a loop and is never updated", guard=step.guard,
+            symptom="RuntimeError: step() has already been called since the last update().",
+            fixes=(Fix("update", "Update the scaler after its step", (edit,)) if edit is not None else None,),
+        )
+
+
+def _unscaled_twice(run: Run, own: list[ScalerUsed]) -> Iterator[Finding]:
+    seen: list[ScalerUsed] = []
+    for item in own:
+        if item.operation == "update":
+            seen = [held for held in seen if not together(held, item)]
+        elif item.operation == "unscale_":
+            first = next((held for held in seen if together(held, item) and argument_text(held.site)
+                          and set(held.given.objects()) & set(item.given.objects())), None)
+            if first is not None and first.site != item.site:
+                edit = rewrite.remove_statement(item.site)
+                yield rule.finding(
+                    run, item.site, "the gradients are unscaled a second time in one step", guard=item.guard,
+                    symptom="RuntimeError: unscale_() has already been called on this optimizer since the last "
+                            "update().",
+                    related=[(first.site, "unscaled here first")],
+                    fixes=(Fix("unscale-once", "Unscale once", (edit,), "unsafe") if edit is not None else None,),
+                )
+            seen.append(item)
