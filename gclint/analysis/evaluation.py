@@ -176,13 +176,17 @@ def _comprehension(it: Interpreter, node: cst.ListComp | cst.SetComp | cst.Gener
     made = it.new("dict" if isinstance(node, cst.DictComp) else "list", "", "", it.site(node))
     made.each = made.open = True
     try:
-        sources, filtered = _walk_for_in(it, node.for_in, made, node)
+        sources, filtered, named = _walk_for_in(it, node.for_in, made, node)
     finally:
         parent = it.frame.scope.parent
         assert parent is not None
         it.frame.scope = parent
     made.origins |= frozenset(origin for item in sources for origin in item.origins)
     it.library.propagate(sources, made)
+    made.state.pop("names_of", None)
+    for item in named:
+        if "names_of" in item.state:
+            made.state["names_of"] = item.state["names_of"]
     if filtered:
         made.state["filtered"] = of(made)
     return of(made)
@@ -190,10 +194,12 @@ def _comprehension(it: Interpreter, node: cst.ListComp | cst.SetComp | cst.Gener
 
 def _walk_for_in(
     it: Interpreter, clause: cst.CompFor, made: Object, node: Any
-) -> tuple[list[Object], bool]:
+) -> tuple[list[Object], bool, list[Object]]:
+    """What a comprehension draws from, whether it filters, and what its keys or elements are."""
     iterable = it.evaluate(clause.iter)
     names.assign(it, clause.target, containers.element(it, iterable, clause.iter))
     sources, filtered = iterable.objects(), bool(clause.ifs)
+    named: list[Object] = []
     held, it.loops = it.loops, [*it.loops, node]
     guard = it.guard
     for condition in clause.ifs:
@@ -203,18 +209,20 @@ def _walk_for_in(
         if isinstance(condition.test, cst.Comparison):
             made.state["filtered_by"] = it.evaluate(condition.test.comparisons[0].comparator)
     if clause.inner_for_in is not None:
-        inner, inner_filtered = _walk_for_in(it, clause.inner_for_in, made, node)
+        inner, inner_filtered, named = _walk_for_in(it, clause.inner_for_in, made, node)
         sources, filtered = sources + inner, filtered or inner_filtered
     elif isinstance(node, cst.DictComp):
         key, value = it.evaluate(node.key), it.evaluate(node.value)
         made.entries = {}
         made.attributes["[...]"] = value
-        sources = sources + key.objects() + value.objects()
+        named = key.objects()
+        sources = sources + named + value.objects()
     else:
         made.items = [it.evaluate(node.elt)]
-        sources = sources + made.items[0].objects()
+        named = made.items[0].objects()
+        sources = sources + named
     it.guard, it.loops = guard, held
-    return sources, filtered
+    return sources, filtered, named
 
 
 def _walrus(it: Interpreter, node: cst.NamedExpr) -> Value:

@@ -288,9 +288,11 @@ class Library:
         """What a computed value inherits from what it was computed from."""
         sources = list(sources)
         for item in sources:
-            for fact in ("filtered", "filtered_by", "names_of"):
+            for fact in ("filtered", "filtered_by"):
                 if fact in item.state:
                     result.state[fact] = item.state[fact]
+            if "names_of" in item.state and result.kind in ("dict", "list"):
+                result.state["names_of"] = item.state["names_of"]
         grads = [item.state.get("grad") or NOTHING for item in sources]
         if grads and all(grads):
             asked = [value for value in grads if value.constant() is True]

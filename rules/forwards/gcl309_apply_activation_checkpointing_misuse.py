@@ -1,0 +1,124 @@
+"""# apply-activation-checkpointing-misuse (GCL309)
+
+## What it does
+Finds calls of `apply_activation_checkpointing` and `checkpoint_wrapper` that do something else than they look.
+
+## Why it breaks
+`apply_activation_checkpointing` changes the model in place and returns None, so its result is no model. Its second
+argument is the wrapper, not the check: a check given by position is called as a wrapper and its answer takes the
+layer's place (`TypeError`). Without a check it wraps every submodule, containers too, and each forward is recomputed
+at every level. `checkpoint_wrapper` has no `use_reentrant`: `TypeError: got multiple values for keyword argument`.
+
+## Example
+```python
+model = apply_activation_checkpointing(model, lambda part: isinstance(part, Block))
+```
+
+## Use instead
+```python
+apply_activation_checkpointing(model, check_fn=lambda part: isinstance(part, Block))
+```
+
+## When it is fine
+The result is not used, and the check goes by name.
+
+## Evidence
+torch 2.13.0: `'NoneType' object is not callable`; a wrapper around every submodule; TypeError.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import libcst as cst
+
+from gclint.analysis import rewrite
+from gclint.analysis.calls import Call
+from gclint.analysis.events import LibraryCall
+from gclint.analysis.run import Run
+from gclint.analysis.syntax import Site
+from gclint.analysis.values import Const, Function
+from gclint.finding import Edit, Finding, Fix
+from gclint.rule import Reproduction, Rule
+
+MODULE = "torch.distributed.algorithms._checkpoint.checkpoint_wrapper"
+
+rule = Rule(
+    code="GCL309",
+    name="apply-activation-checkpointing-misuse",
+    docs=__doc__ or "",
+    words=(("apply_activation_checkpointing", "checkpoint_wrapper"),),
+    fixable="safe",
+    reproduction=Reproduction("bad_result_used.py", "bad_result_used.fixed.py"),
+)
+
+
+@rule.on(LibraryCall)
+def misuse(event: LibraryCall, run: Run) -> Iterator[Finding]:
+    """Is the call's result used, its check given as a wrapper or left out, or an argument it does not have?"""
+    call = event.call
+    if call is None or not event.name.startswith("torch."):
+        return
+    last = event.name.rsplit(".", 1)[-1]
+    if last == "checkpoint_wrapper" and call.gives("use_reentrant"):
+        yield rule.finding(
+            run, event.site, "checkpoint_wrapper takes no use_reentrant: checkpoint_impl says it", guard=event.guard,
+            symptom="TypeError: got multiple values for keyword argument 'use_reentrant'", fixes=(_by_variant(call),),
+        )
+    if last != "apply_activation_checkpointing":
+        return
+    if event.moment.result_used and (edit := _unassigned(event.site)) is not None:
+        yield rule.finding(
+            run, event.site, "apply_activation_checkpointing changes the model in place and returns None",
+            guard=event.guard, symptom="TypeError: 'NoneType' object is not callable",
+            fixes=(Fix("in-place", "Keep the model that was changed in place", (edit,)),),
+        )
+    elif _is_check(call):
+        place = Site.at(event.site.module, event.site.node.args[1].value)  # type: ignore[attr-defined]
+        start = place.location()
+        made = Edit(start.path, start.line, start.column, start.line, start.column, "check_fn=")
+        yield rule.finding(
+            run, event.site, "the second argument is the wrapper: this check is called as one", guard=event.guard,
+            symptom="TypeError: the check's answer takes the layer's place",
+            fixes=(Fix("check-fn", "Pass the check by name", (made,)),),
+        )
+    elif not call.open and not call.gives("check_fn", 2) and not call.gives("auto_wrap_policy"):
+        yield rule.finding(
+            run, event.site, "without check_fn every submodule is wrapped, one inside the other", guard=event.guard,
+            symptom="silent: each layer is recomputed at every level of the model",
+        )
+
+
+def _unassigned(site: Site) -> Edit | None:
+    """The edit that leaves out the assignment of the result."""
+    statement = site.module.statement(site.node)
+    only = statement.body[0] if isinstance(statement, cst.SimpleStatementLine) else None
+    if not isinstance(only, cst.Assign) or only.value is not site.node:
+        return None
+    start, end = Site.at(site.module, only).location(), site.location()
+    return Edit(start.path, start.line, start.column, end.line, end.column, "")
+
+
+def _is_check(call: Call) -> bool:
+    """Whether the second positional argument answers a question about a module."""
+    node = rewrite.call_node(call.site)
+    if node is None or len(call.positional) != 2 or len(node.args) < 2 or node.args[1].keyword or node.args[1].star:
+        return False
+    for _, item in call.positional[1]:
+        if isinstance(item, Function) and "checkpoint" not in item.module.code(item.node.body):
+            return True
+    return False
+
+
+def _by_variant(call: Call) -> Fix | None:
+    given = call.get("use_reentrant").only()
+    if not isinstance(given, Const) or rewrite.argument(call.site, "use_reentrant") is None:
+        return None
+    if not given.value:
+        return Fix("variant", "Leave use_reentrant out: False is what it means",
+                   tuple(rewrite.remove_arguments(call.site, "use_reentrant")))
+    held = rewrite.argument(call.site, "use_reentrant")
+    place = Site.at(call.site.module, held) if held is not None else call.site
+    edits = rewrite.ensure_import(call.site.module, f"from {MODULE} import CheckpointImpl")
+    text = "checkpoint_impl=CheckpointImpl.REENTRANT"
+    return Fix("variant", "Say it by checkpoint_impl", (*edits, rewrite.replace(place, text)))
