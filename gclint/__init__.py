@@ -1,3 +1,19 @@
 """gclint: finds training runs that crash or silently mis-train, before anything runs."""
 
+from __future__ import annotations
+
+from typing import Any
+
 __version__ = "0.1.0"
+__all__ = ["__version__", "check_paths", "check_source", "fix_source"]
+
+_ENGINE = {"check_paths": "gclint.engine", "check_source": "gclint.engine", "fix_source": "gclint.fix.text"}
+
+
+def __getattr__(name: str) -> Any:
+    """The functions of the API, imported when they are first asked for."""
+    if name in _ENGINE:
+        from importlib import import_module
+
+        return getattr(import_module(_ENGINE[name]), name)
+    raise AttributeError(f"module 'gclint' has no attribute {name!r}")

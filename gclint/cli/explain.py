@@ -40,6 +40,12 @@ def _print(rules: list[Any], output_format: str, pages: bool) -> None:
     if output_format == "json":
         records = [_record(item) for item in rules]
         print(json.dumps(records if len(rules) != 1 else records[0], indent=2))
+    elif pages and output_format == "text" and sys.stdout.isatty():
+        from rich.console import Console
+        from rich.markdown import Markdown
+
+        for item in rules:
+            Console().print(Markdown(_page(item)))
     elif pages:
         sys.stdout.write("\n".join(_page(item) for item in rules))
     else:
@@ -50,7 +56,22 @@ def _print(rules: list[Any], output_format: str, pages: bool) -> None:
 def _page(item: Any) -> str:
     """Return the page of a rule; one that does not begin with a heading of its own gets one."""
     docs = item.docs.strip()
-    return f"{docs}\n" if docs.startswith("#") else f"# {item.name} ({item.code})\n\n{docs}\n"
+    page = docs if docs.startswith("#") else f"# {item.name} ({item.code})\n\n{docs}"
+    return f"{page}\n{_facts(item)}"
+
+
+def _facts(item: Any) -> str:
+    """Return what the rule's metadata say: certainty, fix, versions, and how its claim is shown."""
+    claim = getattr(item, "reproduction", None)
+    if claim is None:
+        return ""
+    fix = {"safe": "safe", "unsafe": "unsafe (`--unsafe`)"}.get(item.fixable, "none")
+    needs = f", needs {claim.needs}" if claim.needs else ""
+    shown = f"`gclint prove {item.code}`{needs}" if claim.before else f"not shown by a run: {claim.needs}"
+    return (
+        f"\n## Facts\n- certainty: {', '.join(item.certainty)}\n- fix: {fix}\n- holds for: {item.holds}\n"
+        f"- shown by: {shown}\n"
+    )
 
 
 def _record(item: Any) -> dict[str, Any]:
@@ -60,6 +81,7 @@ def _record(item: Any) -> dict[str, Any]:
         "certainty": getattr(item, "certainty", None),
         "fixable": getattr(item, "fixable", ""),
         "holds": getattr(item, "holds", ""),
+        "needs": getattr(getattr(item, "reproduction", None), "needs", ""),
         "summary": item.summary,
         "explanation": item.docs.strip(),
     }

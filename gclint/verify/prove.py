@@ -1,0 +1,116 @@
+"""The claims of the rules, run here: each rule's reproduction, before and after its fix."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from importlib import resources
+from pathlib import Path
+from typing import Any, Literal
+
+from gclint.rule import Rule
+from gclint.verify.api import Verifier, reproduce
+from gclint.verify.errors import VerifyUnavailable
+from gclint.verify.options import Options
+from gclint.verify.oracles import DEFAULT
+
+State = Literal["holds", "does not hold", "cannot be run"]
+
+
+@dataclass(frozen=True)
+class Claim:
+    """What became of one rule's reproduction: the state, what was seen before the fix, and why otherwise."""
+
+    code: str
+    name: str
+    state: State
+    seen: str = ""
+    reason: str = ""
+    seconds: float = 0.0
+
+    def to_data(self) -> dict[str, Any]:
+        """The claim as plain data; `seconds` is wall time."""
+        return dict(self.__dict__)
+
+
+def fixtures() -> Path:
+    """The directory of the programs that the reproductions run; they are installed with gclint."""
+    return Path(str(resources.files("gclint.fixtures")))
+
+
+def prove_rules(
+    rules: Sequence[Rule], options: Options | None = None, tell: Callable[[str], None] | None = None
+) -> Iterator[Claim]:
+    """Run the reproductions one after the other on warm workers; yield what became of each.
+
+    Raises VerifyUnavailable when nothing can be run here. One process's rules come first, so that each kind of
+    worker is started once.
+    """
+    ordered = sorted(rules, key=lambda rule: (rule.reproduction.cold, rule.reproduction.processes, rule.code))
+    with Verifier(options or Options()) as verifier:
+        for rule in ordered:
+            if tell is not None:
+                tell(f"{rule.code} {rule.name}")
+            yield _prove(rule, verifier)
+
+
+def _prove(rule: Rule, verifier: Verifier) -> Claim:
+    import time
+
+    claim = rule.reproduction
+    if not claim.before:
+        why = claim.needs or "the rule has no program that shows it"
+        return Claim(rule.code, rule.name, "cannot be run", reason=_needed(why))
+    missing = _missing(claim.needs)
+    if missing:
+        return Claim(rule.code, rule.name, "cannot be run", reason=missing)
+    home, began = _home(rule), time.monotonic()
+    try:
+        made = reproduce(
+            home / claim.before, home / claim.after, world_size=claim.processes,
+            oracles=claim.oracles or DEFAULT, cold=claim.cold, verifier=verifier,
+        )  # fmt: skip
+    except VerifyUnavailable:
+        raise
+    except OSError as error:
+        return Claim(rule.code, rule.name, "cannot be run", reason=f"its programs cannot be read: {error}")
+    seconds = time.monotonic() - began
+    if made.verdict.name == "confirmed":
+        return Claim(rule.code, rule.name, "holds", made.verdict.before_failure, "", seconds)
+    if made.verdict.name == "unverified":
+        return Claim(rule.code, rule.name, "cannot be run", "", made.verdict.reason, seconds)
+    return Claim(rule.code, rule.name, "does not hold", made.verdict.before_failure, made.verdict.reason, seconds)
+
+
+def _home(rule: Rule) -> Path:
+    import sys
+
+    own = fixtures() / rule.code
+    if own.is_dir():
+        return own
+    question = rule.questions[0][1] if rule.questions else None
+    module = sys.modules.get(question.__module__) if question is not None else None
+    beside = Path(module.__file__).parent if module is not None and module.__file__ else own
+    return beside / "fixtures" / rule.code
+
+
+def _needed(needs: str) -> str:
+    return f"needs {needs}" if needs in ("cuda", "rocm", "xpu", "mps") else needs
+
+
+def _missing(needs: str) -> str:
+    """Why a reproduction cannot run here, by what it needs: a version such as "transformers<5", or a device."""
+    if not needs:
+        return ""
+    from importlib import metadata
+
+    from packaging.requirements import InvalidRequirement, Requirement
+
+    try:
+        wanted = Requirement(needs)
+        installed = metadata.version(wanted.name)
+    except (InvalidRequirement, metadata.PackageNotFoundError):
+        return _needed(needs)
+    if wanted.specifier.contains(installed):
+        return ""
+    return f"needs {needs}, {installed} is installed"

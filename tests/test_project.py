@@ -1,0 +1,43 @@
+"""The project about itself: the README's table, the packages that are installed, its own code under gclint."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import readme_rules
+
+from gclint.engine import check_paths
+from gclint.rule import load_rules
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+ROOT = Path(__file__).parent.parent
+
+
+def test_the_readme_lists_the_rules_as_they_are() -> None:
+    text = readme_rules.README.read_text(encoding="utf-8")
+    assert readme_rules.written(text) == text, "run: python tests/readme_rules.py"
+
+
+def test_every_package_is_installed() -> None:
+    listed = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]["packages"]
+    found = {"gclint.fixtures"}
+    for top, name in (("gclint", "gclint"), ("rules", "gclint.rules")):
+        for place in (ROOT / top).rglob("__init__.py"):
+            found.add(".".join([name, *place.parent.relative_to(ROOT / top).parts]))
+    assert sorted(listed) == sorted(found)
+
+
+def test_every_code_of_a_rule_has_fixtures_and_no_fixture_is_orphaned() -> None:
+    codes = {rule.code for rule in load_rules()}
+    assert {path.name for path in (ROOT / "fixtures").glob("GCL*")} == codes
+
+
+def test_gclint_finds_nothing_that_fails_in_itself() -> None:
+    report = check_paths([str(ROOT / "gclint"), str(ROOT / "rules")])
+    assert not report.problems
+    assert [finding for finding in report.findings if finding.certainty == "fails"] == []
