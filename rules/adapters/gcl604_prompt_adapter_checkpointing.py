@@ -1,0 +1,69 @@
+"""# prompt-adapter-checkpointing (GCL604)
+
+## What it does
+Finds prefix tuning of a model that trains with gradient checkpointing.
+
+## Why it breaks
+Prefix tuning hands its prefix to the model as a key-value cache, and checkpointing turns caches off: the forward
+raises, or the attention mask no longer fits the keys.
+
+## Example
+```python
+model = get_peft_model(model, PrefixTuningConfig(task_type="CAUSAL_LM", num_virtual_tokens=8))
+model.gradient_checkpointing_enable()
+```
+
+## Use instead
+```python
+model = get_peft_model(model, PrefixTuningConfig(task_type="CAUSAL_LM", num_virtual_tokens=8))
+```
+without checkpointing, or LoRA with it.
+
+## When it is fine
+LoRA and other adapters that add no cache; prompt tuning; checkpointing turned off again.
+
+## Evidence
+transformers 4.57.6 and 5.23.0 with peft 0.18 and 0.21: ValueError, or a size mismatch, in the first forward.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gclint.analysis import cures
+from gclint.analysis.events import Backward, TrainerStarted
+from gclint.analysis.parallel import trained
+from gclint.analysis.run import Run, ways
+from gclint.analysis.values import NOTHING, Object
+from gclint.finding import Finding
+from gclint.rule import Reproduction, Rule
+
+rule = Rule(
+    code="GCL604",
+    name="prompt-adapter-checkpointing",
+    docs=__doc__ or "",
+    words=(("PrefixTuningConfig",), ("gradient_checkpointing", "gradient_checkpointing_enable",
+                                     "activation_checkpointing", "activation_checkpointing_enable")),
+    certainty=("fails",),
+    fixable="unsafe",
+    reproduction=Reproduction("bad_prefix.py", "bad_prefix.fixed.py"),
+)
+
+
+@rule.on(Backward, TrainerStarted)
+def prefix_and_checkpointing(event: Backward | TrainerStarted, run: Run) -> Iterator[Finding]:
+    """Does a model with a prefix in its cache train with checkpointing?"""
+    for model in trained(event):
+        for guard, (adapter, region) in ways(event.guard, model.known("adapter"), model.known("checkpointing")):
+            if not isinstance(adapter, Object) or not isinstance(region, Object) or region.site is None:
+                continue
+            configs = adapter.attributes.get("config", NOTHING).objects()
+            if not any(item.is_a("PrefixTuningConfig") for item in configs):
+                continue
+            yield rule.finding(
+                run, region.site, "checkpointing turns off the key-value cache that prefix tuning puts its prefix in",
+                guard=guard, symptom="ValueError, or a size mismatch between attention mask and keys",
+                related=[(adapter.site, "the prefix is added here")] if adapter.site is not None else [],
+                fixes=(cures.checkpointing_off(model),), versions=("transformers", "peft"),
+            )
+            return

@@ -1,0 +1,78 @@
+"""# kbit-prepare-misuse (GCL605)
+
+## What it does
+Finds `prepare_model_for_kbit_training` on a model that is not quantised.
+
+## Why it breaks
+The function converts every half-precision parameter to float32, so that the model takes twice the memory, and freezes
+them all. It turns on gradient checkpointing only for a quantised model: here it does not, though it looks as if it
+did.
+
+## Example
+```python
+model = AutoModelForCausalLM.from_pretrained(name, torch_dtype=torch.bfloat16)
+model = prepare_model_for_kbit_training(model)
+```
+
+## Use instead
+```python
+model = AutoModelForCausalLM.from_pretrained(name, quantization_config=BitsAndBytesConfig(load_in_4bit=True))
+model = prepare_model_for_kbit_training(model)
+```
+or, for a model that stays as it is, `model.gradient_checkpointing_enable()`.
+
+## When it is fine
+Models quantised by the call or by their checkpoint (GPTQ, AWQ, bnb-4bit).
+
+## Evidence
+peft 0.18 and 0.21: all parameters float32 afterwards, no region is recomputed.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from gclint.analysis.events import LibraryCall
+from gclint.analysis.run import Run
+from gclint.analysis.values import Object
+from gclint.finding import Finding
+from gclint.frameworks.peft import is_quantised
+from gclint.rule import Reproduction, Rule
+
+SYMPTOM = "silent: all parameters become float32, checkpointing stays off"
+QUANTISED = re.compile(r"gptq|awq|[_-]?\d-?bits?\b|bnb|int[48]|fp8|quant|hqq|aqlm|gguf|exl2|w\da\d", re.IGNORECASE)
+
+rule = Rule(
+    code="GCL605",
+    name="kbit-prepare-misuse",
+    docs=__doc__ or "",
+    words=(("prepare_model_for_kbit_training", "prepare_model_for_int8_training"),),
+    certainty=("fails",),
+    reproduction=Reproduction("bad_not_quantised.py", "good_checkpointed.py", oracles=("recompute",)),
+)
+
+
+@rule.on(LibraryCall)
+def not_quantised(event: LibraryCall, run: Run) -> Iterator[Finding]:
+    """Is a model prepared that is certainly not quantised?"""
+    if event.call is None or event.call.last not in rule.words[0] or not event.name.startswith("peft."):
+        return
+    for guard, model in event.call.get("model", 0).possible(event.guard):
+        if isinstance(model, Object) and model.kind == "model" and _plain(model):
+            yield rule.finding(
+                run, event.site, "this model is not quantised: preparing it converts it to float32, and does not turn "
+                "on checkpointing", guard=event.guard | guard, symptom=SYMPTOM, versions=("peft",),
+                related=[(model.site, "the model is made here")] if model.site is not None else [],
+            )
+            return
+
+
+def _plain(model: Object) -> bool:
+    """Whether neither the call nor the name of the checkpoint says that the model is quantised."""
+    if is_quantised(model) is not False or model.known("unsloth"):
+        return False
+    name = model.known("name").constant()
+    if model.known("pretrained").constant() is False:
+        return True
+    return isinstance(name, str) and not QUANTISED.search(name)

@@ -1,0 +1,128 @@
+"""# fp16-weights-with-scaler (GCL607)
+
+## What it does
+Finds models whose trainable weights are float16 while a gradient scaler works on them.
+
+## Why it breaks
+A scaler divides float32 gradients. Float16 weights have float16 gradients, and it refuses:
+`ValueError: Attempting to unscale FP16 gradients.`
+
+## Example
+```python
+model = AutoModelForCausalLM.from_pretrained(name, torch_dtype=torch.float16)
+Trainer(model, TrainingArguments("out", fp16=True), train_dataset=data).train()
+```
+
+## Use instead
+```python
+model = AutoModelForCausalLM.from_pretrained(name, torch_dtype=torch.float32)
+Trainer(model, TrainingArguments("out", fp16=True), train_dataset=data).train()
+```
+
+## When it is fine
+Adapters on a float16 base: they are float32; bfloat16; `GradScaler(enabled=False)`.
+
+## Evidence
+torch 2.13.0; transformers 4.57.6 and 5.23.0: ValueError in the first step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gclint.analysis import rewrite
+from gclint.analysis.events import Adapted, Converted, ScalerUsed, TrainerStarted
+from gclint.analysis.guards import Guard
+from gclint.analysis.parallel import inside, models_of
+from gclint.analysis.run import Run, ways
+from gclint.analysis.stepping import is_off
+from gclint.analysis.syntax import Site
+from gclint.analysis.values import NOTHING, Const, Object, root
+from gclint.finding import Finding, Fix
+from gclint.frameworks.torch_modules import trainable
+from gclint.frameworks.transformers import argument
+from gclint.rule import Reproduction, Rule
+
+rule = Rule(
+    code="GCL607",
+    name="fp16-weights-with-scaler",
+    docs=__doc__ or "",
+    words=(("GradScaler", "fp16", "mixed_precision"), ("half", "float16")),
+    certainty=("fails",),
+    fixable="unsafe",
+    reproduction=Reproduction("bad_half.py", "bad_half.fixed.py"),
+)
+
+
+@rule.on(ScalerUsed)
+def scaler_on_half(event: ScalerUsed, run: Run) -> Iterator[Finding]:
+    """Does a scaler unscale gradients of float16 weights?"""
+    if event.operation not in ("step", "unscale_") or is_off(event.scaler.known("enabled")):
+        return
+    for optimizer in event.given.objects():
+        for model in models_of(optimizer.attributes.get("params", NOTHING)):
+            yield from _half(run, model, event.guard, event.site, "the scaler unscales their gradients here")
+
+
+@rule.on(TrainerStarted)
+def trainer_on_half(event: TrainerStarted, run: Run) -> Iterator[Finding]:
+    """Does a trainer with fp16=True get a float16 model?"""
+    for args in event.trainer.attributes.get("args", NOTHING).objects():
+        for guard, (flag,) in ways(event.guard, argument(args, "fp16")):
+            place = args.sites.get("fp16")
+            if flag == Const(True) and place is not None and not _handles_precision(args):
+                for model in event.models:
+                    yield from _half(run, model, guard, place, "fp16 brings a gradient scaler")
+
+
+def _handles_precision(args: Object) -> bool:
+    """Whether DeepSpeed, which has its own loss scaling, runs the loop."""
+    return argument(args, "deepspeed").constant() is not None or bool(argument(args, "deepspeed").objects())
+
+
+def _half(run: Run, model: Object, guard: Guard, used: Site, what: str) -> Iterator[Finding]:
+    conversions = [item for item in run.of_type(Converted) if root(inside(item.module)) is model and item.dtype]
+    adapted = [item for item in run.of_type(Adapted) if root(inside(item.model)) is model]
+    if trainable(model) == "adapters" or adapted:
+        conversions = [item for item in conversions if adapted
+                       and run.events.index(item) > run.events.index(adapted[0])]
+        if not conversions:
+            return
+    for held, (dtype,) in ways(guard, model.known("dtype")):
+        if dtype != Const("float16"):
+            continue
+        place = conversions[-1].site if conversions else model.site
+        if place is None:
+            return
+        yield rule.finding(
+            run, place, "the weights that train are float16, and a gradient scaler does not unscale float16 gradients",
+            guard=held, symptom="ValueError: Attempting to unscale FP16 gradients.",
+            related=[(used, what)], fixes=(_full(place, bool(conversions)),), versions=("torch", "transformers"),
+        )
+        return
+
+
+def _full(place: Site, converted: bool) -> Fix | None:
+    """Keep the weights in float32; autocast computes in float16 all the same."""
+    title, node = "Keep the weights in float32", rewrite.call_node(place)
+    if node is None:
+        return None
+    cost = "weights and gradients take twice the memory"
+    if not converted:
+        for name in ("torch_dtype", "dtype"):
+            held = rewrite.argument(place, name)
+            if held is not None:
+                text = '"float32"' if place.module.code(held.value)[:1] in "'\"" else "torch.float32"
+                edit = rewrite.replace(Site.at(place.module, held.value), text)
+                return Fix("float32-weights", title, (edit,), "unsafe", cost)
+        return None
+    import libcst as cst
+
+    if not isinstance(node.func, cst.Attribute) or node.func.attr.value != "half":
+        return None
+    line = place.module.statement(node)
+    if isinstance(line, cst.SimpleStatementLine) and isinstance(line.body[0], cst.Expr) and line.body[0].value is node:
+        removed = rewrite.remove_statement(place)
+        return Fix("float32-weights", title, (removed,), "unsafe", cost) if removed is not None else None
+    edit = rewrite.replace(place, place.module.code(node.func.value))
+    return Fix("float32-weights", title, (edit,), "unsafe", cost)
