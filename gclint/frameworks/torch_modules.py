@@ -48,6 +48,16 @@ PARAMETERLESS = ("Dropout", "ReLU", "GELU", "SiLU", "Identity", "Softmax", "Tanh
 
 MAX_NESTED = 2
 
+SETTINGS = {
+    "Dropout": ("p", "inplace"),
+    "BatchNorm": ("num_features", "eps", "momentum", "affine", "track_running_stats"),
+    "SyncBatchNorm": ("num_features", "eps", "momentum", "affine", "track_running_stats"),
+    "ReLU": ("inplace",),
+    "SiLU": ("inplace",),
+    "ELU": ("alpha", "inplace"),
+    "LeakyReLU": ("negative_slope", "inplace"),
+}
+
 
 def set_state(it: Interpreter, item: Object, fact: str, value: Value, default: Value = NOTHING) -> None:
     """Record a fact about an object, under the current guard."""
@@ -69,8 +79,13 @@ def make_module(call: Call) -> Value:
 
 @framework.function(*(f"torch.nn.{name}" for name in PARAMETRIC + PARAMETERLESS))
 def make_layer(call: Call) -> Value:
-    """A layer of torch.nn."""
-    return of(call.make("layer", call.name))
+    """A layer of torch.nn, with the settings it was given."""
+    made = call.make("layer", call.name)
+    base = next((name for name in SETTINGS if call.last.startswith(name)), "")
+    made.attributes.update(zip(SETTINGS.get(base, ()), call.positional, strict=False))
+    made.attributes.update(call.keywords)
+    made.sites["inplace"] = call.place("inplace")
+    return of(made)
 
 
 @framework.function("torch.nn.Sequential", "torch.nn.ModuleList", "torch.nn.ModuleDict",

@@ -1,0 +1,103 @@
+"""# foreign-rng (GCL506)
+
+## What it does
+Finds random numbers drawn inside a checkpointed region from `random`, numpy, or a generator of its own.
+
+## Why it breaks
+torch replays its own global generator when it computes the region again, and no other. The second time other numbers
+come out: gradients are wrong, silently, or `CheckpointError` is raised where another branch is taken.
+
+## Example
+```python
+def forward(self, x):
+    return x if random.random() < 0.1 else x + self.mlp(x)  # checkpointed
+```
+
+## Use instead
+```python
+def forward(self, x):
+    return x if torch.rand(()).item() < 0.1 else x + self.mlp(x)
+```
+Or draw outside of the region and pass the number in.
+
+## When it is fine
+`torch.rand` and dropout without a generator: they are replayed.
+
+## Evidence
+torch 2.13.0: wrong gradients in 10 of 20 seeds (reentrant); CheckpointError otherwise; exact with `torch.rand(1)`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gclint.analysis import rewrite
+from gclint.analysis.events import LibraryCall
+from gclint.analysis.regions import region_of, without_gradients
+from gclint.analysis.run import Run
+from gclint.finding import Edit, Finding, Fix
+from gclint.rule import Reproduction, Rule
+
+SETUP = ("seed", "Random", "SystemRandom", "default_rng", "RandomState", "getstate", "get_state", "setstate",
+         "set_state", "Generator", "SeedSequence")
+
+rule = Rule(
+    code="GCL506",
+    name="foreign-rng",
+    docs=__doc__ or "",
+    words=(("checkpoint", "checkpoint_wrapper"), ("random", "generator")),
+    certainty=("fragile",),
+    fixable="unsafe",
+    reproduction=Reproduction("bad_python_random.py", "bad_python_random.fixed.py"),
+)
+
+
+@rule.on(LibraryCall)
+def foreign(event: LibraryCall, run: Run) -> Iterator[Finding]:
+    """Is a number drawn in a region from a generator that torch does not replay?"""
+    source = _source(event)
+    region = region_of(event, run) if source else None
+    if region is None or without_gradients(event):
+        return
+    yield rule.finding(
+        run, event.site, f"{source} is not replayed when the region is computed again in backward",
+        guard=event.guard, certainty="fragile", symptom="silent: gradients are wrong",
+        related=[(region.site, "checkpointed here")], fixes=(_fix(event),),
+    )
+
+
+def _source(event: LibraryCall) -> str:
+    top, _, last = event.name.rpartition(".")
+    if top in ("random", "numpy.random") and last not in SETUP:
+        return f"`{top}`"
+    given = event.call.get("generator").objects() if event.call is not None else []
+    return "a generator of its own" if given and event.name.startswith(("torch.", "tensor.")) else ""
+
+
+def _fix(event: LibraryCall) -> Fix | None:
+    node = rewrite.call_node(event.site)
+    edits: list[Edit] = []
+    if node is not None and event.call is not None and event.call.gives("generator"):
+        edits = rewrite.remove_arguments(event.site, "generator")
+    elif node is not None and not any(item.keyword or item.star for item in node.args):
+        text = _in_torch(event.name, [event.site.module.code(item.value) for item in node.args])
+        edits = [rewrite.replace(event.site, text)] if text else []
+        edits += rewrite.ensure_import(event.site.module, "import torch") if text else []
+    return Fix("torch-rng", "Draw it from torch's own generator, which is replayed", tuple(edits), "unsafe",
+               "another sequence of random numbers") if edits else None
+
+
+def _in_torch(name: str, given: list[str]) -> str:
+    """The same draw by torch; "" where there is no plain one."""
+    first, second = [*given, "", ""][:2]
+    if name in ("random.random", "numpy.random.rand", "numpy.random.random") and not given:
+        return "torch.rand(()).item()"
+    if name in ("numpy.random.rand", "numpy.random.randn") and given:
+        return f"torch.{name.rsplit('.', 1)[-1]}({', '.join(given)}).numpy()"
+    if name == "random.uniform" and len(given) == 2:
+        return f"torch.empty(()).uniform_({first}, {second}).item()"
+    if name == "random.randint" and len(given) == 2:
+        return f"torch.randint({first}, {second} + 1, ()).item()"
+    return ""
+
+

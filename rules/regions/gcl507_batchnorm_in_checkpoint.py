@@ -1,0 +1,77 @@
+"""# batchnorm-in-checkpoint (GCL507)
+
+## What it does
+Finds batch normalisation that keeps running statistics inside a checkpointed region.
+
+## Why it breaks
+The region runs twice in every step, and the running mean and variance are updated both times: with momentum 0.1 they
+move as with 0.19. Gradients are right, so training looks fine; evaluation uses other statistics than were meant.
+
+## Example
+```python
+x = checkpoint(self.block, x, use_reentrant=False)  # the block holds nn.BatchNorm2d
+```
+
+## Use instead
+```python
+x = self.block(x)
+```
+Or checkpoint the parts before and after the normalisation, or one without running statistics.
+
+## When it is fine
+The layer is in evaluation mode, or has `track_running_stats=False`.
+
+## Evidence
+torch 2.13.0: num_batches_tracked 2 instead of 1, running mean off by 1.9. pytorch/pytorch#96136.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gclint.analysis.events import ModuleCalled, RunEnded
+from gclint.analysis.regions import called_plainly, region_of, without_gradients
+from gclint.analysis.run import Run
+from gclint.analysis.values import NOTHING, Object
+from gclint.finding import Finding
+from gclint.rule import Reproduction, Rule
+
+rule = Rule(
+    code="GCL507",
+    name="batchnorm-in-checkpoint",
+    docs=__doc__ or "",
+    words=(("checkpoint", "checkpoint_sequential", "checkpoint_wrapper"), ("BatchNorm",)),
+    fixable="unsafe",
+    reproduction=Reproduction("bad_block.py", "bad_block.fixed.py"),
+)
+
+
+@rule.on(RunEnded)
+def updated_twice(event: RunEnded, run: Run) -> Iterator[Finding]:
+    """Does a region update running statistics?"""
+    done = set()
+    for called in run.of_type(ModuleCalled):
+        if "BatchNorm" not in called.module.class_name or _still(called.module) or without_gradients(called):
+            continue
+        region = region_of(called, run)
+        if region is None or region.site in done:
+            continue
+        done.add(region.site)
+        place = called.module.site
+        yield rule.finding(
+            run, region.site, "batch normalisation inside the region updates its running statistics twice a step",
+            guard=region.guard, symptom="silent: running mean and variance move twice as fast",
+            related=[(place, "normalised here")] if place is not None else (), fixes=(called_plainly(region),),
+        )
+
+
+def _still(module: Object) -> bool:
+    """Whether a layer keeps no statistics, or is told not to change them."""
+    if module.attributes.get("track_running_stats", NOTHING).is_const(False):
+        return True
+    held: Object | None = module
+    while held is not None:
+        if held.known("training").constant() is False:
+            return True
+        held = held.parent
+    return False
