@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import fixtures
 import pytest
 
+import fixtures
 from gclint.fix.job import fix
 from gclint.gather import Request
 from gclint.rule import load_rules

@@ -6,7 +6,6 @@ import sys
 from pathlib import Path
 
 import readme_rules
-
 from gclint.engine import check_paths
 from gclint.rule import load_rules
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import fixtures
 import pytest
 
+import fixtures
 from gclint.rule import Rule, load_rules
 
 pytestmark = pytest.mark.slow

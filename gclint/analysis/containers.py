@@ -88,9 +88,8 @@ def _at_key(it: Interpreter, item: object, key: Value, node: cst.Subscript) -> V
     if isinstance(literal, Const):
         if item.entries is not None and literal.value in item.entries:
             return Value((guard, held) for guard, held in item.entries[literal.value] if held is not MISSING)
-        if item.items and isinstance(literal.value, int) and not item.each:
-            if -len(item.items) <= literal.value < len(item.items):
-                return item.items[literal.value]
+        if item.items and not item.each and _within(item.items, literal.value):
+            return item.items[literal.value]
         if item.items and item.each:
             return union(item.items)
         return of(it.child(item, f"[{literal.value!r}]", it.site(node)))
@@ -99,6 +98,10 @@ def _at_key(it: Interpreter, item: object, key: Value, node: cst.Subscript) -> V
     if item.entries and not item.open:
         return union(item.entries.values())
     return of(it.child(item, ANY, it.site(node), each=True))
+
+
+def _within(items: list[Value], index: object) -> bool:
+    return isinstance(index, int) and -len(items) <= index < len(items)
 
 
 def assign_item(it: Interpreter, target: cst.Subscript, value: Value, place: cst.CSTNode | None) -> None:

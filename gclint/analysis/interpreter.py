@@ -39,8 +39,7 @@ if TYPE_CHECKING:
 MAX_STEPS = 300_000
 MAX_CALLS = 60
 NO_GRADIENT = frozenset(
-    "shape size dim ndim numel dtype device item tolist numpy argmax argmin argsort long int bool data "
-    "nonzero eq ne lt gt le ge isnan detach requires_grad is_cuda".split()
+    ["shape", "size", "dim", "ndim", "numel", "dtype", "device", "item", "tolist", "numpy", "argmax", "argmin", "argsort", "long", "int", "bool", "data", "nonzero", "eq", "ne", "lt", "gt", "le", "ge", "isnan", "detach", "requires_grad", "is_cuda"]
 )
 
 

@@ -24,9 +24,10 @@ if TYPE_CHECKING:
 class Run:
     """What is known of the process at the moment: environment, imports, models, launch, versions.
 
-    `imported` has the first import of each library module, `taken` of each library name, `import_sites` the import in the entry that first led
-    to each module of the project. `assumed` holds the conditions that the launcher decides; they are never stated. `launch_places` are the
-    launcher lines that decide them. `found` has the guard of every finding that was made of this run.
+    `imported` has the first import of each library module, `taken` of each library name, `import_sites` the import
+    in the entry that first led to each module of the project. `assumed` holds the conditions that the launcher
+    decides; they are never stated. `launch_places` are the launches that decide them. `found` has the guard of
+    every finding that was made of this run.
     """
 
     targets: Targets

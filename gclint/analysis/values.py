@@ -176,9 +176,7 @@ class Object:
         return self.type.rsplit(".", 1)[-1] in names
 
 
-Alternative = Union[
-    Const, Missing, External, Function, Class, Partial, Method, Super, ModuleRef, Object
-]
+Alternative = Union[Const, Missing, External, Function, Class, Partial, Method, Super, ModuleRef, Object]  # noqa: UP007
 MISSING = Missing()
 
 

@@ -1,0 +1,1 @@
+"""What library calls do to a run, one module per library."""

@@ -177,7 +177,7 @@ def has_attribute(call: Call) -> Value:
             defined = item.attributes.get(name) or (
                 names.class_attribute(item.type, name) if isinstance(item.type, Class) else None
             )
-            if defined or call.it.library.has_method(item, name) and item.kind != "unknown":
+            if defined or (call.it.library.has_method(item, name) and item.kind != "unknown"):
                 parts.append(const(True).under(guard))
                 continue
         parts.append(of(call.it.unknown("", call.site)).under(guard))

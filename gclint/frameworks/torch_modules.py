@@ -204,9 +204,7 @@ def _layer_result(call: Call, item: Object) -> Value:
     elif item.class_name in ("Embedding", "EmbeddingBag"):
         made.state["grad"] = FALSE
         made.kind = "tensor"
-    elif item.class_name in PARAMETRIC and "grad" in made.state:
-        made.kind = "tensor"
-    elif item.class_name in PARAMETERLESS and "grad" in made.state:
+    elif (item.class_name in PARAMETRIC and "grad" in made.state) or (item.class_name in PARAMETERLESS and "grad" in made.state):
         made.kind = "tensor"
     return of(made)
 
@@ -342,7 +340,22 @@ def set_mode(call: Call) -> Value:
     promote(call.receiver)
     training = not call.name.endswith("eval") and call.get("mode", 0, TRUE).constant() is not False
     set_state(call.it, call.receiver, "training", const(training))
+    for model in call.run.models:
+        if model is not call.receiver and _is_inside(model, call.receiver):
+            set_state(call.it, model, "training", const(training))
     return of(call.receiver)
+
+
+def _is_inside(item: Object, holder: Object) -> bool:
+    """Whether a module is a part of another, or of the one that it wraps."""
+    inner = holder.attributes.get("module") if holder.kind in ("ddp", "fsdp") else None
+    wanted = [holder, *(inner.objects() if inner is not None else [])]
+    around: Object | None = item
+    while around is not None:
+        if any(around is each for each in wanted):
+            return True
+        around = around.parent
+    return False
 
 
 DTYPES = {"half": "float16", "float": "float32", "double": "float64"}

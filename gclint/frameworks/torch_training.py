@@ -27,12 +27,7 @@ framework = Framework(
     "torch",
     kinds={"tensor": "unknown", "data": "tensor", "optimizer": "unknown"},
     bases={"torch:Optimizer": "optimizer", "torch:Dataset": "dataset"},
-    imports={
-        package: ("torch",)
-        for package in ("transformers", "peft", "trl", "accelerate", "unsloth", "lightning", "pytorch_lightning",
-                        "torchvision", "bitsandbytes", "deepspeed", "diffusers", "timm", "fairscale", "xformers",
-                        "sentence_transformers", "torchaudio", "open_clip")
-    },
+    imports=dict.fromkeys(("transformers", "peft", "trl", "accelerate", "unsloth", "lightning", "pytorch_lightning", "torchvision", "bitsandbytes", "deepspeed", "diffusers", "timm", "fairscale", "xformers", "sentence_transformers", "torchaudio", "open_clip"), ("torch",)),
 )
 
 

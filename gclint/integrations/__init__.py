@@ -1,0 +1,1 @@
+"""gclint inside other tools."""

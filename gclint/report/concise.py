@@ -14,7 +14,7 @@ def render(report: Report, style: Style) -> str:
     for finding in report.findings:
         colour = "red" if finding.certainty == "fails" else "yellow"
         mended = "[*] " if finding.fixes and finding.fixes[0].applicability == "safe" else ""
-        when = f" (when {printable(finding.condition)})" if finding.condition else ""
+        when = f" ({printable(finding.condition)})" if finding.condition else ""
         place = style.paint(place_text(report.shown(finding.location)), "bold")
         code = style.paint(finding.code, colour, "bold")
         lines.append(f"{place}: {code} {mended}{printable(finding.message)}{when}")

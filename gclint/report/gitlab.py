@@ -14,7 +14,7 @@ def render(report: Report, style: Style) -> str:
     issues = []
     for finding, mark in fingerprints(report):
         place = report.shown(finding.location)
-        when = f" (when {finding.condition})" if finding.condition else ""
+        when = f" ({finding.condition})" if finding.condition else ""
         issues.append(
             {
                 "check_name": finding.code,

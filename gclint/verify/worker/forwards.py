@@ -72,7 +72,7 @@ def patch_forwards(stage: Stage, moment: PatchForward) -> None:
     if moment.style == "late-binding-lambda":
         for _, layer, _, _ in found:
             forward = layer.forward
-            layer.forward = lambda *a, **k: call(forward, *a, **k)  # noqa: B023
+            layer.forward = lambda *a, **k: call(forward, *a, **k)  # noqa: B023, GCL302
 
 
 def restore_forwards(stage: Stage, moment: RestoreForward) -> None:

@@ -1,0 +1,119 @@
+"""Lightning: modules, and what Trainer.fit does with them.
+
+From 2.2 on `fit` leaves the modules in the mode they are in; before, it put all of them into training mode.
+"""
+
+from __future__ import annotations
+
+from ..analysis import names
+from ..analysis.calls import Call
+from ..analysis.events import GradientsCleared, Wrapped
+from ..analysis.guards import DISTRIBUTED
+from ..analysis.interpreter import Interpreter
+from ..analysis.values import FALSE, NONE, TRUE, Class, Const, Function, Object, Value, const, of, root, union
+from .registry import Framework
+from .torch_modules import set_mode, set_state
+from .torch_training import emit_backward
+from .transformers import at_least
+
+PACKAGES = ("lightning", "pytorch_lightning")
+
+framework = Framework(
+    "lightning",
+    kinds={"lightning_module": "module"},
+    bases={f"{top}:LightningModule": "lightning_module" for top in PACKAGES},
+)
+
+
+@framework.function(*(f"{top}:LightningModule" for top in PACKAGES))
+def make_module(call: Call) -> Value:
+    """A LightningModule's own constructor."""
+    return of(call.make("lightning_module"))
+
+
+@framework.function(*(f"{top}:Trainer" for top in PACKAGES))
+def make_trainer(call: Call) -> Value:
+    """The trainer and its settings."""
+    made = call.make("lightning_trainer", call.name)
+    made.attributes.update(call.keywords)
+    made.sites.update(call.places)
+    made.site = call.site
+    return of(made)
+
+
+@framework.method("lightning_trainer", "fit")
+def fit(call: Call) -> Value:
+    """configure_optimizers, then training_step and backward for every batch."""
+    it, trainer = call.it, call.receiver
+    assert trainer is not None
+    for module in call.get("model", 0).objects():
+        if not isinstance(module.type, Class):
+            continue
+        _modes(call, module)
+        _wrap(call, trainer, module)
+        optimizers = _run(it, module, "configure_optimizers", call, [])
+        if module.attributes.get("automatic_optimization", TRUE).constant() is False:
+            _run(it, module, "training_step", call, [of(_batch(call)), of(it.unknown("batch_idx", call.site))])
+            continue
+        it.loops.append(call.site.node)
+        loss = _run(it, module, "training_step", call, [of(_batch(call)), of(it.unknown("batch_idx", call.site))])
+        entries = [value for item in loss.objects() for key, value in (item.entries or {}).items() if key == "loss"]
+        emit_backward(call, union(entries) if entries else loss)
+        for optimizer in _optimizers(optimizers):
+            it.emit(GradientsCleared(it.moment(site=call.site), optimizer))
+        it.loops.pop()
+    return NONE
+
+
+def _modes(call: Call, module: Object) -> None:
+    old = all(call.run.targets[name].origin not in ("newest", "unknown") and not at_least(call.it, name, "2.2")
+              for name in ("lightning",)) or (call.run.targets["pytorch-lightning"].origin not in ("newest", "unknown")
+                                              and not at_least(call.it, "pytorch-lightning", "2.2"))
+    if old:
+        set_mode(Call(call.it, call.site, "lightning_module.train", receiver=module))
+
+
+def _batch(call: Call) -> Object:
+    made = call.it.new("data", "", "batch", call.site)
+    made.state["grad"] = FALSE
+    return made
+
+
+def _run(it: Interpreter, module: Object, name: str, call: Call, given: list[Value]) -> Value:
+    assert isinstance(module.type, Class)
+    held = names.class_attribute(module.type, name)
+    if held is None:
+        return NONE
+    bound = Value((guard, item.bound(module) if isinstance(item, Function) else item) for guard, item in held)
+    return it.call(bound, Call(it, call.site, name, given))
+
+
+def _optimizers(value: Value, depth: int = 3) -> list[Object]:
+    found: list[Object] = []
+    for item in value.objects():
+        if item.kind == "optimizer":
+            found.append(item)
+        elif depth:
+            for inner in [*(item.items or []), *(item.entries or {}).values()]:
+                found += _optimizers(inner, depth - 1)
+    return found
+
+
+def _wrap(call: Call, trainer: Object, module: Object) -> None:
+    """DDP on more than one process, with the flags that the strategy's name carries."""
+    it = call.it
+    strategy = trainer.attributes.get("strategy", const("auto")).only()
+    name = strategy.value if isinstance(strategy, Const) and isinstance(strategy.value, str) else ""
+    if name != "auto" and not name.startswith("ddp"):
+        return
+    with it.under(frozenset({(DISTRIBUTED, True)})) as possible:
+        if not possible:
+            return
+        made = it.new("ddp", "torch.nn.parallel.DistributedDataParallel", "DDP by Lightning", trainer.site)
+        made.attributes["module"] = of(module)
+        made.state["find_unused"] = const("find_unused_parameters_true" in name)
+        made.state["static_graph"] = FALSE
+        made.state["accumulation"] = trainer.attributes.get("accumulate_grad_batches", const(1))
+        for model in [module, *(item for item in it.run.models if root(item) is module)]:
+            set_state(it, model, "ddp", of(made), const(None))
+        it.emit(Wrapped(it.moment(site=call.site), module, made))
