@@ -40,7 +40,7 @@ from gclint.analysis import cures
 from gclint.analysis.events import Backward, CheckpointCall, TrainerStarted
 from gclint.analysis.guards import DISTRIBUTED, Guard
 from gclint.analysis.run import Run, ways
-from gclint.analysis.values import Const, NOTHING, Object, Value, root
+from gclint.analysis.values import NOTHING, Const, Object, Value, root
 from gclint.finding import Finding, Location
 from gclint.rule import Reproduction, Rule
 

@@ -160,7 +160,7 @@ def _captured(event: CheckpointCall) -> str:
 
 
 def _is_parameter(value: Value) -> bool:
-    return any(isinstance(item, Object) and item.class_name == "Parameter" or item == Const(None)
+    return any((isinstance(item, Object) and item.class_name == "Parameter") or item == Const(None)
                for _, item in value)
 
 
