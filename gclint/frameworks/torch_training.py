@@ -3,7 +3,14 @@
 from __future__ import annotations
 
 from ..analysis.calls import Call
-from ..analysis.events import Backward, CheckpointCall, ForwardPatched, OptimizerBuilt, OptimizerStep
+from ..analysis.events import (
+    Backward,
+    CheckpointCall,
+    ForwardPatched,
+    LibraryCall,
+    OptimizerBuilt,
+    OptimizerStep,
+)
 from ..analysis.guards import CUDA, ROCM
 from ..analysis.interpreter import Interpreter
 from ..analysis.syntax import Site
@@ -69,6 +76,14 @@ def checkpoint(call: Call) -> Value | None:
     passed = {name: value for name, value in call.keywords.items() if name not in CHECKPOINT_OPTIONS}
     inner = Call(it, call.site, "checkpointed", list(arguments), passed, call.open, dict(call.places))
     return it.call(function, inner)
+
+
+@framework.decorator("torch.utils.checkpoint.checkpoint")
+def checkpoint_decorator(call: Call) -> Value:
+    """`@checkpoint`: the function is called at once; what it was stays known, so that the walk goes on."""
+    name = f"@{call.name}"
+    call.it.emit(LibraryCall(call.it.moment(site=call.site), name, call, call.positional[0]))
+    return call.positional[0]
 
 
 def announce(it: Interpreter, event: CheckpointCall) -> None:

@@ -1,0 +1,125 @@
+"""# mode-changed-before-backward (GCL510)
+
+## What it does
+Finds models whose mode or weights change between forward and backward while they are checkpointed.
+
+## Why it breaks
+Backward computes the regions again, with the model as it is then: in evaluation mode without dropout, or with the
+weights of after the optimizer's step. Gradients are wrong, silently, or `CheckpointError` is raised where the
+recomputed tensors have other shapes.
+
+## Example
+```python
+loss = model(x).mean()
+model.eval()
+loss.backward()
+```
+
+## Use instead
+```python
+loss = model(x).mean()
+loss.backward()
+model.eval()
+```
+
+## When it is fine
+Another model changes; nothing is checkpointed.
+
+## Evidence
+torch 2.13.0: dropout 0.3 and `eval()` in between: wrong gradients in both variants; so with `optimizer.step()`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import libcst as cst
+
+from gclint.analysis import rewrite
+from gclint.analysis.closures import enclosing_function
+from gclint.analysis.events import Backward, Forward, LibraryCall, OptimizerStep
+from gclint.analysis.guards import Guard
+from gclint.analysis.run import Run, together
+from gclint.analysis.syntax import Module
+from gclint.analysis.values import Object, Value, root
+from gclint.finding import Finding, Fix
+from gclint.rule import Reproduction, Rule
+
+rule = Rule(
+    code="GCL510",
+    name="mode-changed-before-backward",
+    docs=__doc__ or "",
+    words=(("checkpoint", "checkpointing", "checkpoint_sequential", "checkpoint_wrapper"), ("backward",)),
+    certainty=("fails", "fragile"),
+    fixable="unsafe",
+    reproduction=Reproduction("bad_eval.py", "bad_eval.fixed.py"),
+)
+
+
+@rule.on(Backward)
+def changed(event: Backward, run: Run) -> Iterator[Finding]:
+    """Does a checkpointed model change between its forward and this backward?"""
+    models = list(dict.fromkeys(item.attributes["of"].objects()[0] for item in event.forwards))
+    for model in models:
+        last = max((index for index, other in enumerate(run.events)
+                    if isinstance(other, Forward) and root(other.model) is root(model)), default=None)
+        regions = [(guard, item) for guard, item in model.known("checkpointing") if isinstance(item, Object)]
+        if last is None or not regions:
+            continue
+        for change in run.events[last:]:
+            words = _change(change, model)
+            guard = together(event.guard, change.guard, regions[0][0]) if words else None
+            if not words or guard is None:
+                continue
+            yield _finding(run, event, change, guard, words, regions[0][1])
+            break
+
+
+def _change(event: object, model: Object) -> str:
+    if isinstance(event, OptimizerStep):
+        return "its weights change" if _holds(event.optimizer.attributes.get("params", Value(())), model) else ""
+    if not isinstance(event, LibraryCall) or event.call is None or event.call.receiver is None:
+        return ""
+    last = event.name.rsplit(".", 1)[-1]
+    if root(event.call.receiver) is not root(model) or not event.call.receiver.known("training"):
+        return ""
+    off = last == "train" and event.call.get("mode", 0).constant() is False
+    return "it goes into evaluation mode" if last == "eval" or off else ""
+
+
+def _holds(parameters: Value, model: Object) -> bool:
+    return any(item.parent is not None and root(item.parent) is root(model) for item in parameters.objects())
+
+
+def _finding(
+    run: Run, event: Backward, change: LibraryCall | OptimizerStep, guard: Guard, words: str, region: Object
+) -> Finding:
+    places = [(event.site, "backward computes the regions again here")]
+    if region.site is not None:
+        places.append((region.site, "checkpointed here"))
+    return rule.finding(
+        run, change.site, f"the model is checkpointed, and {words} between forward and backward", guard=guard,
+        certainty="fragile" if run.open_guard(guard) else "fails", symptom="silent: gradients are wrong",
+        related=places, fixes=(_fix(event, change),),
+    )
+
+
+def _fix(event: Backward, change: LibraryCall | OptimizerStep) -> Fix | None:
+    """Move the statement below backward, where both stand in one block."""
+    module: Module = event.site.module
+    mine, theirs = module.statement(change.site.node), module.statement(event.site.node)
+    if change.site.module is not module or mine is None or theirs is None or module.parents[mine] is not (
+        module.parents[theirs]
+    ) or not isinstance(mine, cst.SimpleStatementLine) or len(mine.body) != 1 or mine.body[0] is None:
+        return None
+    if enclosing_function(module, mine) is not enclosing_function(module, theirs) or not isinstance(
+        mine.body[0], cst.Expr
+    ):
+        return None
+    start, end = module.positions[mine.body[0]].start, module.positions[mine.body[0]].end
+    text = module.lines[start.line - 1].strip() if start.line == end.line else module.code(mine.body[0])
+    edits = (rewrite.remove_statement(change.site), rewrite.insert_after(event.site, text))
+    made = tuple(edit for edit in edits if edit is not None)
+    return Fix("after-backward", "Do it after backward", made, "unsafe") if len(made) == 2 else None
+
+
