@@ -1,0 +1,150 @@
+"""# checkpointing-call-signature (GCL705)
+
+## What it does
+Finds checkpointing asked for in a way that the library does not take: `use_reentrant` given to
+`gradient_checkpointing_enable`, `gradient_checkpointing` given to `from_pretrained`, transformers' method on a
+diffusers model, Trainer's setting with a plain `nn.Module`.
+
+## Why it breaks
+Each raises when it is called: `TypeError: ... got an unexpected keyword argument`, or
+`AttributeError: ... has no attribute 'gradient_checkpointing_enable'`.
+
+## Example
+```python
+model.gradient_checkpointing_enable(use_reentrant=False)
+```
+
+## Use instead
+```python
+model.gradient_checkpointing_enable(gradient_checkpointing_kwargs={"use_reentrant": False})
+```
+
+## When it is fine
+A class of the project that defines the method with that argument.
+
+## Evidence
+transformers 4.57.6 and 5.23.0, diffusers 0.42.1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import libcst as cst
+
+from gclint.analysis import names, rewrite
+from gclint.analysis.calls import Call
+from gclint.analysis.events import LibraryCall, TrainerStarted
+from gclint.analysis.run import Run, ways
+from gclint.analysis.syntax import Site
+from gclint.analysis.values import NOTHING, Class, Const, Object
+from gclint.finding import Edit, Finding, Fix
+from gclint.frameworks.transformers import argument
+from gclint.rule import Reproduction, Rule
+
+ENABLE = ("gradient_checkpointing_enable", "activation_checkpointing_enable")
+OPTIONS = ("use_reentrant", "preserve_rng_state", "context_fn", "determinism_check", "early_stop")
+
+rule = Rule(
+    code="GCL705",
+    name="checkpointing-call-signature",
+    docs=__doc__ or "",
+    words=((*ENABLE, "gradient_checkpointing"),),
+    certainty=("fails",),
+    fixable="safe",
+    reproduction=Reproduction("bad_options.py", "bad_options.fixed.py"),
+)
+
+
+@rule.on(LibraryCall)
+def refused_call(event: LibraryCall, run: Run) -> Iterator[Finding]:
+    """Is checkpointing turned on by a call that raises?"""
+    call = event.call
+    if call is None:
+        return
+    if call.last in ENABLE and call.receiver is not None and not isinstance(call.receiver.type, Class):
+        if str(call.receiver.type).startswith("diffusers."):
+            yield _finding(run, event, event.site, "diffusers models have no such method",
+                           f"AttributeError: object has no attribute '{call.last}'", _renamed(event.site))
+            return
+        given = [name for name in OPTIONS if name in call.keywords]
+        if given:
+            yield _finding(run, event, call.place(given[0]), f"`{given[0]}` is not an argument of {call.last}",
+                           f"TypeError: {call.last}() got an unexpected keyword argument '{given[0]}'",
+                           _in_a_dict(event.site, call, given))
+    elif call.last == "from_pretrained" and call.name.startswith("transformers.") and (
+        "gradient_checkpointing" in call.keywords and _is_model(event)
+    ):
+        yield _finding(run, event, call.place("gradient_checkpointing"),
+                       "from_pretrained hands `gradient_checkpointing` to the model's constructor, which refuses it",
+                       "TypeError: __init__() got an unexpected keyword argument 'gradient_checkpointing'",
+                       _separate_call(event.site, call))
+
+
+def _finding(run: Run, event: LibraryCall, site: Site, words: str, symptom: str, fix: Fix | None) -> Finding:
+    return rule.finding(run, site, words, guard=event.guard, symptom=symptom, fixes=(fix,), versions=("transformers",))
+
+
+def _is_model(event: LibraryCall) -> bool:
+    return any(item.kind == "model" for item in event.result.objects())
+
+
+def _renamed(site: Site) -> Fix | None:
+    node = rewrite.call_node(site)
+    if node is None or not isinstance(node.func, cst.Attribute) or node.args:
+        return None
+    edit = rewrite.replace(Site.at(site.module, node.func.attr), "enable_gradient_checkpointing")
+    return Fix("diffusers-name", "Call enable_gradient_checkpointing()", (edit,))
+
+
+def _in_a_dict(site: Site, call: Call, given: list[str]) -> Fix | None:
+    """Hand the options over in the dict that the method takes."""
+    node = rewrite.call_node(site)
+    held = [rewrite.argument(site, name) for name in given]
+    if node is None or len(node.args) != len(given) or not all(held):
+        return None
+    entries = ", ".join(f'"{name}": {site.module.code(item.value)}' for name, item in zip(given, held, strict=True)
+                        if item is not None)
+    first, last = Site.at(site.module, node.args[0]).location(), Site.at(site.module, node.args[-1]).location()
+    kwargs = call.last.replace("_enable", "_kwargs")
+    edit = Edit(first.path, first.line, first.column, last.end_line, last.end_column, f"{kwargs}={{{entries}}}")
+    return Fix("kwargs-dict", f"Pass them in {kwargs}", (edit,))
+
+
+def _separate_call(site: Site, call: Call) -> Fix | None:
+    """Turn checkpointing on by a call of its own after the model is loaded."""
+    line = site.module.statement(site.node)
+    wanted = call.keywords["gradient_checkpointing"].constant()
+    if not isinstance(line, cst.SimpleStatementLine) or not isinstance(line.body[0], cst.Assign) or (
+        line.body[0].value is not site.node or not isinstance(wanted, bool)
+    ):
+        return None
+    edits = rewrite.remove_arguments(site, "gradient_checkpointing")
+    if edits and wanted:
+        target = site.module.code(line.body[0].targets[0].target)
+        later = rewrite.insert_after(site, f"{target}.gradient_checkpointing_enable()")
+        edits += [later] if later is not None else []
+    return Fix("separate-call", "Turn checkpointing on by its own call", tuple(edits)) if edits else None
+
+
+@rule.on(TrainerStarted)
+def trainer_with_plain_module(event: TrainerStarted, run: Run) -> Iterator[Finding]:
+    """Does Trainer turn on checkpointing of a module that has no method for it?"""
+    for args in event.trainer.attributes.get("args", NOTHING).objects():
+        place = args.sites.get("gradient_checkpointing")
+        for guard, (flag,) in ways(event.guard, argument(args, "gradient_checkpointing")):
+            for model in event.models if flag == Const(True) and place is not None else ():
+                if _has_no_method(model):
+                    yield rule.finding(
+                        run, place or event.site, "Trainer turns on checkpointing of a plain module, which has no "
+                        "method for it", guard=guard, versions=("transformers",),
+                        symptom="AttributeError: object has no attribute 'gradient_checkpointing_enable'",
+                        related=[(model.site, "the model is made here")] if model.site is not None else [],
+                    )
+
+
+def _has_no_method(model: Object) -> bool:
+    if not isinstance(model.type, Class) or model.kind != "module":
+        return False
+    return all(names.class_attribute(model.type, name) is None and name not in model.attributes
+               for name in (*ENABLE, "__getattr__"))

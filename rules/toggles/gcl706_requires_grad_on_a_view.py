@@ -1,0 +1,101 @@
+"""# requires-grad-on-a-view (GCL706)
+
+## What it does
+Finds `requires_grad_(True)` on what a loop over a tensor gives.
+
+## Why it breaks
+Iterating over a tensor makes a new view for each row. The flag is set on the views, which are thrown away; the
+tensor that goes into the model is as it was, and reentrant checkpointing still sees no input with a gradient.
+
+## Example
+```python
+for row in batch:
+    row.requires_grad_(True)
+loss = model(batch).mean()
+```
+
+## Use instead
+```python
+batch.requires_grad_(True)
+loss = model(batch).mean()
+```
+
+## When it is fine
+A list or dict of tensors: their elements are the tensors themselves; views that are used themselves.
+
+## Evidence
+torch 2.13.0: `batch.requires_grad` stays False, `batch.grad` None.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import libcst as cst
+
+from gclint.analysis import rewrite
+from gclint.analysis.closures import read_names
+from gclint.analysis.events import AttributeSet, Event, LibraryCall
+from gclint.analysis.run import Run
+from gclint.analysis.syntax import Module, Site
+from gclint.analysis.values import Object
+from gclint.finding import Finding, Fix
+from gclint.rule import Reproduction, Rule
+
+rule = Rule(
+    code="GCL706",
+    name="requires-grad-on-a-view",
+    docs=__doc__ or "",
+    words=(("requires_grad_", "requires_grad"),),
+    certainty=("fails",),
+    fixable="unsafe",
+    reproduction=Reproduction("bad_rows.py", "bad_rows.fixed.py"),
+)
+
+
+@rule.on(LibraryCall)
+def by_method(event: LibraryCall, run: Run) -> Iterator[Finding]:
+    """Is requires_grad_() called on a row of a tensor?"""
+    call = event.call
+    if call is not None and call.last == "requires_grad_" and call.receiver is not None and (
+        call.get("requires_grad", 0).constant() is not False
+    ):
+        yield from _on_view(run, event, call.receiver)
+
+
+@rule.on(AttributeSet)
+def by_attribute(event: AttributeSet, run: Run) -> Iterator[Finding]:
+    """Is `requires_grad = True` set on a row of a tensor?"""
+    if event.name == "requires_grad" and event.target is not None and event.value.constant() is True:
+        yield from _on_view(run, event, event.target)
+
+
+def _on_view(run: Run, event: Event, item: Object) -> Iterator[Finding]:
+    holder = item.parent
+    if not item.each or holder is None or holder.kind != "tensor" or holder.items is not None:
+        return
+    loop = _loop(event.site)
+    if loop is None or not isinstance(loop.target, cst.Name) or _used_besides(loop, loop.target.value):
+        return
+    yield rule.finding(
+        run, event.site, "a gradient is asked for on views of a tensor that are thrown away", guard=event.guard,
+        symptom="silent: the tensor itself requires no gradient", fixes=(_whole(event.site.module, loop),),
+        related=[(Site.at(event.site.module, loop.iter), "each round gives a new view of this tensor")],
+    )
+
+
+def _loop(site: Site) -> cst.For | None:
+    return next((node for node in site.module.ancestors(site.node) if isinstance(node, cst.For)), None)
+
+
+def _used_besides(loop: cst.For, name: str) -> bool:
+    """Whether the loop does anything with its element but ask for the gradient."""
+    return list(read_names(loop.body)).count(name) > 1
+
+
+def _whole(module: Module, loop: cst.For) -> Fix | None:
+    """Ask for the tensor's own gradient in place of the loop."""
+    if not isinstance(loop.iter, (cst.Name, cst.Attribute)) or len(loop.body.body) != 1 or loop.orelse is not None:
+        return None
+    edit = rewrite.replace(Site.at(module, loop), f"{module.code(loop.iter)}.requires_grad_(True)")
+    return Fix("whole-tensor", "Ask for the gradient of the tensor itself", (edit,), "unsafe")
