@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 __version__ = "0.1.0"
 __all__ = ["__version__", "check_paths", "check_source", "fix_source"]
 
 _ENGINE = {"check_paths": "gclint.engine", "check_source": "gclint.engine", "fix_source": "gclint.fix.text"}
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> object:
     """The functions of the API, imported when they are first asked for."""
     if name in _ENGINE:
         from importlib import import_module
 
-        return getattr(import_module(_ENGINE[name]), name)
+        found: object = getattr(import_module(_ENGINE[name]), name)
+        return found
     raise AttributeError(f"module 'gclint' has no attribute {name!r}")

@@ -71,7 +71,7 @@ def test_full():
         "  | ---- checkpointing on here\n"
         "  |\n"
         "  = effect: RuntimeError: Expected to mark a variable ready only once.\n"
-        "  = when: started on more than one process\n"
+        "  = condition: started on more than one process\n"
         "  = judged for: torch 2.5\n"
         "  = fix: Pass use_reentrant=False [non-reentrant]\n"
         "  = or: Use a static graph (10 % slower) [static, --unsafe]\n"
@@ -127,7 +127,7 @@ def test_full_without_the_text():
 def test_concise():
     assert render(report(finding()), "concise").splitlines()[0] == (
         "train.py:3:9: GCL201 [*] Reentrant checkpointing under DDP marks parameters ready twice"
-        " (when started on more than one process)"
+        " (started on more than one process)"
     )
 
 
