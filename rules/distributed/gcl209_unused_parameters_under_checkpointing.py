@@ -1,0 +1,118 @@
+"""# unused-parameters-under-checkpointing (GCL209)
+
+## What it does
+Finds a checkpointed part of a DDP model that only some batches use, while `find_unused_parameters` is off or the
+checkpointing is reentrant.
+
+## Why it breaks
+DDP waits for the gradient of every parameter. A batch that leaves a part out (text only, for a model that also sees)
+makes the next iteration raise `RuntimeError: Expected to have finished reduction in the prior iteration`. With
+reentrant checkpointing `find_unused_parameters=True` does not help: it brings the failure of GCL201.
+
+## Example
+```python
+if pixel_values is not None:
+    h = h + checkpoint(self.vision, pixel_values, use_reentrant=False)
+```
+under `DistributedDataParallel(model)`.
+
+## Use instead
+```python
+DistributedDataParallel(model, find_unused_parameters=True)  # and use_reentrant=False
+```
+
+## When it is fine
+Every batch uses the part; the part is frozen; both branches call it.
+
+## Evidence
+torch 2.13.0 and transformers 5.23.0, two gloo ranks.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import libcst as cst
+
+from gclint.analysis import rewrite
+from gclint.analysis.events import Backward, CheckpointCall, ModuleCalled
+from gclint.analysis.guards import Atom, Guard, common
+from gclint.analysis.parallel import alone, trained, wrapped_by_hand
+from gclint.analysis.run import Run, ways
+from gclint.analysis.values import FALSE, TRUE, Const, Object, root
+from gclint.finding import Finding, Fix
+from gclint.frameworks.torch_modules import trainable
+from gclint.rule import Reproduction, Rule
+
+rule = Rule(
+    code="GCL209",
+    name="unused-parameters-under-checkpointing",
+    docs=__doc__ or "",
+    words=(("checkpoint", "checkpoint_wrapper"), ("DistributedDataParallel",)),
+    certainty=("fragile",),
+    fixable="unsafe",
+    reproduction=Reproduction("bad_text_only.py", "bad_text_only.fixed.py", processes=2),
+)
+
+
+@rule.on(Backward)
+def part_left_out(event: Backward, run: Run) -> Iterator[Finding]:
+    """Does a batch decide whether a checkpointed part of a DDP model runs?"""
+    if alone(run):
+        return
+    for model in trained(event):
+        for guard, ddp in wrapped_by_hand(model, event.guard):
+            for region in run.of_type(CheckpointCall):
+                part = region.function.only()
+                if not isinstance(part, Object) or part.each or root(part) is not model or trainable(part) == "none":
+                    continue
+                atom = _decides(region, part, run)
+                if atom is not None:
+                    yield from _finding(run, ddp, region, guard, atom)
+
+
+def _decides(region: CheckpointCall, part: Object, run: Run) -> Atom | None:
+    """The condition on a batch under which alone the part runs; None when there is none."""
+    calls = [item for item in run.of_type(ModuleCalled) if item.module is part]
+    outside = [item.guard for item in run.of_type(ModuleCalled) if item.module is root(part)]
+    shared = common([item.guard for item in calls] or [region.guard]) - common(outside)
+    function = next((node for node in region.site.module.ancestors(region.site.node)
+                     if isinstance(node, cst.FunctionDef)), None)
+    if function is None:
+        return None
+    names = [param.name.value for param in (*function.params.params, *function.params.kwonly_params)][1:]
+    for atom, _ in sorted(shared, key=lambda item: item[0].key):
+        if atom.each or any(re.search(rf"\b{re.escape(name)}\b", atom.state(True)) for name in names):
+            return atom
+    return None
+
+
+def _finding(run: Run, ddp: Object, region: CheckpointCall, guard: Guard, atom: Atom) -> Iterator[Finding]:
+    for held, (unused, mode) in ways(
+        guard, ddp.state.get("find_unused", FALSE), region.reentrant or TRUE
+    ):
+        if unused == Const(True) and mode != Const(True):
+            continue
+        yield rule.finding(
+            run, region.site, "only some batches use this checkpointed part: with the others DDP waits for its "
+            "gradients", guard=held, certainty="fragile", condition="as soon as a batch leaves it out",
+            symptom="RuntimeError: Expected to have finished reduction in the prior iteration",
+            related=[(ddp.site, "the model is wrapped here")] if ddp.site is not None else [],
+            fixes=(_find_unused(ddp, region, mode == Const(True)),),
+        )
+        return
+
+
+def _find_unused(ddp: Object, region: CheckpointCall, reentrant: bool) -> Fix | None:
+    if ddp.site is None:
+        return None
+    place = ddp.sites.get("find_unused_parameters")
+    edits = [rewrite.replace(place, "True") if place is not None
+             else rewrite.set_argument(ddp.site, "find_unused_parameters", "True")]
+    if reentrant:
+        edits.append(rewrite.set_argument(region.site, "use_reentrant", "False"))
+    if any(edit is None for edit in edits):
+        return None
+    return Fix("find-unused", "Let DDP look for unused parameters, behind non-reentrant checkpointing",
+               tuple(edit for edit in edits if edit is not None), "unsafe", "DDP walks the graph in every iteration")

@@ -1,0 +1,94 @@
+"""# fsdp-local-clip-norm (GCL212)
+
+## What it does
+Finds torch's `clip_grad_norm_` on the parameters of a model wrapped in FullyShardedDataParallel.
+
+## Why it breaks
+Each process holds a shard of every gradient. torch's function takes the norm of that shard alone: every process
+clips by another factor, and none by the norm of the whole gradient.
+
+## Example
+```python
+torch.nn.utils.clip_grad_norm_(fsdp_model.parameters(), 1.0)
+```
+
+## Use instead
+```python
+fsdp_model.clip_grad_norm_(1.0)
+```
+
+## When it is fine
+`fully_shard` (FSDP2), whose DTensors know the whole norm; `ShardingStrategy.NO_SHARD`; `accelerator.clip_grad_norm_`.
+
+## Evidence
+torch 2.13.0, two gloo ranks: another norm on each rank, and smaller than the whole one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import libcst as cst
+
+from gclint.analysis import rewrite
+from gclint.analysis.events import GradientsClipped
+from gclint.analysis.parallel import owners
+from gclint.analysis.run import Run, ways
+from gclint.analysis.values import NOTHING, Const, External, Object, root
+from gclint.finding import Finding, Fix
+from gclint.rule import Reproduction, Rule
+
+rule = Rule(
+    code="GCL212",
+    name="fsdp-local-clip-norm",
+    docs=__doc__ or "",
+    words=(("clip_grad_norm_",), ("FullyShardedDataParallel",)),
+    certainty=("fails",),
+    fixable="safe",
+    reproduction=Reproduction("bad_clip.py", "bad_clip.fixed.py", processes=2, oracles=("finite", "agrees")),
+)
+
+
+@rule.on(GradientsClipped)
+def clipped_by_shard(event: GradientsClipped, run: Run) -> Iterator[Finding]:
+    """Are gradients clipped by the norm of one process's shard?"""
+    if event.call is None or event.call.last != "clip_grad_norm_":
+        return
+    for owner in owners(event.parameters):
+        wrappers = [((frozenset()), (owner,))] if owner.kind == "fsdp" else ways(event.guard, root(owner).known("fsdp"))
+        for guard, (fsdp,) in wrappers:
+            if not isinstance(fsdp, Object) or _whole(fsdp):
+                continue
+            yield rule.finding(
+                run, event.site, "the gradients of an FSDP model are clipped by the norm of one process's shard",
+                guard=event.guard | guard, symptom="silent: each process clips by another factor",
+                related=[(fsdp.site, "the model is sharded here")] if fsdp.site is not None else [],
+                fixes=(_own_method(event, owner),),
+            )
+            return
+
+
+def _whole(fsdp: Object) -> bool:
+    """Whether the strategy leaves every process the whole gradient, or cannot be read."""
+    strategy = fsdp.attributes.get("sharding_strategy", NOTHING)
+    return fsdp.open or any(not isinstance(item, External) or item.name.endswith("NO_SHARD")
+                            for _, item in strategy if not isinstance(item, Const))
+
+
+def _own_method(event: GradientsClipped, owner: Object) -> Fix | None:
+    """FSDP's own method, called on what the parameters were taken from."""
+    node = rewrite.call_node(event.site)
+    if node is None or owner.kind != "fsdp" or not node.args or event.call is None or event.call.open:
+        return None
+    first = next((item for item in node.args if item.keyword is None or item.keyword.value == "parameters"), None)
+    taken = first.value if first is not None else None
+    if not isinstance(taken, cst.Call) or not isinstance(taken.func, cst.Attribute) or (
+        taken.func.attr.value != "parameters"
+    ):
+        return None
+    code = event.site.module.code
+    rest = [item for item in node.args if item is not first
+            and (item.keyword is None or item.keyword.value in ("max_norm", "norm_type"))]
+    text = ", ".join((f"{item.keyword.value}=" if item.keyword else "") + code(item.value) for item in rest)
+    edit = rewrite.replace(event.site, f"{code(taken.func.value)}.clip_grad_norm_({text})")
+    return Fix("fsdp-clip", "Clip by FSDP's own method", (edit,))
