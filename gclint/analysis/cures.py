@@ -26,6 +26,8 @@ def newer_names(run: Run) -> bool:
 
 def non_reentrant(checkpointing: Object) -> Fix | None:
     """Pass use_reentrant=False where this checkpointing is turned on; None where no call can take it."""
+    if checkpointing.type == "wrapper":
+        return None
     edit = _kwargs_edit(checkpointing) if checkpointing.type != "call" else _call_edit(checkpointing)
     if edit is None:
         return None

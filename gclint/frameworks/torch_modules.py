@@ -104,6 +104,7 @@ def make_modules(call: Call) -> Value:
         made.items, made.each = list(call.positional), call.open
     for part in [found for value in made.items for found in value.objects()]:
         part.parent = part.parent or made
+        part.each = part.each or made.each
     return of(made)
 
 
@@ -114,6 +115,8 @@ def append_module(call: Call) -> Value:
     call.receiver.items = [*(call.receiver.items or []), call.positional[-1]]
     if call.it.loops:
         call.receiver.each = True
+        for part in call.positional[-1].objects():
+            part.each = True
     call.it.library.stored(call.it, call.receiver, call.positional[-1])
     return of(call.receiver)
 
