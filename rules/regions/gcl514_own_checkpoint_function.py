@@ -1,0 +1,135 @@
+"""# own-checkpoint-function (GCL514)
+
+## What it does
+Finds autograd functions of the project that recompute in backward without replaying the random number generator.
+
+## Why it breaks
+Dropout inside draws other numbers the second time, so that gradients do not belong to the output: they are wrong
+without an error. The state of autocast is not that of forward either, unless the class restores it.
+
+## Example
+```python
+class Recompute(torch.autograd.Function):
+    @staticmethod
+    def backward(ctx, *grads):
+        with torch.enable_grad():
+            outputs = ctx.run(*ctx.inputs)
+```
+
+## Use instead
+```python
+hidden = torch.utils.checkpoint.checkpoint(run, hidden, use_reentrant=False)
+```
+
+## When it is fine
+The class keeps and restores the state of the generator; nothing inside draws random numbers.
+
+## Evidence
+torch 2.13.0: gradients of a block with dropout 0.3 differ from those of torch's own checkpoint.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import libcst as cst
+
+from gclint.analysis import rewrite
+from gclint.analysis.closures import calls_in
+from gclint.analysis.events import LibraryCall, RunEnded
+from gclint.analysis.run import Run
+from gclint.analysis.syntax import Module, Site, dotted
+from gclint.finding import Edit, Finding, Fix
+from gclint.rule import Reproduction, Rule
+
+REPLAYS = ("rng_state", "fork_rng", "set_device_states", "get_device_states", "manual_seed")
+
+rule = Rule(
+    code="GCL514",
+    name="own-checkpoint-function",
+    docs=__doc__ or "",
+    words=(("Function",), ("enable_grad",), ("apply",)),
+    certainty=("fragile",),
+    fixable="unsafe",
+    reproduction=Reproduction("bad_recompute.py", "bad_recompute.fixed.py", oracles=("agrees",)),
+)
+
+
+@rule.on(RunEnded)
+def recomputes(event: RunEnded, run: Run) -> Iterator[Finding]:
+    """Is an autograd function applied that computes its forward again, with other random numbers?"""
+    done = set()
+    for call in run.of_type(LibraryCall):
+        node = rewrite.call_node(call.site)
+        if call.name != "torch.autograd.Function.apply" or node is None or not isinstance(node.func, cst.Attribute):
+            continue
+        name = dotted(node.func.value).rsplit(".", 1)[-1]
+        for module, owner in _classes(run, name):
+            forward, backward = _method(owner, "forward"), _method(owner, "backward")
+            if owner in done or forward is None or backward is None:
+                continue
+            block = _again(backward)
+            if block is None or any(word in module.code(owner) for word in REPLAYS):
+                continue
+            done.add(owner)
+            yield rule.finding(
+                run, Site.at(module, block), f"`{name}` computes its forward again without replaying random numbers",
+                guard=call.guard, certainty="fragile", condition="if anything inside draws random numbers",
+                symptom="silent: gradients are wrong", related=[(call.site, "applied here")],
+                fixes=(_fix(module, forward, block),),
+            )
+
+
+def _classes(run: Run, name: str) -> Iterator[tuple[Module, cst.ClassDef]]:
+    """The classes of this name in the modules that the run went through."""
+    modules = {event.site.module.path: event.site.module for event in run.events}
+    for module in modules.values():
+        for statement in module.tree.body:
+            if isinstance(statement, cst.ClassDef) and statement.name.value == name:
+                yield module, statement
+
+
+def _method(owner: cst.ClassDef, name: str) -> cst.FunctionDef | None:
+    return next((part for part in owner.body.body if isinstance(part, cst.FunctionDef) and part.name.value == name),
+                None)
+
+
+def _again(backward: cst.FunctionDef) -> cst.With | None:
+    """The block in which something kept on the context is called with gradients on."""
+    context = _context(backward)
+    pending: list[cst.CSTNode] = [backward.body]
+    while pending:
+        node = pending.pop()
+        if isinstance(node, cst.With) and any("enable_grad" in _called(item.item) for item in node.items):
+            if any(dotted(call.func).startswith(f"{context}.") for call in calls_in(node.body)):
+                return node
+        pending.extend(node.children)
+    return None
+
+
+def _called(node: cst.BaseExpression) -> str:
+    return dotted(node.func) if isinstance(node, cst.Call) else ""
+
+
+def _context(function: cst.FunctionDef) -> str:
+    params = [*function.params.posonly_params, *function.params.params]
+    return params[0].name.value if params else "ctx"
+
+
+def _fix(module: Module, forward: cst.FunctionDef, block: cst.With) -> Fix | None:
+    """Keep the generators' state in forward, and set it for the second time."""
+    context, last = _context(forward), block.items[-1]
+    if not isinstance(forward.body, cst.IndentedBlock) or not isinstance(block.body, cst.IndentedBlock):
+        return None
+    place = Site.at(module, last.item).location()
+    edits: list[Edit | None] = [
+        rewrite.insert_before(Site.at(module, forward.body.body[0]),
+                              f"{context}.rng_state = torch.get_rng_state(), torch.cuda.get_rng_state_all()"),
+        Edit(place.path, place.end_line, place.end_column, place.end_line, place.end_column,
+             ", torch.random.fork_rng()"),
+        rewrite.insert_before(Site.at(module, block.body.body[0]), f"torch.set_rng_state({context}.rng_state[0])",
+                              f"torch.cuda.set_rng_state_all({context}.rng_state[1])"),
+    ]
+    made = tuple(edit for edit in edits if edit is not None)
+    made += tuple(rewrite.ensure_import(module, "import torch"))
+    return Fix("replay-rng", "Replay the random numbers of forward", made, "unsafe") if len(made) >= 3 else None
