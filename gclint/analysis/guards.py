@@ -16,13 +16,14 @@ class Atom:
     a loop, true of some elements only. The words may be given as functions: few conditions are ever stated.
     """
 
-    __slots__ = ("each", "key", "literal", "negated", "subject", "text")
+    __slots__ = ("each", "key", "literal", "negated", "parts", "subject", "text")
     key: str
     text: Words
     negated: Words | None
     subject: str
     literal: str
     each: bool
+    parts: Guard | None
 
     def __new__(
         cls,
@@ -39,7 +40,7 @@ class Atom:
             return held
         made = super().__new__(cls)
         made.key, made.text, made.negated = key, text, negated
-        made.subject, made.literal, made.each = subject, literal, each
+        made.subject, made.literal, made.each, made.parts = subject, literal, each, None
         _ATOMS[key] = made
         return made
 
@@ -83,6 +84,9 @@ def conj(left: Guard, right: Guard) -> Guard | None:
 
 
 def _conj(left: Guard, right: Guard) -> Guard | None:
+    both = left | right
+    if any(not truth and atom.parts is not None and atom.parts <= both for atom, truth in both):
+        return None
     for atom, truth in right:
         if (atom, not truth) in left:
             return None
@@ -90,7 +94,7 @@ def _conj(left: Guard, right: Guard) -> Guard | None:
             held and other.subject == atom.subject and other.literal != atom.literal for other, held in left
         ):
             return None
-    return left | right
+    return both
 
 
 def forget() -> None:
@@ -111,14 +115,15 @@ def all_of(guards: Iterable[Guard]) -> Guard | None:
     return result
 
 
-def complement(guard: Guard) -> list[Guard]:
-    """Disjoint guards that together say "not this one"."""
-    held: Guard = ALWAYS
-    parts = []
-    for atom, truth in sorted(guard, key=lambda item: item[0].key):
-        parts.append(held | {(atom, not truth)})
-        held = held | {(atom, truth)}
-    return parts
+def complement(guard: Guard) -> Guard:
+    """The guard that says "not this one"; of several conditions it is one atom that stands for all of them."""
+    if len(guard) == 1:
+        ((atom, truth),) = guard
+        return frozenset({(atom, not truth)})
+    key = "all:" + " ".join(sorted(f"{atom.key}={truth}" for atom, truth in guard))
+    whole = Atom(key, "", "", each=any(atom.each for atom, _ in guard))
+    whole.negated, whole.parts = (lambda: f"unless ({state(guard)})"), guard
+    return frozenset({(whole, False)})
 
 
 def common(guards: list[Guard]) -> Guard:

@@ -201,13 +201,15 @@ class Value:
         """The alternatives that the guard leaves possible, each with the guard added."""
         if not guard:
             return self
-        return Value((both, item) for held, item in self if (both := conj(held, guard)) is not None)
+        if len(self.alternatives) == 1 and not self.alternatives[0][0]:
+            return Value(((guard, self.alternatives[0][1]),))
+        return Value([(both, item) for held, item in self.alternatives if (both := conj(held, guard)) is not None])
 
     def possible(self, guard: Guard) -> Value:
         """The alternatives that the guard leaves possible, their own guards unchanged."""
-        if not guard:
+        if not guard or (len(self.alternatives) == 1 and not self.alternatives[0][0]):
             return self
-        return Value((held, item) for held, item in self if conj(held, guard) is not None)
+        return Value([pair for pair in self.alternatives if conj(pair[0], guard) is not None])
 
     def only(self) -> Alternative | None:
         """The one thing it can be, whatever the guards; None when there are several or none."""
@@ -261,9 +263,7 @@ def assigned(guard: Guard, new: Value, old: Value | None) -> Value:
     """What a name holds after an assignment under a guard: the new value there, the old one elsewhere."""
     if not guard or old is None:
         return new
-    parts = [new.under(guard)]
-    parts.extend(old.under(other) for other in complement(guard))
-    return union(parts)
+    return union((new.under(guard), old.under(complement(guard))))
 
 
 def replaced(value: Value, default: Value) -> Value:
