@@ -1,0 +1,180 @@
+"""The measure: how many findings every rewrite keeps, and how many false ones it brings.
+
+`python -m tests.rewriting` prints the table of all fixtures; `--show` also what was lost and what was false,
+`--only NAME` takes one rewrite, `--keep DIR` writes the rewritten programs there.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import tempfile
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+
+import fixtures
+import libcst as cst
+
+from gclint.engine import check
+from gclint.gather import Request
+
+from . import arguments, branches, functions, imports, marks, rename
+
+Trees = Mapping[str, cst.Module]
+Rewrite = Callable[[Trees], "Trees | None"]
+MAIN = "train.py"
+
+
+def _single(change: Callable[[cst.Module], cst.Module | None]) -> Rewrite:
+    def rewrite(trees: Trees) -> Trees | None:
+        made = {name: change(tree) for name, tree in trees.items()}
+        return {name: tree or trees[name] for name, tree in made.items()} if any(made.values()) else None
+
+    return rewrite
+
+
+REWRITES: dict[str, Rewrite] = {
+    "other names": rename.renamed,
+    "imports aliased": imports.aliased,
+    "imports spelled out": imports.spelled_out,
+    "keywords in a dict": _single(arguments.through_dict),
+    "values in variables": _single(arguments.through_variables),
+    "values as defaults": _single(arguments.through_defaults),
+    "block in a helper": _single(functions.in_helpers),
+    "helper as a method": _single(functions.in_classes),
+    "helper as a class": _single(functions.on_self),
+    "second file": lambda trees: functions.in_a_second_file(trees[MAIN]),
+    "if turned round": _single(branches.turned_round),
+    "early return": _single(branches.returned_early),
+}
+
+
+@dataclass
+class Outcome:
+    """What one rewrite of one fixture came to; `applies` is False where there was nothing to rewrite."""
+
+    fixture: str
+    rewrite: str
+    applies: bool = True
+    expected: int = 0
+    lost: list[str] = field(default_factory=list)
+    false: list[str] = field(default_factory=list)
+
+
+@dataclass
+class Row:
+    """One line of the table."""
+
+    name: str
+    programs: int = 0
+    expected: int = 0
+    lost: int = 0
+    false: int = 0
+
+    @property
+    def share(self) -> float:
+        """The part of the findings that was kept."""
+        return 1 - self.lost / self.expected if self.expected else 1.0
+
+
+def measure(rewrite: str, path: Path, keep: Path | None = None) -> Outcome:
+    """Rewrite one fixture, and compare what is found with what is expected."""
+    text = marks.numbered(path.read_text())
+    outcome = Outcome(fixtures.name(path), rewrite)
+    made = {MAIN: cst.parse_module(text)} if rewrite == "as written" else REWRITES[rewrite]({MAIN: cst.parse_module(text)})
+    if made is None:
+        outcome.applies = False
+        return outcome
+    texts = {name: tree.code for name, tree in made.items()}
+    for name, changed in texts.items():
+        compile(changed, name, "exec")
+    if keep is not None:
+        _write(texts, text, keep / rewrite.replace(" ", "_") / path.parent.name / path.stem)
+    wanted = marks.all_marks({MAIN: text})
+    assert marks.all_marks(texts) == wanted, f"{outcome.fixture}: {rewrite} loses an expectation"
+    kept, outcome.false = marks.judged(texts, _found(texts, text))
+    outcome.expected = len(wanted)
+    outcome.lost = sorted(code for code, _ in wanted - kept)
+    return outcome
+
+
+def _found(texts: Mapping[str, str], original: str) -> list[tuple[str, int, str]]:
+    with tempfile.TemporaryDirectory() as place:
+        _write(texts, original, Path(place))
+        return checked(Path(place), fixtures.target_of(original))
+
+
+def checked(place: Path, target: dict[str, str]) -> list[tuple[str, int, str]]:
+    """(file, line, code) of everything gclint finds in a directory."""
+    report = check(Request([str(place)], {"target": target}, cache=False))
+    assert not report.problems, report.problems
+    return [(os.path.relpath(os.path.join(os.getcwd(), item.location.path), os.path.realpath(place)),
+             item.location.line, item.code) for item in report.findings]
+
+
+def _write(texts: Mapping[str, str], original: str, place: Path) -> None:
+    place.mkdir(parents=True, exist_ok=True)
+    fixtures.stage(original, place, MAIN)
+    for name, changed in texts.items():
+        (place / name).write_text(changed)
+
+
+def _try(task: tuple[str, Path], keep: Path | None = None) -> Outcome:
+    return measure(*task, keep)
+
+
+def measured(names: Iterable[str], paths: Sequence[Path], keep: Path | None = None) -> list[Outcome]:
+    """Every rewrite of every fixture that gclint judges as expected when it stands as written."""
+    tasks = [(name, path) for name in ["as written", *names] for path in paths]
+    with ProcessPoolExecutor(os.cpu_count()) as pool:
+        outcomes = list(pool.map(partial(_try, keep=keep), tasks, chunksize=8))
+    wrong = {item.fixture for item in outcomes if item.rewrite == "as written" and (item.lost or item.false)}
+    return [item for item in outcomes if item.fixture not in wrong]
+
+
+def rows(outcomes: Iterable[Outcome]) -> list[Row]:
+    """The table: a row per rewrite, and one of all of them."""
+    table: dict[str, Row] = {}
+    total = Row("all rewrites")
+    for item in outcomes:
+        if not item.applies or item.rewrite == "as written":
+            continue
+        for row in (table.setdefault(item.rewrite, Row(item.rewrite)), total):
+            row.programs += 1
+            row.expected += item.expected
+            row.lost += len(item.lost)
+            row.false += len(item.false)
+    return [*table.values(), total]
+
+
+def printed(table: Iterable[Row]) -> str:
+    """The table as text."""
+    lines = [f"{'rewrite':22}{'programs':>10}{'findings':>10}{'kept':>8}{'':>9}{'false':>8}"]
+    for row in table:
+        kept = row.expected - row.lost
+        lines.append(f"{row.name:22}{row.programs:>10}{row.expected:>10}{kept:>8}{row.share:>9.1%}{row.false:>8}")
+    return "\n".join(lines)
+
+
+def main(arguments_: Sequence[str]) -> int:
+    """Print the measure; the exit status is 1 where it is below what is promised."""
+    parser = argparse.ArgumentParser(prog="python -m tests.rewriting", description=__doc__)
+    parser.add_argument("--show", action="store_true", help="list what was lost and what was false")
+    parser.add_argument("--only", action="append", choices=list(REWRITES))
+    parser.add_argument("--code", default="GCL", help="only fixtures of codes that begin so")
+    parser.add_argument("--keep", type=Path, help="write the rewritten programs here")
+    asked = parser.parse_args(arguments_)
+    paths = [path for path in (*fixtures.scripts("bad_"), *fixtures.scripts("good_"))
+             if path.parent.name.startswith(asked.code)]
+    outcomes = measured(asked.only or list(REWRITES), paths, asked.keep)
+    if asked.show:
+        for item in outcomes:
+            for what, listed in (("lost", item.lost), ("false", item.false)):
+                if listed:
+                    print(f"{item.rewrite:20} {item.fixture:36} {what:6}{', '.join(listed)}")
+    table = rows(outcomes)
+    print(printed(table))
+    return int(table[-1].share < 0.95 or table[-1].false > 0)
