@@ -361,8 +361,12 @@ def _enable_by_arguments(it: Interpreter, model: Object, args: Object) -> None:
 def _wrap_by_arguments(call: Call, model: Object, args: Object) -> None:
     """DDP on more than one process, with find_unused_parameters as Trainer picks it when it is unset."""
     it = call.it
-    if any(item != Const(None) and item != Const("") for fact in ("deepspeed", "fsdp")
-           for _, item in argument(args, fact)):
+    if any(item not in (Const(None), Const("")) for _, item in argument(args, "deepspeed")):
+        from .deepspeed import remember
+
+        remember(call, model, argument(args, "deepspeed"))
+        return
+    if any(item != Const(None) and item != Const("") for _, item in argument(args, "fsdp")):
         return
     with it.under(frozenset({(DISTRIBUTED, True)})) as possible:
         if not possible:

@@ -66,7 +66,8 @@ def whole_before_parts(event: Wrapped, run: Run) -> Iterator[Finding]:
             if sharded == Const(True) and place is not None:
                 yield rule.finding(
                     run, place, "the whole model is sharded before its parts", guard=guard,
-                    symptom="TypeError: Invariant encountered: value was None when it should not be", related=[(event.site, "a part of it is sharded here")],
+                    symptom="TypeError: Invariant encountered: value was None when it should not be",
+                    related=[(event.site, "a part of it is sharded here")],
                     fixes=(_last(place, event.site),),
                 )
                 return
