@@ -18,9 +18,8 @@ def in_place_call(call: cst.Call) -> str:
     """The dotted thing that a call changes in place (`x.add_(1)`, `relu(x, inplace=True)`); "" for none."""
     if isinstance(call.func, cst.Attribute):
         name = call.func.attr.value
-        if name.endswith("_") and not name.startswith("_") and name not in NOT_IN_PLACE:
-            if not name.endswith("__"):
-                return dotted(call.func.value)
+        if name.endswith("_") and not name.startswith("_") and not name.endswith("__") and name not in NOT_IN_PLACE:
+            return dotted(call.func.value)
     for item in call.args:
         if item.keyword is not None and item.keyword.value == "inplace" and dotted(item.value) == "True":
             return dotted(call.args[0].value) if call.args[0].keyword is None else ""

@@ -128,17 +128,18 @@ def _changes(run: Run) -> Iterator[tuple[ItemSet | AttributeSet, str, Fix | None
     """The moments outside of constructors at which a module comes between the model and a layer."""
     copies = _copies(run)
     for change in run.of_type(ItemSet, AttributeSet):
-        if change.target is None or _constructs(change):
+        target: Object | None = change.target
+        if target is None or _constructs(change):
             continue
         for item in change.value.objects():
-            if _wraps(item, change.target):
+            if _wraps(item, target):
                 yield change, "a module that holds the layer took its place", _by_wrapper(item)
-            elif isinstance(change, AttributeSet) and _is_part(change.target) and (
-                item is change.target or copies.get(item) is change.target
+            elif isinstance(change, AttributeSet) and _is_part(target) and (
+                item is target or copies.get(item) is target
             ):
                 fix = None
                 if isinstance(change.site.node, cst.Attribute):
-                    value = change.target.sites.get(change.name)
+                    value = target.sites.get(change.name)
                     text = f"{change.site.module.code(change.site.node.value)}.forward"
                     edit = rewrite.replace(value, text) if value is not None else None
                     fix = Fix("store-forward", "Store the forward, not the module", (edit,), "unsafe") if edit else None
@@ -219,7 +220,8 @@ def _restored(site: Site) -> Fix | None:
     node = rewrite.call_node(site)
     model = dotted(node.func.value) if node is not None and isinstance(node.func, cst.Attribute) else ""
     scope = enclosing_function(site.module, site.node)
-    if not model or {"patched", "forward"} & set(bound_names(scope.body if isinstance(scope, cst.FunctionDef) else scope)):
+    body = scope.body if isinstance(scope, cst.FunctionDef) else scope
+    if not model or {"patched", "forward"} & set(bound_names(body)):
         return None
     above = rewrite.insert_before(
         site, 'patched = {name: part.__dict__.pop("forward") for name, part in '

@@ -4,9 +4,9 @@
 Finds models that are copied, or saved as a whole, while a layer's forward is a lambda or an inner function.
 
 ## Why it breaks
-A copy shares functions with the original: the layers of the copy (an average, a target network) run the original's
-weights, and the copy's own are never used. `torch.save(model)` raises
-`AttributeError: Can't pickle local object` (or PicklingError for a lambda).
+A copy shares functions with the original: the layers of the copy (an average, a target network) run the
+original's weights, and the copy's own are never used. `torch.save(model)` raises `AttributeError: Can't
+pickle local object` (or PicklingError for a lambda).
 
 ## Example
 ```python
@@ -23,7 +23,8 @@ layer.forward = functools.partial(checkpoint, layer.forward, use_reentrant=False
 A partial of the layer's own forward: it is copied and pickled with the layer. Saving the state dict.
 
 ## Evidence
-torch 2.13.0: the copy was set to zero and its output did not change; a partial is copied, saved and loaded right.
+torch 2.13.0: the copy was set to zero and its output did not change; a partial is copied, saved and loaded
+right.
 """
 
 from __future__ import annotations

@@ -5,9 +5,8 @@ Finds names from `named_parameters()` of a model with checkpoint wrappers that a
 
 ## Why it breaks
 The wrappers take their prefix `_checkpoint_wrapped_module.` off the state dict's names, and leave it in
-`named_parameters()`. A dict built from those names does not load:
-`RuntimeError: Error(s) in loading state_dict: Missing key(s) in state_dict`; a filter by them drops every wrapped
-layer, silently.
+`named_parameters()`. A dict built from those names does not load: `RuntimeError: Error(s) in loading
+state_dict: Missing key(s) in state_dict`; a filter by them drops every wrapped layer, silently.
 
 ## Example
 ```python

@@ -1,12 +1,13 @@
 """# state-dict-prefix-mismatch (GCL305)
 
 ## What it does
-Finds state dicts that are taken from a model under a wrapper and loaded into the bare model, or the reverse.
+Finds state dicts that are taken from a model under a wrapper and loaded into the bare model, or the
+reverse.
 
 ## Why it breaks
-DistributedDataParallel puts `module.` in front of every name. A strict load raises
-`RuntimeError: Error(s) in loading state_dict: Missing key(s) in state_dict`; with `strict=False` nothing at all is
-loaded, silently.
+DistributedDataParallel puts `module.` in front of every name. A strict load raises `RuntimeError: Error(s)
+in loading state_dict: Missing key(s) in state_dict`; with `strict=False` nothing at all is loaded,
+silently.
 
 ## Example
 ```python

@@ -4,8 +4,9 @@
 Finds `torch.load` without `weights_only` of a file in which the same program saves more than tensors.
 
 ## Why it breaks
-From torch 2.6 on `weights_only` is True: a module, a namespace of options, a numpy array, a path or an object of the
-project's own raises `UnpicklingError: Weights only load failed`, mostly when a run is resumed.
+From torch 2.6 on `weights_only` is True: a module, a namespace of options, a numpy array, a path or an
+object of the project's own raises `UnpicklingError: Weights only load failed`, mostly when a run is
+resumed.
 
 ## Example
 ```python
@@ -24,8 +25,8 @@ Or `torch.load(path, weights_only=False)`, for files that you trust: it runs wha
 State dicts of modules, optimizers, schedulers and scalers; torch before 2.6.
 
 ## Evidence
-torch 2.13.0: Namespace, numpy scalars and arrays, Path, defaultdict and modules raise; OrderedDict does not.
-nerfstudio-project/nerfstudio#3702.
+torch 2.13.0: Namespace, numpy scalars and arrays, Path, defaultdict and modules raise; OrderedDict does
+not. nerfstudio-project/nerfstudio#3702.
 """
 
 from __future__ import annotations

@@ -1,13 +1,13 @@
 """# sharded-plain-load (GCL308)
 
 ## What it does
-Finds a plain `load_state_dict` into a model whose parameters are sharded by `fully_shard`, and deep copies of
-sharded models.
+Finds a plain `load_state_dict` into a model whose parameters are sharded by `fully_shard`, and deep copies
+of sharded models.
 
 ## Why it breaks
-The parameters are DTensors by then, and the tensors of a file are whole:
-`RuntimeError: Error(s) in loading state_dict: While copying the parameter named ..., got mixed torch.Tensor and
-DTensor`. A deep copy raises `AssertionError: FSDP does not support deepcopy`.
+The parameters are DTensors by then, and the tensors of a file are whole: `RuntimeError: Error(s) in loading
+state_dict: While copying the parameter named ..., got mixed torch.Tensor and DTensor`. A deep copy raises
+`AssertionError: FSDP does not support deepcopy`.
 
 ## Example
 ```python

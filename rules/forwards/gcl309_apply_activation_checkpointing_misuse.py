@@ -1,13 +1,15 @@
 """# apply-activation-checkpointing-misuse (GCL309)
 
 ## What it does
-Finds calls of `apply_activation_checkpointing` and `checkpoint_wrapper` that do something else than they look.
+Finds calls of `apply_activation_checkpointing` and `checkpoint_wrapper` that do something else than they
+look.
 
 ## Why it breaks
-`apply_activation_checkpointing` changes the model in place and returns None, so its result is no model. Its second
-argument is the wrapper, not the check: a check given by position is called as a wrapper and its answer takes the
-layer's place (`TypeError`). Without a check it wraps every submodule, containers too, and each forward is recomputed
-at every level. `checkpoint_wrapper` has no `use_reentrant`: `TypeError: got multiple values for keyword argument`.
+`apply_activation_checkpointing` changes the model in place and returns None, so its result is no model. Its
+second argument is the wrapper, not the check: a check given by position is called as a wrapper and its
+answer takes the layer's place (`TypeError`). Without a check it wraps every submodule, containers too, and
+each forward is recomputed at every level. `checkpoint_wrapper` has no `use_reentrant`: `TypeError: got
+multiple values for keyword argument`.
 
 ## Example
 ```python

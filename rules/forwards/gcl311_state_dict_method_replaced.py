@@ -4,8 +4,8 @@
 Finds models whose `state_dict` method is replaced on the instance and never restored.
 
 ## Why it breaks
-Everything that saves the model from then on sees the replacement: checkpoints, trainers, FSDP and averaging get a
-part of the weights, or one frozen moment of them, and the run cannot be resumed.
+Everything that saves the model from then on sees the replacement: checkpoints, trainers, FSDP and averaging
+get a part of the weights, or one frozen moment of them, and the run cannot be resumed.
 
 ## Example
 ```python

@@ -1,13 +1,14 @@
 """# use-reentrant-unspecified (GCL501)
 
 ## What it does
-Finds calls of `torch.utils.checkpoint.checkpoint` and `checkpoint_sequential` that leave `use_reentrant` out.
+Finds calls of `torch.utils.checkpoint.checkpoint` and `checkpoint_sequential` that leave `use_reentrant`
+out.
 
 ## Why it breaks
 Left out, it still means reentrant (torch 2.13), with a warning that the default will change. Reentrant
-checkpointing gives no gradient when no input requires one, raises on keyword arguments, loses gradients that
-travel in lists or dicts, and fails under DDP with unused parameters. The call works today only as long as none
-of these holds.
+checkpointing gives no gradient when no input requires one, raises on keyword arguments, loses gradients
+that travel in lists or dicts, and fails under DDP with unused parameters. The call works today only as long
+as none of these holds.
 
 ## Example
 ```python

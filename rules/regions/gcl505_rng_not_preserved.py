@@ -4,8 +4,8 @@
 Finds `preserve_rng_state=False` on a checkpointed region that draws random numbers, dropout mostly.
 
 ## Why it breaks
-The region is computed again in backward with other random numbers, so the activations do not belong to the output:
-gradients are wrong, without an error.
+The region is computed again in backward with other random numbers, so the activations do not belong to the
+output: gradients are wrong, without an error.
 
 ## Example
 ```python

@@ -4,8 +4,9 @@
 Finds random numbers drawn inside a checkpointed region from `random`, numpy, or a generator of its own.
 
 ## Why it breaks
-torch replays its own global generator when it computes the region again, and no other. The second time other numbers
-come out: gradients are wrong, silently, or `CheckpointError` is raised where another branch is taken.
+torch replays its own global generator when it computes the region again, and no other. The second time
+other numbers come out: gradients are wrong, silently, or `CheckpointError` is raised where another branch
+is taken.
 
 ## Example
 ```python
@@ -24,7 +25,8 @@ Or draw outside of the region and pass the number in.
 `torch.rand` and dropout without a generator: they are replayed.
 
 ## Evidence
-torch 2.13.0: wrong gradients in 10 of 20 seeds (reentrant); CheckpointError otherwise; exact with `torch.rand(1)`.
+torch 2.13.0: wrong gradients in 10 of 20 seeds (reentrant); CheckpointError otherwise; exact with
+`torch.rand(1)`.
 """
 
 from __future__ import annotations

@@ -4,8 +4,9 @@
 Finds batch normalisation that keeps running statistics inside a checkpointed region.
 
 ## Why it breaks
-The region runs twice in every step, and the running mean and variance are updated both times: with momentum 0.1 they
-move as with 0.19. Gradients are right, so training looks fine; evaluation uses other statistics than were meant.
+The region runs twice in every step, and the running mean and variance are updated both times: with momentum
+0.1 they move as with 0.19. Gradients are right, so training looks fine; evaluation uses other statistics
+than were meant.
 
 ## Example
 ```python

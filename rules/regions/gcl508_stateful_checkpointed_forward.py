@@ -1,14 +1,14 @@
 """# stateful-checkpointed-forward (GCL508)
 
 ## What it does
-Finds checkpointed forwards that change the state of their module: counters, moving averages, caches, and auxiliary
-losses that are kept on the module.
+Finds checkpointed forwards that change the state of their module: counters, moving averages, caches, and
+auxiliary losses that are kept on the module.
 
 ## Why it breaks
-The forward runs twice in every step. A counter counts double, a moving average moves twice, a cache holds everything
-twice, so that the second run computes something else
-(`CheckpointError: Recomputed values ... have different metadata`, or silently wrong gradients). An auxiliary loss
-that a reentrant region stores on the module has no graph, and contributes no gradient.
+The forward runs twice in every step. A counter counts double, a moving average moves twice, a cache holds
+everything twice, so that the second run computes something else (`CheckpointError: Recomputed values ...
+have different metadata`, or silently wrong gradients). An auxiliary loss that a reentrant region stores on
+the module has no graph, and contributes no gradient.
 
 ## Example
 ```python

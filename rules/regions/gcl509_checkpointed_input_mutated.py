@@ -1,12 +1,13 @@
 """# checkpointed-input-mutated (GCL509)
 
 ## What it does
-Finds checkpointed functions that change their own input in place, and callers that change it after the call.
+Finds checkpointed functions that change their own input in place, and callers that change it after the
+call.
 
 ## Why it breaks
 The input is what is kept for computing the region again, and by then it holds something else. Non-reentrant
-checkpointing raises `RuntimeError: one of the variables needed for gradient computation has been modified by an
-inplace operation`; reentrant checkpointing raises, or computes wrong gradients silently.
+checkpointing raises `RuntimeError: one of the variables needed for gradient computation has been modified
+by an inplace operation`; reentrant checkpointing raises, or computes wrong gradients silently.
 
 ## Example
 ```python
@@ -37,11 +38,12 @@ from collections.abc import Iterator
 import libcst as cst
 
 from gclint.analysis import rewrite
+from gclint.analysis.closures import bound_names, read_names
 from gclint.analysis.events import CheckpointCall
 from gclint.analysis.mutation import changed_inputs
 from gclint.analysis.regions import functions, without_gradients
 from gclint.analysis.run import Run
-from gclint.analysis.syntax import Site
+from gclint.analysis.syntax import Module, Site
 from gclint.analysis.values import Const, Function, Object
 from gclint.finding import Finding, Fix
 from gclint.rule import Reproduction, Rule
@@ -107,69 +109,56 @@ def _after(event: CheckpointCall, run: Run) -> Iterator[Finding]:
     block = module.parents.get(statement) if statement is not None else None
     if node is None or event.call is None or not isinstance(block, (cst.IndentedBlock, cst.Module)):
         return
-    passed = {item.value.value for item in node.args[1:] if item.keyword is None and isinstance(item.value, cst.Name)}
-    tensors = {name for name, value in zip([item.value for item in node.args[1:]], event.arguments, strict=False)
-               for name in [getattr(name, "value", "")] if not isinstance(value.only(), Const)}
+    passed = {
+        item.value.value
+        for item, value in zip(node.args[1:], event.arguments, strict=False)
+        if item.keyword is None and isinstance(item.value, cst.Name) and not isinstance(value.only(), Const)
+    }
     later = list(block.body)[list(block.body).index(statement) :]  # type: ignore[arg-type]
-    for place, name in changed_inputs(list(later), passed & tensors):
-        yield rule.finding(run, Site.at(module, place), f"`{name}` is changed in place after it was given to checkpoint",
-                           guard=event.guard, symptom=SYMPTOM, related=[(event.site, "given to checkpoint here")],
-                           fixes=(_edit(module, place, name, False),))
+    for place, name in changed_inputs(list(later), passed):
+        yield rule.finding(
+            run, Site.at(module, place), f"`{name}` is changed in place after it was given to checkpoint",
+            guard=event.guard, symptom=SYMPTOM, related=[(event.site, "given to checkpoint here")],
+            fixes=(_edit(module, place, name, False),),
+        )
 
 
 def _fix(function: Function, node: cst.CSTNode, name: str) -> Fix | None:
     return _edit(function.module, node, name, isinstance(function.node, cst.Lambda))
 
 
-def _edit(module: object, node: cst.CSTNode, name: str, expression: bool) -> Fix | None:
+def _edit(module: Module, node: cst.CSTNode, name: str, expression: bool) -> Fix | None:
     """The same computation with a new tensor under the old name."""
-    from gclint.analysis.syntax import Module
-
-    assert isinstance(module, Module)
     code, place = module.code, Site.at(module, node)
     if isinstance(node, cst.AugAssign):
         operator = code(node.operator).rstrip("=").strip()
         text = f"{name} = {name} {operator} {_grouped(code(node.value), node.value)}"
-    elif isinstance(node, cst.Call):
-        if isinstance(node.func, cst.Attribute) and node.func.attr.value.endswith("_"):
-            made = f"{code(node.func.value)}.{node.func.attr.value[:-1]}({', '.join(map(_argument(code), node.args))})"
-        else:
-            kept = [item for item in node.args if item.keyword is None or item.keyword.value != "inplace"]
-            made = f"{code(node.func)}({', '.join(map(_argument(code), kept))})"
-        parent = module.parents.get(node)
-        alone = isinstance(parent, cst.Expr)
-        if made.startswith(f"{name}.copy(") or made.startswith(f"{name}.zero("):
-            return None
-        text = f"{name} = {made}" if alone else made
-        if not alone and not expression and not _last_use(module, node, name):
-            return None
-    else:
+        return Fix("out-of-place", TITLE, (rewrite.replace(place, text),))
+    if not isinstance(node, cst.Call):
         return None
-    return Fix("out-of-place", TITLE, (rewrite.replace(place, text),))
-
-
-def _argument(code):  # type: ignore[no-untyped-def]
-    def text(item: cst.Arg) -> str:
-        return (f"{item.keyword.value}=" if item.keyword else item.star) + code(item.value)
-
-    return text
+    kept = [item for item in node.args if item.keyword is None or item.keyword.value != "inplace"]
+    given = ", ".join((f"{item.keyword.value}=" if item.keyword else item.star) + code(item.value) for item in kept)
+    function = code(node.func)
+    made = f"{function[:-1] if function.endswith('_') else function}({given})"
+    alone = isinstance(module.parents.get(node), cst.Expr)
+    if made.startswith((f"{name}.copy(", f"{name}.zero(")):
+        return None
+    if not (alone or expression or _last_use(module, node, name)):
+        return None
+    return Fix("out-of-place", TITLE, (rewrite.replace(place, f"{name} = {made}" if alone else made),))
 
 
 def _grouped(text: str, node: cst.BaseExpression) -> str:
     return f"({text})" if isinstance(node, (cst.BinaryOperation, cst.IfExp, cst.Comparison)) else text
 
 
-def _last_use(module: object, node: cst.CSTNode, name: str) -> bool:
+def _last_use(module: Module, node: cst.CSTNode, name: str) -> bool:
     """Whether nothing below the statement reads the name again, or the statement binds it anew."""
-    from gclint.analysis.closures import bound_names, read_names
-    from gclint.analysis.syntax import Module
-
-    assert isinstance(module, Module)
     statement = module.statement(node)
     block = module.parents.get(statement) if statement is not None else None
     if statement is None or not isinstance(block, cst.IndentedBlock):
         return False
     if name in set(bound_names(statement)):
         return True
-    later = list(block.body)[list(block.body).index(statement) + 1 :]  # type: ignore[arg-type]
+    later = list(block.body)[list(block.body).index(statement) + 1 :]
     return not any(name in set(read_names(part)) for part in later)

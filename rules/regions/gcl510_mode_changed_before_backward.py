@@ -4,9 +4,9 @@
 Finds models whose mode or weights change between forward and backward while they are checkpointed.
 
 ## Why it breaks
-Backward computes the regions again, with the model as it is then: in evaluation mode without dropout, or with the
-weights of after the optimizer's step. Gradients are wrong, silently, or `CheckpointError` is raised where the
-recomputed tensors have other shapes.
+Backward computes the regions again, with the model as it is then: in evaluation mode without dropout, or
+with the weights of after the optimizer's step. Gradients are wrong, silently, or `CheckpointError` is
+raised where the recomputed tensors have other shapes.
 
 ## Example
 ```python
@@ -26,7 +26,8 @@ model.eval()
 Another model changes; nothing is checkpointed.
 
 ## Evidence
-torch 2.13.0: dropout 0.3 and `eval()` in between: wrong gradients in both variants; so with `optimizer.step()`.
+torch 2.13.0: dropout 0.3 and `eval()` in between: wrong gradients in both variants; so with
+`optimizer.step()`.
 """
 
 from __future__ import annotations
@@ -67,6 +68,8 @@ def changed(event: Backward, run: Run) -> Iterator[Finding]:
         if last is None or not regions:
             continue
         for change in run.events[last:]:
+            if not isinstance(change, (LibraryCall, OptimizerStep)):
+                continue
             words = _change(change, model)
             guard = together(event.guard, change.guard, regions[0][0]) if words else None
             if not words or guard is None:
@@ -75,10 +78,10 @@ def changed(event: Backward, run: Run) -> Iterator[Finding]:
             break
 
 
-def _change(event: object, model: Object) -> str:
+def _change(event: LibraryCall | OptimizerStep, model: Object) -> str:
     if isinstance(event, OptimizerStep):
         return "its weights change" if _holds(event.optimizer.attributes.get("params", Value(())), model) else ""
-    if not isinstance(event, LibraryCall) or event.call is None or event.call.receiver is None:
+    if event.call is None or event.call.receiver is None:
         return ""
     last = event.name.rsplit(".", 1)[-1]
     if root(event.call.receiver) is not root(model) or not event.call.receiver.known("training"):

@@ -1,12 +1,13 @@
 """# checkpoint-sequential-segments (GCL511)
 
 ## What it does
-Finds `checkpoint_sequential` with one segment, with more segments than there are functions, or with two inputs.
+Finds `checkpoint_sequential` with one segment, with more segments than there are functions, or with two
+inputs.
 
 ## Why it breaks
-The last segment is never checkpointed: with one segment nothing is, and no memory is saved. More segments than
-functions raise `ValueError: range() arg 3 must not be zero`. The function takes one input; a second one is taken for
-`use_reentrant` and raises.
+The last segment is never checkpointed: with one segment nothing is, and no memory is saved. More segments
+than functions raise `ValueError: range() arg 3 must not be zero`. The function takes one input; a second
+one is taken for `use_reentrant` and raises.
 
 ## Example
 ```python

@@ -70,7 +70,8 @@ def swallowed(event: CheckpointCall, run: Run) -> Iterator[Finding]:
         fix = None
         if place.node.orelse is None and place.node.finalbody is None and len(place.node.handlers) == 1:
             edit = rewrite.unwrap_block(place, place.node.body)
-            fix = Fix("no-try", "Take the try away", (edit,), "unsafe", "an error ends the run") if edit is not None else None
+            if edit is not None:
+                fix = Fix("no-try", "Take the try away", (edit,), "unsafe", "an error ends the run")
         yield rule.finding(
             run, event.site, "an error here turns checkpointing off and goes unnoticed; an error in backward is not "
             "caught", guard=event.guard, certainty="fragile", symptom="silent: the region is not checkpointed",

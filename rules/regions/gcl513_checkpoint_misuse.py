@@ -1,15 +1,14 @@
 """# checkpoint-misuse (GCL513)
 
 ## What it does
-Finds calls of checkpoint that cannot work: of a result instead of a function, of the module `torch.utils.checkpoint`,
-without an input, as a decorator, or of a module inside its own forward.
+Finds calls of checkpoint that cannot work: of a result instead of a function, of the module
+`torch.utils.checkpoint`, without an input, as a decorator, or of a module inside its own forward.
 
 ## Why it breaks
-`checkpoint(function, *inputs)` calls the function at once. Given `layer(x)` it calls a tensor
-(`TypeError: 'Tensor' object is not callable`); given no inputs it calls the function without any
-(`TypeError: forward() missing 1 required positional argument`); `torch.utils.checkpoint` is a module
-(`TypeError: 'module' object is not callable`); a module that checkpoints itself in its forward never ends
-(`RecursionError`).
+`checkpoint(function, *inputs)` calls the function at once. Given `layer(x)` it calls a tensor (`TypeError:
+'Tensor' object is not callable`); given no inputs it calls the function without any (`TypeError: forward()
+missing 1 required positional argument`); `torch.utils.checkpoint` is a module (`TypeError: 'module' object
+is not callable`); a module that checkpoints itself in its forward never ends (`RecursionError`).
 
 ## Example
 ```python

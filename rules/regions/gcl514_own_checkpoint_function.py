@@ -1,11 +1,12 @@
 """# own-checkpoint-function (GCL514)
 
 ## What it does
-Finds autograd functions of the project that recompute in backward without replaying the random number generator.
+Finds autograd functions of the project that recompute in backward without replaying the random number
+generator.
 
 ## Why it breaks
-Dropout inside draws other numbers the second time, so that gradients do not belong to the output: they are wrong
-without an error. The state of autocast is not that of forward either, unless the class restores it.
+Dropout inside draws other numbers the second time, so that gradients do not belong to the output: they are
+wrong without an error. The state of autocast is not that of forward either, unless the class restores it.
 
 ## Example
 ```python
@@ -100,9 +101,10 @@ def _again(backward: cst.FunctionDef) -> cst.With | None:
     pending: list[cst.CSTNode] = [backward.body]
     while pending:
         node = pending.pop()
-        if isinstance(node, cst.With) and any("enable_grad" in _called(item.item) for item in node.items):
-            if any(dotted(call.func).startswith(f"{context}.") for call in calls_in(node.body)):
-                return node
+        if isinstance(node, cst.With) and any("enable_grad" in _called(item.item) for item in node.items) and any(
+            dotted(call.func).startswith(f"{context}.") for call in calls_in(node.body)
+        ):
+            return node
         pending.extend(node.children)
     return None
 

@@ -4,9 +4,10 @@
 Finds torch's checkpoint wrappers around the layers of a transformers decoder that trains with its cache on.
 
 ## Why it breaks
-The layers write keys and values into the cache, and write them again when they are recomputed. Reentrant wrappers
-give wrong gradients silently; non-reentrant ones raise `CheckpointError: Recomputed values ... have different
-metadata` up to transformers 5.0. transformers' own checkpointing turns the cache off; torch's wrappers do not.
+The layers write keys and values into the cache, and write them again when they are recomputed. Reentrant
+wrappers give wrong gradients silently; non-reentrant ones raise `CheckpointError: Recomputed values ...
+have different metadata` up to transformers 5.0. transformers' own checkpointing turns the cache off;
+torch's wrappers do not.
 
 ## Example
 ```python
@@ -86,9 +87,10 @@ def _cache_off(run: Run, model: Object) -> bool:
     for event in run.events:
         if isinstance(event, AttributeSet) and event.name == "use_cache" and event.value.is_const(False):
             return True
-        if isinstance(event, LibraryCall) and event.call is not None and event.name.startswith("transformers."):
-            if event.call.get("use_cache").is_const(False):
-                return True
+        if isinstance(event, LibraryCall) and event.call is not None and event.name.startswith("transformers.") and (
+            event.call.get("use_cache").is_const(False)
+        ):
+            return True
         if isinstance(event, Forward) and root(event.model) is model:
             given = rewrite.argument(event.site, "use_cache")
             if given is not None and dotted(given.value) == "False":

@@ -4,9 +4,10 @@
 Finds selective checkpointing under autocast of a layer that is used in two regions.
 
 ## Why it breaks
-Autocast casts a weight once and keeps the copy. The first region computes the cast, the second one finds it in the
-cache; recomputed, each region casts for itself, and the operations that selective checkpointing saved no longer
-match: `RuntimeError: aten._to_copy.default encountered during backward but not found in storage`.
+Autocast casts a weight once and keeps the copy. The first region computes the cast, the second one finds it
+in the cache; recomputed, each region casts for itself, and the operations that selective checkpointing
+saved no longer match: `RuntimeError: aten._to_copy.default encountered during backward but not found in
+storage`.
 
 ## Example
 ```python
