@@ -110,6 +110,10 @@ class Rule:
         run.found.setdefault(made.key, guard)
         return made
 
+    def listens(self, kind: type) -> bool:
+        """Whether the rule asks anything at events of this type."""
+        return any(issubclass(kind, kinds) for kinds, _ in self.questions)
+
     def ask(self, event: Event, run: Run) -> Iterator[Finding]:
         """The findings of this rule at an event."""
         for kinds, question in self.questions:

@@ -66,6 +66,7 @@ ROCM = Atom("rocm", "on ROCm", "not on ROCm")
 CUDA = Atom("cuda", "with a GPU", "without a GPU")
 
 
+_COMPLEMENTS: dict[Guard, Guard] = {}
 _KNOWN: dict[tuple[Guard, Guard], Guard | None] = {}
 
 
@@ -85,8 +86,9 @@ def conj(left: Guard, right: Guard) -> Guard | None:
 
 def _conj(left: Guard, right: Guard) -> Guard | None:
     both = left | right
-    if any(not truth and atom.parts is not None and atom.parts <= both for atom, truth in both):
-        return None
+    for atom, truth in both:
+        if not truth and atom.parts is not None and atom.parts <= both:
+            return None
     for atom, truth in right:
         if (atom, not truth) in left:
             return None
@@ -103,6 +105,7 @@ def forget() -> None:
     _ATOMS.clear()
     _ATOMS.update(keep)
     _KNOWN.clear()
+    _COMPLEMENTS.clear()
 
 
 def all_of(guards: Iterable[Guard]) -> Guard | None:
@@ -120,10 +123,12 @@ def complement(guard: Guard) -> Guard:
     if len(guard) == 1:
         ((atom, truth),) = guard
         return frozenset({(atom, not truth)})
-    key = "all:" + " ".join(sorted(f"{atom.key}={truth}" for atom, truth in guard))
-    whole = Atom(key, "", "", each=any(atom.each for atom, _ in guard))
-    whole.negated, whole.parts = (lambda: f"unless ({state(guard)})"), guard
-    return frozenset({(whole, False)})
+    held = _COMPLEMENTS.get(guard)
+    if held is None:
+        whole = Atom(f"all#{len(_COMPLEMENTS)}", "", "", each=any(atom.each for atom, _ in guard))
+        whole.negated, whole.parts = (lambda: f"unless ({state(guard)})"), guard
+        held = _COMPLEMENTS[guard] = frozenset({(whole, False)})
+    return held
 
 
 def common(guards: list[Guard]) -> Guard:

@@ -78,6 +78,7 @@ class _Walk:
         self.instantiated: set[int] = set()
         self.walked: set[str] = set()
         self.runs: list[Run] = []
+        self.asked: dict[type, list[Rule]] = {}
         self.reach = Reach(word for rule in rules for choice in rule.words[:1] for word in choice)
         self._launches: dict[Path, list[Launch]] = {}
 
@@ -205,7 +206,10 @@ class _Walk:
                     yield module
 
     def _listen(self, event: Event, run: Run) -> None:
-        for rule in self.rules:
+        asked = self.asked.get(type(event))
+        if asked is None:
+            asked = self.asked[type(event)] = [rule for rule in self.rules if rule.listens(type(event))]
+        for rule in asked:
             try:
                 for finding in rule.ask(event, run):
                     self._keep(finding)
