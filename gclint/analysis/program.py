@@ -147,7 +147,7 @@ class _Walk:
         if module is None or not self._unreached(module):
             return
         self.project.enter(Path(path), _inserted_paths(self.project.sources.get(path)))
-        run = self._run(path, None)
+        run = self._run(path, next(iter(self._launches_of(path)), None))
         run.entry = module
         it = Interpreter(self.project, run, self.library)
         it.interpreted, it.instantiated = self.interpreted, self.instantiated
@@ -160,7 +160,8 @@ class _Walk:
         self._remember(it)
 
     def _unreached(self, module: Module) -> bool:
-        return any(id(node) not in self.interpreted and self.reach.matters(module, node)
+        reached = self.interpreted | self.instantiated
+        return any(id(node) not in reached and self.reach.matters(module, node)
                    for node in _definitions(module.tree.body))
 
     def _in_order(self, module: Module, scope: Scope) -> list[tuple[str, Function | Class]]:
