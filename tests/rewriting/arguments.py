@@ -143,7 +143,7 @@ class _ToDefaults(cst.CSTTransformer):
     def __init__(self, tree: cst.Module):
         self.fresh = Fresh(tree)
         self.marked = Marked(tree)
-        self.added: list[list[tuple[str, cst.BaseExpression, set[Mark]]]] = []
+        self.added: list[list[tuple[str, cst.BaseExpression, set[Mark]]] | None] = []
         self.changed = False
 
     def visit_FunctionDef(self, node: cst.FunctionDef) -> None:
@@ -152,10 +152,10 @@ class _ToDefaults(cst.CSTTransformer):
 
     def visit_ClassDef(self, node: cst.ClassDef) -> None:
         """A class body is no function."""
-        self.added.append([])
+        self.added.append(None)
 
     def leave_ClassDef(self, original_node: cst.ClassDef, updated_node: cst.ClassDef) -> cst.ClassDef:
-        """Nothing may have been collected in a class body itself."""
+        """Nothing is collected in a class body itself."""
         self.added.pop()
         return updated_node
 
@@ -169,19 +169,18 @@ class _ToDefaults(cst.CSTTransformer):
 
     def leave_Call(self, original_node: cst.Call, updated_node: cst.Call) -> cst.Call:
         """Replace the constants among the arguments."""
-        if not self.added or self._in_class:
+        added = self.added[-1] if self.added else None
+        if added is None:
             return updated_node
         args = []
         for old, new in zip(original_node.args, updated_node.args, strict=True):
             if not new.star and _is_constant(new.value):
                 name = self.fresh("option")
-                self.added[-1].append((name, new.value, self.marked.at(old)))
+                added.append((name, new.value, self.marked.at(old)))
                 new = new.with_changes(value=cst.Name(name))
                 self.changed = True
             args.append(new)
         return updated_node.with_changes(args=args)
-
-    _in_class = False
 
     def leave_FunctionDef(self, original_node: cst.FunctionDef, updated_node: cst.FunctionDef) -> cst.FunctionDef:
         """Give the function its new parameters."""

@@ -181,7 +181,7 @@ def in_a_second_file(tree: cst.Module) -> dict[str, cst.Module] | None:
              for name in imported(part)}
     moved = _movable(tree, known)
     moved_names = {line.name.value for line in moved}
-    if not moved:
+    if not moved or _prepares(tree):
         return None
     first = next(index for index, line in enumerate(tree.body) if line in moved)
     place = max([index for index, line in enumerate(tree.body[:first]) if is_import(line)], default=-1)
@@ -196,15 +196,24 @@ def in_a_second_file(tree: cst.Module) -> dict[str, cst.Module] | None:
     return {"train.py": tree.with_changes(body=body), "parts.py": parts}
 
 
+def _prepares(tree: cst.Module) -> bool:
+    """Whether statements stand between the imports: what is imported where may then matter."""
+    last = max([index for index, line in enumerate(tree.body) if is_import(line)], default=0)
+    return any(not is_import(line) and not is_docstring(line) and not isinstance(line, DEFINITIONS)
+               for line in tree.body[:last])
+
+
 def _movable(tree: cst.Module, known: set[str]) -> list[cst.FunctionDef | cst.ClassDef]:
     own = [name for line in tree.body for name in bound(line)]
-    moved = [line for line in tree.body if isinstance(line, DEFINITIONS) and own.count(line.name.value) == 1]
+    moved = [line for line in tree.body if isinstance(line, DEFINITIONS) and own.count(line.name.value) == 1
+             and "__name__" not in code(line) and "__file__" not in code(line)
+             and not any(isinstance(node, cst.Global) for node in walk(line))]
     changing = {item.name.value for node in walk(tree) if isinstance(node, cst.Global) for item in node.names}
     while True:
         stuck = set(own) - {line.name.value for line in moved} - {name for name in known if own.count(name) == 1}
         kept = [line for line in moved if not (set(names(line)) & (stuck | changing) - _local(line))]
         if len(kept) == len(moved):
-            return [line for line in kept if "__name__" not in code(line) and "__file__" not in code(line)]
+            return kept
         moved = kept
 
 

@@ -36,6 +36,17 @@ def _single(change: Callable[[cst.Module], cst.Module | None]) -> Rewrite:
     return rewrite
 
 
+def _in_turn(*changes: Rewrite) -> Rewrite:
+    def rewrite(trees: Trees) -> Trees | None:
+        applied = False
+        for change in changes:
+            made = change({name: cst.parse_module(tree.code) for name, tree in trees.items()})
+            applied, trees = applied or made is not None, trees if made is None else made
+        return trees if applied else None
+
+    return rewrite
+
+
 REWRITES: dict[str, Rewrite] = {
     "other names": rename.renamed,
     "imports aliased": imports.aliased,
@@ -46,10 +57,13 @@ REWRITES: dict[str, Rewrite] = {
     "block in a helper": _single(functions.in_helpers),
     "helper as a method": _single(functions.in_classes),
     "helper as a class": _single(functions.on_self),
-    "second file": lambda trees: functions.in_a_second_file(trees[MAIN]),
+    "second file": lambda trees: functions.in_a_second_file(trees[MAIN]) if len(trees) == 1 else None,
     "if turned round": _single(branches.turned_round),
     "early return": _single(branches.returned_early),
 }
+_LAST = "second file"
+REWRITES["all of these"] = _in_turn(*[change for name, change in reversed(REWRITES.items()) if name != _LAST],
+                                    REWRITES[_LAST])
 
 
 @dataclass

@@ -128,11 +128,15 @@ class Plan:
 
     def _of_library(self, node: cst.Call) -> bool:
         """Whether a call is surely a library's, and is given no function that it may pass keywords on to."""
-        root: cst.BaseExpression = node.func
-        while isinstance(root, cst.Attribute):
-            root = root.value
-        return isinstance(root, cst.Name) and root.value in self.libraries and not any(
+        return self.root(node.func) in self.libraries and not any(
             isinstance(item.value, (cst.Name, cst.Attribute)) and item.keyword is None for item in node.args)
+
+    @staticmethod
+    def root(node: cst.BaseExpression) -> str:
+        """The name that a chain of attributes begins with, "" when it begins otherwise."""
+        while isinstance(node, cst.Attribute):
+            node = node.value
+        return node.value if isinstance(node, cst.Name) else ""
 
     def certain(self, node: cst.Call, keyword: str) -> bool:
         """Whether it is sure that a call's keyword is a function's of the project, or a library's."""
@@ -155,8 +159,10 @@ class _Rename(cst.CSTTransformer):
         return updated_node.with_changes(module=original_node.module)
 
     def leave_Attribute(self, original_node: cst.Attribute, updated_node: cst.Attribute) -> cst.Attribute:
-        """Attributes have names of their own."""
+        """Attributes have names of their own, those of libraries stay."""
         name = original_node.attr.value
+        if self.plan.root(original_node) in self.plan.libraries:
+            return updated_node.with_changes(attr=original_node.attr)
         return updated_node.with_changes(attr=cst.Name(self.plan.attributes.get(name, name)))
 
     def leave_Arg(self, original_node: cst.Arg, updated_node: cst.Arg) -> cst.Arg:
