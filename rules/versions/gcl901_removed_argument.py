@@ -1,0 +1,147 @@
+"""# removed-argument (GCL901)
+
+## What it does
+Finds arguments that the target versions of transformers and trl no longer take.
+
+## Why it breaks
+The call raises `TypeError: ... got an unexpected keyword argument`, often after the model was loaded.
+
+## Example
+```python
+TrainingArguments("out", evaluation_strategy="steps")
+Trainer(model, args, tokenizer=tokenizer)
+AutoModelForCausalLM.from_pretrained(name, load_in_4bit=True)
+```
+
+## Use instead
+```python
+TrainingArguments("out", eval_strategy="steps")
+Trainer(model, args, processing_class=tokenizer)
+AutoModelForCausalLM.from_pretrained(name, quantization_config=BitsAndBytesConfig(load_in_4bit=True))
+```
+
+## When it is fine
+Versions that still take it; a class of the project that defines the argument itself.
+
+## Evidence
+The signatures of transformers 4.46.3, 4.57.6, 5.0.0, 5.10.1 and 5.23.0, trl 0.24.0 and 1.16.0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import libcst as cst
+from packaging.version import Version
+
+from gclint.analysis import invocation, rewrite
+from gclint.analysis.calls import Call
+from gclint.analysis.events import LibraryCall
+from gclint.analysis.run import Run
+from gclint.analysis.syntax import Site
+from gclint.analysis.values import Class
+from gclint.finding import Edit, Finding, Fix
+from gclint.rule import Reproduction, Rule
+
+from .removed import ARGUMENTS
+
+QUANTISED = ("load_in_4bit", "load_in_8bit")
+
+rule = Rule(
+    code="GCL901",
+    name="removed-argument",
+    docs=__doc__ or "",
+    words=(tuple(sorted({name for _, name in ARGUMENTS} | set(QUANTISED))),),
+    certainty=("fails",),
+    fixable="unsafe",
+    reproduction=Reproduction("bad_trainer.py", "bad_trainer.fixed.py"),
+)
+
+
+@rule.on(LibraryCall)
+def not_taken(event: LibraryCall, run: Run) -> Iterator[Finding]:
+    """Is an argument given that the target version does not take?"""
+    call = event.call
+    if call is None or call.name.partition(".")[0] not in ("transformers", "trl"):
+        return
+    for name in call.keywords:
+        row = ARGUMENTS.get((call.last, name))
+        if row is not None and _reaches(run, row.package, row.gone) and not _own(call, name):
+            yield rule.finding(
+                run, call.place(name), f"{call.last} takes no `{name}` any more", guard=event.guard,
+                symptom=f"TypeError: {call.last}.__init__() got an unexpected keyword argument '{name}'",
+                fixes=(_edited(event, call, name, row.instead),), versions=(row.package,),
+            )
+    if call.last == "from_pretrained" and _reaches(run, "transformers", "5.0.0") and any(
+        item.kind == "model" for item in event.result.objects()
+    ):
+        for name in QUANTISED:
+            if name in call.keywords and call.name.startswith("transformers."):
+                yield rule.finding(
+                    run, call.place(name), f"from_pretrained takes no `{name}` any more", guard=event.guard,
+                    symptom=f"TypeError: __init__() got an unexpected keyword argument '{name}'",
+                    fixes=(_quantised(event.site, call, name),), versions=("transformers",),
+                )
+
+
+def _reaches(run: Run, package: str, gone: str) -> bool:
+    version = run.targets.version(package)
+    return version is not None and version >= Version(gone)
+
+
+def _own(call: Call, name: str) -> bool:
+    """Whether a class of the project defines the argument itself."""
+    owner = call.instance.type if call.instance is not None else None
+    return isinstance(owner, Class) and name in invocation.fields(owner)
+
+
+def _edited(event: LibraryCall, call: Call, name: str, instead: str) -> Fix | None:
+    """Give it its new name, spell it anew, or drop it."""
+    place = call.places.get(name)
+    holder = place.module.parents.get(place.node) if place is not None else None
+    if place is None or holder is None:
+        return None
+    new, _, text = instead.partition("=")
+    if new and new in call.keywords:
+        return None
+    if new and text:
+        if call.keywords[name].constant() is not True or not isinstance(holder, cst.Arg):
+            return None
+        edit = rewrite.replace(Site.at(place.module, holder), instead)
+        span = Site.at(place.module, holder.value).location()
+        start = edit.line, edit.column
+        edit = Edit(edit.path, *start, span.end_line, span.end_column, instead)
+        return Fix("respell", f"Write {instead}", (edit,))
+    if new:
+        edits = _renamed(place, holder, new)
+        return Fix("rename", f"Call it {new}", tuple(edits)) if edits else None
+    outer = place.module.parents.get(holder)
+    if isinstance(holder, cst.Arg) and isinstance(outer, cst.Call):
+        edits = rewrite.remove_arguments(Site.at(place.module, outer), name)
+        return Fix("drop", f"Drop {name}", tuple(edits), "unsafe") if edits else None
+    return None
+
+
+def _renamed(place: Site, holder: cst.CSTNode, new: str) -> list[Edit]:
+    if isinstance(holder, cst.Arg) and holder.keyword is not None:
+        return [rewrite.replace(Site.at(place.module, holder.keyword), new)]
+    if isinstance(holder, cst.DictElement) and isinstance(holder.key, cst.SimpleString):
+        return [rewrite.replace(Site.at(place.module, holder.key), f"{holder.key.quote}{new}{holder.key.quote}")]
+    return []
+
+
+def _quantised(site: Site, call: Call, name: str) -> Fix | None:
+    """Hand the flag over in a BitsAndBytesConfig."""
+    held = rewrite.argument(site, name)
+    if held is None or "quantization_config" in call.keywords or sum(item in call.keywords for item in QUANTISED) > 1:
+        return None
+    module = site.module
+    if call.keywords[name].constant() is not True:
+        edits = rewrite.remove_arguments(site, name)
+        return Fix("drop", f"Drop {name}", tuple(edits)) if call.keywords[name].constant() is False else None
+    start, end = Site.at(module, held).location(), Site.at(module, held.value).location()
+    edit = Edit(start.path, start.line, start.column, end.end_line, end.end_column,
+                f"quantization_config=BitsAndBytesConfig({name}=True)")
+    imports = rewrite.ensure_import(module, "from transformers import BitsAndBytesConfig")
+    bound = any("BitsAndBytesConfig" in line and "import" in line for line in module.lines)
+    return Fix("quantization-config", "Hand it over in a BitsAndBytesConfig", (*(() if bound else imports), edit))

@@ -1,0 +1,119 @@
+"""# deprecated-name (GCL902)
+
+## What it does
+Finds names that still work and are announced to go: `torch.cuda.amp.autocast` and `GradScaler`, and, for projects that
+ask for transformers 5.23 or later, `gradient_checkpointing*` in the place of `activation_checkpointing*`.
+
+## Why it breaks
+Each use warns, and raises once the name is gone (transformers 6 for the second).
+
+## Example
+```python
+scaler = torch.cuda.amp.GradScaler()
+model.gradient_checkpointing_enable()
+```
+
+## Use instead
+```python
+scaler = torch.amp.GradScaler("cuda")
+model.activation_checkpointing_enable()
+```
+
+## When it is fine
+torch before 2.4; projects that are to run on transformers before 5.23, which knows the old names only.
+
+## Evidence
+torch 2.13.0 and transformers 5.23.0: FutureWarning.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import libcst as cst
+from packaging.version import Version
+
+from gclint.analysis import rewrite
+from gclint.analysis.events import LibraryCall
+from gclint.analysis.run import Run
+from gclint.analysis.syntax import Site, dotted
+from gclint.analysis.values import Class
+from gclint.finding import Finding, Fix
+from gclint.rule import Reproduction, Rule
+
+OLD = "torch.cuda.amp"
+METHODS = ("gradient_checkpointing_enable", "gradient_checkpointing_disable")
+ARGUMENTS = ("gradient_checkpointing", "gradient_checkpointing_kwargs")
+
+rule = Rule(
+    code="GCL902",
+    name="deprecated-name",
+    docs=__doc__ or "",
+    words=(("amp", *METHODS, *ARGUMENTS),),
+    certainty=("fragile",),
+    fixable="safe",
+    reproduction=Reproduction(needs="a version that has removed the names"),
+)
+
+
+@rule.on(LibraryCall)
+def old_name(event: LibraryCall, run: Run) -> Iterator[Finding]:
+    """Is something called by a name that is about to go?"""
+    call = event.call
+    if call is None:
+        return
+    if call.name in (f"{OLD}.autocast", f"{OLD}.GradScaler", f"{OLD}.grad_scaler.GradScaler",
+                     f"{OLD}.autocast_mode.autocast"):
+        version = run.targets.version("torch")
+        if version is None or version >= Version("2.4"):
+            yield _finding(run, event, event.site, f"{OLD}.{call.last}", f'torch.amp.{call.last}("cuda", ...)',
+                           _torch_name(event.site, call.last), "torch")
+    elif _asked_for(run):
+        if call.last in METHODS and call.receiver is not None and call.receiver.kind == "model" and not isinstance(
+            call.receiver.type, Class
+        ) and str(call.receiver.type).startswith("transformers."):
+            new = call.last.replace("gradient", "activation")
+            yield _finding(run, event, event.site, call.last, new, _method(event.site, new), "transformers")
+        elif call.last in ("TrainingArguments", "Seq2SeqTrainingArguments") and call.instance is None:
+            for name in ARGUMENTS:
+                if name in call.keywords:
+                    held = rewrite.argument(event.site, name)
+                    new = name.replace("gradient", "activation")
+                    edit = rewrite.replace(Site.at(event.site.module, held.keyword), new) if (
+                        held is not None and held.keyword is not None) else None
+                    fix = Fix("new-name", f"Call it {new}", (edit,)) if edit is not None else None
+                    yield _finding(run, event, call.place(name), name, new, fix, "transformers")
+
+
+def _finding(run: Run, event: LibraryCall, site: Site, old: str, new: str, fix: Fix | None, package: str) -> Finding:
+    return rule.finding(run, site, f"`{old}` is deprecated: it is `{new}` now", guard=event.guard, certainty="fragile",
+                        symptom="FutureWarning; an error once the name is gone", fixes=(fix,), versions=(package,))
+
+
+def _asked_for(run: Run) -> bool:
+    """Whether the project itself asks for a transformers that has the new names, and for none without them."""
+    target = run.targets["transformers"]
+    boundary = Version("5.23")
+    return (target.origin not in ("installed", "newest", "unknown") and target.version is not None
+            and target.version >= boundary and (target.oldest is None or target.oldest >= boundary))
+
+
+def _method(site: Site, new: str) -> Fix | None:
+    node = rewrite.call_node(site)
+    if node is None or not isinstance(node.func, cst.Attribute):
+        return None
+    return Fix("new-name", f"Call it {new}", (rewrite.replace(Site.at(site.module, node.func.attr), new),))
+
+
+def _torch_name(site: Site, last: str) -> Fix | None:
+    """torch.amp's own, for CUDA; where `torch` is a name of the module."""
+    node, module = rewrite.call_node(site), site.module
+    text = dotted(node.func) if node is not None else ""
+    imported = any(line.strip() == "import torch" for line in module.lines)
+    if node is None or not imported or not text or any(item.star for item in node.args) or (
+        node.args and node.args[0].keyword is None
+    ):
+        return None
+    rest = ", ".join(module.code(item).rstrip(", ") for item in node.args)
+    edit = rewrite.replace(site, f'torch.amp.{last}("cuda"{", " if rest else ""}{rest})')
+    return Fix("new-name", f"Use torch.amp.{last}", (edit,))
