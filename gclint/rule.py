@@ -11,6 +11,7 @@ import pkgutil
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from importlib import metadata
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -121,6 +122,15 @@ class Rule:
                 yield from question(event, run)
 
 
+def gate() -> tuple[tuple[bytes, ...], list[Sequence[Sequence[str]]]]:
+    """The anchors of all rules, as bytes to look for and as a gate for one file of a program."""
+    from .files.gate import vocabulary
+
+    anchors: list[Sequence[Sequence[str]]] = [rule.words[:1] for rule in load_rules()]
+    return vocabulary(anchors), anchors
+
+
+@lru_cache(maxsize=1)
 def load_rules() -> list[Rule]:
     """Every rule of every installed pack, by code. Raises RuleConflict."""
     found: dict[str, Rule] = {}
