@@ -6,6 +6,8 @@ from collections.abc import Iterator
 
 import libcst as cst
 
+from .events import LibraryCall
+from .run import Run
 from .syntax import dotted
 
 ALIASES = ("view", "reshape", "transpose", "permute", "squeeze", "unsqueeze", "flatten", "t", "detach", "to",
@@ -14,8 +16,21 @@ NOT_IN_PLACE = ("requires_grad_", "retain_grad_", "share_memory_")
 GROWS = ("append", "extend", "insert", "update", "add")
 
 
-def in_place_call(call: cst.Call) -> str:
-    """The dotted thing that a call changes in place (`x.add_(1)`, `relu(x, inplace=True)`); "" for none."""
+def told_in_place(run: Run) -> frozenset[int]:
+    """The calls of a run that are given inplace=True, however they are given it."""
+    return frozenset(
+        event.site.node_id for event in run.of_type(LibraryCall)
+        if event.call is not None and event.call.get("inplace").constant() is True
+    )
+
+
+def in_place_call(call: cst.Call, told: frozenset[int] = frozenset()) -> str:
+    """The dotted thing that a call changes in place (`x.add_(1)`, `relu(x, inplace=True)`); "" for none.
+
+    `told` are calls known to be given inplace=True in another way.
+    """
+    if id(call) in told and call.args and call.args[0].keyword is None:
+        return dotted(call.args[0].value)
     if isinstance(call.func, cst.Attribute):
         name = call.func.attr.value
         if name.endswith("_") and not name.startswith("_") and not name.endswith("__") and name not in NOT_IN_PLACE:
@@ -26,21 +41,25 @@ def in_place_call(call: cst.Call) -> str:
     return ""
 
 
-def changed_inputs(statements: list[cst.CSTNode], names: set[str]) -> Iterator[tuple[cst.CSTNode, str]]:
+def changed_inputs(
+    statements: list[cst.CSTNode], names: set[str], told: frozenset[int] = frozenset()
+) -> Iterator[tuple[cst.CSTNode, str]]:
     """The nodes that change, in place, what one of the names held at the start, with that name.
 
     A name that is bound to something new on the way is left alone from there on.
     """
     held = set(names)
     for statement in statements:
-        yield from _changes(statement, held)
+        yield from _changes(statement, held, told)
 
 
-def _changes(node: cst.CSTNode, held: set[str]) -> Iterator[tuple[cst.CSTNode, str]]:
+def _changes(
+    node: cst.CSTNode, held: set[str], told: frozenset[int]
+) -> Iterator[tuple[cst.CSTNode, str]]:
     if isinstance(node, (cst.FunctionDef, cst.ClassDef, cst.Lambda)):
         return
     if isinstance(node, cst.Assign):
-        yield from _changes(node.value, held)
+        yield from _changes(node.value, held, told)
         for target in node.targets:
             place = target.target
             if isinstance(place, cst.Subscript) and dotted(place.value) in held:
@@ -50,14 +69,14 @@ def _changes(node: cst.CSTNode, held: set[str]) -> Iterator[tuple[cst.CSTNode, s
                     held.discard(name)
         return
     if isinstance(node, cst.AugAssign):
-        yield from _changes(node.value, held)
+        yield from _changes(node.value, held, told)
         if dotted(node.target) in held:
             yield node, dotted(node.target)
         return
     for child in node.children:
-        yield from _changes(child, held)
+        yield from _changes(child, held, told)
     if isinstance(node, cst.Call):
-        name = in_place_call(node)
+        name = in_place_call(node, told)
         if name in held:
             yield node, name
 

@@ -46,7 +46,7 @@ from gclint.analysis.regions import (
     without_gradients,
 )
 from gclint.analysis.run import Run
-from gclint.analysis.syntax import Site, dotted
+from gclint.analysis.syntax import Module, Site, dotted
 from gclint.analysis.values import Class, Function, of
 from gclint.finding import Finding
 from gclint.rule import Reproduction, Rule
@@ -55,7 +55,7 @@ rule = Rule(
     code="GCL508",
     name="stateful-checkpointed-forward",
     docs=__doc__ or "",
-    words=(("checkpoint", "checkpoint_sequential", "checkpoint_wrapper"), ("self",)),
+    words=(("checkpoint", "checkpoint_sequential", "checkpoint_wrapper"),),
     certainty=("fails", "fragile"),
     fixable="unsafe",
     reproduction=Reproduction("bad_moving_average.py", "bad_moving_average.fixed.py"),
@@ -91,7 +91,7 @@ def kept_loss(event: RunEnded, run: Run) -> Iterator[Finding]:
             continue
         if not any(item.known("grad").constant() is True for item in change.value.objects()):
             continue
-        if _read_elsewhere(change):
+        if _read_elsewhere(change, {change.site.module, region.site.module, run.entry or change.site.module}):
             yield rule.finding(
                 run, change.site, f"`{change.name}` is computed without a graph: the region is reentrant",
                 guard=region.guard, symptom="silent: what is kept contributes no gradient",
@@ -108,9 +108,9 @@ def _changes(function: Function) -> Iterator[tuple[Site, str]]:
         yield Site.at(function.module, node), name
 
 
-def _read_elsewhere(change: AttributeSet) -> bool:
+def _read_elsewhere(change: AttributeSet, modules: set[Module]) -> bool:
     """Whether the attribute is read outside of the statement that sets it and off its own class's `self`."""
     name = re.escape(change.name)
     own = dotted(change.site.node) if isinstance(change.site.node, cst.Attribute) else ""
-    reads = re.findall(rf"[\w\])]\.{name}\b(?!\s*=[^=])", change.site.module.text)
-    return len(reads) > 0 and bool(own)
+    read = re.compile(rf"[\w\])]\.{name}\b(?!\s*=[^=])")
+    return bool(own) and any(read.search(module.text) for module in modules)

@@ -39,8 +39,8 @@ import libcst as cst
 
 from gclint.analysis import rewrite
 from gclint.analysis.closures import bound_names, read_names
-from gclint.analysis.events import CheckpointCall
-from gclint.analysis.mutation import changed_inputs
+from gclint.analysis.events import CheckpointCall, RunEnded
+from gclint.analysis.mutation import changed_inputs, told_in_place
 from gclint.analysis.regions import functions, without_gradients
 from gclint.analysis.run import Run
 from gclint.analysis.syntax import Module, Site
@@ -62,13 +62,18 @@ rule = Rule(
 )
 
 
-@rule.on(CheckpointCall)
-def mutated(event: CheckpointCall, run: Run) -> Iterator[Finding]:
+@rule.on(RunEnded)
+def mutated(event: RunEnded, run: Run) -> Iterator[Finding]:
     """Is what a region was given changed before it is computed again?"""
-    if without_gradients(event):
-        return
+    told = told_in_place(run)
+    for region in run.of_type(CheckpointCall):
+        if not without_gradients(region):
+            yield from _in_region(region, run, told)
+
+
+def _in_region(event: CheckpointCall, run: Run, told: frozenset[int]) -> Iterator[Finding]:
     for function in functions(event.function):
-        for node, name in changed_inputs(_statements(function), _inputs(function)):
+        for node, name in changed_inputs(_statements(function), _inputs(function), told):
             place = Site.at(function.module, node)
             yield rule.finding(
                 run, place, f"the checkpointed function changes its own input `{name}` in place", guard=event.guard,
@@ -80,7 +85,7 @@ def mutated(event: CheckpointCall, run: Run) -> Iterator[Finding]:
         for layer in first:
             if layer.attributes.get("inplace") is not None and layer.attributes["inplace"].constant() is True:
                 yield _first_layer(run, event, layer)
-    yield from _after(event, run)
+    yield from _after(event, run, told)
 
 
 def _first_layer(run: Run, event: CheckpointCall, layer: Object) -> Finding:
@@ -102,7 +107,7 @@ def _statements(function: Function) -> list[cst.CSTNode]:
     return list(body.body) if isinstance(body, (cst.IndentedBlock, cst.SimpleStatementSuite)) else [body]
 
 
-def _after(event: CheckpointCall, run: Run) -> Iterator[Finding]:
+def _after(event: CheckpointCall, run: Run, told: frozenset[int]) -> Iterator[Finding]:
     """Changes of what was passed, further down in the block that holds the call."""
     node, module = rewrite.call_node(event.site), event.site.module
     statement = module.statement(event.site.node)
@@ -115,7 +120,7 @@ def _after(event: CheckpointCall, run: Run) -> Iterator[Finding]:
         if item.keyword is None and isinstance(item.value, cst.Name) and not isinstance(value.only(), Const)
     }
     later = list(block.body)[list(block.body).index(statement) :]  # type: ignore[arg-type]
-    for place, name in changed_inputs(list(later), passed):
+    for place, name in changed_inputs(list(later), passed, told):
         yield rule.finding(
             run, Site.at(module, place), f"`{name}` is changed in place after it was given to checkpoint",
             guard=event.guard, symptom=SYMPTOM, related=[(event.site, "given to checkpoint here")],

@@ -37,6 +37,7 @@ import libcst as cst
 from gclint.analysis import rewrite
 from gclint.analysis.closures import calls_in, contains
 from gclint.analysis.events import CheckpointCall
+from gclint.analysis.meaning import spellings
 from gclint.analysis.run import Run
 from gclint.analysis.syntax import Site
 from gclint.finding import Finding, Fix
@@ -62,9 +63,9 @@ def swallowed(event: CheckpointCall, run: Run) -> Iterator[Finding]:
     place, module = event.moment.handlers[-1], event.site.module
     if place.module is not module or not isinstance(place.node, cst.Try):
         return
-    function = module.code(node.args[0].value)
+    function = spellings(module, node.args[0].value)
     for handler in place.node.handlers:
-        plain = next((call for call in calls_in(handler.body) if module.code(call.func) == function), None)
+        plain = next((call for call in calls_in(handler.body) if spellings(module, call.func) & function), None)
         if plain is None or not contains(place.node.body, node, module) or _raises(handler):
             continue
         fix = None

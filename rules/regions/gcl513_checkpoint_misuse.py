@@ -36,6 +36,7 @@ import libcst as cst
 from gclint.analysis import names, rewrite
 from gclint.analysis.closures import enclosing_function
 from gclint.analysis.events import CheckpointCall, LibraryCall, ModuleCalled
+from gclint.analysis.meaning import definition
 from gclint.analysis.regions import functions
 from gclint.analysis.run import Run
 from gclint.analysis.syntax import Site, dotted
@@ -66,11 +67,9 @@ def misused(event: CheckpointCall, run: Run) -> Iterator[Finding]:
                            fixes=(_inner_forward(event, first),))
     elif event.arguments:
         return
-    elif isinstance(first, cst.Call) and any(
-        called.site.node is first for called in run.of_type(ModuleCalled)
-    ):
+    elif _result_of_module(event, first, run):
         yield rule.finding(run, event.site, "checkpoint gets the layer's result, not the layer", guard=event.guard,
-                           symptom="TypeError: 'Tensor' object is not callable", fixes=(_spread(event, first),))
+                           symptom="TypeError: 'Tensor' object is not callable", fixes=(_spread(event, first) if isinstance(first, cst.Call) else None,))
     elif any(_needs_input(function) for function in functions(event.function)):
         yield rule.finding(run, event.site, "checkpoint calls the function at once, and without an input",
                            guard=event.guard, symptom="TypeError: forward() missing 1 required positional argument",
@@ -94,6 +93,11 @@ def module_called(event: LibraryCall, run: Run) -> Iterator[Finding]:
     elif event.name == "@torch.utils.checkpoint.checkpoint":
         yield rule.finding(run, event.site, "checkpoint is no decorator: it calls what it is given at once",
                            guard=event.guard, symptom="TypeError: missing 1 required positional argument")
+
+
+def _result_of_module(event: CheckpointCall, first: cst.BaseExpression, run: Run) -> bool:
+    made = definition(event.site.module, first)
+    return isinstance(made, cst.Call) and any(called.site.node is made for called in run.of_type(ModuleCalled))
 
 
 def _inside_itself(event: CheckpointCall, first: cst.BaseExpression) -> bool:

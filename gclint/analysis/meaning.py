@@ -1,0 +1,49 @@
+"""What an expression stands for in the text: the one thing its name was bound to in the same function."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import libcst as cst
+
+from .closures import bound_names, enclosing_function
+from .syntax import Module
+
+MAX_HOPS = 4
+
+
+def definition(module: Module, node: cst.BaseExpression) -> cst.BaseExpression:
+    """The expression that a name was given, through other names too; the node itself when that is not certain."""
+    for _ in range(MAX_HOPS):
+        if not isinstance(node, cst.Name):
+            break
+        given = _given(enclosing_function(module, node), node.value)
+        if given is None:
+            break
+        node = given
+    return node
+
+
+def spellings(module: Module, node: cst.BaseExpression) -> set[str]:
+    """The texts under which the same thing is known: its own, and that of its definition."""
+    return {module.code(node), module.code(definition(module, node))}
+
+
+def _given(scope: cst.CSTNode, name: str) -> cst.BaseExpression | None:
+    """What the only binding of a name in a scope assigns; None when there are several, or it is no assignment."""
+    body: cst.CSTNode = scope.body if isinstance(scope, cst.FunctionDef) else scope
+    if list(bound_names(body)).count(name) != 1:
+        return None
+    for node in _within(body):
+        if isinstance(node, cst.Assign) and len(node.targets) == 1:
+            target = node.targets[0].target
+            if isinstance(target, cst.Name) and target.value == name:
+                return node.value
+    return None
+
+
+def _within(node: cst.CSTNode) -> Iterator[cst.CSTNode]:
+    yield node
+    for child in node.children:
+        if not isinstance(child, (cst.FunctionDef, cst.ClassDef, cst.Lambda)):
+            yield from _within(child)
