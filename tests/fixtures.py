@@ -1,6 +1,7 @@
 """How the suite reads `fixtures/GCLNNN/`: what a fixture says of itself, and what gclint says of it.
 
-A fixture is a script. `# expect: GCL201` at the end of a line names the codes expected there; comments in its
+A fixture is a script, or a configuration whose first line says under which name it lies (`# file: x.yaml`).
+`# expect: GCL201` at the end of a line names the codes expected there; comments in its
 first lines set the stage: `# target: transformers=4.57.6, torch=2.5` and `# processes: 8` (a launcher is
 written beside the copy that is checked). `bad_x.fixed.py` is what `gclint fix --unsafe` makes of `bad_x.py`.
 """
@@ -15,12 +16,13 @@ from gclint.finding import Finding
 
 ROOT = Path(__file__).parent.parent / "fixtures"
 EXPECT = re.compile(r"#\s*expect:\s*([A-Z0-9, ]+)")
-HEADER = re.compile(r"^#\s*(target|processes|fix):\s*(.+)$", re.MULTILINE)
+HEADER = re.compile(r"^#\s*(target|processes|fix|file):\s*(.+)$", re.MULTILINE)
 
 
 def scripts(prefix: str) -> list[Path]:
     """The fixtures whose name begins with `prefix`, fixed ones left out."""
-    return sorted(path for path in ROOT.glob(f"GCL*/{prefix}*.py") if not path.name.endswith(".fixed.py"))
+    found = (path for ending in ("py", "yaml") for path in ROOT.glob(f"GCL*/{prefix}*.{ending}"))
+    return sorted(path for path in found if not path.name.endswith(".fixed.py"))
 
 
 def name(path: Path) -> str:
@@ -51,7 +53,7 @@ def target_of(text: str) -> dict[str, str]:
 
 def stage(text: str, directory: Path, file: str = "train.py") -> Path:
     """Write a fixture's text, and the launcher it asks for, into an empty directory; returns the script."""
-    script = directory / file
+    script = directory / headers(text).get("file", file)
     script.write_text(text)
     (directory / "requirements.txt").write_text("")
     processes = headers(text).get("processes")

@@ -52,7 +52,7 @@ def test_the_fix_gives_the_fixed_text_and_is_final(path: Path, tmp_path: Path) -
 def test_every_rule_has_its_page_and_its_fixtures(rule) -> None:  # type: ignore[no-untyped-def]
     home = fixtures.ROOT / rule.code
     assert len(list(home.glob("good_*"))) >= 2, "at least two good programs"
-    assert [path for path in home.glob("bad_*.py") if not path.name.endswith(".fixed.py")]
+    assert [path for path in home.glob("bad_*") if not path.name.endswith(".fixed.py")]
     assert not rule.fixable or list(home.glob("bad_*.fixed.py")), "a fixable rule shows a fix"
     for heading in ("What it does", "Why it breaks", "Example", "Use instead", "When it is fine", "Evidence"):
         assert f"## {heading}\n" in rule.docs, heading

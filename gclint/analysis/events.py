@@ -5,13 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from ..finding import Location
 from .guards import ALWAYS, Guard
 from .values import NONE, NOTHING, Object, Value
 
 if TYPE_CHECKING:
     import libcst as cst
 
+    from ..files.source import Source
     from .calls import Call
+    from .configs import Document
     from .syntax import Site
 
 
@@ -280,3 +283,28 @@ class RunEnded(Event):
     training: bool = field(default=False)
 
 
+@dataclass
+class ConfigurationRead(Event):
+    """A configuration file of the project, which some program or tool is given."""
+
+    document: Document | None = None
+    source: Source | None = None
+
+    def place(self, *keys: str | int) -> FileSite:
+        """Where a key stands in the file."""
+        assert self.document is not None and self.source is not None
+        return FileSite(self.source.path, *self.document.place(*keys), len(str(keys[-1])) if keys else 0)
+
+
+@dataclass(frozen=True)
+class FileSite:
+    """A place in a file that is no Python."""
+
+    path: str
+    line: int
+    column: int
+    width: int = 0
+
+    def location(self, message: str = "") -> Location:
+        """Where it stands, lines and columns from 1."""
+        return Location(self.path, self.line, self.column, self.line, self.column + self.width, message)

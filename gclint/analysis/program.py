@@ -17,7 +17,8 @@ from ..finding import Finding, Location
 from ..frameworks.registry import Library, load_library
 from ..rule import Rule
 from .calls import Call
-from .events import Event, Moment, RunEnded
+from .configs import MAX_BYTES, DocumentError, read_document
+from .events import ConfigurationRead, Event, Moment, RunEnded
 from .guards import ALWAYS, DISTRIBUTED, Guard
 from .interpreter import Frame, Interpreter
 from .invocation import instantiate
@@ -32,6 +33,7 @@ MAX_LAUNCHES = 3
 STEPS_PER_DEFINITION = 30_000
 CALLS_PER_DEFINITION = 6
 ENTRY_KINDS = ("python", "notebook")
+CONFIGURATION_KINDS = ("yaml", "json")
 
 
 @dataclass(frozen=True)
@@ -54,15 +56,21 @@ class Analysis:
 
 
 def analyse(
-    sources: Sequence[Source], root: Path, target: Mapping[str, str], rules: Sequence[Rule]
+    sources: Sequence[Source],
+    root: Path,
+    target: Mapping[str, str],
+    rules: Sequence[Rule],
+    keep_runs: bool = False,
 ) -> Analysis:
     """Walk every program of the given files and ask the rules.
 
     Files that the programs import are followed below `root`; nothing is executed. Findings are unique by
-    place and code, in order.
+    place and code, in order. `keep_runs` keeps the runs with all their events, for recipes.
     """
     walk = _Walk(Project(root, sources), load_library(), target, rules)
+    walk.keep_runs = keep_runs
     walk.programs([source for source in sources if source.kind in ENTRY_KINDS])
+    walk.configurations([source for source in sources if source.kind in CONFIGURATION_KINDS])
     return walk.result()
 
 
@@ -78,6 +86,7 @@ class _Walk:
         self.instantiated: set[int] = set()
         self.walked: set[str] = set()
         self.runs: list[Run] = []
+        self.keep_runs = False
         self.asked: dict[type, list[Rule]] = {}
         self.reach = Reach(word for rule in rules for choice in rule.words[:1] for word in choice)
         self._launches: dict[Path, list[Launch]] = {}
@@ -100,6 +109,21 @@ class _Walk:
         self.reach.learn(modules)
         for path in paths:
             self._walk_rest(path)
+
+    def configurations(self, sources: Sequence[Source]) -> None:
+        """Ask the rules about configuration files by themselves, whatever reads them."""
+        asking = [rule for rule in self.rules if any(ConfigurationRead in kinds for kinds, _ in rule.questions)]
+        words = [word for rule in asking for choice in rule.words[:1] for word in choice]
+        for source in sources:
+            if len(source.text) > MAX_BYTES or not any(word in source.text for word in words):
+                continue
+            try:
+                document = read_document(source.text, Path(source.path))
+            except DocumentError:
+                continue
+            run = self._run(os.path.realpath(source.absolute), None)
+            module = Module(source.path, "", cst.Module([]))
+            run.emit(ConfigurationRead(Moment(Site.at(module, module.tree)), document, source))
 
     def _starts(self, path: str) -> bool:
         source = self.project.sources.get(path)
@@ -125,7 +149,8 @@ class _Walk:
             run.facts["arguments"] = launch.arguments
             for setting in launch.environment:
                 run.environment[setting.name] = const(setting.value)
-        self.runs.append(run)
+        if self.keep_runs:
+            self.runs.append(run)
         return run
 
     def _walk_entry(self, path: str, launch: Launch | None) -> None:
