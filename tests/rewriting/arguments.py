@@ -46,7 +46,7 @@ class Hoisting(cst.CSTTransformer):
 
     def on_leave(self, original_node: Any, updated_node: Any) -> Any:
         """Put what was collected before the statement."""
-        result = super().on_leave(original_node, updated_node)
+        result: Any = super().on_leave(original_node, updated_node)
         if not isinstance(original_node, (*_CLOSED, *_OPEN)):
             return result
         collected, marks = self.before.pop(), self.bearing.pop()

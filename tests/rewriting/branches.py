@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import libcst as cst
 
-from .trees import Fresh, Statement, bound, function, statement, walk
+from .trees import Fresh, Statement, block_of, bound, function, statement, walk
 
 _JUMPS = (cst.Return, cst.Break, cst.Continue, cst.Yield, cst.Await)
 
@@ -85,7 +85,7 @@ def early(node: cst.If) -> list[Statement] | None:
     elif node.orelse is not None:
         if not isinstance(node.orelse.body, cst.IndentedBlock):
             return None
-        other = list(node.orelse.body.body)
+        other = block_of(node.orelse)
     else:
         other = []
     ends = other and isinstance(other[-1], cst.SimpleStatementLine) and isinstance(
@@ -93,7 +93,7 @@ def early(node: cst.If) -> list[Statement] | None:
     block = node.body.with_changes(body=[*other, *([] if ends else [statement("return")])], footer=[])
     guard = node.with_changes(test=negated(node.test), whitespace_before_test=cst.SimpleWhitespace(" "), body=block,
                               orelse=None)
-    return [guard, *node.body.body]
+    return [guard, *block_of(node)]
 
 
 def returned_early(tree: cst.Module) -> cst.Module | None:

@@ -48,9 +48,9 @@ def _blocks(tree: cst.Module) -> list[list[Statement]]:
     blocks: list[list[Statement]] = []
     for line in tree.body:
         if blocks and not _stays(line) and not _stays(blocks[-1][0]):
-            blocks[-1].append(line)  # type: ignore[arg-type]
+            blocks[-1].append(line)
         else:
-            blocks.append([line])  # type: ignore[list-item]
+            blocks.append([line])
     return blocks
 
 
@@ -85,7 +85,8 @@ def _plain_functions(tree: cst.Module) -> list[cst.FunctionDef]:
 
 def in_classes(tree: cst.Module) -> cst.Module | None:
     """Every helper function becomes a method of a class of its own."""
-    fresh, instead, body = Fresh(tree), {}, []
+    fresh, instead = Fresh(tree), dict[str, str]()
+    body: list[Statement] = []
     chosen = [line for line in _plain_functions(tree) if not line.decorators]
     holders = {line.name.value: fresh("Helper") for line in chosen}
     for line in tree.body:
@@ -108,7 +109,8 @@ def in_classes(tree: cst.Module) -> cst.Module | None:
 
 def on_self(tree: cst.Module) -> cst.Module | None:
     """Helper functions that are only called become classes that keep the arguments on `self` and run."""
-    fresh, instead, body = Fresh(tree), {}, []
+    fresh, instead = Fresh(tree), dict[str, str]()
+    body: list[Statement] = []
     called = [id(node.func) for node in walk(tree) if isinstance(node, cst.Call)]
     passed = {node.value for node in walk(tree) if isinstance(node, cst.Name) and id(node) not in called}
     callers = [node for node in walk(tree) if isinstance(node, cst.FunctionDef)]

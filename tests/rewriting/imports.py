@@ -40,14 +40,14 @@ def replaced_attributes(tree: cst.Module) -> set[str]:
     return found
 
 
-def aliased(trees: Trees, own: set[str] = frozenset()) -> dict[str, cst.Module] | None:  # type: ignore[assignment]
+def aliased(trees: Trees) -> dict[str, cst.Module] | None:
     """`from x import f` becomes `from x import f as f_1`."""
     made = {name: _aliased(tree) for name, tree in trees.items()}
     return {name: tree or trees[name] for name, tree in made.items()} if any(made.values()) else None
 
 
 def _aliased(tree: cst.Module) -> cst.Module | None:
-    fresh, free, instead = Fresh(tree), once(tree), {}
+    fresh, free, instead = Fresh(tree), once(tree), dict[str, str]()
     body: list[cst.CSTNode] = []
     for line in tree.body:
         if is_import(line) and isinstance(line, cst.SimpleStatementLine):
@@ -78,13 +78,12 @@ def _with_aliases(part: cst.BaseSmallStatement, free: set[str], fresh: Fresh, in
 
 def spelled_out(trees: Trees) -> dict[str, cst.Module] | None:
     """`from a.b import c` becomes `import a.b`, and `c` becomes `a.b.c`; `import a.b as c` likewise."""
-    project = {part for name in trees for part in name.removesuffix(".py").replace("/__init__", "").split("/")}
     modules = {name.removesuffix(".py").replace("/__init__", "").replace("/", ".") for name in trees}
-    made = {name: _spelled_out(tree, project, modules) for name, tree in trees.items()}
+    made = {name: _spelled_out(tree, modules) for name, tree in trees.items()}
     return {name: tree or trees[name] for name, tree in made.items()} if any(made.values()) else None
 
 
-def _spelled_out(tree: cst.Module, project: set[str], modules: set[str]) -> cst.Module | None:
+def _spelled_out(tree: cst.Module, modules: set[str]) -> cst.Module | None:
     free, kept_out = once(tree), replaced_attributes(tree)
     taken = {name for node in walk(tree) if isinstance(node, (cst.FunctionDef, cst.Lambda))
              for name in [param.name.value for param in parameters(node)]}

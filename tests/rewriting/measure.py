@@ -15,9 +15,9 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
-import fixtures
 import libcst as cst
 
+import fixtures
 from gclint.engine import check
 from gclint.gather import Request
 
@@ -26,6 +26,7 @@ from . import arguments, branches, functions, imports, marks, rename
 Trees = Mapping[str, cst.Module]
 Rewrite = Callable[[Trees], "Trees | None"]
 MAIN = "train.py"
+AS_WRITTEN = "as written"
 
 
 def _single(change: Callable[[cst.Module], cst.Module | None]) -> Rewrite:
@@ -98,7 +99,8 @@ def measure(rewrite: str, path: Path, keep: Path | None = None) -> Outcome:
     """Rewrite one fixture, and compare what is found with what is expected."""
     text = marks.numbered(path.read_text())
     outcome = Outcome(fixtures.name(path), rewrite)
-    made = {MAIN: cst.parse_module(text)} if rewrite == "as written" else REWRITES[rewrite]({MAIN: cst.parse_module(text)})
+    trees: Trees = {MAIN: cst.parse_module(text)}
+    made = trees if rewrite == AS_WRITTEN else REWRITES[rewrite](trees)
     if made is None:
         outcome.applies = False
         return outcome
@@ -142,10 +144,10 @@ def _try(task: tuple[str, Path], keep: Path | None = None) -> Outcome:
 
 def measured(names: Iterable[str], paths: Sequence[Path], keep: Path | None = None) -> list[Outcome]:
     """Every rewrite of every fixture that gclint judges as expected when it stands as written."""
-    tasks = [(name, path) for name in ["as written", *names] for path in paths]
+    tasks = [(name, path) for name in [AS_WRITTEN, *names] for path in paths]
     with ProcessPoolExecutor(os.cpu_count()) as pool:
         outcomes = list(pool.map(partial(_try, keep=keep), tasks, chunksize=8))
-    wrong = {item.fixture for item in outcomes if item.rewrite == "as written" and (item.lost or item.false)}
+    wrong = {item.fixture for item in outcomes if item.rewrite == AS_WRITTEN and (item.lost or item.false)}
     return [item for item in outcomes if item.fixture not in wrong]
 
 
@@ -154,7 +156,7 @@ def rows(outcomes: Iterable[Outcome]) -> list[Row]:
     table: dict[str, Row] = {}
     total = Row("all rewrites")
     for item in outcomes:
-        if not item.applies or item.rewrite == "as written":
+        if not item.applies or item.rewrite == AS_WRITTEN:
             continue
         for row in (table.setdefault(item.rewrite, Row(item.rewrite)), total):
             row.programs += 1
@@ -191,4 +193,6 @@ def main(arguments_: Sequence[str]) -> int:
                     print(f"{item.rewrite:20} {item.fixture:36} {what:6}{', '.join(listed)}")
     table = rows(outcomes)
     print(printed(table))
+    judged = len({item.fixture for item in outcomes})
+    print(f"{judged} of {len(paths)} programs give what they expect as they are written; only these are rewritten")
     return int(table[-1].share < 0.95 or table[-1].false > 0)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import builtins
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 import libcst as cst
 
 from .trees import bound, code, imported, parameters, string_words, targets, walk
 
 # attributes and methods that libraries read or call: the same name on an own class may be theirs
-LIBRARY = frozenset(
+_LISTED = (
     "add_module apply args backward bfloat16 bias buffers callbacks children close collate_fn compute_loss config "
     "configure_optimizers cpu cuda data dataset device double dtype enable_input_require_grads end_headers epoch eval "
     "evaluate exists extra_repr first float forward from_pretrained generate get get_input_embeddings grad "
@@ -21,8 +21,9 @@ LIBRARY = frozenset(
     "pretrained_model register_buffer register_forward_hook register_parameter requires_grad requires_grad_ run "
     "scheduler setup shape size state state_dict step supports_gradient_checkpointing to tokenizer train "
     "train_dataloader training training_step type update use_cache val_dataloader validation_step values weight "
-    "write zero_grad".split()
+    "write zero_grad"
 )
+LIBRARY = frozenset(_LISTED.split())
 
 
 class Plan:
@@ -77,7 +78,7 @@ class Plan:
         methods = {line.name.value for node in walk(tree) if isinstance(node, cst.ClassDef)
                    for line in node.body.body if isinstance(line, cst.FunctionDef)}
         top = {line.name.value for line in tree.body if isinstance(line, cst.FunctionDef)}
-        self.kept |= {name for name in methods & top}
+        self.kept |= methods & top
         return found
 
     def _signature(self, node: cst.FunctionDef | cst.Lambda) -> None:
@@ -194,7 +195,7 @@ class _Rename(cst.CSTTransformer):
         return updated_node.with_changes(value=self.plan.names.get(original_node.value, original_node.value))
 
 
-def renamed(trees: Mapping[str, cst.Module], reserved: set[str] = frozenset()) -> dict[str, cst.Module] | None:  # type: ignore[assignment]
+def renamed(trees: Mapping[str, cst.Module], reserved: Iterable[str] = ()) -> dict[str, cst.Module] | None:
     """Functions, classes, variables, parameters and own attributes under other names."""
     plan = Plan(trees, set(reserved))
     if not plan.names:

@@ -33,7 +33,13 @@ def marked(node: Statement, marks: Iterable[Mark]) -> Statement:
     if not comment:
         return node
     line = cst.EmptyLine(comment=cst.Comment(comment))
-    return node.with_changes(leading_lines=[*node.leading_lines, line])  # type: ignore[union-attr]
+    return node.with_changes(leading_lines=[*node.leading_lines, line])
+
+
+def block_of(node: cst.If | cst.Else) -> list[Statement]:
+    """The statements of an indented block."""
+    return [line for line in node.body.body
+            if isinstance(line, (cst.SimpleStatementLine, cst.BaseCompoundStatement))]
 
 
 def is_import(node: cst.CSTNode) -> bool:

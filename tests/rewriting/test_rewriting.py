@@ -1,0 +1,39 @@
+"""What a program means decides what is found, not how it is written."""
+
+from __future__ import annotations
+
+import zlib
+from pathlib import Path
+
+import pytest
+
+import fixtures
+from test_five_days import NAMES
+
+from . import measure, seeds
+
+# one program in this many is rewritten here; `python -m tests.rewriting` takes them all
+SHARE = 5
+
+
+def _sampled(prefix: str) -> list[Path]:
+    paths = fixtures.scripts(prefix)
+    return [path for path in paths if zlib.crc32(fixtures.name(path).encode()) % SHARE == 0]
+
+
+def test_findings_survive_rewriting_and_none_appears() -> None:
+    paths = [*_sampled("bad_"), *_sampled("good_")]
+    outcomes = measure.measured(measure.REWRITES, paths)
+    table = measure.rows(outcomes)
+    shown = measure.printed(table)
+    false = {f"{item.rewrite}: {item.fixture} {place}" for item in outcomes for place in item.false}
+    assert not false, f"{sorted(false)}\n{shown}"
+    assert table[-1].share >= 0.95, shown
+    assert all(row.share >= 0.9 for row in table), shown
+
+
+@pytest.mark.parametrize("rewrite", seeds.ACROSS_FILES)
+def test_the_five_projects_keep_their_findings(rewrite: str) -> None:
+    for seed in NAMES:
+        outcome = seeds.measure(rewrite, seed)
+        assert (outcome.lost, outcome.false) == ([], []), seed
