@@ -21,8 +21,8 @@ optimizer = torch.optim.AdamW(model.parameters(), lr=1e-5)
 with `torch.autocast("cuda", dtype=torch.bfloat16)`, or `TrainingArguments(bf16=True)`.
 
 ## When it is fine
-Adapters, which are float32; optimizers with float32 master weights or stochastic rounding; DeepSpeed, which keeps its
-own copies.
+Adapters, which are float32; optimizers with float32 master weights or stochastic rounding; DeepSpeed, and FSDP
+through accelerate, which keep their own copies.
 
 ## Evidence
 torch 2.13.0, AdamW at 1e-5: 14.5 % of bfloat16 weights move in a step, 99.3 % of float32 ones.
@@ -33,7 +33,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gclint.analysis import rewrite
-from gclint.analysis.events import Converted, OptimizerStep, TrainerStarted
+from gclint.analysis.events import Converted, LibraryCall, OptimizerStep, TrainerStarted
 from gclint.analysis.guards import Guard
 from gclint.analysis.parallel import inside, models_of
 from gclint.analysis.run import Run, ways
@@ -45,6 +45,7 @@ from gclint.frameworks.transformers import argument
 from gclint.rule import Reproduction, Rule
 
 LIMIT = 5e-5
+PLUGINS = ("fsdp_plugin", "deepspeed_plugin", "parallelism_config")
 OPTIMIZERS = ("AdamW", "Adam", "SGD", "AdamW8bit", "PagedAdamW8bit", "PagedAdamW32bit", "PagedAdamW", "Adam8bit")
 
 rule = Rule(
@@ -82,7 +83,7 @@ def trainer_steps(event: TrainerStarted, run: Run) -> Iterator[Finding]:
 
 
 def _rounded_away(run: Run, model: Object, guard: Guard, rate: object, place: Site) -> Iterator[Finding]:
-    if not isinstance(rate, float) or not 0 < rate <= LIMIT or trainable(model) != "all":
+    if not isinstance(rate, float) or not 0 < rate <= LIMIT or trainable(model) != "all" or _sharded(run):
         return
     for held, (dtype,) in ways(guard, model.known("dtype")):
         if dtype != Const("bfloat16"):
@@ -98,6 +99,13 @@ def _rounded_away(run: Run, model: Object, guard: Guard, rate: object, place: Si
             versions=("torch", "transformers"),
         )
         return
+
+
+def _sharded(run: Run) -> bool:
+    """Whether accelerate shards the model: it then keeps float32 weights where mixed precision is asked for."""
+    return any(event.call is not None and event.name.startswith("accelerate") and (
+        event.call.last == "FullyShardedDataParallelPlugin" or any(name in event.call.keywords for name in PLUGINS)
+    ) for event in run.of_type(LibraryCall))
 
 
 def _full(site: Site) -> Fix | None:
