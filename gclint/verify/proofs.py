@@ -49,7 +49,7 @@ def _options(request: ProofRequest) -> dict[str, Any]:
 
 
 def _analysed(request: ProofRequest, sources: Mapping[str, Source], rules: Sequence[Rule]) -> Analysis:
-    return analyse(list(sources.values()), Path(request.root), request.target, rules)
+    return analyse(list(sources.values()), Path(request.root), request.target, rules, keep_runs=True)
 
 
 def _prove(
