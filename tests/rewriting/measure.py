@@ -95,6 +95,11 @@ class Row:
         return 1 - self.lost / self.expected if self.expected else 1.0
 
 
+def programs() -> list[Path]:
+    """The fixtures that are Python."""
+    return [path for path in (*fixtures.scripts("bad_"), *fixtures.scripts("good_")) if path.suffix == ".py"]
+
+
 def measure(rewrite: str, path: Path, keep: Path | None = None) -> Outcome:
     """Rewrite one fixture, and compare what is found with what is expected."""
     text = marks.numbered(path.read_text())
@@ -183,8 +188,7 @@ def main(arguments_: Sequence[str]) -> int:
     parser.add_argument("--code", default="GCL", help="only fixtures of codes that begin so")
     parser.add_argument("--keep", type=Path, help="write the rewritten programs here")
     asked = parser.parse_args(arguments_)
-    paths = [path for path in (*fixtures.scripts("bad_"), *fixtures.scripts("good_"))
-             if path.parent.name.startswith(asked.code)]
+    paths = [path for path in programs() if path.parent.name.startswith(asked.code)]
     outcomes = measured(asked.only or list(REWRITES), paths, asked.keep)
     if asked.show:
         for item in outcomes:
