@@ -1,4 +1,4 @@
-"""What happens between two optimizer steps: which events can meet in one iteration, and where code stands."""
+"""The events of one training iteration: which can meet, which repeat, and how their calls are written."""
 
 from __future__ import annotations
 
@@ -6,9 +6,8 @@ import libcst as cst
 
 from .events import Event
 from .guards import conj
-from .run import Run
 from .syntax import Site, dotted
-from .values import Const, Object, Value
+from .values import Const, Value
 
 
 def together(first: Event, second: Event) -> bool:
@@ -16,25 +15,9 @@ def together(first: Event, second: Event) -> bool:
     return conj(first.guard, second.guard) is not None
 
 
-def between(run: Run, first: Event, last: Event) -> list[Event]:
-    """The events after one and before another, in order."""
-    start, end = run.events.index(first), run.events.index(last)
-    return run.events[start + 1 : end]
-
-
 def is_off(value: Value) -> bool:
     """Whether a switch is off, whatever else holds."""
     return bool(value) and all(isinstance(item, Const) and not item.value for _, item in value)
-
-
-def same_block(first: Site, second: Site) -> bool:
-    """Whether the statements of two places stand in one block."""
-    if first.module is not second.module:
-        return False
-    upper, lower = first.module.statement(first.node), second.module.statement(second.node)
-    if upper is None or lower is None:
-        return False
-    return first.module.parents.get(upper) is second.module.parents.get(lower)
 
 
 def receiver_text(site: Site) -> str:
@@ -56,8 +39,3 @@ def argument_text(site: Site, index: int = 0) -> str:
 def looped(event: Event) -> bool:
     """Whether an event happens in every round of a loop."""
     return bool(event.moment.loops)
-
-
-def is_named(item: Object | None) -> bool:
-    """Whether the object is known, and not one of several in a collection."""
-    return item is not None and not item.each
