@@ -89,7 +89,8 @@ def _at_key(it: Interpreter, item: object, key: Value, node: cst.Subscript) -> V
         if item.entries is not None and literal.value in item.entries:
             return Value((guard, held) for guard, held in item.entries[literal.value] if held is not MISSING)
         if item.items and not item.each and _within(item.items, literal.value):
-            return item.items[literal.value]
+            chosen: Value = item.items[literal.value]
+            return chosen
         if item.items and item.each:
             return union(item.items)
         return of(it.child(item, f"[{literal.value!r}]", it.site(node)))

@@ -9,6 +9,7 @@ import libcst as cst
 
 from . import conditions, containers, names
 from .calls import Call
+from .syntax import dotted
 from .values import NONE, Const, Function, Object, Scope, Value, const, of, union
 
 if TYPE_CHECKING:
@@ -29,13 +30,16 @@ def _name(it: Interpreter, node: cst.Name) -> Value:
     return names.read(it, node)
 
 
-def _number(it: Interpreter, node: cst.Integer | cst.Float) -> Value:
-    return const(node.evaluated_value)
-
-
-def _string(it: Interpreter, node: cst.SimpleString | cst.ConcatenatedString) -> Value:
-    literal = node.evaluated_value
-    return const(literal) if literal is not None else of(it.unknown("", it.site(node)))
+def _literal(
+    it: Interpreter, node: cst.Integer | cst.Float | cst.SimpleString | cst.ConcatenatedString
+) -> Value:
+    held = it.module.literals.get(node)
+    if held is None:
+        literal = node.evaluated_value
+        if literal is None:
+            return of(it.unknown("", it.site(node)))
+        held = it.module.literals[node] = const(literal)
+    return held
 
 
 def _formatted(it: Interpreter, node: cst.FormattedString) -> Value:
@@ -247,7 +251,7 @@ def _call(it: Interpreter, node: cst.Call) -> Value:
     if isinstance(node.func, cst.Name) and node.func.value == "super":
         return names.super_value(it, node)
     function = it.evaluate(node.func)
-    call = Call(it, it.site(node), names.external_name(function) or it.module.code(node.func))
+    call = Call(it, it.site(node), names.external_name(function) or dotted(node.func))
     for argument in node.args:
         _argument(it, call, argument)
     return it.call(function, call)
@@ -277,10 +281,10 @@ def _argument(it: Interpreter, call: Call, argument: cst.Arg) -> None:
 
 _HANDLERS: dict[type, Handler] = {
     cst.Name: _name,
-    cst.Integer: _number,
-    cst.Float: _number,
-    cst.SimpleString: _string,
-    cst.ConcatenatedString: _string,
+    cst.Integer: _literal,
+    cst.Float: _literal,
+    cst.SimpleString: _literal,
+    cst.ConcatenatedString: _literal,
     cst.FormattedString: _formatted,
     cst.Attribute: _attribute,
     cst.Subscript: _subscript,

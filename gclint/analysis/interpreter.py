@@ -7,8 +7,7 @@ where the walk stands, the heap, and the bounds past which everything is unknown
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -38,9 +37,13 @@ if TYPE_CHECKING:
 
 MAX_STEPS = 300_000
 MAX_CALLS = 60
-NO_GRADIENT = frozenset(
-    ["shape", "size", "dim", "ndim", "numel", "dtype", "device", "item", "tolist", "numpy", "argmax", "argmin", "argsort", "long", "int", "bool", "data", "nonzero", "eq", "ne", "lt", "gt", "le", "ge", "isnan", "detach", "requires_grad", "is_cuda"]
-)
+# fmt: off
+NO_GRADIENT = frozenset((
+    "shape", "size", "dim", "ndim", "numel", "dtype", "device", "item", "tolist", "numpy", "argmax", "argmin",
+    "argsort", "long", "int", "bool", "data", "nonzero", "eq", "ne", "lt", "gt", "le", "ge", "isnan", "detach",
+    "requires_grad", "is_cuda",
+))
+# fmt: on
 
 
 @dataclass
@@ -54,6 +57,27 @@ class Frame:
     base: Guard = ALWAYS
     returned: list[tuple[Guard, Value]] = field(default_factory=list)
     yielded: list[Value] = field(default_factory=list)
+
+
+class _Under:
+    """The block in which an interpreter's guard is narrowed."""
+
+    __slots__ = ("guard", "held", "it")
+
+    def __init__(self, it: Interpreter, guard: Guard):
+        self.it = it
+        self.guard = guard
+        self.held = it.guard
+
+    def __enter__(self) -> bool:
+        both = conj(self.held, self.guard)
+        if both is None:
+            return False
+        self.it.guard = both
+        return True
+
+    def __exit__(self, *ignored: object) -> None:
+        self.it.guard = self.held
 
 
 class Interpreter:
@@ -153,18 +177,9 @@ class Interpreter:
         """Pass an event on to the run."""
         self.run.emit(event)
 
-    @contextmanager
-    def under(self, guard: Guard) -> Iterator[bool]:
-        """Walk under a further guard; yields whether that is possible."""
-        held, both = self.guard, conj(self.guard, guard)
-        if both is None:
-            yield False
-            return
-        self.guard = both
-        try:
-            yield True
-        finally:
-            self.guard = held
+    def under(self, guard: Guard) -> _Under:
+        """Walk under a further guard: a `with` block whose value is whether that is possible."""
+        return _Under(self, guard)
 
     # Names
 

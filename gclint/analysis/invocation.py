@@ -62,7 +62,7 @@ def _invoke_item(it: Interpreter, item: Alternative, call: Call) -> Value:
 def _completed(item: Partial, call: Call) -> Call:
     keywords = {**item.keywords, **call.keywords}
     return Call(it=call.it, site=call.site, name=call.name, positional=[*item.positional, *call.positional],
-                keywords=keywords, open=call.open, places=dict(call.places))
+                keywords=keywords, open=call.open, places={**item.places, **call.places})
 
 
 def walk(it: Interpreter, function: Function, call: Call) -> Value:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import libcst as cst
 
 from .closures import bound_names, enclosing_function
-from .syntax import Module
+from .syntax import Module, dotted
 
 MAX_HOPS = 4
 
@@ -25,8 +25,18 @@ def definition(module: Module, node: cst.BaseExpression) -> cst.BaseExpression:
 
 
 def spellings(module: Module, node: cst.BaseExpression) -> set[str]:
-    """The texts under which the same thing is known: its own, and that of its definition."""
-    return {module.code(node), module.code(definition(module, node))}
+    """The texts under which the same thing is known: its own, that of its definition, of what a partial calls."""
+    meant = definition(module, node)
+    found = {module.code(node), module.code(meant)}
+    if isinstance(meant, cst.Call) and meant.args and dotted(meant.func).rsplit(".", 1)[-1] == "partial":
+        found |= spellings(module, meant.args[0].value)
+    return found
+
+
+def method_called(module: Module, call: cst.Call) -> tuple[str, str]:
+    """What a call's method belongs to, as text, and the method's name, also when it was kept in a variable."""
+    meant = definition(module, call.func)
+    return (module.code(meant.value), meant.attr.value) if isinstance(meant, cst.Attribute) else ("", "")
 
 
 def _given(scope: cst.CSTNode, name: str) -> cst.BaseExpression | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
 from typing import TYPE_CHECKING
 
 import libcst as cst
@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from libcst.metadata import CodeRange
+
+    from .values import Value
 
 
 @dataclass(eq=False)
@@ -31,6 +33,7 @@ class Module:
     text: str
     tree: cst.Module = field(repr=False)
     name: str = ""
+    literals: dict[cst.CSTNode, Value] = field(default_factory=dict, repr=False)
 
     @cached_property
     def positions(self) -> Mapping[cst.CSTNode, CodeRange]:
@@ -47,7 +50,7 @@ class Module:
         pending: list[cst.CSTNode] = [self.tree]
         while pending:
             node = pending.pop()
-            for child in node.children:
+            for child in _parts(node):
                 found[child] = node
                 pending.append(child)
         return found
@@ -108,6 +111,24 @@ class Site:
         if isinstance(self.node, (cst.FunctionDef, cst.ClassDef, cst.Param)):
             return self.node.name.value
         return textwrap.shorten(self.text, 60, placeholder="...")
+
+
+@cache
+def _fields(kind: type[cst.CSTNode]) -> tuple[str, ...]:
+    return tuple(name for name in kind.__dataclass_fields__ if "whitespace" not in name)
+
+
+def _parts(node: cst.CSTNode) -> Iterator[cst.CSTNode]:
+    """The nodes directly below a node, white space left out."""
+    for name in _fields(type(node)):
+        held = getattr(node, name)
+        for part in held if isinstance(held, (list, tuple)) else (held,):
+            if isinstance(part, cst.CSTNode) and not isinstance(part, _SPACE):
+                yield part
+
+
+_SPACE = (cst.BaseParenthesizableWhitespace, cst.TrailingWhitespace, cst.EmptyLine, cst.Newline, cst.Comma,
+          cst.Semicolon, cst.LeftParen, cst.RightParen)
 
 
 def dotted(node: cst.BaseExpression | None) -> str:

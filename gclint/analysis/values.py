@@ -96,6 +96,7 @@ class Partial:
     positional: tuple[Value, ...] = field(hash=False, compare=False, repr=False)
     keywords: dict[str, Value] = field(hash=False, compare=False, repr=False)
     site_id: int = 0
+    places: dict[str, Site] = field(default_factory=dict, hash=False, compare=False, repr=False)
 
 
 @dataclass(frozen=True)

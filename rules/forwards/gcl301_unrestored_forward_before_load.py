@@ -102,6 +102,8 @@ def patched_twice(event: ForwardPatched, run: Run) -> Iterator[Finding]:
 @rule.on(RunEnded)
 def wrapped_before_load(event: RunEnded, run: Run) -> Iterator[Finding]:
     """Are weights loaded into a model whose layers stand inside other modules by then?"""
+    if not run.of_type(StateDictLoaded):
+        return
     for change, words, fix in _changes(run):
         place = run.events.index(change)
         model = root(change.target) if change.target is not None else None

@@ -38,15 +38,18 @@ from collections.abc import Iterator
 import libcst as cst
 
 from gclint.analysis import rewrite
-from gclint.analysis.closures import enclosing_function, read_names
+from gclint.analysis.closures import calls_in, enclosing_function, read_names
 from gclint.analysis.events import StateDictLoaded
 from gclint.analysis.guards import Guard
+from gclint.analysis.meaning import method_called
 from gclint.analysis.run import Run, together
 from gclint.analysis.syntax import Site, dotted
 from gclint.analysis.values import Object
 from gclint.finding import Edit, Finding, Fix
 from gclint.frameworks.torch_modules import trainable
 from gclint.rule import Reproduction, Rule
+
+LOADS = ("update", "load_state_dict")
 
 rule = Rule(
     code="GCL306",
@@ -143,9 +146,12 @@ def _taken_out(site: Site) -> bool:
 def _compared(site: Site, filtered: Site) -> bool:
     """Whether the filtered dict is used for more than loading it."""
     name = _name_of(filtered)
-    text = site.module.code(enclosing_function(site.module, site.node))
     uses = _mentions(site, name) if name else 0
-    loads = len(re.findall(rf"(?:update|load_state_dict)\(\s*{name}\b|\*\*{name}\b", text)) if name else 0
+    calls = calls_in(enclosing_function(site.module, site.node))
+    loads = sum(
+        dotted(item.value) == name and (item.star == "**" or method_called(site.module, call)[1] in LOADS)
+        for call in calls for item in call.args
+    )
     return uses > loads + 1
 
 
