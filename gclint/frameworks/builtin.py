@@ -211,7 +211,8 @@ def make_partial(call: Call) -> Value:
     if not call.positional or call.open:
         return call.unknown()
     return Value(
-        (guard, Partial(item, tuple(call.positional[1:]), dict(call.keywords), call.site.node_id))
+        (guard, Partial(item, tuple(call.positional[1:]), dict(call.keywords), call.site.node_id,
+                        dict(call.places)))
         for guard, item in call.positional[0]
     )
 

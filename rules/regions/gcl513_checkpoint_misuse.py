@@ -69,7 +69,7 @@ def misused(event: CheckpointCall, run: Run) -> Iterator[Finding]:
         return
     elif _result_of_module(event, first, run):
         yield rule.finding(run, event.site, "checkpoint gets the layer's result, not the layer", guard=event.guard,
-                           symptom="TypeError: 'Tensor' object is not callable", fixes=(_spread(event, first) if isinstance(first, cst.Call) else None,))
+                           symptom="TypeError: 'Tensor' object is not callable", fixes=(_spread(event, first),))
     elif any(_needs_input(function) for function in functions(event.function)):
         yield rule.finding(run, event.site, "checkpoint calls the function at once, and without an input",
                            guard=event.guard, symptom="TypeError: forward() missing 1 required positional argument",
@@ -131,8 +131,10 @@ def _is_method(function: Function) -> bool:
     return function.owner is not None and function.receiver is None
 
 
-def _spread(event: CheckpointCall, first: cst.Call) -> Fix | None:
+def _spread(event: CheckpointCall, first: cst.BaseExpression) -> Fix | None:
     """`layer(x)` as `layer, x`; arguments by name follow the function's inputs."""
+    if not isinstance(first, cst.Call):
+        return None
     code = event.site.module.code
     parts = [code(first.func)]
     parts += [(f"{item.keyword.value}=" if item.keyword else item.star) + code(item.value) for item in first.args]

@@ -38,6 +38,7 @@ import libcst as cst
 from gclint.analysis import rewrite
 from gclint.analysis.closures import calls_in
 from gclint.analysis.events import LibraryCall, RunEnded
+from gclint.analysis.meaning import method_called
 from gclint.analysis.run import Run
 from gclint.analysis.syntax import Module, Site, dotted
 from gclint.finding import Edit, Finding, Fix
@@ -62,9 +63,9 @@ def recomputes(event: RunEnded, run: Run) -> Iterator[Finding]:
     done = set()
     for call in run.of_type(LibraryCall):
         node = rewrite.call_node(call.site)
-        if call.name != "torch.autograd.Function.apply" or node is None or not isinstance(node.func, cst.Attribute):
+        if call.name != "torch.autograd.Function.apply" or node is None:
             continue
-        name = dotted(node.func.value).rsplit(".", 1)[-1]
+        name = method_called(call.site.module, node)[0].rsplit(".", 1)[-1]
         for module, owner in _classes(run, name):
             forward, backward = _method(owner, "forward"), _method(owner, "backward")
             if owner in done or forward is None or backward is None:

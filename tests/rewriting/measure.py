@@ -21,7 +21,7 @@ import fixtures
 from gclint.engine import check
 from gclint.gather import Request
 
-from . import arguments, branches, functions, imports, marks, rename
+from . import arguments, branches, functions, imports, marks, rename, spellings
 
 Trees = Mapping[str, cst.Module]
 Rewrite = Callable[[Trees], "Trees | None"]
@@ -65,6 +65,12 @@ REWRITES: dict[str, Rewrite] = {
 _LAST = "second file"
 REWRITES["all of these"] = _in_turn(*[change for name, change in reversed(REWRITES.items()) if name != _LAST],
                                     REWRITES[_LAST])
+REWRITES |= {
+    "keywords in a partial": _single(spellings.through_partial),
+    "callees in variables": _single(spellings.through_callees),
+    "values from settings": _single(spellings.through_settings),
+    "bodies in blocks": _single(spellings.in_blocks),
+}
 
 
 @dataclass
