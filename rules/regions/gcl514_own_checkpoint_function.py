@@ -38,7 +38,7 @@ import libcst as cst
 from gclint.analysis import rewrite
 from gclint.analysis.closures import calls_in
 from gclint.analysis.events import LibraryCall, RunEnded
-from gclint.analysis.meaning import method_called
+from gclint.analysis.meaning import definition, method_called
 from gclint.analysis.run import Run
 from gclint.analysis.syntax import Module, Site, dotted
 from gclint.finding import Edit, Finding, Fix
@@ -70,7 +70,7 @@ def recomputes(event: RunEnded, run: Run) -> Iterator[Finding]:
             forward, backward = _method(owner, "forward"), _method(owner, "backward")
             if owner in done or forward is None or backward is None:
                 continue
-            block = _again(backward)
+            block = _again(module, backward)
             if block is None or any(word in module.code(owner) for word in REPLAYS):
                 continue
             done.add(owner)
@@ -96,22 +96,23 @@ def _method(owner: cst.ClassDef, name: str) -> cst.FunctionDef | None:
                 None)
 
 
-def _again(backward: cst.FunctionDef) -> cst.With | None:
+def _again(module: Module, backward: cst.FunctionDef) -> cst.With | None:
     """The block in which something kept on the context is called with gradients on."""
     context = _context(backward)
     pending: list[cst.CSTNode] = [backward.body]
     while pending:
         node = pending.pop()
-        if isinstance(node, cst.With) and any("enable_grad" in _called(item.item) for item in node.items) and any(
-            dotted(call.func).startswith(f"{context}.") for call in calls_in(node.body)
+        if isinstance(node, cst.With) and any("enable_grad" in _called(module, item.item) for item in node.items) and any(
+            method_called(module, call)[0] == context for call in calls_in(node.body)
         ):
             return node
         pending.extend(node.children)
     return None
 
 
-def _called(node: cst.BaseExpression) -> str:
-    return dotted(node.func) if isinstance(node, cst.Call) else ""
+def _called(module: Module, node: cst.BaseExpression) -> str:
+    made = definition(module, node)
+    return dotted(definition(module, made.func)) if isinstance(made, cst.Call) else ""
 
 
 def _context(function: cst.FunctionDef) -> str:

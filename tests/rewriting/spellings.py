@@ -30,8 +30,9 @@ class _ToPartial(Hoisting):
         for old in original_node.args:
             self.bearing[-1] |= self.marked.at(old)
         self.changed = True
-        partial = cst.parse_expression("functools.partial()").with_changes(args=[cst.Arg(updated_node.func), *given])
-        return updated_node.with_changes(func=partial, args=rest)
+        partial = cst.parse_expression("functools.partial()").with_changes(
+            args=[cst.Arg(updated_node.func), *given], whitespace_before_args=updated_node.whitespace_before_args)
+        return updated_node.with_changes(func=partial, args=rest, whitespace_before_args=cst.SimpleWhitespace(""))
 
 
 def through_partial(tree: cst.Module) -> cst.Module | None:
