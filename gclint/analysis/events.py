@@ -177,6 +177,7 @@ class Forward(Event):
     called: Object = field(default_factory=lambda: Object(0, "unknown"))
     activation: Object | None = None
     through: Object | None = None
+    call: Call | None = None
 
 
 @dataclass

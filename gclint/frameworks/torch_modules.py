@@ -121,6 +121,15 @@ def append_module(call: Call) -> Value:
     return of(call.receiver)
 
 
+@framework.method("module", "get_submodule")
+def submodule(call: Call) -> Value:
+    """module.get_submodule(name): a part of it."""
+    assert call.receiver is not None
+    made = call.it.new("part", "", f"{call.receiver.label}.get_submodule()", call.site)
+    made.parent, made.each = call.receiver, bool(call.it.loops)
+    return of(made)
+
+
 @framework.method("module", "add_module", "register_module")
 def add_module(call: Call) -> Value:
     """module.add_module(name, child)."""
@@ -185,7 +194,7 @@ def activated(call: Call, item: Object, result: Value, through: Object | None = 
     activation.attributes["of"] = of(model)
     activation.attributes["called"] = of(item)
     if it.moment(site=call.site).inside("no_grad", "inference_mode") is not None:
-        it.emit(Forward(it.moment(site=call.site), model, item, activation, through))
+        it.emit(Forward(it.moment(site=call.site), model, item, activation, through, call))
         return result
     for part in result.objects():
         part.origins |= {activation}
@@ -195,7 +204,7 @@ def activated(call: Call, item: Object, result: Value, through: Object | None = 
         made = it.derived(call.site, call.inputs())
         made.origins |= {activation}
         result = of(made)
-    it.emit(Forward(it.moment(site=call.site), model, item, activation, through))
+    it.emit(Forward(it.moment(site=call.site), model, item, activation, through, call))
     return result
 
 

@@ -102,7 +102,10 @@ def _again(module: Module, backward: cst.FunctionDef) -> cst.With | None:
     pending: list[cst.CSTNode] = [backward.body]
     while pending:
         node = pending.pop()
-        if isinstance(node, cst.With) and any("enable_grad" in _called(module, item.item) for item in node.items) and any(
+        with_gradients = isinstance(node, cst.With) and any(
+            "enable_grad" in _called(module, item.item) for item in node.items
+        )
+        if isinstance(node, cst.With) and with_gradients and any(
             method_called(module, call)[0] == context for call in calls_in(node.body)
         ):
             return node

@@ -91,10 +91,10 @@ def _cache_off(run: Run, model: Object) -> bool:
             event.call.get("use_cache").is_const(False)
         ):
             return True
-        if isinstance(event, Forward) and root(event.model) is model:
-            given = rewrite.argument(event.site, "use_cache")
-            if given is not None and dotted(given.value) == "False":
-                return True
+        if isinstance(event, Forward) and root(event.model) is model and event.call is not None and (
+            event.call.get("use_cache").is_const(False)
+        ):
+            return True
     return False
 
 
