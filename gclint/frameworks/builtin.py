@@ -180,7 +180,9 @@ def has_attribute(call: Call) -> Value:
             if defined or (call.it.library.has_method(item, name) and item.kind != "unknown"):
                 parts.append(const(True).under(guard))
                 continue
-        parts.append(of(call.it.unknown("", call.site)).under(guard))
+        made = call.it.unknown("", call.site)
+        made.each = isinstance(item, Object) and item.each
+        parts.append(of(made).under(guard))
     return union(parts) if parts else call.unknown()
 
 
@@ -366,7 +368,8 @@ def dict_view(call: Call) -> Value:
     made.origins = item.origins
     call.it.library.propagate([item], made)
     keys = union([const(key) for key in item.entries or {}]) or of(call.it.unknown("key", call.site))
-    values = union((item.entries or {}).values()) or of(call.it.child(item, containers.ANY, call.site, True))
+    values = union((item.entries or {}).values()) or item.attributes.get(containers.ANY)
+    values = values or of(call.it.child(item, containers.ANY, call.site, True))
     if call.name.endswith("items"):
         pair = call.it.new("tuple", "", "", call.site)
         pair.items, pair.origins = [keys, values], item.origins

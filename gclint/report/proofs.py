@@ -61,6 +61,7 @@ def _row(proof: Proof) -> list[str]:
     told = [f"[bold]{proof.finding.code}[/bold] {escape(plain(place.path))}:{place.line}"]
     if "before" in data:
         told += [f"before: {escape(_cut(str(data['before'])))}", f"after:  {escape(_after(data))}"]
+    told += _measured(data)
     if proof.verdict != "confirmed":
         told.append(escape(proof.reason))
     return [
@@ -70,6 +71,17 @@ def _row(proof: Proof) -> list[str]:
         _pair(data.get("seconds_per_step"), lambda value: f"{value:.3f}"),
         f"[{colour}]{proof.verdict}[/{colour}]",
     ]
+
+
+def _measured(data: Any) -> list[str]:
+    """What else was counted: recomputed regions, and keys of state dicts that were loaded."""
+    told = []
+    if any(data.get("recomputations", ())):
+        told.append("recomputed regions: {} -> {}".format(*data["recomputations"]))
+    keys = [loads[0] for loads in data.get("keys_loaded", ()) if loads]
+    if keys:
+        told.append("keys loaded: " + " -> ".join(f"{item['loaded']} of {item['present']}" for item in keys))
+    return told
 
 
 def _after(data: Any) -> str:

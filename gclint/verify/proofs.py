@@ -107,6 +107,8 @@ def _data(made: Verification, pair: tuple[Recipe, Recipe]) -> dict[str, Any]:
         "after": made.verdict.after_failure or _state(made.after),
         "gradient_error": made.verdict.gradient_error,
         "peak_memory_bytes": [made.before.peak_bytes, made.after.peak_bytes],
+        "recomputations": [made.before.first.recomputed, made.after.first.recomputed],
+        "keys_loaded": [[asdict(keys) for keys in run.first.keys] for run in (made.before, made.after)],
         "seconds_per_step": [made.before.seconds_per_step, made.after.seconds_per_step],
     }
 
