@@ -106,8 +106,18 @@ class Rule:
             if place not in places:
                 places.append(place)
         target = tuple((name, str(run.targets.version(name) or "any")) for name in versions)
-        made = Finding(self.code, self.name, message, site.location(), certainty, symptom, stated, tuple(places),
-                       tuple(fix for fix in fixes if fix is not None), target)
+        made = Finding(
+            self.code,
+            self.name,
+            message,
+            site.location(),
+            certainty,
+            symptom,
+            stated,
+            tuple(places),
+            tuple(fix for fix in fixes if fix is not None),
+            target,
+        )
         run.found.setdefault(made.key, guard)
         return made
 

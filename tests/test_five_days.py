@@ -44,8 +44,17 @@ def copied(seed: str, state: str, directory: Path) -> Path:
 def test_check_says_what_the_day_was_and_nothing_else(seed: str, tmp_path: Path) -> None:
     project = copied(seed, "before", tmp_path)
     said = json.loads(gclint(project, "check", ".", "--output-format", "json", status=1))
-    found = sorted((Path(item["filename"]).relative_to(project).as_posix() if Path(item["filename"]).is_absolute()
-                    else item["filename"], item["location"]["row"], item["code"], item["certainty"]) for item in said)
+    found = sorted(
+        (
+            Path(item["filename"]).relative_to(project).as_posix()
+            if Path(item["filename"]).is_absolute()
+            else item["filename"],
+            item["location"]["row"],
+            item["code"],
+            item["certainty"],
+        )
+        for item in said
+    )
     wanted = []
     for name, file, piece, code, certainty in EXPECTED:
         if name == seed:
@@ -96,8 +105,9 @@ VERDICTS = [
 def test_verify_runs_both_sides(seed: str, tmp_path: Path) -> None:
     pytest.importorskip("torch")
     project = copied(seed, "before", tmp_path)
-    said = json.loads(gclint(project, "fix", ".", "--unsafe", "--verify", "--exit-zero", "--output-format", "json",
-                             status=0))
+    said = json.loads(
+        gclint(project, "fix", ".", "--unsafe", "--verify", "--exit-zero", "--output-format", "json", status=0)
+    )
     seen = {item["code"]: item for item in said["verification"]}
     for name, code, verdict, symptom in VERDICTS:
         if name == seed:

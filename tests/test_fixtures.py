@@ -36,8 +36,9 @@ def fixed(text: str, directory: Path) -> str:
     return script.read_text()
 
 
-@pytest.mark.parametrize("path", [path for path in BAD if path.with_suffix("").with_suffix(".fixed.py").exists()],
-                         ids=fixtures.name)
+@pytest.mark.parametrize(
+    "path", [path for path in BAD if path.with_suffix("").with_suffix(".fixed.py").exists()], ids=fixtures.name
+)
 def test_the_fix_gives_the_fixed_text_and_is_final(path: Path, tmp_path: Path) -> None:
     (tmp_path / "a").mkdir()
     (tmp_path / "b").mkdir()

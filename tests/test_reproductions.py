@@ -28,6 +28,12 @@ def test_the_failure_shows_before_the_fix_and_not_after(rule: Rule, verifier) ->
     from gclint.verify.oracles import DEFAULT
 
     home, claim = fixtures.ROOT / rule.code, rule.reproduction
-    made = reproduce(home / claim.before, home / claim.after, world_size=claim.processes,
-                     oracles=claim.oracles or DEFAULT, cold=claim.cold, verifier=verifier)
+    made = reproduce(
+        home / claim.before,
+        home / claim.after,
+        world_size=claim.processes,
+        oracles=claim.oracles or DEFAULT,
+        cold=claim.cold,
+        verifier=verifier,
+    )
     assert made.verdict.name == "confirmed", made.verdict

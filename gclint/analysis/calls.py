@@ -125,4 +125,3 @@ def _bind_stars(
         entries.entries, entries.open = rest, call.open
         entries.sites = dict(call.places)
         bound[double.name.value] = of(entries)
-

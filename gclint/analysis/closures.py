@@ -98,8 +98,13 @@ def varying_names(loop: cst.CSTNode) -> set[str]:
             found |= set(_names_in(clause.target))
             clause = clause.inner_for_in
         return found
-    fixed = {target.target.value for node in _statements(loop) if isinstance(node, cst.Assign)
-             and _is_literal(node.value) for target in node.targets if isinstance(target.target, cst.Name)}
+    fixed = {
+        target.target.value
+        for node in _statements(loop)
+        if isinstance(node, cst.Assign) and _is_literal(node.value)
+        for target in node.targets
+        if isinstance(target.target, cst.Name)
+    }
     own = [name for node in _statements(loop) for name in _own_names(node)]
     return {name for name in own if name not in fixed or own.count(name) > 1}
 
@@ -183,8 +188,10 @@ def forwarding(function: Function, instead: dict[str, str] | None = None) -> lis
         text = argument.star + module.code(argument.value)
         if argument.keyword is None and text in passed:
             seen.append(text)
-        elif argument.star or (argument.keyword is None and seen) or (
-            set(read_names(argument.value)) & {name.lstrip("*") for name in passed}
+        elif (
+            argument.star
+            or (argument.keyword is None and seen)
+            or (set(read_names(argument.value)) & {name.lstrip("*") for name in passed})
         ):
             return None
         else:

@@ -30,11 +30,9 @@ def branches(it: Interpreter, node: cst.BaseExpression) -> list[Branch]:
         return compare(it, it.evaluate(node.left), target.operator, it.evaluate(target.comparator), node)
     if isinstance(node, cst.Comparison):
         return _opaque(it, node)
-    return _feasible(it, [
-        (guard | decided, truth)
-        for guard, item in it.evaluate(node)
-        for decided, truth in truths(it, item, node)
-    ])
+    return _feasible(
+        it, [(guard | decided, truth) for guard, item in it.evaluate(node) for decided, truth in truths(it, item, node)]
+    )
 
 
 def _feasible(it: Interpreter, found: list[Branch]) -> list[Branch]:
@@ -95,8 +93,12 @@ _UNDECIDED = {"unknown", "part", "option", "data"}
 
 def item_atom(item: Object) -> Atom:
     """The condition "this unknown is true"."""
-    return Atom(f"#{item.id}", lambda: f"if `{item.text or 'a value'}`", lambda: f"unless `{item.text or 'a value'}`",
-                each=item.each)
+    return Atom(
+        f"#{item.id}",
+        lambda: f"if `{item.text or 'a value'}`",
+        lambda: f"unless `{item.text or 'a value'}`",
+        each=item.each,
+    )
 
 
 def _words(it: Interpreter, node: cst.BaseExpression) -> tuple[Words, Words]:
@@ -189,8 +191,14 @@ def _equality(it: Interpreter, first: Alternative, second: Alternative, node: cs
     if isinstance(first, Object) and first.kind in _UNDECIDED | {"world_size", "local_rank"}:
         if isinstance(second, Const):
             subject, literal = f"#{first.id}", repr(second.value)
-            atom = Atom(f"{subject}=={literal}", lambda: f"if `{first.text} == {literal}`",
-                        lambda: f"unless `{first.text} == {literal}`", subject, literal, first.each)
+            atom = Atom(
+                f"{subject}=={literal}",
+                lambda: f"if `{first.text} == {literal}`",
+                lambda: f"unless `{first.text} == {literal}`",
+                subject,
+                literal,
+                first.each,
+            )
             return _both(atom)
         return _text_atom(it, first, second, node)
     if isinstance(second, Object) and second.kind in _UNDECIDED:

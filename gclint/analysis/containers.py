@@ -48,8 +48,12 @@ def _element_of(it: Interpreter, item: Object, node: cst.CSTNode) -> Value:
         made = union(item.items)
         return made if made else of(it.child(item, ANY, it.site(node), each=True))
     if item.entries and not item.open:
-        return union([Value([(guard, Const(key)) for guard, held in entry if held is not MISSING])
-                      for key, entry in item.entries.items()])
+        return union(
+            [
+                Value([(guard, Const(key)) for guard, held in entry if held is not MISSING])
+                for key, entry in item.entries.items()
+            ]
+        )
     return of(it.child(item, ANY, it.site(node), each=True))
 
 
@@ -158,8 +162,10 @@ def merge(it: Interpreter, into: Object, value: Value) -> None:
                 old = into.entries.get(key, Value([(frozenset(), MISSING)]))
                 present = Value((held, part) for held, part in entry if part is not MISSING)
                 absent = [held for held, part in entry if part is MISSING]
-                merged = assigned(guard, present, old) if not absent else union(
-                    [present, *(old.under(held) for held in absent)]
+                merged = (
+                    assigned(guard, present, old)
+                    if not absent
+                    else union([present, *(old.under(held) for held in absent)])
                 )
                 into.entries[key] = merged
                 if str(key) in item.sites:

@@ -58,8 +58,11 @@ def _kwargs_edit(checkpointing: Object) -> Edit | None:
 
 def kwargs_name(site: Site) -> str:
     """The name of the kwargs argument in a call, in the spelling that the call uses already."""
-    return ("activation_checkpointing_kwargs" if "activation_checkpointing" in site.text
-            else "gradient_checkpointing_kwargs")
+    return (
+        "activation_checkpointing_kwargs"
+        if "activation_checkpointing" in site.text
+        else "gradient_checkpointing_kwargs"
+    )
 
 
 def add_entry(site: Site, key: str, text: str) -> Edit | None:
@@ -141,13 +144,20 @@ def _joined(edits: tuple[Edit, ...]) -> tuple[Edit, ...]:
     """Insertions at one place as one edit, in order."""
     made: list[Edit] = []
     for edit in edits:
-        held = next((item for item in made if (item.line, item.column) == (edit.line, edit.column)
-                     == (edit.end_line, edit.end_column)), None)
+        held = next(
+            (
+                item
+                for item in made
+                if (item.line, item.column) == (edit.line, edit.column) == (edit.end_line, edit.end_column)
+            ),
+            None,
+        )
         if held is None:
             made.append(edit)
         else:
-            made[made.index(held)] = Edit(held.path, held.line, held.column, held.end_line, held.end_column,
-                                          held.text + edit.text)
+            made[made.index(held)] = Edit(
+                held.path, held.line, held.column, held.end_line, held.end_column, held.text + edit.text
+            )
     return tuple(made)
 
 
@@ -159,5 +169,9 @@ def find_unused_off(ddp: Object) -> Fix | None:
     edit = rewrite.set_argument(args[0].site, "ddp_find_unused_parameters", "False")
     if edit is None:
         return None
-    return Fix("find-unused-off", "Set ddp_find_unused_parameters=False: every adapter is used in every step",
-               (edit,), "unsafe")
+    return Fix(
+        "find-unused-off",
+        "Set ddp_find_unused_parameters=False: every adapter is used in every step",
+        (edit,),
+        "unsafe",
+    )

@@ -30,9 +30,7 @@ def _name(it: Interpreter, node: cst.Name) -> Value:
     return names.read(it, node)
 
 
-def _literal(
-    it: Interpreter, node: cst.Integer | cst.Float | cst.SimpleString | cst.ConcatenatedString
-) -> Value:
+def _literal(it: Interpreter, node: cst.Integer | cst.Float | cst.SimpleString | cst.ConcatenatedString) -> Value:
     held = it.module.literals.get(node)
     if held is None:
         literal = node.evaluated_value
@@ -307,4 +305,3 @@ _HANDLERS: dict[type, Handler] = {
     cst.Yield: _yield,
     cst.Call: _call,
 }
-

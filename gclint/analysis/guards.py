@@ -59,9 +59,7 @@ _ATOMS: dict[str, Atom] = {}
 Guard = frozenset[tuple[Atom, bool]]
 ALWAYS: Guard = frozenset()
 
-DISTRIBUTED = Atom(
-    "world_size>1", "when started on more than one process", "when started on one process", subject=""
-)
+DISTRIBUTED = Atom("world_size>1", "when started on more than one process", "when started on one process", subject="")
 ROCM = Atom("rocm", "on ROCm", "not on ROCm")
 CUDA = Atom("cuda", "with a GPU", "without a GPU")
 
@@ -92,8 +90,10 @@ def _conj(left: Guard, right: Guard) -> Guard | None:
     for atom, truth in right:
         if (atom, not truth) in left:
             return None
-        if truth and atom.subject and any(
-            held and other.subject == atom.subject and other.literal != atom.literal for other, held in left
+        if (
+            truth
+            and atom.subject
+            and any(held and other.subject == atom.subject and other.literal != atom.literal for other, held in left)
         ):
             return None
     return both

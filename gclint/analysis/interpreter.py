@@ -187,8 +187,9 @@ class Interpreter:
         """Assign to a name, under the current guard."""
         home = self.scope.home(name)
         base = self.frame.base
-        home.names[name] = assigned(self.guard - base if home is self.scope else self.guard - self.run.assumed,
-                                    value, home.names.get(name))
+        home.names[name] = assigned(
+            self.guard - base if home is self.scope else self.guard - self.run.assumed, value, home.names.get(name)
+        )
 
     # The walk
 

@@ -61,8 +61,15 @@ def _invoke_item(it: Interpreter, item: Alternative, call: Call) -> Value:
 
 def _completed(item: Partial, call: Call) -> Call:
     keywords = {**item.keywords, **call.keywords}
-    return Call(it=call.it, site=call.site, name=call.name, positional=[*item.positional, *call.positional],
-                keywords=keywords, open=call.open, places={**item.places, **call.places})
+    return Call(
+        it=call.it,
+        site=call.site,
+        name=call.name,
+        positional=[*item.positional, *call.positional],
+        keywords=keywords,
+        open=call.open,
+        places={**item.places, **call.places},
+    )
 
 
 def walk(it: Interpreter, function: Function, call: Call) -> Value:
@@ -119,8 +126,11 @@ def instantiate(it: Interpreter, owner: Class, call: Call) -> Value:
         _fill_record(it, made, owner, call)
         post = names.class_attribute(owner, "__post_init__")
         if post is not None:
-            invoke(it, Value((guard, item.bound(made) if isinstance(item, Function) else item)
-                             for guard, item in post), Call(it, call.site, "__post_init__"))
+            invoke(
+                it,
+                Value((guard, item.bound(made) if isinstance(item, Function) else item) for guard, item in post),
+                Call(it, call.site, "__post_init__"),
+            )
     else:
         external = next((base for base in owner.ancestry() if isinstance(base, External)), None)
         if external is not None:

@@ -10,8 +10,21 @@ from .events import LibraryCall
 from .run import Run
 from .syntax import dotted
 
-ALIASES = ("view", "reshape", "transpose", "permute", "squeeze", "unsqueeze", "flatten", "t", "detach", "to",
-           "contiguous", "expand", "view_as")
+ALIASES = (
+    "view",
+    "reshape",
+    "transpose",
+    "permute",
+    "squeeze",
+    "unsqueeze",
+    "flatten",
+    "t",
+    "detach",
+    "to",
+    "contiguous",
+    "expand",
+    "view_as",
+)
 NOT_IN_PLACE = ("requires_grad_", "retain_grad_", "share_memory_")
 GROWS = ("append", "extend", "insert", "update", "add")
 
@@ -19,7 +32,8 @@ GROWS = ("append", "extend", "insert", "update", "add")
 def told_in_place(run: Run) -> frozenset[int]:
     """The calls of a run that are given inplace=True, however they are given it."""
     return frozenset(
-        event.site.node_id for event in run.of_type(LibraryCall)
+        event.site.node_id
+        for event in run.of_type(LibraryCall)
         if event.call is not None and event.call.get("inplace").constant() is True
     )
 
@@ -53,9 +67,7 @@ def changed_inputs(
         yield from _changes(statement, held, told)
 
 
-def _changes(
-    node: cst.CSTNode, held: set[str], told: frozenset[int]
-) -> Iterator[tuple[cst.CSTNode, str]]:
+def _changes(node: cst.CSTNode, held: set[str], told: frozenset[int]) -> Iterator[tuple[cst.CSTNode, str]]:
     if isinstance(node, (cst.FunctionDef, cst.ClassDef, cst.Lambda)):
         return
     if isinstance(node, cst.Assign):
@@ -91,8 +103,10 @@ def _bound(target: cst.BaseExpression) -> Iterator[str]:
 
 def _alias_of(value: cst.BaseExpression) -> str:
     """The name whose data an expression shares; "" for a fresh value."""
-    while isinstance(value, cst.Call) and isinstance(value.func, cst.Attribute) and (
-        value.func.attr.value in ALIASES or value.func.attr.value.endswith("_")
+    while (
+        isinstance(value, cst.Call)
+        and isinstance(value.func, cst.Attribute)
+        and (value.func.attr.value in ALIASES or value.func.attr.value.endswith("_"))
     ):
         value = value.func.value
     return dotted(value)

@@ -63,10 +63,7 @@ def external_name(value: Value) -> str:
 
 def attribute(it: Interpreter, base: Value, name: str, node: cst.BaseExpression) -> Value:
     """The value of `base.name`."""
-    parts = [
-        of_item(it, item, name, node).under(guard)
-        for guard, item in base.possible(it.guard)
-    ]
+    parts = [of_item(it, item, name, node).under(guard) for guard, item in base.possible(it.guard)]
     return union(parts)
 
 

@@ -20,8 +20,11 @@ def alone(run: Run) -> bool:
 def wrapped_by_hand(model: Object, base: Guard) -> Iterator[tuple[Guard, Object]]:
     """The DDP wrappers that the code itself puts around a model, each with its guard."""
     for guard, (ddp,) in ways(base, model.known("ddp")):
-        if isinstance(ddp, Object) and ddp.label == "" and ddp.site is not None and (
-            isinstance(ddp.site.node, cst.Call)
+        if (
+            isinstance(ddp, Object)
+            and ddp.label == ""
+            and ddp.site is not None
+            and (isinstance(ddp.site.node, cst.Call))
         ):
             yield guard, ddp
 
@@ -72,4 +75,4 @@ def trained(event: Event) -> list[Object]:
 
 def since(run: Run, first: Event, *kinds: type) -> list[Event]:
     """The events of these types that came after another one, in order."""
-    return [event for event in run.events[run.events.index(first) + 1:] if isinstance(event, kinds)]
+    return [event for event in run.events[run.events.index(first) + 1 :] if isinstance(event, kinds)]

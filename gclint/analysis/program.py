@@ -186,8 +186,9 @@ class _Walk:
 
     def _unreached(self, module: Module) -> bool:
         reached = self.interpreted | self.instantiated
-        return any(id(node) not in reached and self.reach.matters(module, node)
-                   for node in _definitions(module.tree.body))
+        return any(
+            id(node) not in reached and self.reach.matters(module, node) for node in _definitions(module.tree.body)
+        )
 
     def _in_order(self, module: Module, scope: Scope) -> list[tuple[str, Function | Class]]:
         """The module's own definitions, those that nothing in it mentions first."""
@@ -213,8 +214,11 @@ class _Walk:
         made = instantiate(it, item, call)
         for held in list(item.names.values()):
             for _, part in held:
-                if isinstance(part, Function) and part.node_id not in it.interpreted \
-                        and self.reach.matters(part.module, part.node):
+                if (
+                    isinstance(part, Function)
+                    and part.node_id not in it.interpreted
+                    and self.reach.matters(part.module, part.node)
+                ):
                     receiver = made.only()
                     bound = part.bound(receiver) if receiver is not None else part
                     it.call(of(bound), Call(it, Site.at(part.module, part.node), "method", open=True))
@@ -243,8 +247,14 @@ class _Walk:
                 if os.environ.get("GCLINT_TRACEBACK"):
                     raise
                 place = event.site.location()
-                self.problems[Problem(place.path, place.line, f"rule {rule.code} failed: {error!r}",
-                                      "report it; the other rules went on")] = None
+                self.problems[
+                    Problem(
+                        place.path,
+                        place.line,
+                        f"rule {rule.code} failed: {error!r}",
+                        "report it; the other rules went on",
+                    )
+                ] = None
 
     def _keep(self, finding: Finding) -> None:
         held = self.found.get(finding.key)
@@ -294,4 +304,3 @@ def _definitions(body: Iterable[cst.CSTNode]) -> Iterator[cst.FunctionDef | cst.
 
 def _mentions(module: Module, name: str) -> int:
     return len(re.findall(rf"\b{re.escape(name)}\b", module.text))
-

@@ -79,8 +79,11 @@ def non_reentrant(region: CheckpointCall) -> Fix | None:
     if call is None or (call.open and not region.reentrant):
         return None
     place = call.places.get("use_reentrant")
-    edit = (rewrite.replace(place, "False") if place is not None
-            else rewrite.set_argument(region.site, "use_reentrant", "False"))
+    edit = (
+        rewrite.replace(place, "False")
+        if place is not None
+        else rewrite.set_argument(region.site, "use_reentrant", "False")
+    )
     return Fix("use-reentrant-false", "Pass use_reentrant=False", (edit,)) if edit is not None else None
 
 
@@ -90,8 +93,13 @@ OWN = ("use_reentrant", "preserve_rng_state", "context_fn", "determinism_check",
 def called_plainly(region: CheckpointCall) -> Fix | None:
     """Call the region's function without checkpointing."""
     node = rewrite.call_node(region.site)
-    if node is None or region.sequential or region.call is None or not node.args or node.args[0].keyword or (
-        node.args[0].star
+    if (
+        node is None
+        or region.sequential
+        or region.call is None
+        or not node.args
+        or node.args[0].keyword
+        or (node.args[0].star)
     ):
         return None
     code = region.site.module.code
@@ -104,8 +112,13 @@ def called_plainly(region: CheckpointCall) -> Fix | None:
         if item.keyword is None or item.keyword.value not in OWN
     )
     edit = rewrite.replace(region.site, f"{function}({rest})")
-    return Fix("plain-call", "Call it without checkpointing", (edit,), "unsafe",
-               "its activations stay in memory until backward")
+    return Fix(
+        "plain-call",
+        "Call it without checkpointing",
+        (edit,),
+        "unsafe",
+        "its activations stay in memory until backward",
+    )
 
 
 def is_false(value: Value) -> list[Guard]:

@@ -108,8 +108,9 @@ def remove_statement(site: Site) -> Edit | None:
     place = site.module.positions[line]
     outer = site.module.parents.get(line)
     if isinstance(outer, cst.IndentedBlock) and len(outer.body) == 1:
-        return Edit(site.module.path, place.start.line, place.start.column + 1,
-                    place.end.line, place.end.column + 1, "pass")
+        return Edit(
+            site.module.path, place.start.line, place.start.column + 1, place.end.line, place.end.column + 1, "pass"
+        )
     if isinstance(outer, cst.IndentedBlock) and outer.body[-1] is line:
         return _remove_last(site.module, outer.body[-2], line)
     return Edit(site.module.path, place.start.line, 1, place.end.line + 1, 1, "")
@@ -199,8 +200,7 @@ def unwrap_block(site: Site, body: cst.BaseSuite) -> Edit | None:
         return None
     text = "".join(lead + line[len(inner) :] if line.startswith(inner) else line for line in lines)
     text = text.rstrip("\r\n")[len(lead) :]
-    return Edit(site.module.path, place.start.line, place.start.column + 1,
-                place.end.line, place.end.column + 1, text)
+    return Edit(site.module.path, place.start.line, place.start.column + 1, place.end.line, place.end.column + 1, text)
 
 
 def before_import(site: Site, line: str) -> Edit | None:
@@ -227,5 +227,7 @@ def move_after(module: Module, line: cst.CSTNode, last: cst.CSTNode) -> list[Edi
         return []
     if not text.endswith(("\n", "\r")):
         text += "\n"
-    return [Edit(module.path, own.start.line, 1, own.end.line + 1, 1, ""),
-            Edit(module.path, after.end.line + 1, 1, after.end.line + 1, 1, text)]
+    return [
+        Edit(module.path, own.start.line, 1, own.end.line + 1, 1, ""),
+        Edit(module.path, after.end.line + 1, 1, after.end.line + 1, 1, text),
+    ]

@@ -62,8 +62,11 @@ class Run:
 
     def launch_locations(self, message: str) -> list[Location]:
         """Where the launcher decides what is assumed of this run."""
-        return [Location(_shown(launch.path), launch.line, 1, launch.line, 1, message)
-                for launch in self.launch_places if self.assumed]
+        return [
+            Location(_shown(launch.path), launch.line, 1, launch.line, 1, message)
+            for launch in self.launch_places
+            if self.assumed
+        ]
 
     def open_guard(self, guard: Guard) -> Guard:
         """The part of a guard that the code and the launcher leave open."""
@@ -80,9 +83,7 @@ def together(*guards: Guard) -> Guard | None:
     return all_of(guards)
 
 
-def ways(
-    base: Guard, *questions: Iterable[tuple[Guard, Any]] | Value
-) -> list[tuple[Guard, tuple[Any, ...]]]:
+def ways(base: Guard, *questions: Iterable[tuple[Guard, Any]] | Value) -> list[tuple[Guard, tuple[Any, ...]]]:
     """Every feasible combination of one alternative per question, with its guard, the loosest guard first."""
     found: list[tuple[Guard, tuple[Any, ...]]] = []
     for combination in product(*(list(question) for question in questions)):

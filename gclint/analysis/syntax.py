@@ -127,8 +127,16 @@ def _parts(node: cst.CSTNode) -> Iterator[cst.CSTNode]:
                 yield part
 
 
-_SPACE = (cst.BaseParenthesizableWhitespace, cst.TrailingWhitespace, cst.EmptyLine, cst.Newline, cst.Comma,
-          cst.Semicolon, cst.LeftParen, cst.RightParen)
+_SPACE = (
+    cst.BaseParenthesizableWhitespace,
+    cst.TrailingWhitespace,
+    cst.EmptyLine,
+    cst.Newline,
+    cst.Comma,
+    cst.Semicolon,
+    cst.LeftParen,
+    cst.RightParen,
+)
 
 
 def dotted(node: cst.BaseExpression | None) -> str:

@@ -106,9 +106,7 @@ def _effective(texts: Mapping[str, str], accepted: list[Chosen]) -> list[Chosen]
 
 def _fault(current: Sources, accepted: Sequence[Chosen]) -> str | None:
     try:
-        for path, text in apply_all(
-            {path: source.text for path, source in current.items()}, accepted
-        ).items():
+        for path, text in apply_all({path: source.text for path, source in current.items()}, accepted).items():
             source = current[path]
             edits = [edit for chosen in accepted for edit in chosen.fix.edits if edit.path == path]
             if source.kind in {"python", "notebook"}:

@@ -24,9 +24,7 @@ def unified_all(changes: Iterable[tuple[Source, Source]]) -> str:
 
 
 def _hunks(name: str, old: str, new: str) -> Iterator[str]:
-    lines = difflib.unified_diff(
-        _shown(old), _shown(new), fromfile=f"a/{name}", tofile=f"b/{name}", lineterm="\n"
-    )
+    lines = difflib.unified_diff(_shown(old), _shown(new), fromfile=f"a/{name}", tofile=f"b/{name}", lineterm="\n")
     for line in lines:
         yield line if line.endswith("\n") else line + "\n\\ No newline at end of file\n"
 

@@ -72,9 +72,7 @@ def fix(
     if written:
         write_all([(before, after.data) for before, after in sums.changes])
     report = report_of(gathered, sums.made, judge, {after.path: after for _, after in sums.changes})
-    return Outcome(
-        report, tuple(sums.changes), tuple(sums.applied), tuple(sums.refused), tuple(sums.proofs), written
-    )
+    return Outcome(report, tuple(sums.changes), tuple(sums.applied), tuple(sums.refused), tuple(sums.proofs), written)
 
 
 def policy_of(batch: Batch, unsafe: bool, chosen: Mapping[str, str]) -> Policy:
@@ -135,9 +133,7 @@ def _proof_request(
     without: Callable[[Chosen], Mapping[str, Source]],
 ) -> ProofRequest:
     after = {**before, **state.changed}
-    return ProofRequest(
-        batch.root, batch.settings.target, dict(before), after, state.applied, without, options
-    )
+    return ProofRequest(batch.root, batch.settings.target, dict(before), after, state.applied, without, options)
 
 
 def _identity(chosen: Chosen) -> tuple[str, str, str]:

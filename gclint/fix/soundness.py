@@ -73,8 +73,7 @@ def _parses_elsewhere(text: str) -> bool:
 def _ranges_after(spans: Sequence[Span]) -> list[Range]:
     shifts = accumulate((len(span.text) - (span.end - span.start) for span in spans), initial=0)
     return [
-        (span.start + shift, span.start + shift + len(span.text))
-        for span, shift in zip(spans, shifts, strict=False)
+        (span.start + shift, span.start + shift + len(span.text)) for span, shift in zip(spans, shifts, strict=False)
     ]
 
 

@@ -46,9 +46,7 @@ def _check_unchanged(source: Source, target: Path) -> None:
     except FileNotFoundError:
         raise NotWritten(f"{source.path}: it is gone since it was read; run gclint again") from None
     except OSError as error:
-        raise NotWritten(
-            f"{source.path}: cannot be read again ({error.strerror}); check its permissions"
-        ) from None
+        raise NotWritten(f"{source.path}: cannot be read again ({error.strerror}); check its permissions") from None
     if now != source.data:
         raise NotWritten(f"{source.path}: it was changed since it was read; run gclint again")
     if not status.st_mode & 0o222 or not os.access(target, os.W_OK):
@@ -59,9 +57,7 @@ def _prepare(source: Source, target: Path, data: bytes) -> str:
     """Write `data` beside `target` with the mode and owner of `target`; return the temporary path."""
     temporary = ""
     try:
-        handle, temporary = tempfile.mkstemp(
-            dir=target.parent, prefix=f".{target.name[:40]}.", suffix=".gclint"
-        )
+        handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name[:40]}.", suffix=".gclint")
         with os.fdopen(handle, "wb") as file:
             file.write(data)
             file.flush()
@@ -89,9 +85,7 @@ def _replace(source: Source, temporary: str, target: Path) -> None:
     try:
         os.replace(temporary, target)
     except OSError as error:
-        raise NotWritten(
-            f"{source.path}: cannot be replaced ({error.strerror}); the file is as it was"
-        ) from None
+        raise NotWritten(f"{source.path}: cannot be replaced ({error.strerror}); the file is as it was") from None
 
 
 def _sync_directory(directory: Path) -> None:

@@ -61,8 +61,17 @@ def make_dict(call: Call) -> Value:
     return of(made)
 
 
-@framework.function("builtins.list", "builtins.tuple", "builtins.set", "builtins.sorted", "builtins.reversed",
-                    "builtins.iter", "tqdm:tqdm", "tqdm:trange", "builtins.filter")
+@framework.function(
+    "builtins.list",
+    "builtins.tuple",
+    "builtins.set",
+    "builtins.sorted",
+    "builtins.reversed",
+    "builtins.iter",
+    "tqdm:tqdm",
+    "tqdm:trange",
+    "builtins.filter",
+)
 def same_elements(call: Call) -> Value:
     """The same elements in another container, or behind a progress bar."""
     if not call.positional:
@@ -84,8 +93,10 @@ def make_range(call: Call) -> Value:
 @framework.function("builtins.enumerate")
 def make_enumerate(call: Call) -> Value:
     """(index, element)."""
-    return _pairs(call, [of(call.it.unknown("i", call.site)),
-                         containers.element(call.it, call.get("iterable", 0), call.site.node)])
+    return _pairs(
+        call,
+        [of(call.it.unknown("i", call.site)), containers.element(call.it, call.get("iterable", 0), call.site.node)],
+    )
 
 
 @framework.function("builtins.zip")
@@ -213,8 +224,7 @@ def make_partial(call: Call) -> Value:
     if not call.positional or call.open:
         return call.unknown()
     return Value(
-        (guard, Partial(item, tuple(call.positional[1:]), dict(call.keywords), call.site.node_id,
-                        dict(call.places)))
+        (guard, Partial(item, tuple(call.positional[1:]), dict(call.keywords), call.site.node_id, dict(call.places)))
         for guard, item in call.positional[0]
     )
 
@@ -391,4 +401,3 @@ def container_copy(call: Call) -> Value:
 def transparent(call: Call) -> Value:
     """Known by name when the class is asked; the function itself stays what it is."""
     return call.positional[0]
-

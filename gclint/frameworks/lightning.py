@@ -66,9 +66,13 @@ def fit(call: Call) -> Value:
 
 
 def _modes(call: Call, module: Object) -> None:
-    old = all(call.run.targets[name].origin not in ("newest", "unknown") and not at_least(call.it, name, "2.2")
-              for name in ("lightning",)) or (call.run.targets["pytorch-lightning"].origin not in ("newest", "unknown")
-                                              and not at_least(call.it, "pytorch-lightning", "2.2"))
+    old = all(
+        call.run.targets[name].origin not in ("newest", "unknown") and not at_least(call.it, name, "2.2")
+        for name in ("lightning",)
+    ) or (
+        call.run.targets["pytorch-lightning"].origin not in ("newest", "unknown")
+        and not at_least(call.it, "pytorch-lightning", "2.2")
+    )
     if old:
         set_mode(Call(call.it, call.site, "lightning_module.train", receiver=module))
 

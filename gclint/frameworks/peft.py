@@ -15,8 +15,16 @@ framework = Framework("peft")
 PROMPT_CONFIGS = ("PrefixTuningConfig", "PromptTuningConfig", "PromptEncoderConfig", "P-TuningConfig")
 
 
-@framework.function("peft:LoraConfig", "peft:AdaLoraConfig", "peft:IA3Config", "peft:LoHaConfig", "peft:LoKrConfig",
-                    "peft:OFTConfig", "peft:VeraConfig", *(f"peft:{name}" for name in PROMPT_CONFIGS))
+@framework.function(
+    "peft:LoraConfig",
+    "peft:AdaLoraConfig",
+    "peft:IA3Config",
+    "peft:LoHaConfig",
+    "peft:LoKrConfig",
+    "peft:OFTConfig",
+    "peft:VeraConfig",
+    *(f"peft:{name}" for name in PROMPT_CONFIGS),
+)
 def adapter_config(call: Call) -> Value:
     """The settings of an adapter."""
     made = call.make("adapter_config", call.name)
@@ -58,7 +66,7 @@ def _adapt(it: Interpreter, model: Object, config: Value, call: Call, trains: Va
         (guard, Const(isinstance(item, Object))) for guard, item in model.state.get("checkpointing", FALSE)
     )
     if not at_least(it, "transformers", "5.0.0"):
-        # peft adds the hook when the model already checkpoints (peft_model.py, _prepare_model_for_gradient_checkpointing)
+        # peft adds the hook when the model already checkpoints (peft_model.py, _prepare_model_for_gradient...)
         for guard, item in model.state.get("checkpointing", FALSE):
             if isinstance(item, Object):
                 with it.under(guard) as possible:
@@ -102,8 +110,10 @@ def prepare_for_kbit(call: Call) -> Value:
             set_state(it, model, "trainable", const("none"))
             set_state(it, model, "kbit", of(it.new("kbit", call.name, "", call.site)))
             if use.is_const(True) and is_quantised(model) is not False:
-                reentrant = union(TRUE.under(held) if item == Const(None) else reentrant_of(it, Value([(held, item)]))
-                                  for held, item in kwargs)
+                reentrant = union(
+                    TRUE.under(held) if item == Const(None) else reentrant_of(it, Value([(held, item)]))
+                    for held, item in kwargs
+                )
                 made = enable_checkpointing(it, model, reentrant, call.site, "kbit")
                 made.attributes["kwargs"] = kwargs
                 set_state(it, model, "input_grads", TRUE, FALSE)

@@ -104,8 +104,18 @@ class Library:
         self.all = Framework("all")
         for framework in frameworks:
             for table in (
-                "kinds", "bases", "imports", "constants", "functions", "methods", "attributes", "elements",
-                "setters", "calls", "decorators", "families",
+                "kinds",
+                "bases",
+                "imports",
+                "constants",
+                "functions",
+                "methods",
+                "attributes",
+                "elements",
+                "setters",
+                "calls",
+                "decorators",
+                "families",
             ):
                 getattr(self.all, table).update(getattr(framework, table))
 
@@ -170,8 +180,9 @@ class Library:
 
     def construct(self, it: Interpreter, name: str, call: Call) -> Value:
         """Run a library's constructor for `call.instance`."""
-        inner = type(call)(it, call.site, name, call.positional, call.keywords, call.open, call.places,
-                           None, call.instance)
+        inner = type(call)(
+            it, call.site, name, call.positional, call.keywords, call.open, call.places, None, call.instance
+        )
         return self.call_function(it, inner)
 
     def call_object(self, it: Interpreter, item: Object, call: Call) -> Value | None:
@@ -244,8 +255,10 @@ class Library:
             return frozenset()
         from ..analysis.syntax import dotted
 
-        names = (dotted(item.decorator.func if isinstance(item.decorator, cst.Call) else item.decorator)
-                 for item in node.decorators)
+        names = (
+            dotted(item.decorator.func if isinstance(item.decorator, cst.Call) else item.decorator)
+            for item in node.decorators
+        )
         return frozenset(name.rsplit(".", 1)[-1] for name in names)
 
     def is_instance(self, item: Object, names: list[str]) -> bool | None:
@@ -281,8 +294,9 @@ class Library:
     def exported(self, module: str) -> list[str]:
         """The names that `from module import *` brings, as far as frameworks know them."""
         head = module + "."
-        return sorted({name[len(head):] for name in self.all.functions
-                       if name.startswith(head) and "." not in name[len(head):]})
+        return sorted(
+            {name[len(head) :] for name in self.all.functions if name.startswith(head) and "." not in name[len(head) :]}
+        )
 
     def propagate(self, sources: Iterable[Object], result: Object) -> None:
         """What a computed value inherits from what it was computed from."""
@@ -300,8 +314,13 @@ class Library:
 
     def environment(self, it: Interpreter, name: str, default: Value, site: Site) -> Value:
         """The value of an environment variable."""
-        kinds = {"WORLD_SIZE": "world_size", "LOCAL_RANK": "local_rank", "RANK": "local_rank",
-                 "SLURM_NTASKS": "world_size", "SLURM_PROCID": "local_rank"}
+        kinds = {
+            "WORLD_SIZE": "world_size",
+            "LOCAL_RANK": "local_rank",
+            "RANK": "local_rank",
+            "SLURM_NTASKS": "world_size",
+            "SLURM_PROCID": "local_rank",
+        }
         if name in kinds and name not in it.run.environment:
             made = it.run.facts.get(f"env:{name}")
             if made is None:

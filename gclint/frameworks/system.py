@@ -118,8 +118,13 @@ def overridable(it: Interpreter, name: str, default: Value, call: Call) -> Value
     for guard, item in default:
         literal = repr(item.value) if isinstance(item, Const) else "its default"
         subject = f"#{other.id}"
-        atom = Atom(f"{subject}=={literal}", f"if `args.{name}` is its default {literal}",
-                    f"if `args.{name}` is not {literal}", subject, literal)
+        atom = Atom(
+            f"{subject}=={literal}",
+            f"if `args.{name}` is its default {literal}",
+            f"if `args.{name}` is not {literal}",
+            subject,
+            literal,
+        )
         parts.append((guard | {(atom, True)}, item))
         parts.append((guard | {(atom, False)}, other))
     return Value(parts)
@@ -218,8 +223,16 @@ def make_path(call: Call) -> Value:
     return call.positional[0] if len(call.positional) == 1 else call.unknown()
 
 
-@framework.function("yaml.safe_load", "yaml.load", "yaml.full_load", "json.load", "tomllib.load", "tomli.load",
-                    "omegaconf.OmegaConf.load", "toml.load")
+@framework.function(
+    "yaml.safe_load",
+    "yaml.load",
+    "yaml.full_load",
+    "json.load",
+    "tomllib.load",
+    "tomli.load",
+    "omegaconf.OmegaConf.load",
+    "toml.load",
+)
 def load_file(call: Call) -> Value:
     """The contents of a file of the project that the code names; unknown for any other."""
     parts = []
@@ -258,4 +271,3 @@ def lifted(call: Call, data: object, path: str) -> Value:
 def lines_of_file(it: Interpreter, item: Object, site: object) -> Value | None:
     """A line of a file is unknown."""
     return of(it.unknown("line"))
-

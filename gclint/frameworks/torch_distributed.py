@@ -60,7 +60,9 @@ def call_ddp(call: Call) -> Value | None:
         it = call.it
         it.forwards.append(ddp)
         try:
-            result = it.call(inner, Call(it, call.site, "forward", call.positional, call.keywords, call.open, call.places))
+            result = it.call(
+                inner, Call(it, call.site, "forward", call.positional, call.keywords, call.open, call.places)
+            )
         finally:
             it.forwards.pop()
     result = result if result is not None else of(call.it.derived(call.site, call.inputs()))

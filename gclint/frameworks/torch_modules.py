@@ -39,12 +39,48 @@ framework = Framework(
     bases={"torch:Module": "module", "torch:ModuleList": "modules", "torch:Sequential": "modules"},
 )
 
-PARAMETRIC = ("Linear", "Embedding", "Conv1d", "Conv2d", "Conv3d", "LayerNorm", "RMSNorm", "BatchNorm1d",
-              "BatchNorm2d", "BatchNorm3d", "GroupNorm", "LSTM", "GRU", "MultiheadAttention",
-              "TransformerEncoderLayer", "TransformerDecoderLayer", "TransformerEncoder", "Bilinear",
-              "ConvTranspose2d", "InstanceNorm2d", "SyncBatchNorm", "EmbeddingBag")
-PARAMETERLESS = ("Dropout", "ReLU", "GELU", "SiLU", "Identity", "Softmax", "Tanh", "Sigmoid", "Flatten",
-                 "MaxPool2d", "AvgPool2d", "AdaptiveAvgPool2d", "LeakyReLU", "Dropout2d", "Upsample", "ELU")
+PARAMETRIC = (
+    "Linear",
+    "Embedding",
+    "Conv1d",
+    "Conv2d",
+    "Conv3d",
+    "LayerNorm",
+    "RMSNorm",
+    "BatchNorm1d",
+    "BatchNorm2d",
+    "BatchNorm3d",
+    "GroupNorm",
+    "LSTM",
+    "GRU",
+    "MultiheadAttention",
+    "TransformerEncoderLayer",
+    "TransformerDecoderLayer",
+    "TransformerEncoder",
+    "Bilinear",
+    "ConvTranspose2d",
+    "InstanceNorm2d",
+    "SyncBatchNorm",
+    "EmbeddingBag",
+)
+PARAMETERLESS = (
+    "Dropout",
+    "ReLU",
+    "GELU",
+    "SiLU",
+    "Identity",
+    "Softmax",
+    "Tanh",
+    "Sigmoid",
+    "Flatten",
+    "MaxPool2d",
+    "AvgPool2d",
+    "AdaptiveAvgPool2d",
+    "LeakyReLU",
+    "Dropout2d",
+    "Upsample",
+    "ELU",
+)
 
 MAX_NESTED = 2
 
@@ -88,8 +124,13 @@ def make_layer(call: Call) -> Value:
     return of(made)
 
 
-@framework.function("torch.nn.Sequential", "torch.nn.ModuleList", "torch.nn.ModuleDict",
-                    "torch.nn.modules.container.ModuleList", "torch.nn.modules.container.Sequential")
+@framework.function(
+    "torch.nn.Sequential",
+    "torch.nn.ModuleList",
+    "torch.nn.ModuleDict",
+    "torch.nn.modules.container.ModuleList",
+    "torch.nn.modules.container.Sequential",
+)
 def make_modules(call: Call) -> Value:
     """A container of modules."""
     made = call.make("modules", call.name)
@@ -216,13 +257,15 @@ def _layer_result(call: Call, item: Object) -> Value:
     elif item.class_name in ("Embedding", "EmbeddingBag"):
         made.state["grad"] = FALSE
         made.kind = "tensor"
-    elif (item.class_name in PARAMETRIC and "grad" in made.state) or (item.class_name in PARAMETERLESS and "grad" in made.state):
+    elif (item.class_name in PARAMETRIC and "grad" in made.state) or (
+        item.class_name in PARAMETERLESS and "grad" in made.state
+    ):
         made.kind = "tensor"
     return of(made)
 
 
 def trainable(item: Object) -> str:
-    """"all", "some", "none" or "adapters": which parameters of a module train, by what the code said last."""
+    """ "all", "some", "none" or "adapters": which parameters of a module train, by what the code said last."""
     held: Object | None = item
     while held is not None:
         known = held.state.get("trainable")
@@ -235,15 +278,25 @@ def trainable(item: Object) -> str:
 # Parameters
 
 
-@framework.method("module", "parameters", "named_parameters", "modules", "named_modules", "children",
-                  "named_children", "buffers", "named_buffers")
+@framework.method(
+    "module",
+    "parameters",
+    "named_parameters",
+    "modules",
+    "named_modules",
+    "children",
+    "named_children",
+    "buffers",
+    "named_buffers",
+)
 def parts_of_module(call: Call) -> Value:
     """An iterable of a module's parameters or submodules."""
     assert call.receiver is not None
     promote(call.receiver)
     last = call.name.rsplit(".", 1)[-1]
-    made = call.it.new("parameters" if "parameters" in last else "submodules", last,
-                       f"{call.receiver.label}.{last}()", call.site)
+    made = call.it.new(
+        "parameters" if "parameters" in last else "submodules", last, f"{call.receiver.label}.{last}()", call.site
+    )
     made.parent = call.receiver
     if last == "named_parameters":
         made.state["names_of"] = of(root(call.receiver))
@@ -373,8 +426,21 @@ def _is_inside(item: Object, holder: Object) -> bool:
 DTYPES = {"half": "float16", "float": "float32", "double": "float64"}
 
 
-@framework.method("module", "to", "cuda", "cpu", "half", "float", "bfloat16", "double", "type", "xpu", "to_empty",
-                  "share_memory", "compile")
+@framework.method(
+    "module",
+    "to",
+    "cuda",
+    "cpu",
+    "half",
+    "float",
+    "bfloat16",
+    "double",
+    "type",
+    "xpu",
+    "to_empty",
+    "share_memory",
+    "compile",
+)
 def converted(call: Call) -> Value:
     """The module itself, perhaps in another dtype or place."""
     item = call.receiver
@@ -417,8 +483,11 @@ def apply_function(call: Call) -> Value:
 def load_state_dict(call: Call) -> Value:
     """A state dict goes into a module, an optimizer or a scheduler."""
     assert call.receiver is not None
-    call.it.emit(StateDictLoaded(call.it.moment(site=call.site), of(call.receiver), call.get("state_dict", 0),
-                                 call.get("strict", 1, TRUE)))
+    call.it.emit(
+        StateDictLoaded(
+            call.it.moment(site=call.site), of(call.receiver), call.get("state_dict", 0), call.get("strict", 1, TRUE)
+        )
+    )
     made = call.it.new("load_result", "", "", call.site)
     return of(made)
 

@@ -55,8 +55,12 @@ def step(call: Call) -> Value:
     return NONE
 
 
-@framework.function("torch.nn.utils.clip_grad_norm_", "torch.nn.utils.clip_grad_value_",
-                    "torch.nn.utils.clip_grad.clip_grad_norm_", "torch.nn.utils.clip_grad.clip_grad_value_")
+@framework.function(
+    "torch.nn.utils.clip_grad_norm_",
+    "torch.nn.utils.clip_grad_value_",
+    "torch.nn.utils.clip_grad.clip_grad_norm_",
+    "torch.nn.utils.clip_grad.clip_grad_value_",
+)
 def clip(call: Call) -> Value:
     """Gradients are clipped as they are now."""
     call.it.emit(GradientsClipped(call.it.moment(site=call.site), call.get("parameters", 0), call))

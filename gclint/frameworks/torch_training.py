@@ -34,7 +34,28 @@ framework = Framework(
     "torch",
     kinds={"tensor": "unknown", "data": "tensor", "optimizer": "unknown"},
     bases={"torch:Optimizer": "optimizer", "torch:Dataset": "dataset"},
-    imports=dict.fromkeys(("transformers", "peft", "trl", "accelerate", "unsloth", "lightning", "pytorch_lightning", "torchvision", "bitsandbytes", "deepspeed", "diffusers", "timm", "fairscale", "xformers", "sentence_transformers", "torchaudio", "open_clip"), ("torch",)),
+    imports=dict.fromkeys(
+        (
+            "transformers",
+            "peft",
+            "trl",
+            "accelerate",
+            "unsloth",
+            "lightning",
+            "pytorch_lightning",
+            "torchvision",
+            "bitsandbytes",
+            "deepspeed",
+            "diffusers",
+            "timm",
+            "fairscale",
+            "xformers",
+            "sentence_transformers",
+            "torchaudio",
+            "open_clip",
+        ),
+        ("torch",),
+    ),
 )
 
 
@@ -49,16 +70,31 @@ def turn_on(it: Interpreter, model: Object, checkpointing: Object) -> None:
     """A model checkpoints from here on, under the current guard; beside what it did before."""
     held = model.state.get("checkpointing", FALSE)
     made = assigned(it.guard - it.run.assumed, of(checkpointing), held)
-    model.state["checkpointing"] = union([made, Value(
-        (guard, item) for guard, item in held if isinstance(item, Object) and item.type != checkpointing.type
-    )])
+    model.state["checkpointing"] = union(
+        [
+            made,
+            Value(
+                (guard, item) for guard, item in held if isinstance(item, Object) and item.type != checkpointing.type
+            ),
+        ]
+    )
 
 
 # Checkpointing
 
 
-CHECKPOINT_OPTIONS = ("function", "functions", "segments", "input", "use_reentrant", "preserve_rng_state",
-                      "context_fn", "determinism_check", "debug", "early_stop")
+CHECKPOINT_OPTIONS = (
+    "function",
+    "functions",
+    "segments",
+    "input",
+    "use_reentrant",
+    "preserve_rng_state",
+    "context_fn",
+    "determinism_check",
+    "debug",
+    "early_stop",
+)
 
 
 @framework.function("torch:checkpoint", "torch:checkpoint_sequential")
@@ -141,9 +177,21 @@ def forget_patch(call: Call) -> Value:
 # Tensors
 
 
-@framework.function("torch.randn", "torch.rand", "torch.zeros", "torch.ones", "torch.randint", "torch.tensor",
-                    "torch.arange", "torch.full", "torch.empty", "torch.as_tensor", "torch.from_numpy",
-                    "torch.eye", "torch.linspace")
+@framework.function(
+    "torch.randn",
+    "torch.rand",
+    "torch.zeros",
+    "torch.ones",
+    "torch.randint",
+    "torch.tensor",
+    "torch.arange",
+    "torch.full",
+    "torch.empty",
+    "torch.as_tensor",
+    "torch.from_numpy",
+    "torch.eye",
+    "torch.linspace",
+)
 def make_tensor(call: Call) -> Value:
     """A new tensor: no gradient flows to it unless it asks for one."""
     made = call.it.new("tensor", "torch.Tensor", "", call.site)
@@ -152,8 +200,27 @@ def make_tensor(call: Call) -> Value:
     return of(made)
 
 
-@framework.method("tensor", "to", "cuda", "cpu", "float", "half", "long", "view", "reshape", "detach", "clone",
-                  "contiguous", "unsqueeze", "squeeze", "flatten", "transpose", "permute", "type", "bfloat16")
+@framework.method(
+    "tensor",
+    "to",
+    "cuda",
+    "cpu",
+    "float",
+    "half",
+    "long",
+    "view",
+    "reshape",
+    "detach",
+    "clone",
+    "contiguous",
+    "unsqueeze",
+    "squeeze",
+    "flatten",
+    "transpose",
+    "permute",
+    "type",
+    "bfloat16",
+)
 def same_tensor(call: Call) -> Value:
     """The same data in another shape, place or dtype."""
     assert call.receiver is not None
@@ -231,21 +298,53 @@ def autograd_backward(call: Call) -> Value:
 
 def emit_backward(call: Call, loss: Value) -> None:
     """Gradients are computed of everything the loss came from."""
-    forwards = {origin: None for item in loss.objects() for origin in sorted(item.origins, key=lambda o: o.id)
-                if origin.kind == "activation"}
+    forwards = {
+        origin: None
+        for item in loss.objects()
+        for origin in sorted(item.origins, key=lambda o: o.id)
+        if origin.kind == "activation"
+    }
     call.it.emit(Backward(call.it.moment(site=call.site), loss, tuple(forwards), dict(call.keywords)))
 
 
 # Optimizers
 
 
-OPTIMIZERS = ("AdamW", "Adam", "SGD", "Adagrad", "RMSprop", "Adafactor", "Adamax", "NAdam", "RAdam", "LBFGS",
-              "ASGD", "Adadelta", "Rprop", "ZeroRedundancyOptimizer", "AdamW8bit", "Adam8bit", "PagedAdamW8bit",
-              "PagedAdamW32bit", "PagedAdamW", "Lion", "Lion8bit", "FusedAdam", "DeepSpeedCPUAdam", "Muon")
+OPTIMIZERS = (
+    "AdamW",
+    "Adam",
+    "SGD",
+    "Adagrad",
+    "RMSprop",
+    "Adafactor",
+    "Adamax",
+    "NAdam",
+    "RAdam",
+    "LBFGS",
+    "ASGD",
+    "Adadelta",
+    "Rprop",
+    "ZeroRedundancyOptimizer",
+    "AdamW8bit",
+    "Adam8bit",
+    "PagedAdamW8bit",
+    "PagedAdamW32bit",
+    "PagedAdamW",
+    "Lion",
+    "Lion8bit",
+    "FusedAdam",
+    "DeepSpeedCPUAdam",
+    "Muon",
+)
 
 
-@framework.function(*(f"{top}:{name}" for name in OPTIMIZERS
-                      for top in ("torch", "bitsandbytes", "transformers", "apex", "deepspeed", "lion_pytorch")))
+@framework.function(
+    *(
+        f"{top}:{name}"
+        for name in OPTIMIZERS
+        for top in ("torch", "bitsandbytes", "transformers", "apex", "deepspeed", "lion_pytorch")
+    )
+)
 def make_optimizer(call: Call) -> Value:
     """An optimizer takes hold of parameters."""
     made = call.make("optimizer", call.name)
@@ -267,10 +366,22 @@ def optimizer_step(call: Call) -> Value:
 # Contexts and modes
 
 
-CONTEXTS = ("torch.no_grad", "torch.enable_grad", "torch.inference_mode", "torch.autocast", "torch.amp.autocast",
-            "torch.cuda.amp.autocast", "torch.set_grad_enabled", "torch.device", "torch.random.fork_rng",
-            "torch.autograd.set_detect_anomaly", "torch.autograd.graph.save_on_cpu",
-            "torch.autograd.graph.saved_tensors_hooks", "contextlib.nullcontext", "torch.cpu.amp.autocast")
+CONTEXTS = (
+    "torch.no_grad",
+    "torch.enable_grad",
+    "torch.inference_mode",
+    "torch.autocast",
+    "torch.amp.autocast",
+    "torch.cuda.amp.autocast",
+    "torch.set_grad_enabled",
+    "torch.device",
+    "torch.random.fork_rng",
+    "torch.autograd.set_detect_anomaly",
+    "torch.autograd.graph.save_on_cpu",
+    "torch.autograd.graph.saved_tensors_hooks",
+    "contextlib.nullcontext",
+    "torch.cpu.amp.autocast",
+)
 
 
 @framework.function(*CONTEXTS)
@@ -287,12 +398,12 @@ def make_context(call: Call) -> Value:
 def hip_version(it: Interpreter) -> Value:
     """Set on ROCm builds of torch, None on others."""
     it.run.facts["asks_rocm"] = True
-    return Value([(frozenset({(ROCM, True)}), const("hip").alternatives[0][1]),
-                  (frozenset({(ROCM, False)}), Const(None))])
+    return Value(
+        [(frozenset({(ROCM, True)}), const("hip").alternatives[0][1]), (frozenset({(ROCM, False)}), Const(None))]
+    )
 
 
 @framework.function("torch.cuda.is_available")
 def cuda_available(call: Call) -> Value:
     """True with a GPU."""
     return Value([(frozenset({(CUDA, True)}), Const(True)), (frozenset({(CUDA, False)}), Const(False))])
-

@@ -62,8 +62,15 @@ def load_model(call: Call) -> Object:
     """A pretrained model comes into being, in evaluation mode."""
     made = call.it.new("model", call.name, "", call.site)
     made.attributes["config"] = of(call.it.new("config", call.name, "config", call.site))
-    for name in ("device_map", "max_memory", "offload_folder", "quantization_config", "load_in_4bit",
-                 "load_in_8bit", "offload_state_dict"):
+    for name in (
+        "device_map",
+        "max_memory",
+        "offload_folder",
+        "quantization_config",
+        "load_in_4bit",
+        "load_in_8bit",
+        "offload_state_dict",
+    ):
         made.state[name] = call.get(name, None, NONE)
         if call.gives(name):
             made.sites[name] = call.place(name)
@@ -88,7 +95,9 @@ def from_pretrained(call: Call) -> Value | None:
     """AutoModel... and concrete model classes; tokenizers, configs and processors are something else."""
     parts = call.name.split(".")
     owner = parts[-2] if len(parts) > 1 else ""
-    if owner.endswith(("Tokenizer", "TokenizerFast", "Processor", "Config", "FeatureExtractor", "Pipeline", "Scheduler")):
+    if owner.endswith(
+        ("Tokenizer", "TokenizerFast", "Processor", "Config", "FeatureExtractor", "Pipeline", "Scheduler")
+    ):
         if owner.endswith("Config"):
             made = call.it.new("config", call.name, "", call.site)
             made.attributes.update(call.keywords)
@@ -101,8 +110,19 @@ def from_pretrained(call: Call) -> Value | None:
     return of(model)
 
 
-HEADS = ("CausalLM", "ConditionalGeneration", "SequenceClassification", "TokenClassification", "QuestionAnswering",
-         "MaskedLM", "PreTraining", "ImageClassification", "MultipleChoice", "SpeechSeq2Seq", "CTC")
+HEADS = (
+    "CausalLM",
+    "ConditionalGeneration",
+    "SequenceClassification",
+    "TokenClassification",
+    "QuestionAnswering",
+    "MaskedLM",
+    "PreTraining",
+    "ImageClassification",
+    "MultipleChoice",
+    "SpeechSeq2Seq",
+    "CTC",
+)
 
 
 @framework.family(rf"transformers:\w+(For({'|'.join(HEADS)})|LMHeadModel|[a-z0-9]Model)")
@@ -168,8 +188,9 @@ def reentrant_of(it: Interpreter, kwargs: Value) -> Value:
             held = item.entries.get("use_reentrant")
             missing = of(it.unknown("use_reentrant")) if item.open else TRUE
             value = replaced(held, missing) if held is not None else missing
-            parts.append(Value((inner, Const(True) if part == Const(None) else part) for inner, part in value)
-                         .under(guard))
+            parts.append(
+                Value((inner, Const(True) if part == Const(None) else part) for inner, part in value).under(guard)
+            )
         else:
             parts.append(of(it.unknown("use_reentrant")).under(guard))
     return union(parts)
@@ -185,8 +206,9 @@ def enable_checkpointing(it: Interpreter, model: Object, reentrant: Value, site:
     return made
 
 
-@framework.method("model", "gradient_checkpointing_enable", "activation_checkpointing_enable",
-                  "enable_gradient_checkpointing")
+@framework.method(
+    "model", "gradient_checkpointing_enable", "activation_checkpointing_enable", "enable_gradient_checkpointing"
+)
 def gradient_checkpointing_enable(call: Call) -> Value:
     """model.gradient_checkpointing_enable(gradient_checkpointing_kwargs=...)."""
     assert call.receiver is not None
@@ -211,8 +233,9 @@ def enable_on_unknown(call: Call) -> Value:
     return gradient_checkpointing_enable(call)
 
 
-@framework.method("model", "gradient_checkpointing_disable", "activation_checkpointing_disable",
-                  "disable_gradient_checkpointing")
+@framework.method(
+    "model", "gradient_checkpointing_disable", "activation_checkpointing_disable", "disable_gradient_checkpointing"
+)
 def gradient_checkpointing_disable(call: Call) -> Value:
     """Checkpointing is off again."""
     assert call.receiver is not None
@@ -347,8 +370,10 @@ def _enable_by_arguments(it: Interpreter, model: Object, args: Object) -> None:
     reentrant = args.state.get("reentrant_default")
     value = reentrant_of(it, kwargs)
     if reentrant is not None:
-        value = union(reentrant.under(guard) if item == Const(None) else reentrant_of(it, Value([(guard, item)]))
-                      for guard, item in kwargs)
+        value = union(
+            reentrant.under(guard) if item == Const(None) else reentrant_of(it, Value([(guard, item)]))
+            for guard, item in kwargs
+        )
     place = args.sites.get("gradient_checkpointing", args.site)
     if place is None:
         return

@@ -15,8 +15,22 @@ from .registry import Framework
 from .torch_modules import set_state
 from .transformers import at_least, load_model, make_trainer, record_arguments
 
-CONFIGS = ("SFTConfig", "DPOConfig", "GRPOConfig", "RewardConfig", "KTOConfig", "ORPOConfig", "CPOConfig",
-           "RLOOConfig", "PRMConfig", "OnlineDPOConfig", "BCOConfig", "GKDConfig", "NashMDConfig", "XPOConfig")
+CONFIGS = (
+    "SFTConfig",
+    "DPOConfig",
+    "GRPOConfig",
+    "RewardConfig",
+    "KTOConfig",
+    "ORPOConfig",
+    "CPOConfig",
+    "RLOOConfig",
+    "PRMConfig",
+    "OnlineDPOConfig",
+    "BCOConfig",
+    "GKDConfig",
+    "NashMDConfig",
+    "XPOConfig",
+)
 TRAINERS = tuple(name.replace("Config", "Trainer") for name in CONFIGS)
 CHECKPOINT_BY_DEFAULT = ("SFTConfig", "DPOConfig", "GRPOConfig", "RewardConfig", "KTOConfig", "RLOOConfig")
 
@@ -63,8 +77,7 @@ def _loaded(call: Call, model: Value) -> Value:
     parts: list[tuple[Guard, Alternative]] = []
     for guard, item in model:
         if isinstance(item, Const) and isinstance(item.value, str):
-            made = load_model(Call(call.it, call.site, "transformers.AutoModelForCausalLM.from_pretrained",
-                                   [of(item)]))
+            made = load_model(Call(call.it, call.site, "transformers.AutoModelForCausalLM.from_pretrained", [of(item)]))
             call.it.emit(ModelLoaded(call.it.moment(site=call.site), made))
             parts.append((guard, made))
         else:

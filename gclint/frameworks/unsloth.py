@@ -15,8 +15,9 @@ from .registry import Framework
 from .torch_modules import set_state
 from .transformers import enable_checkpointing, load_model, make_trainer, record_arguments
 
-framework = Framework("unsloth", bases={"unsloth:UnslothTrainer": "trainer",
-                                        "unsloth:UnslothTrainingArguments": "training_args"})
+framework = Framework(
+    "unsloth", bases={"unsloth:UnslothTrainer": "trainer", "unsloth:UnslothTrainingArguments": "training_args"}
+)
 
 MODELS = ("FastLanguageModel", "FastModel", "FastVisionModel", "FastLlamaModel", "FastQwen2Model")
 

@@ -58,9 +58,7 @@ MODULES = {
     "accelerate.commands.accelerate_cli": "accelerate",
     "deepspeed.launcher.runner": "deepspeed",
 }
-RUNNERS = frozenset(
-    {"pdb", "cProfile", "profile", "trace", "coverage", "debugpy", "kernprof", "scalene", "viztracer"}
-)
+RUNNERS = frozenset({"pdb", "cProfile", "profile", "trace", "coverage", "debugpy", "kernprof", "scalene", "viztracer"})
 
 TORCHRUN_FLAGS = frozenset({"standalone", "run_path", "no_python", "m", "module", "use_env"})
 ACCELERATE_FLAGS = frozenset(
@@ -228,11 +226,7 @@ def _module(name: str, rest: Sequence[str], environment: Mapping[str, str]) -> S
         return _deepspeed(rest, environment)
     if name.split(".")[0] in RUNNERS:
         script = next((at for at, word in enumerate(rest) if word.endswith(".py")), None)
-        return (
-            None
-            if script is None
-            else Start("python", rest[script], False, tuple(rest[script + 1 :]), 1, False)
-        )
+        return None if script is None else Start("python", rest[script], False, tuple(rest[script + 1 :]), 1, False)
     return Start("python", name, True, tuple(rest), 1, False)
 
 

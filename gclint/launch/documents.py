@@ -73,9 +73,7 @@ def _composed(text: str) -> Any:
         return None
 
 
-def _walk(
-    node: Any, environment: dict[str, Setting], path: Path, depth: int, left: list[int]
-) -> Iterator[Invocation]:
+def _walk(node: Any, environment: dict[str, Setting], path: Path, depth: int, left: list[int]) -> Iterator[Invocation]:
     left[0] -= 1
     if depth <= 0 or left[0] <= 0:
         return

@@ -141,9 +141,7 @@ def _with_accelerate_config(start: Start, invocation: Invocation, path: Path, ro
     world = start.world_size
     if world is None and not start.distributed:
         world = 1 if kind == "NO" else whole(settings.get("num_processes"))
-    distributed = (
-        world > 1 if world is not None else start.distributed or (True if kind in STRATEGIES else None)
-    )
+    distributed = world > 1 if world is not None else start.distributed or (True if kind in STRATEGIES else None)
     strategy = start.strategy or STRATEGIES.get(kind, "")
     return replace(start, world_size=world, distributed=distributed, strategy=strategy)
 

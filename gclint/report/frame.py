@@ -38,9 +38,7 @@ def frames(report: Report, primary: Location, related: Sequence[Location], style
     return lines
 
 
-def _frame(
-    report: Report, marks: list[Mark], shown: dict[Mark, Location], gutter: int, style: Style
-) -> list[str]:
+def _frame(report: Report, marks: list[Mark], shown: dict[Mark, Location], gutter: int, style: Style) -> list[str]:
     bar = style.paint("|", "blue")
     empty = f"{' ' * gutter} {bar}"
     lines = [empty]

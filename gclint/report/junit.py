@@ -17,8 +17,7 @@ _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 def render(report: Report, style: Style) -> str:
     """Return the XML; a report without findings has one passing test case."""
     suites = [
-        _suite(report, path, list(group))
-        for path, group in groupby(report.findings, key=lambda f: f.location.path)
+        _suite(report, path, list(group)) for path, group in groupby(report.findings, key=lambda f: f.location.path)
     ]
     if not suites:
         suites = [

@@ -65,8 +65,7 @@ def _result(report: Report, finding: Finding, mark: str, index: int) -> Record:
     }
     if finding.related:
         result["relatedLocations"] = [
-            {"id": number, **_location(report, place)}
-            for number, place in enumerate(finding.related, start=1)
+            {"id": number, **_location(report, place)} for number, place in enumerate(finding.related, start=1)
         ]
     fixes = [_fix(report, fix) for fix in finding.fixes if fix.edits and not _in_notebook(report, fix)]
     if fixes:

@@ -14,9 +14,7 @@ def tally(report: Report, style: Style) -> str:
     """
     files = counted(report.files_checked, "file")
     if not report.findings:
-        text = (
-            f"No findings in {files}." if not report.problems else f"No findings in {files}, but see above."
-        )
+        text = f"No findings in {files}." if not report.problems else f"No findings in {files}, but see above."
         return style.paint(text, "green" if not report.problems else "yellow")
     failing = sum(finding.certainty == "fails" for finding in report.findings)
     fragile = len(report.findings) - failing
@@ -32,10 +30,7 @@ def statistics(report: Report) -> str:
     mended = {f.code for f in report.findings if f.fixes and f.fixes[0].applicability == "safe"}
     ordered = sorted(counts, key=lambda code: (-counts[code], code))
     width = max((len(str(count)) for count in counts.values()), default=1)
-    lines = [
-        f"{counts[code]:>{width}}  {code}  [{'*' if code in mended else ' '}] {names[code]}"
-        for code in ordered
-    ]
+    lines = [f"{counts[code]:>{width}}  {code}  [{'*' if code in mended else ' '}] {names[code]}" for code in ordered]
     return "\n".join(lines) + ("\n" if lines else "")
 
 

@@ -35,9 +35,7 @@ def _end(name: str) -> str:
 
 def _renamed(rank: RankReport, names: dict[str, str]) -> RankReport:
     steps = tuple(
-        Step(
-            step.losses, {names.get(name, name): each for name, each in step.gradients.items()}, step.seconds
-        )
+        Step(step.losses, {names.get(name, name): each for name, each in step.gradients.items()}, step.seconds)
         for step in rank.steps
     )
     buffers = {names.get(name, name): each for name, each in rank.buffers.items()}

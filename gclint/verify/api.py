@@ -132,9 +132,7 @@ def reproduce(
     which the oracle "environment" needs.
     """
     scripts = [
-        ProgramRecipe(
-            path.name, path.read_text(encoding="utf-8"), argv=tuple(argv), world_size=world_size, cold=cold
-        )
+        ProgramRecipe(path.name, path.read_text(encoding="utf-8"), argv=tuple(argv), world_size=world_size, cold=cold)
         for path in (before, after)
     ]
     if verifier is not None:

@@ -40,9 +40,7 @@ def recipe_of(run: Run, model: Object, chosen: Guard = ALWAYS, title: str = "") 
         title=title,
         world_size=2 if wraps else 1,
         environment=tuple(_environment(run)),
-        target={
-            name: str(version) for name in PACKAGES if (version := run.targets.version(name)) is not None
-        },
+        target={name: str(version) for name in PACKAGES if (version := run.targets.version(name)) is not None},
         backend="rocm"
         if run.targets.rocm or any(key.startswith(("HIP_", "HSA_")) for key in run.environment)
         else "any",
@@ -53,11 +51,7 @@ def recipe_of(run: Run, model: Object, chosen: Guard = ALWAYS, title: str = "") 
 
 def _environment(run: Run) -> Iterator[Variable]:
     at_import = next(
-        (
-            index
-            for index, event in enumerate(run.events)
-            if isinstance(event, ev.Imported) and event.name == "torch"
-        ),
+        (index for index, event in enumerate(run.events) if isinstance(event, ev.Imported) and event.name == "torch"),
         len(run.events),
     )
     set_by_code = set()
@@ -66,9 +60,7 @@ def _environment(run: Run) -> Iterator[Variable]:
             literal = event.value.constant()
             if literal is not None:
                 set_by_code.add(event.name)
-                yield Variable(
-                    event.name, str(literal), "before-import" if index < at_import else "after-import"
-                )
+                yield Variable(event.name, str(literal), "before-import" if index < at_import else "after-import")
     for name, value in sorted(run.environment.items()):
         literal = value.constant()
         if name not in set_by_code and name.startswith(RELEVANT) and literal is not None:
@@ -77,9 +69,7 @@ def _environment(run: Run) -> Iterator[Variable]:
 
 def _model_spec(run: Run, model: Object) -> ModelSpec:
     if isinstance(model.type, Class) or model.kind not in ("model",):
-        return ModelSpec(
-            "project" if isinstance(model.type, Class) else "stand-in", class_name=model.class_name
-        )
+        return ModelSpec("project" if isinstance(model.type, Class) else "stand-in", class_name=model.class_name)
     name, dtype = model.known("name").constant(), model.known("dtype").constant()
     parts = str(model.type).split(".")
     owner = parts[-2] if parts[-1] in ("from_pretrained", "from_config") and len(parts) > 1 else parts[-1]
@@ -216,18 +206,13 @@ class _Way:
             yield mo.Checkpointing(on=False)
         elif last == "prepare_model_for_kbit_training" and self.model in call.get("model", 0).objects():
             kwargs = call.get("gradient_checkpointing_kwargs", 2, NONE).objects()
-            mode = (
-                self.pick(kwargs[0].entries.get("use_reentrant", NONE))
-                if kwargs and kwargs[0].entries
-                else None
-            )
+            mode = self.pick(kwargs[0].entries.get("use_reentrant", NONE)) if kwargs and kwargs[0].entries else None
             yield mo.Kbit(self.pick(call.get("use_gradient_checkpointing", 1, NONE), None) is not False, mode)
 
     def _region(self, event: ev.CheckpointCall) -> Iterator[mo.Moment]:
         inside = any(root(item) is self.model for item in event.moment.forwards)
         patched = any(
-            "checkpointed_forward" in item.state or "forward" in item.attributes
-            for item in event.moment.forwards
+            "checkpointed_forward" in item.state or "forward" in item.attributes for item in event.moment.forwards
         )
         if not inside or patched or self.by_call or not event.moment.forwards:
             return

@@ -22,9 +22,7 @@ class Failure:
     text: str
 
 
-def failures(
-    outcome: Outcome, reference: Outcome | None = None, oracles: Sequence[str] = DEFAULT
-) -> list[Failure]:
+def failures(outcome: Outcome, reference: Outcome | None = None, oracles: Sequence[str] = DEFAULT) -> list[Failure]:
     """Return what the named oracles find wrong with a finished run; needs no torch."""
     found = []
     for name in oracles:
@@ -150,9 +148,7 @@ def _changed(outcome: Outcome, reference: Outcome | None) -> str:
     }
     wanted -= set(reference.first.unchanged)
     names = [name for name in rank.unchanged if name in wanted]
-    return (
-        f"{len(names)} of {rank.trainable} trainable tensors never change ({_names(names)})" if names else ""
-    )
+    return f"{len(names)} of {rank.trainable} trainable tensors never change ({_names(names)})" if names else ""
 
 
 def _moving(outcome: Outcome, reference: Outcome | None) -> str:

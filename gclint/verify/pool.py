@@ -185,9 +185,7 @@ def _preload_of_text(text: str) -> tuple[str, ...]:
 
 
 def _report(data: dict[str, Any] | None) -> RankReport:
-    return (
-        from_data(RankReport, data) if data is not None else RankReport(status="killed", reason="no result")
-    )
+    return from_data(RankReport, data) if data is not None else RankReport(status="killed", reason="no result")
 
 
 def _missing(said: dict[str, Any], options: Options) -> str:

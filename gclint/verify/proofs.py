@@ -29,9 +29,7 @@ def prove_fixes(request: ProofRequest, tell: Tell | None = None) -> list[Proof]:
     Raises VerifyUnavailable when nothing can be run here.
     """
     rules = {rule.code: rule for rule in load_rules()}
-    options = Options(
-        **{name: value for name, value in _options(request).items() if value not in ("", 0, None)}
-    )
+    options = Options(**{name: value for name, value in _options(request).items() if value not in ("", 0, None)})
     proofs = []
     with Verifier(options, tell) as verifier:
         after = _analysed(request, request.after, [])
@@ -52,9 +50,7 @@ def _analysed(request: ProofRequest, sources: Mapping[str, Source], rules: Seque
     return analyse(list(sources.values()), Path(request.root), request.target, rules, keep_runs=True)
 
 
-def _prove(
-    request: ProofRequest, chosen: Chosen, after: Analysis, rule: Rule | None, verifier: Verifier
-) -> Proof:
+def _prove(request: ProofRequest, chosen: Chosen, after: Analysis, rule: Rule | None, verifier: Verifier) -> Proof:
     finding = chosen.finding
     if rule is None:
         return Proof(finding, chosen.fix.name, "unverified", "no rule of this code is installed")
@@ -62,9 +58,7 @@ def _prove(
     before = _analysed(request, without, [rule])
     pair = _pair(finding, before, after)
     if pair is None:
-        return Proof(
-            finding, chosen.fix.name, "unverified", "no training run around this place can be derived"
-        )
+        return Proof(finding, chosen.fix.name, "unverified", "no training run around this place can be derived")
     first, second = pair
     made = verifier.verify(first, second)
     return Proof(finding, chosen.fix.name, made.verdict.name, made.verdict.reason, _data(made, pair))
@@ -82,17 +76,13 @@ def _pair(finding: Finding, before: Analysis, after: Analysis) -> tuple[Recipe, 
         if second is None or not models:
             continue
         guard = run.found[nearest]
-        return recipe_of(run, trained_models(run)[0], guard, place), recipe_of(
-            second, models[0], guard, place
-        )
+        return recipe_of(run, trained_models(run)[0], guard, place), recipe_of(second, models[0], guard, place)
     return None
 
 
 def _same_run(run: Run, others: Sequence[Run], index: int) -> Run | None:
     wanted = (run.entry.path if run.entry else "", run.launch_places)
-    same = [
-        other for other in others if (other.entry.path if other.entry else "", other.launch_places) == wanted
-    ]
+    same = [other for other in others if (other.entry.path if other.entry else "", other.launch_places) == wanted]
     if len(same) == 1:
         return same[0]
     return others[index] if index < len(others) and others[index] in same else next(iter(same), None)

@@ -105,9 +105,7 @@ def _decide(
     return _confirm(before, wrong_before, after, reference)
 
 
-def _confirm(
-    before: Outcome, wrong: str, after: Outcome, reference: Outcome | None
-) -> tuple[VerdictName, str]:
+def _confirm(before: Outcome, wrong: str, after: Outcome, reference: Outcome | None) -> tuple[VerdictName, str]:
     if reference is None or reference.status != "finished":
         why = "there is no reference run" if reference is None else f"the reference run {_told(reference)}"
         return "unverified", f"before fails ({wrong}) and after runs, but {why} to compare gradients with"

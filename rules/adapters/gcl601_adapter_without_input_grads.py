@@ -79,8 +79,13 @@ def _reentrant(run: Run, model: Object, adapter: Object, region: Object, base: V
             continue
         related = [(adapter.site, "the adapters are added here, everything else is frozen")] if adapter.site else []
         yield rule.finding(
-            run, region.site, "adapters behind reentrant checkpointing whose inputs require no gradient", guard=guard,
-            symptom=SYMPTOM, related=related, versions=("transformers", "peft"),
+            run,
+            region.site,
+            "adapters behind reentrant checkpointing whose inputs require no gradient",
+            guard=guard,
+            symptom=SYMPTOM,
+            related=related,
+            versions=("transformers", "peft"),
             fixes=(cures.non_reentrant(region), input_grads(adapter)),
         )
         return

@@ -41,15 +41,27 @@ from gclint.analysis.values import NOTHING, Const, Object
 from gclint.finding import Edit, Finding, Fix
 from gclint.rule import Reproduction, Rule
 
-SYMPTOM = ("RuntimeError: element 0 of tensors does not require grad; with checkpointing on transformers 5 silent: "
-           "no parameter changes")
+SYMPTOM = (
+    "RuntimeError: element 0 of tensors does not require grad; with checkpointing on transformers 5 silent: "
+    "no parameter changes"
+)
 
 rule = Rule(
     code="GCL602",
     name="nothing-trainable",
     docs=__doc__ or "",
-    words=(("from_pretrained", "inference_mode", "prepare_model_for_kbit_training", "requires_grad",
-            "requires_grad_", "disable_adapter_layers", "disable_adapters"), ("backward", "Trainer")),
+    words=(
+        (
+            "from_pretrained",
+            "inference_mode",
+            "prepare_model_for_kbit_training",
+            "requires_grad",
+            "requires_grad_",
+            "disable_adapter_layers",
+            "disable_adapters",
+        ),
+        ("backward", "Trainer"),
+    ),
     certainty=("fails",),
     fixable="safe",
     reproduction=Reproduction("bad_inference_mode.py", "bad_inference_mode.fixed.py"),
@@ -74,23 +86,37 @@ def trains_nothing(event: Backward | TrainerStarted, run: Run) -> Iterator[Findi
 
 def _other_gradients(event: Backward) -> bool:
     """Whether the loss may also come from something that is not this model: a prompt, an image to be optimised."""
-    return any(item.state.get("grad", NOTHING).constant() is True
-               for activation in event.forwards for item in activation.attributes.get("inputs", NOTHING).objects())
+    return any(
+        item.state.get("grad", NOTHING).constant() is True
+        for activation in event.forwards
+        for item in activation.attributes.get("inputs", NOTHING).objects()
+    )
 
 
 def _finding(run: Run, model: Object, trained: Site, guard: Guard) -> Finding:
     place, words, fix = _cause(model)
     site = place or trained
     related = [(trained, "the model trains here")] if site is not trained else []
-    return rule.finding(run, site, f"nothing in this model trains: {words}", guard=guard, symptom=SYMPTOM,
-                        related=related, fixes=(fix,), versions=("transformers", "peft"))
+    return rule.finding(
+        run,
+        site,
+        f"nothing in this model trains: {words}",
+        guard=guard,
+        symptom=SYMPTOM,
+        related=related,
+        fixes=(fix,),
+        versions=("transformers", "peft"),
+    )
 
 
 def _cause(model: Object) -> tuple[Site | None, str, Fix | None]:
     adapters, prepared = model.known("adapter").objects(), model.known("kbit").objects()
     if adapters and prepared and prepared[0].id > adapters[0].id:
-        return (prepared[0].site, "k-bit preparation comes after the adapters and freezes them",
-                _swapped(adapters[0].site, prepared[0].site))
+        return (
+            prepared[0].site,
+            "k-bit preparation comes after the adapters and freezes them",
+            _swapped(adapters[0].site, prepared[0].site),
+        )
     if not adapters:
         return None, "all its parameters are frozen", None
     adapter = adapters[0]
@@ -99,8 +125,11 @@ def _cause(model: Object) -> tuple[Site | None, str, Fix | None]:
             edits = rewrite.remove_arguments(config.site, "inference_mode")
             fix = Fix("no-inference-mode", "Drop inference_mode=True", tuple(edits)) if edits else None
             return config.sites.get("inference_mode", config.site), "inference_mode=True freezes the adapters", fix
-    if adapter.site is not None and rewrite.call_node(adapter.site) is not None \
-            and str(adapter.type).endswith("from_pretrained"):
+    if (
+        adapter.site is not None
+        and rewrite.call_node(adapter.site) is not None
+        and str(adapter.type).endswith("from_pretrained")
+    ):
         edit = rewrite.set_argument(adapter.site, "is_trainable", "True")
         fix = Fix("is-trainable", "Load the adapters trainable", (edit,)) if edit is not None else None
         return adapter.site, "from_pretrained loads the adapters frozen", fix

@@ -79,8 +79,14 @@ def steps_on_old_parameters(event: OptimizerStep | TrainerStarted, run: Run) -> 
             continue
         for model in models_of(built.parameters):
             later = since(run, built, Adapted, AttributeSet, Converted, LibraryCall)
-            change = next((item for item in later if _what(item, model)
-                           and all_of([item.guard, built.guard, event.guard]) is not None), None)
+            change = next(
+                (
+                    item
+                    for item in later
+                    if _what(item, model) and all_of([item.guard, built.guard, event.guard]) is not None
+                ),
+                None,
+            )
             if change is not None:
                 yield _finding(run, built, change, model, event)
                 return
@@ -106,8 +112,12 @@ def _what(event: Event, model: Object) -> str:
 def _finding(run: Run, built: OptimizerBuilt, change: Event, model: Object, used: Event) -> Finding:
     guard = conj(built.guard, change.guard)
     return rule.finding(
-        run, built.site, f"the optimizer takes the model's parameters before it gets {_what(change, model)}",
-        guard=guard if guard is not None else built.guard, symptom=SYMPTOM, versions=("torch", "peft"),
+        run,
+        built.site,
+        f"the optimizer takes the model's parameters before it gets {_what(change, model)}",
+        guard=guard if guard is not None else built.guard,
+        symptom=SYMPTOM,
+        versions=("torch", "peft"),
         related=[(change.site, "the model changes here"), (used.site, "the optimizer is used here")],
         fixes=(_later(built.site, change.site),),
     )

@@ -42,8 +42,15 @@ rule = Rule(
     code="GCL604",
     name="prompt-adapter-checkpointing",
     docs=__doc__ or "",
-    words=(("PrefixTuningConfig",), ("gradient_checkpointing", "gradient_checkpointing_enable",
-                                     "activation_checkpointing", "activation_checkpointing_enable")),
+    words=(
+        ("PrefixTuningConfig",),
+        (
+            "gradient_checkpointing",
+            "gradient_checkpointing_enable",
+            "activation_checkpointing",
+            "activation_checkpointing_enable",
+        ),
+    ),
     certainty=("fails",),
     fixable="unsafe",
     reproduction=Reproduction("bad_prefix.py", "bad_prefix.fixed.py"),
@@ -61,9 +68,13 @@ def prefix_and_checkpointing(event: Backward | TrainerStarted, run: Run) -> Iter
             if not any(item.is_a("PrefixTuningConfig") for item in configs):
                 continue
             yield rule.finding(
-                run, region.site, "checkpointing turns off the key-value cache that prefix tuning puts its prefix in",
-                guard=guard, symptom="ValueError, or a size mismatch between attention mask and keys",
+                run,
+                region.site,
+                "checkpointing turns off the key-value cache that prefix tuning puts its prefix in",
+                guard=guard,
+                symptom="ValueError, or a size mismatch between attention mask and keys",
                 related=[(adapter.site, "the prefix is added here")] if adapter.site is not None else [],
-                fixes=(cures.checkpointing_off(model),), versions=("transformers", "peft"),
+                fixes=(cures.checkpointing_off(model),),
+                versions=("transformers", "peft"),
             )
             return

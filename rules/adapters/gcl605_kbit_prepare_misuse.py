@@ -61,8 +61,12 @@ def not_quantised(event: LibraryCall, run: Run) -> Iterator[Finding]:
     for guard, model in event.call.get("model", 0).possible(event.guard):
         if isinstance(model, Object) and model.kind == "model" and _plain(model):
             yield rule.finding(
-                run, event.site, "this model is not quantised: preparing it converts it to float32, and does not turn "
-                "on checkpointing", guard=event.guard | guard, symptom=SYMPTOM, versions=("peft",),
+                run,
+                event.site,
+                "this model is not quantised: preparing it converts it to float32, and does not turn on checkpointing",
+                guard=event.guard | guard,
+                symptom=SYMPTOM,
+                versions=("peft",),
                 related=[(model.site, "the model is made here")] if model.site is not None else [],
             )
             return

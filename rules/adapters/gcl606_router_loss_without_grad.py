@@ -45,8 +45,15 @@ rule = Rule(
     code="GCL606",
     name="router-loss-without-grad",
     docs=__doc__ or "",
-    words=((NAME,), ("gradient_checkpointing", "gradient_checkpointing_enable", "activation_checkpointing",
-                     "activation_checkpointing_enable")),
+    words=(
+        (NAME,),
+        (
+            "gradient_checkpointing",
+            "gradient_checkpointing_enable",
+            "activation_checkpointing",
+            "activation_checkpointing_enable",
+        ),
+    ),
     certainty=("fails",),
     fixable="safe",
     reproduction=Reproduction("bad_mixtral.py", "bad_mixtral.fixed.py"),
@@ -67,10 +74,14 @@ def auxiliary_loss(event: Backward | TrainerStarted, run: Run) -> Iterator[Findi
                 if mode != Const(True):
                     continue
                 yield rule.finding(
-                    run, region.site, "router logits leave reentrant regions without gradient: the load-balancing loss "
-                    "trains nothing", guard=held, symptom="silent: the auxiliary loss has no gradient",
+                    run,
+                    region.site,
+                    "router logits leave reentrant regions without gradient: the load-balancing loss trains nothing",
+                    guard=held,
+                    symptom="silent: the auxiliary loss has no gradient",
                     related=[(asked, "router logits are asked for here")] if asked is not None else [],
-                    fixes=(cures.non_reentrant(region),), versions=("transformers",),
+                    fixes=(cures.non_reentrant(region),),
+                    versions=("transformers",),
                 )
                 return
 

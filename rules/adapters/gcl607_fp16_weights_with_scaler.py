@@ -84,8 +84,9 @@ def _half(run: Run, model: Object, guard: Guard, used: Site, what: str) -> Itera
     conversions = [item for item in run.of_type(Converted) if root(inside(item.module)) is model and item.dtype]
     adapted = [item for item in run.of_type(Adapted) if root(inside(item.model)) is model]
     if trainable(model) == "adapters" or adapted:
-        conversions = [item for item in conversions if adapted
-                       and run.events.index(item) > run.events.index(adapted[0])]
+        conversions = [
+            item for item in conversions if adapted and run.events.index(item) > run.events.index(adapted[0])
+        ]
         if not conversions:
             return
     for held, (dtype,) in ways(guard, model.known("dtype")):
@@ -95,9 +96,14 @@ def _half(run: Run, model: Object, guard: Guard, used: Site, what: str) -> Itera
         if place is None:
             return
         yield rule.finding(
-            run, place, "the weights that train are float16, and a gradient scaler does not unscale float16 gradients",
-            guard=held, symptom="ValueError: Attempting to unscale FP16 gradients.",
-            related=[(used, what)], fixes=(_full(place, bool(conversions)),), versions=("torch", "transformers"),
+            run,
+            place,
+            "the weights that train are float16, and a gradient scaler does not unscale float16 gradients",
+            guard=held,
+            symptom="ValueError: Attempting to unscale FP16 gradients.",
+            related=[(used, what)],
+            fixes=(_full(place, bool(conversions)),),
+            versions=("torch", "transformers"),
         )
         return
 

@@ -93,9 +93,14 @@ def _rounded_away(run: Run, model: Object, guard: Guard, rate: object, place: Si
         if site is None:
             return
         yield rule.finding(
-            run, site, f"bfloat16 weights take steps of {rate:g}: most of them are rounded away", guard=held,
-            certainty="fragile", symptom="silent: most weights never move",
-            related=[(place, "the learning rate")], fixes=(None if converted else _full(site),),
+            run,
+            site,
+            f"bfloat16 weights take steps of {rate:g}: most of them are rounded away",
+            guard=held,
+            certainty="fragile",
+            symptom="silent: most weights never move",
+            related=[(place, "the learning rate")],
+            fixes=(None if converted else _full(site),),
             versions=("torch", "transformers"),
         )
         return
@@ -103,9 +108,14 @@ def _rounded_away(run: Run, model: Object, guard: Guard, rate: object, place: Si
 
 def _sharded(run: Run) -> bool:
     """Whether accelerate shards the model: it then keeps float32 weights where mixed precision is asked for."""
-    return any(event.call is not None and event.name.startswith("accelerate") and (
-        event.call.last == "FullyShardedDataParallelPlugin" or any(name in event.call.keywords for name in PLUGINS)
-    ) for event in run.of_type(LibraryCall))
+    return any(
+        event.call is not None
+        and event.name.startswith("accelerate")
+        and (
+            event.call.last == "FullyShardedDataParallelPlugin" or any(name in event.call.keywords for name in PLUGINS)
+        )
+        for event in run.of_type(LibraryCall)
+    )
 
 
 def _full(site: Site) -> Fix | None:
@@ -116,6 +126,11 @@ def _full(site: Site) -> Fix | None:
             continue
         text = '"float32"' if site.module.code(held.value)[:1] in "'\"" else "torch.float32"
         edit = rewrite.replace(Site.at(site.module, held.value), text)
-        return Fix("float32-weights", "Keep the weights in float32 and compute in bfloat16 by autocast", (edit,),
-                   "unsafe", "weights, gradients and optimizer state take twice the memory")
+        return Fix(
+            "float32-weights",
+            "Keep the weights in float32 and compute in bfloat16 by autocast",
+            (edit,),
+            "unsafe",
+            "weights, gradients and optimizer state take twice the memory",
+        )
     return None

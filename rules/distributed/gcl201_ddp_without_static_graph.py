@@ -77,9 +77,7 @@ def trained(event: Backward | TrainerStarted) -> list[tuple[Object, int]]:
     return [(model, models.count(model)) for model in dict.fromkeys(models)]
 
 
-def judge(
-    run: Run, model: Object, ddp: Object, region: Object, guard: Guard, forwards: int
-) -> Iterator[Finding]:
+def judge(run: Run, model: Object, ddp: Object, region: Object, guard: Guard, forwards: int) -> Iterator[Finding]:
     """The findings for one way the run can go."""
     never = Value([(frozenset(), Const(False))])
     reentrant = region.attributes.get("reentrant", NOTHING)
@@ -91,13 +89,26 @@ def judge(
         cause = _cause(run, model, ddp, unused, forwards)
         certain = bool(cause) and ((DISTRIBUTED, True) not in run.open_guard(held) or "process_group" in run.facts)
         message = "reentrant checkpointing under DDP without a static graph"
-        message += f": {cause}, so a parameter's gradient arrives twice" if cause else \
-            " fails as soon as find_unused_parameters is on or a parameter is used twice"
+        message += (
+            f": {cause}, so a parameter's gradient arrives twice"
+            if cause
+            else " fails as soon as find_unused_parameters is on or a parameter is used twice"
+        )
         yield rule.finding(
-            run, region.site, message, guard=held, certainty="fails" if certain else "fragile",
-            symptom=SYMPTOM, related=_related(run, ddp), versions=("torch", "transformers"),
-            fixes=(cures.non_reentrant(region), cures.find_unused_off(ddp) if unused == Const(True) else None,
-                   cures.static_graph(run, ddp), cures.checkpointing_off(model)),
+            run,
+            region.site,
+            message,
+            guard=held,
+            certainty="fails" if certain else "fragile",
+            symptom=SYMPTOM,
+            related=_related(run, ddp),
+            versions=("torch", "transformers"),
+            fixes=(
+                cures.non_reentrant(region),
+                cures.find_unused_off(ddp) if unused == Const(True) else None,
+                cures.static_graph(run, ddp),
+                cures.checkpointing_off(model),
+            ),
         )
         return
 
@@ -106,8 +117,9 @@ def _cause(run: Run, model: Object, ddp: Object, unused: object, forwards: int) 
     if unused == Const(True):
         picked = ddp.state.get("picked")
         by_trainer = picked is not None and picked.constant()
-        return ("Trainer picks find_unused_parameters=True for this model" if by_trainer
-                else "find_unused_parameters is on")
+        return (
+            "Trainer picks find_unused_parameters=True for this model" if by_trainer else "find_unused_parameters is on"
+        )
     if forwards > 1:
         return "forward runs more than once before backward"
     return "a checkpointed module is used twice" if reused(run, model) else ""
@@ -134,6 +146,12 @@ def _related(run: Run, ddp: Object) -> list[Location | tuple]:  # type: ignore[t
     if "find_unused_parameters" in ddp.sites:
         places.append((ddp.sites["find_unused_parameters"], "find_unused_parameters is set here"))
     elif ddp.site is not None:
-        places.append((ddp.site, "the model is wrapped by the Trainer with these arguments"
-                       if ddp.attributes.get("args") else "the model is wrapped here"))
+        places.append(
+            (
+                ddp.site,
+                "the model is wrapped by the Trainer with these arguments"
+                if ddp.attributes.get("args")
+                else "the model is wrapped here",
+            )
+        )
     return places + run.launch_locations("started on more than one process here")

@@ -45,8 +45,10 @@ rule = Rule(
     code="GCL202",
     name="static-graph-with-no-sync",
     docs=__doc__ or "",
-    words=(("static_graph", "_set_static_graph", "ddp_static_graph"),
-           ("no_sync", "gradient_accumulation_steps", "accumulate")),
+    words=(
+        ("static_graph", "_set_static_graph", "ddp_static_graph"),
+        ("no_sync", "gradient_accumulation_steps", "accumulate"),
+    ),
     certainty=("fails",),
     fixable="unsafe",
     reproduction=Reproduction("bad_no_sync.py", "bad_no_sync.fixed.py", processes=2),
@@ -83,8 +85,10 @@ def unsynchronised_backward(event: Backward, run: Run) -> Iterator[Finding]:
 
 def _synchronised_before(event: Backward, run: Run) -> bool:
     """Whether an earlier backward, outside this one's loops, synchronised."""
-    return any(earlier is not event and earlier.moment.inside("no_sync") is None and not earlier.moment.loops
-               for earlier in run.of_type(Backward))
+    return any(
+        earlier is not event and earlier.moment.inside("no_sync") is None and not earlier.moment.loops
+        for earlier in run.of_type(Backward)
+    )
 
 
 def _accumulating(run: Run, ddp: Object, guard: Guard) -> Iterator[Finding]:
@@ -101,7 +105,11 @@ def _accumulating(run: Run, ddp: Object, guard: Guard) -> Iterator[Finding]:
 def _finding(run: Run, ddp: Object, guard: Guard, place: Site, what: str) -> Finding:
     declared = _declared(ddp)
     return rule.finding(
-        run, declared or place, f"DDP's graph is declared static, and {what}", guard=guard, symptom=SYMPTOM,
+        run,
+        declared or place,
+        f"DDP's graph is declared static, and {what}",
+        guard=guard,
+        symptom=SYMPTOM,
         related=[(place, "gradients are not synchronised in every step")] if declared else [],
         fixes=(without_static_graph(ddp),),
     )
@@ -121,8 +129,10 @@ def without_static_graph(ddp: Object) -> Fix | None:
     """Take the declaration back."""
     title = "Do not declare the graph static (use non-reentrant checkpointing if that was why)"
     args = ddp.attributes.get("args")
-    for site, name in [(ddp.site, "static_graph"), *((item.site, "ddp_static_graph") for item in
-                                                   (args.objects() if args is not None else []))]:
+    for site, name in [
+        (ddp.site, "static_graph"),
+        *((item.site, "ddp_static_graph") for item in (args.objects() if args is not None else [])),
+    ]:
         if site is not None and rewrite.argument(site, name) is not None:
             return Fix("no-static-graph", title, tuple(rewrite.remove_arguments(site, name)), "unsafe")
     return None

@@ -72,8 +72,12 @@ def past_the_wrapper(event: Backward, run: Run) -> Iterator[Finding]:
                 continue
             related = [(ddp.site, "the model is wrapped here")] if ddp.site is not None else []
             yield rule.finding(
-                run, forward.site, "the training forward goes past DDP to the model inside it: gradients are not "
-                "averaged over processes", guard=both, symptom=SYMPTOM, fixes=(_through(forward, ddp),),
+                run,
+                forward.site,
+                "the training forward goes past DDP to the model inside it: gradients are not averaged over processes",
+                guard=both,
+                symptom=SYMPTOM,
+                fixes=(_through(forward, ddp),),
                 related=[*related, (event.site, "gradients are computed here")],
             )
             break

@@ -68,8 +68,12 @@ def converted_later(event: Converted, run: Run) -> Iterator[Finding]:
         if not what or both is None or ddp.site is None:
             continue
         yield rule.finding(
-            run, event.site, f"the model gets another {what} after DDP wrapped it: its gradient hooks are lost",
-            guard=both, symptom=SYMPTOM, related=[(ddp.site, "the model is wrapped here")],
+            run,
+            event.site,
+            f"the model gets another {what} after DDP wrapped it: its gradient hooks are lost",
+            guard=both,
+            symptom=SYMPTOM,
+            related=[(ddp.site, "the model is wrapped here")],
             fixes=(_before(event.site, ddp.site),),
         )
         return
@@ -109,8 +113,11 @@ def _before(conversion: Site, wrap: Site) -> Fix | None:
     earlier = Edit(place.path, place.end_line, place.end_column, place.end_line, place.end_column, text)
     removed = _removed(conversion, node, receiver)
     same = _function(wrap) is _function(conversion)
-    return Fix("convert-first", "Convert the model before it is wrapped", (earlier, removed),
-               "safe" if same else "unsafe") if removed is not None else None
+    return (
+        Fix("convert-first", "Convert the model before it is wrapped", (earlier, removed), "safe" if same else "unsafe")
+        if removed is not None
+        else None
+    )
 
 
 def _removed(site: Site, node: cst.Call, receiver: str) -> Edit | None:
@@ -119,8 +126,10 @@ def _removed(site: Site, node: cst.Call, receiver: str) -> Edit | None:
         small = line.body[0]
         if isinstance(small, cst.Expr) and small.value is node:
             return rewrite.remove_statement(site)
-        if isinstance(small, cst.Assign) and small.value is node and (
-            [dotted(target.target) for target in small.targets] == [receiver]
+        if (
+            isinstance(small, cst.Assign)
+            and small.value is node
+            and ([dotted(target.target) for target in small.targets] == [receiver])
         ):
             return rewrite.remove_statement(site)
     return rewrite.replace(site, receiver)

@@ -49,15 +49,19 @@ from gclint.analysis.values import Object, root
 from gclint.finding import Finding, Fix
 from gclint.rule import Reproduction, Rule
 
-SYMPTOM = ("silent: what is added or unfrozen is not averaged over processes; what is frozen or replaced: "
-           "RuntimeError: Expected to have finished reduction in the prior iteration")
+SYMPTOM = (
+    "silent: what is added or unfrozen is not averaged over processes; what is frozen or replaced: "
+    "RuntimeError: Expected to have finished reduction in the prior iteration"
+)
 
 rule = Rule(
     code="GCL205",
     name="ddp-parameters-changed-after-wrap",
     docs=__doc__ or "",
-    words=(("DistributedDataParallel",),
-           ("requires_grad", "requires_grad_", "get_peft_model", "add_adapter", "Linear", "Module")),
+    words=(
+        ("DistributedDataParallel",),
+        ("requires_grad", "requires_grad_", "get_peft_model", "add_adapter", "Linear", "Module"),
+    ),
     certainty=("fails",),
     fixable="unsafe",
     reproduction=Reproduction("bad_unfrozen.py", "bad_unfrozen.fixed.py", processes=2),
@@ -106,8 +110,12 @@ def _finding(run: Run, wrap: Wrapped, change: Event, model: Object) -> Iterator[
     if both is None or wrap.wrapper.site is None:
         return
     yield rule.finding(
-        run, change.site, f"{_what(change, model)} after DDP took its list of trainable parameters", guard=both,
-        symptom=SYMPTOM, related=[(wrap.wrapper.site, "the model is wrapped here")],
+        run,
+        change.site,
+        f"{_what(change, model)} after DDP took its list of trainable parameters",
+        guard=both,
+        symptom=SYMPTOM,
+        related=[(wrap.wrapper.site, "the model is wrapped here")],
         fixes=(_wrap_after(wrap.site, change.site),),
     )
 

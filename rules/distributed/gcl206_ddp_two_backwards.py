@@ -68,8 +68,13 @@ def second_backward(event: Backward, run: Run) -> Iterator[Finding]:
                 continue
             if forward.activation in earlier.forwards:
                 yield rule.finding(
-                    run, event.site, "a second backward through one DDP forward: only the first one's gradients are "
-                    "averaged over processes", guard=both, symptom=SYMPTOM, fixes=(_summed(run, earlier, event),),
+                    run,
+                    event.site,
+                    "a second backward through one DDP forward: only the first one's gradients are "
+                    "averaged over processes",
+                    guard=both,
+                    symptom=SYMPTOM,
+                    fixes=(_summed(run, earlier, event),),
                     related=[(forward.site, "the forward"), (earlier.site, "the first backward")],
                 )
                 return
@@ -83,8 +88,11 @@ def _summed(run: Run, first: Backward, second: Backward) -> Fix | None:
     """One backward of both losses, where the two stand in one block with no step between them."""
     one, two, module = rewrite.call_node(first.site), rewrite.call_node(second.site), first.site.module
     steps = [item for item in since(run, first, OptimizerStep, Backward) if item is not second]
-    if one is None or two is None or module is not second.site.module or (
-        steps and run.events.index(steps[0]) < run.events.index(second)
+    if (
+        one is None
+        or two is None
+        or module is not second.site.module
+        or (steps and run.events.index(steps[0]) < run.events.index(second))
     ):
         return None
     if not isinstance(one.func, cst.Attribute) or not isinstance(two.func, cst.Attribute) or two.args:

@@ -68,8 +68,12 @@ def forward_alone(event: Backward, run: Run) -> Iterator[Finding]:
         if block is None or block.site is None or both is None:
             continue
         yield rule.finding(
-            run, block.site, "only the forward is inside `no_sync`: its backward, outside, does not average gradients "
-            "either", guard=both, symptom=SYMPTOM, fixes=(_without(block.site),),
+            run,
+            block.site,
+            "only the forward is inside `no_sync`: its backward, outside, does not average gradients either",
+            guard=both,
+            symptom=SYMPTOM,
+            fixes=(_without(block.site),),
             related=[(forward.site, "the forward"), (event.site, "the backward")],
         )
         return

@@ -66,10 +66,13 @@ def wrapped_on_the_cpu(event: Wrapped, run: Run) -> Iterator[Finding]:
     edits = rewrite.remove_arguments(event.site, "device_ids", "output_device")
     fix = Fix("no-device-ids", "Wrap it as a CPU model", tuple(edits), "unsafe") if edits else None
     yield rule.finding(
-        run, site, "DDP is told which device the model is on, but the model was never moved from the CPU",
-        guard=event.guard, fixes=(fix,),
+        run,
+        site,
+        "DDP is told which device the model is on, but the model was never moved from the CPU",
+        guard=event.guard,
+        fixes=(fix,),
         symptom="ValueError: DistributedDataParallel device_ids and output_device arguments only work with "
-                "single-device/multiple-device GPU modules or CPU modules",
+        "single-device/multiple-device GPU modules or CPU modules",
         related=[(model.site, "the model is made here")] if model.site is not None else [],
     )
 

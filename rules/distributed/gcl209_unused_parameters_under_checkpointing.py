@@ -77,8 +77,9 @@ def _decides(region: CheckpointCall, part: Object, run: Run) -> Atom | None:
     calls = [item for item in run.of_type(ModuleCalled) if item.module is part]
     outside = [item.guard for item in run.of_type(ModuleCalled) if item.module is root(part)]
     shared = common([item.guard for item in calls] or [region.guard]) - common(outside)
-    function = next((node for node in region.site.module.ancestors(region.site.node)
-                     if isinstance(node, cst.FunctionDef)), None)
+    function = next(
+        (node for node in region.site.module.ancestors(region.site.node) if isinstance(node, cst.FunctionDef)), None
+    )
     if function is None:
         return None
     names = [param.name.value for param in (*function.params.params, *function.params.kwonly_params)][1:]
@@ -89,14 +90,16 @@ def _decides(region: CheckpointCall, part: Object, run: Run) -> Atom | None:
 
 
 def _finding(run: Run, ddp: Object, region: CheckpointCall, guard: Guard, atom: Atom) -> Iterator[Finding]:
-    for held, (unused, mode) in ways(
-        guard, ddp.state.get("find_unused", FALSE), region.reentrant or TRUE
-    ):
+    for held, (unused, mode) in ways(guard, ddp.state.get("find_unused", FALSE), region.reentrant or TRUE):
         if unused == Const(True) and mode != Const(True):
             continue
         yield rule.finding(
-            run, region.site, "only some batches use this checkpointed part: with the others DDP waits for its "
-            "gradients", guard=held, certainty="fragile", condition="as soon as a batch leaves it out",
+            run,
+            region.site,
+            "only some batches use this checkpointed part: with the others DDP waits for its gradients",
+            guard=held,
+            certainty="fragile",
+            condition="as soon as a batch leaves it out",
             symptom="RuntimeError: Expected to have finished reduction in the prior iteration",
             related=[(ddp.site, "the model is wrapped here")] if ddp.site is not None else [],
             fixes=(_find_unused(ddp, region, mode == Const(True)),),
@@ -108,11 +111,19 @@ def _find_unused(ddp: Object, region: CheckpointCall, reentrant: bool) -> Fix | 
     if ddp.site is None:
         return None
     place = ddp.sites.get("find_unused_parameters")
-    edits = [rewrite.replace(place, "True") if place is not None
-             else rewrite.set_argument(ddp.site, "find_unused_parameters", "True")]
+    edits = [
+        rewrite.replace(place, "True")
+        if place is not None
+        else rewrite.set_argument(ddp.site, "find_unused_parameters", "True")
+    ]
     if reentrant:
         edits.append(rewrite.set_argument(region.site, "use_reentrant", "False"))
     if any(edit is None for edit in edits):
         return None
-    return Fix("find-unused", "Let DDP look for unused parameters, behind non-reentrant checkpointing",
-               tuple(edit for edit in edits if edit is not None), "unsafe", "DDP walks the graph in every iteration")
+    return Fix(
+        "find-unused",
+        "Let DDP look for unused parameters, behind non-reentrant checkpointing",
+        tuple(edit for edit in edits if edit is not None),
+        "unsafe",
+        "DDP walks the graph in every iteration",
+    )

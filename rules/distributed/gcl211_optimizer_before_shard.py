@@ -61,14 +61,20 @@ def steps_on_whole_parameters(event: OptimizerStep, run: Run) -> Iterator[Findin
         if built.optimizer is not event.optimizer:
             continue
         models = models_of(built.parameters)
-        shards = [item for item in since(run, built, Wrapped) if isinstance(item, Wrapped) and _replaces(item)
-                  and root(inside(item.model)) in models]
+        shards = [
+            item
+            for item in since(run, built, Wrapped)
+            if isinstance(item, Wrapped) and _replaces(item) and root(inside(item.model)) in models
+        ]
         guard = all_of([built.guard, event.guard, *(item.guard for item in shards[:1])])
         if not shards or guard is None:
             continue
         yield rule.finding(
-            run, built.site, "the optimizer takes the parameters before they are sharded: it steps on tensors that "
-            "are in no model", guard=guard, symptom="silent: no weight changes",
+            run,
+            built.site,
+            "the optimizer takes the parameters before they are sharded: it steps on tensors that are in no model",
+            guard=guard,
+            symptom="silent: no weight changes",
             related=[(shards[-1].site, "the model is sharded here"), (event.site, "the optimizer steps here")],
             fixes=(_later(built.site, [item.site for item in shards]),),
         )
@@ -88,17 +94,30 @@ def _later(built: Site, shards: list[Site]) -> Fix | None:
     line = module.statement(built.node)
     block = module.parents.get(line) if line is not None else None
     lasts = [_in_block(site, block) for site in shards]
-    if not isinstance(line, cst.SimpleStatementLine) or not lasts or lasts[-1] is None or any(
-        site.module is not module or enclosing_function(module, site.node) is not enclosing_function(module, line)
-        for site in shards
+    if (
+        not isinstance(line, cst.SimpleStatementLine)
+        or not lasts
+        or lasts[-1] is None
+        or any(
+            site.module is not module or enclosing_function(module, site.node) is not enclosing_function(module, line)
+            for site in shards
+        )
     ):
         return None
     edits = rewrite.move_after(module, line, lasts[-1])
     body = list(getattr(block, "body", ()))
     passed = body[body.index(line) + 1 : body.index(lasts[-1]) + 1]
     adjacent = all(item in lasts for item in passed)
-    return Fix("build-later", "Build the optimizer after the model is sharded", tuple(edits),
-               "safe" if adjacent else "unsafe") if edits else None
+    return (
+        Fix(
+            "build-later",
+            "Build the optimizer after the model is sharded",
+            tuple(edits),
+            "safe" if adjacent else "unsafe",
+        )
+        if edits
+        else None
+    )
 
 
 def _in_block(site: Site, block: cst.CSTNode | None) -> cst.CSTNode | None:

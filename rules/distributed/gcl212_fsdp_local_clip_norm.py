@@ -60,8 +60,11 @@ def clipped_by_shard(event: GradientsClipped, run: Run) -> Iterator[Finding]:
             if not isinstance(fsdp, Object) or _whole(fsdp):
                 continue
             yield rule.finding(
-                run, event.site, "the gradients of an FSDP model are clipped by the norm of one process's shard",
-                guard=event.guard | guard, symptom="silent: each process clips by another factor",
+                run,
+                event.site,
+                "the gradients of an FSDP model are clipped by the norm of one process's shard",
+                guard=event.guard | guard,
+                symptom="silent: each process clips by another factor",
                 related=[(fsdp.site, "the model is sharded here")] if fsdp.site is not None else [],
                 fixes=(_own_method(event, owner),),
             )
@@ -71,8 +74,11 @@ def clipped_by_shard(event: GradientsClipped, run: Run) -> Iterator[Finding]:
 def _whole(fsdp: Object) -> bool:
     """Whether the strategy leaves every process the whole gradient, or cannot be read."""
     strategy = fsdp.attributes.get("sharding_strategy", NOTHING)
-    return fsdp.open or any(not isinstance(item, External) or item.name.endswith("NO_SHARD")
-                            for _, item in strategy if not isinstance(item, Const))
+    return fsdp.open or any(
+        not isinstance(item, External) or item.name.endswith("NO_SHARD")
+        for _, item in strategy
+        if not isinstance(item, Const)
+    )
 
 
 def _own_method(event: GradientsClipped, owner: Object) -> Fix | None:
@@ -82,13 +88,18 @@ def _own_method(event: GradientsClipped, owner: Object) -> Fix | None:
         return None
     first = next((item for item in node.args if item.keyword is None or item.keyword.value == "parameters"), None)
     taken = first.value if first is not None else None
-    if not isinstance(taken, cst.Call) or not isinstance(taken.func, cst.Attribute) or (
-        taken.func.attr.value != "parameters"
+    if (
+        not isinstance(taken, cst.Call)
+        or not isinstance(taken.func, cst.Attribute)
+        or (taken.func.attr.value != "parameters")
     ):
         return None
     code = event.site.module.code
-    rest = [item for item in node.args if item is not first
-            and (item.keyword is None or item.keyword.value in ("max_norm", "norm_type"))]
+    rest = [
+        item
+        for item in node.args
+        if item is not first and (item.keyword is None or item.keyword.value in ("max_norm", "norm_type"))
+    ]
     text = ", ".join((f"{item.keyword.value}=" if item.keyword else "") + code(item.value) for item in rest)
     edit = rewrite.replace(event.site, f"{code(taken.func.value)}.clip_grad_norm_({text})")
     return Fix("fsdp-clip", "Clip by FSDP's own method", (edit,))

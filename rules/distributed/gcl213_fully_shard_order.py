@@ -65,7 +65,10 @@ def whole_before_parts(event: Wrapped, run: Run) -> Iterator[Finding]:
         for guard, (sharded,) in ways(event.guard, holder.known("sharded")) if place is not None else ():
             if sharded == Const(True) and place is not None:
                 yield rule.finding(
-                    run, place, "the whole model is sharded before its parts", guard=guard,
+                    run,
+                    place,
+                    "the whole model is sharded before its parts",
+                    guard=guard,
                     symptom="TypeError: Invariant encountered: value was None when it should not be",
                     related=[(event.site, "a part of it is sharded here")],
                     fixes=(_last(place, event.site),),
@@ -78,8 +81,10 @@ def _last(whole: Site, part: Site) -> Fix | None:
     """Move the call on the whole model below that on its parts, where both stand in one block."""
     module = whole.module
     line = module.statement(whole.node)
-    if module is not part.module or not isinstance(line, cst.SimpleStatementLine) or (
-        enclosing_function(module, whole.node) is not enclosing_function(module, part.node)
+    if (
+        module is not part.module
+        or not isinstance(line, cst.SimpleStatementLine)
+        or (enclosing_function(module, whole.node) is not enclosing_function(module, part.node))
     ):
         return None
     block = module.parents.get(line)
@@ -102,8 +107,11 @@ def bare_forward(event: CheckpointCall, run: Run) -> Iterator[Finding]:
             if sharded == Const(True):
                 place = module.sites.get("sharded")
                 yield rule.finding(
-                    run, event.site, "the bare forward of a sharded layer is checkpointed: its parameters are not "
-                    "gathered", guard=held, symptom="RuntimeError: got mixed torch.Tensor and DTensor",
+                    run,
+                    event.site,
+                    "the bare forward of a sharded layer is checkpointed: its parameters are not gathered",
+                    guard=held,
+                    symptom="RuntimeError: got mixed torch.Tensor and DTensor",
                     related=[(place, "the layer is sharded here")] if place is not None else [],
                     fixes=(_module_itself(event.site),),
                 )

@@ -61,13 +61,21 @@ def mixed_unit(event: Wrapped, run: Run) -> Iterator[Finding]:
     frozen = [item for item in run.of_type(TrainableChanged) if item.after in ("none", "some")]
     adapters = event.model.known("adapter").objects()
     place = wrapper.sites.get("use_orig_params")
-    edit = (rewrite.replace(place, "True") if place is not None
-            else rewrite.set_argument(event.site, "use_orig_params", "True"))
+    edit = (
+        rewrite.replace(place, "True")
+        if place is not None
+        else rewrite.set_argument(event.site, "use_orig_params", "True")
+    )
     fix = Fix("orig-params", "Keep the parameters apart (use_orig_params=True)", (edit,), "unsafe") if edit else None
     related = [(frozen[-1].site, "a part is frozen here")] if frozen else []
     if adapters and adapters[0].site is not None:
         related = [(adapters[0].site, "all but the adapters is frozen here")]
     yield rule.finding(
-        run, event.site, "one FSDP unit holds frozen and trainable parameters", guard=event.guard, related=related,
-        symptom="ValueError: Must flatten tensors with uniform requires_grad when use_orig_params=False", fixes=(fix,),
+        run,
+        event.site,
+        "one FSDP unit holds frozen and trainable parameters",
+        guard=event.guard,
+        related=related,
+        symptom="ValueError: Must flatten tensors with uniform requires_grad when use_orig_params=False",
+        fixes=(fix,),
     )

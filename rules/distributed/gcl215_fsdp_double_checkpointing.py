@@ -59,8 +59,11 @@ def asked_twice(event: TrainerStarted, run: Run) -> Iterator[Finding]:
             event.guard, argument(args, "gradient_checkpointing"), argument(args, "fsdp_config"), argument(args, "fsdp")
         ):
             place = args.sites.get("gradient_checkpointing")
-            if flag != Const(True) or not isinstance(config, Object) or place is None or strategy in (
-                Const(None), Const(""), Const(False)
+            if (
+                flag != Const(True)
+                or not isinstance(config, Object)
+                or place is None
+                or strategy in (Const(None), Const(""), Const(False))
             ):
                 continue
             named = next((name for name in NAMES if config.entries and name in config.entries), None)
@@ -68,10 +71,14 @@ def asked_twice(event: TrainerStarted, run: Run) -> Iterator[Finding]:
                 continue
             edit = rewrite.replace(place, "False")
             yield rule.finding(
-                run, place, "checkpointing is turned on by fsdp_config already, and Trainer refuses both", guard=guard,
+                run,
+                place,
+                "checkpointing is turned on by fsdp_config already, and Trainer refuses both",
+                guard=guard,
                 symptom="ValueError: The activation_checkpointing in FSDP config and the gradient_checkpointing in "
-                        "training arg can't be set to True simultaneously.",
+                "training arg can't be set to True simultaneously.",
                 related=[(config.sites[named], "turned on for FSDP here")] if named in config.sites else [],
-                fixes=(Fix("fsdp-only", "Leave checkpointing to FSDP", (edit,), "unsafe"),), versions=("transformers",),
+                fixes=(Fix("fsdp-only", "Leave checkpointing to FSDP", (edit,), "unsafe"),),
+                versions=("transformers",),
             )
             return

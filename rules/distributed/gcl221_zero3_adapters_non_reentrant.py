@@ -71,11 +71,15 @@ def frozen_under_zero3(event: Backward | TrainerStarted, run: Run) -> Iterator[F
                 if stage(config) != 3 or mode != Const(False) or region.site is None:
                     continue
                 yield rule.finding(
-                    run, region.site, "non-reentrant checkpointing of a partly frozen model under ZeRO-3", guard=held,
+                    run,
+                    region.site,
+                    "non-reentrant checkpointing of a partly frozen model under ZeRO-3",
+                    guard=held,
                     symptom="torch.utils.checkpoint.CheckpointError: Recomputed values for the following tensors have "
-                            "different metadata than during the forward pass.",
+                    "different metadata than during the forward pass.",
                     related=[(adapter.site, "all but the adapters is frozen here")] if adapter.site is not None else [],
-                    fixes=(_reentrant(region),), versions=("deepspeed", "transformers"),
+                    fixes=(_reentrant(region),),
+                    versions=("deepspeed", "transformers"),
                 )
                 return
 
@@ -85,6 +89,8 @@ def _reentrant(region: Object) -> Fix | None:
     made = cures.non_reentrant(region)
     if made is None or not region.attributes.get("kwargs", NOTHING):
         return None
-    edits = tuple(Edit(edit.path, edit.line, edit.column, edit.end_line, edit.end_column,
-                       edit.text.replace("False", "True")) for edit in made.edits)
+    edits = tuple(
+        Edit(edit.path, edit.line, edit.column, edit.end_line, edit.end_column, edit.text.replace("False", "True"))
+        for edit in made.edits
+    )
     return Fix("use-reentrant-true", "Use reentrant checkpointing (use_reentrant=True)", edits, "unsafe")

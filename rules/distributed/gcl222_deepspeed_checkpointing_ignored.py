@@ -79,8 +79,13 @@ def _ignored(run: Run, model: Object, guard: Guard, place: Site | None, args: Si
         edit = rewrite.set_argument(args, "gradient_checkpointing", "True") if args is not None else None
         fix = Fix("turn-on", "Turn gradient checkpointing on", (edit,), "unsafe") if edit is not None else None
         yield rule.finding(
-            run, site, f"DeepSpeed's `{SECTION}` is configured, and no model of this run calls it", guard=held,
-            symptom="silent: nothing is checkpointed", fixes=(fix,), versions=("deepspeed", "transformers"),
+            run,
+            site,
+            f"DeepSpeed's `{SECTION}` is configured, and no model of this run calls it",
+            guard=held,
+            symptom="silent: nothing is checkpointed",
+            fixes=(fix,),
+            versions=("deepspeed", "transformers"),
             related=[(place, "the configuration is used here")] if place is not None and place is not site else [],
         )
         return

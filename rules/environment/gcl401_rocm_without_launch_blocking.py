@@ -81,8 +81,13 @@ def first_backward_on_rocm(event: Backward | TrainerStarted, run: Run) -> Iterat
             if imported is not None:
                 related.append(imported.location("torch is imported here, the variable has to be set before"))
             yield rule.finding(
-                run, region.site, f"gradient checkpointing on ROCm without {NAME}", guard=both,
-                certainty="fragile", symptom=SYMPTOM, related=related,
+                run,
+                region.site,
+                f"gradient checkpointing on ROCm without {NAME}",
+                guard=both,
+                certainty="fragile",
+                symptom=SYMPTOM,
+                related=related,
                 fixes=(set_before_import(run), cures.checkpointing_off(model)),
             )
             break
@@ -92,8 +97,9 @@ def rocm_evidence(run: Run) -> tuple[Guard, list[Location]] | None:
     """Why the run is on ROCm, with the guard under which it is; None when nothing says so."""
     place = run.targets.rocm_place
     if run.targets.rocm:
-        return frozenset(), [Location(place.path, place.line, 1, place.line, 1, "ROCm builds are asked for here")
-                             ] if place is not None else []
+        return frozenset(), [
+            Location(place.path, place.line, 1, place.line, 1, "ROCm builds are asked for here")
+        ] if place is not None else []
     telling = [name for name in run.environment if name.startswith(TELLTALE)]
     if telling:
         site = run.environment_sites.get(telling[0])
@@ -111,8 +117,9 @@ def set_before_import(run: Run) -> Fix | None:
     edit = rewrite.before_import(site, f'os.environ["{NAME}"] = "1"')
     if edit is None:
         return None
-    return Fix("launch-blocking", f"Set {NAME}=1 before torch is imported", (edit,), "safe",
-               "kernels run one at a time")
+    return Fix(
+        "launch-blocking", f"Set {NAME}=1 before torch is imported", (edit,), "safe", "kernels run one at a time"
+    )
 
 
 def first_import(run: Run) -> Site | None:

@@ -50,8 +50,13 @@ from gclint.finding import Finding, Fix
 from gclint.rule import Reproduction, Rule
 
 READ_AT_IMPORT = {"OMP_NUM_THREADS": "torch", "TORCH_LOGS": "torch", "TORCH_DISTRIBUTED_DEBUG": "torch"}
-READ_WITH_RUNTIME = ("HIP_LAUNCH_BLOCKING", "HIP_VISIBLE_DEVICES", "AMD_SERIALIZE_KERNEL", "AMD_SERIALIZE_COPY",
-                     "HSA_OVERRIDE_GFX_VERSION")
+READ_WITH_RUNTIME = (
+    "HIP_LAUNCH_BLOCKING",
+    "HIP_VISIBLE_DEVICES",
+    "AMD_SERIALIZE_KERNEL",
+    "AMD_SERIALIZE_COPY",
+    "HSA_OVERRIDE_GFX_VERSION",
+)
 
 rule = Rule(
     code="GCL402",
@@ -74,17 +79,27 @@ def set_too_late(event: EnvSet, run: Run) -> Iterator[Finding]:
     certain = event.name in READ_AT_IMPORT
     when = "while it is imported" if certain else "when its runtime comes up"
     yield rule.finding(
-        run, statement_site(event.site), f"{event.name} is set after {reader} was imported, which reads it {when}",
-        guard=event.guard, certainty="fails" if certain else "fragile",
+        run,
+        statement_site(event.site),
+        f"{event.name} is set after {reader} was imported, which reads it {when}",
+        guard=event.guard,
+        certainty="fails" if certain else "fragile",
         symptom=f"silent: {event.name} has no effect",
-        related=[(imported, f"{reader} is imported here")], fixes=(moved(event, imported),),
+        related=[(imported, f"{reader} is imported here")],
+        fixes=(moved(event, imported),),
     )
 
 
 def statement_site(site: Site) -> Site:
     """The small statement around a node."""
-    found = next((outer for outer in (site.node, *site.module.ancestors(site.node))
-                  if isinstance(outer, cst.BaseSmallStatement)), site.node)
+    found = next(
+        (
+            outer
+            for outer in (site.node, *site.module.ancestors(site.node))
+            if isinstance(outer, cst.BaseSmallStatement)
+        ),
+        site.node,
+    )
     return Site.at(site.module, found)
 
 

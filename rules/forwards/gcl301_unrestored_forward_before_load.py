@@ -74,8 +74,12 @@ def patched_before_load(event: StateDictLoaded, run: Run) -> Iterator[Finding]:
         if guard is None or root(patch.target) not in models or not _checkpoints(patch.target):
             continue
         yield rule.finding(
-            run, event.site, "weights are loaded while the layers' forwards are replaced for checkpointing",
-            guard=guard, certainty="fragile", related=[(patch.site, "the forward is replaced here")],
+            run,
+            event.site,
+            "weights are loaded while the layers' forwards are replaced for checkpointing",
+            guard=guard,
+            certainty="fragile",
+            related=[(patch.site, "the forward is replaced here")],
             symptom="loads as it is; fails once a module, a copy or a second patch comes in between",
             fixes=(_restored(event.site),),
         )
@@ -87,14 +91,17 @@ def patched_twice(event: ForwardPatched, run: Run) -> Iterator[Finding]:
     """Is a checkpointing forward replaced by another one that calls it?"""
     if not _checkpoints(event.target) or event.target.known("checkpointed_before").constant() is not True:
         return
-    earlier = [patch for patch in run.of_type(ForwardPatched)
-               if patch.target is event.target and patch is not event]
+    earlier = [patch for patch in run.of_type(ForwardPatched) if patch.target is event.target and patch is not event]
     for patch in earlier[-1:]:
         guard = together(event.guard, patch.guard)
         if guard is not None:
             yield rule.finding(
-                run, event.site, "the forward that is replaced here is a checkpointing one already", guard=guard,
-                certainty="fragile", related=[(patch.site, "replaced before")],
+                run,
+                event.site,
+                "the forward that is replaced here is a checkpointing one already",
+                guard=guard,
+                certainty="fragile",
+                related=[(patch.site, "replaced before")],
                 symptom="silent: each layer is recomputed once more",
             )
 
@@ -115,9 +122,14 @@ def wrapped_before_load(event: RunEnded, run: Run) -> Iterator[Finding]:
             if guard is None or _taken_since(run, load.source, place):
                 continue
             yield rule.finding(
-                run, load.site, f"{words}, so the names of the state dict no longer match", guard=guard,
-                certainty="fragile" if own else "fails", symptom=MISSING,
-                related=[(change.site, "the names change here")], fixes=(fix,),
+                run,
+                load.site,
+                f"{words}, so the names of the state dict no longer match",
+                guard=guard,
+                certainty="fragile" if own else "fails",
+                symptom=MISSING,
+                related=[(change.site, "the names change here")],
+                fixes=(fix,),
             )
             break
 
@@ -136,8 +148,8 @@ def _changes(run: Run) -> Iterator[tuple[ItemSet | AttributeSet, str, Fix | None
         for item in change.value.objects():
             if _wraps(item, target):
                 yield change, "a module that holds the layer took its place", _by_wrapper(item)
-            elif isinstance(change, AttributeSet) and _is_part(target) and (
-                item is target or copies.get(item) is target
+            elif (
+                isinstance(change, AttributeSet) and _is_part(target) and (item is target or copies.get(item) is target)
             ):
                 fix = None
                 if isinstance(change.site.node, cst.Attribute):
@@ -189,8 +201,12 @@ def _saved_after(run: Run, model: Object | None, place: int) -> bool:
         if isinstance(event, LibraryCall) and event.name == "torch.save" and event.call is not None:
             saved = event.call.get("obj", 0).objects()
             parts = [part for item in saved for value in (item.entries or {}).values() for part in value.objects()]
-            held = [owner for item in [*saved, *parts] if "of" in item.attributes
-                    for owner in item.attributes["of"].objects()]
+            held = [
+                owner
+                for item in [*saved, *parts]
+                if "of" in item.attributes
+                for owner in item.attributes["of"].objects()
+            ]
             if any(root(owner) is model for owner in held):
                 return True
     return False
@@ -198,8 +214,11 @@ def _saved_after(run: Run, model: Object | None, place: int) -> bool:
 
 def _taken_since(run: Run, source: Value, place: int) -> bool:
     """Whether what is loaded was taken from the model after the change."""
-    sites = {event.site for event in run.events[place:] if isinstance(event, LibraryCall)
-             and event.name.endswith(".state_dict")}
+    sites = {
+        event.site
+        for event in run.events[place:]
+        if isinstance(event, LibraryCall) and event.name.endswith(".state_dict")
+    }
     return any(item.type == "state_dict" and item.site in sites for item in source.objects())
 
 
@@ -226,11 +245,21 @@ def _restored(site: Site) -> Fix | None:
     if not model or {"patched", "forward"} & set(bound_names(body)):
         return None
     above = rewrite.insert_before(
-        site, 'patched = {name: part.__dict__.pop("forward") for name, part in '
+        site,
+        'patched = {name: part.__dict__.pop("forward") for name, part in '
         f'{model}.named_modules() if "forward" in part.__dict__}}',
     )
-    below = rewrite.insert_after(site, "for name, forward in patched.items():",
-                                 f"    {model}.get_submodule(name).forward = forward")
+    below = rewrite.insert_after(
+        site, "for name, forward in patched.items():", f"    {model}.get_submodule(name).forward = forward"
+    )
     edits: list[Edit] = [edit for edit in (above, below) if edit is not None]
-    return Fix("restore-around-load", "Restore the forwards before the load and replace them again after it",
-               tuple(edits), "unsafe") if len(edits) == 2 else None
+    return (
+        Fix(
+            "restore-around-load",
+            "Restore the forwards before the load and replace them again after it",
+            tuple(edits),
+            "unsafe",
+        )
+        if len(edits) == 2
+        else None
+    )

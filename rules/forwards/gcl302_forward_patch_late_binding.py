@@ -80,7 +80,8 @@ def late(event: ForwardPatched, run: Run) -> Iterator[Finding]:
             run,
             event.site,
             f"the new forward looks {said} up when it is called, after the loop has moved on",
-            guard=event.guard | guard, symptom=ENDLESS if own else WRONG,
+            guard=event.guard | guard,
+            symptom=ENDLESS if own else WRONG,
             related=[(place, "the function that reads the loop's variable")],
             fixes=(_fix(event, function, names, own),),
         )
@@ -120,8 +121,11 @@ def _fix(event: ForwardPatched, function: Function, names: list[str], own: str) 
     if not own:
         text = ", ".join(f"{name}={name}" for name in names)
         return Fix("bind", title, (parameter_edit(function, text),))
-    spots = [Site.at(module, node) for node in _nodes(function.node.body)
-             if isinstance(node, cst.Attribute) and module.code(node) == own]
+    spots = [
+        Site.at(module, node)
+        for node in _nodes(function.node.body)
+        if isinstance(node, cst.Attribute) and module.code(node) == own
+    ]
     if not spots or set(names) - set(own.split(".")) or "forward" in set(read_names(function.node.body)):
         return None
     inner = [rewrite.replace(spot, "forward") for spot in spots]

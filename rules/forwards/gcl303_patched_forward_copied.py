@@ -72,12 +72,20 @@ def copied(event: LibraryCall, run: Run) -> Iterator[Finding]:
             if guard is None or not isinstance(item, Function) or not _closes_over(item):
                 continue
             saved = event.name == "torch.save"
-            what = "pickled, which a local function cannot be" if saved else \
-                "copied, and the copy's layer still runs the original's forward"
+            what = (
+                "pickled, which a local function cannot be"
+                if saved
+                else "copied, and the copy's layer still runs the original's forward"
+            )
             yield rule.finding(
-                run, event.site, f"a model whose forward is replaced by a local function is {what}", guard=guard,
-                certainty="fragile" if run.open_guard(guard) else "fails", symptom=PICKLED if saved else COPIED,
-                related=[(patch.site, "the forward is replaced here")], fixes=(_fix(item),),
+                run,
+                event.site,
+                f"a model whose forward is replaced by a local function is {what}",
+                guard=guard,
+                certainty="fragile" if run.open_guard(guard) else "fails",
+                symptom=PICKLED if saved else COPIED,
+                related=[(patch.site, "the forward is replaced here")],
+                fixes=(_fix(item),),
             )
             return
 
@@ -106,5 +114,8 @@ def _fix(function: Function) -> Fix | None:
         made = f"{function.node.name.value} = {made}"
     edits: list[Edit] = rewrite.ensure_import(function.module, line) if line else []
     place = Site.at(function.module, function.node)
-    return Fix("partial", "Make it a partial, which is copied and pickled with the layer",
-               (*edits, rewrite.replace(place, made)))
+    return Fix(
+        "partial",
+        "Make it a partial, which is copied and pickled with the layer",
+        (*edits, rewrite.replace(place, made)),
+    )

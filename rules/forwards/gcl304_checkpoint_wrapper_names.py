@@ -65,13 +65,20 @@ def wrapped_names(event: StateDictLoaded, run: Run) -> Iterator[Finding]:
             models = [model for model in names.known("names_of").objects() if _wrapped_before(run, model, names)]
             if not models or names.site is None:
                 continue
-            message = ("the weights are filtered by parameter names that carry the checkpoint wrappers' prefix"
-                       if filters else "the names come from parameters under checkpoint wrappers, with their prefix")
+            message = (
+                "the weights are filtered by parameter names that carry the checkpoint wrappers' prefix"
+                if filters
+                else "the names come from parameters under checkpoint wrappers, with their prefix"
+            )
             yield rule.finding(
-                run, event.site, message, guard=event.guard,
+                run,
+                event.site,
+                message,
+                guard=event.guard,
                 certainty="fragile" if run.open_guard(event.guard) else "fails",
                 symptom="silent: wrapped layers are not loaded" if filters else MISSING,
-                related=[(names.site, "the names are taken here")], fixes=(_fix(names.site),),
+                related=[(names.site, "the names are taken here")],
+                fixes=(_fix(names.site),),
             )
             return
 
@@ -81,8 +88,11 @@ def _wrapped_before(run: Run, model: Object, names: Object) -> bool:
     places = [wrapper.sites["wrapped"] for wrapper in run.facts.get("wrapped_layers", ()) if root(wrapper) is model]
     places += [model.sites["layers_wrapped"]] if "layers_wrapped" in model.sites else []
     calls = [event.site for event in run.of_type(LibraryCall)]
-    taken = [index for index, event in enumerate(run.of_type(LibraryCall))
-             if event.name.endswith(".named_parameters") and root(event.call.receiver) is model]
+    taken = [
+        index
+        for index, event in enumerate(run.of_type(LibraryCall))
+        if event.name.endswith(".named_parameters") and root(event.call.receiver) is model
+    ]
     return any(calls.index(place) < taken[-1] for place in places if place in calls and taken)
 
 

@@ -71,10 +71,16 @@ def mismatch(event: RunEnded, run: Run) -> Iterator[Finding]:
                 if guard is None or taken.site is None or _stripped(run, load):
                     continue
                 wrapped = owner.kind == "ddp"
-                message = ("the names were saved with the wrapper's `module.` in front, and the bare model has none"
-                           if wrapped else "the names were saved without the `module.` that the wrapped model has")
+                message = (
+                    "the names were saved with the wrapper's `module.` in front, and the bare model has none"
+                    if wrapped
+                    else "the names were saved without the `module.` that the wrapped model has"
+                )
                 yield rule.finding(
-                    run, load.site, message, guard=guard,
+                    run,
+                    load.site,
+                    message,
+                    guard=guard,
                     certainty="fragile" if run.open_guard(guard) else "fails",
                     symptom="silent: nothing is loaded" if load.strict.is_const(False) else MISSING,
                     related=[(taken.site, "the state dict is taken here")],
@@ -100,7 +106,8 @@ def _taken(run: Run, load: StateDictLoaded) -> Iterator[tuple[Guard, Object]]:
 def _stripped(run: Run, load: StateDictLoaded) -> bool:
     """Whether the prefix is taken off what is loaded."""
     return any(
-        event.name.endswith("consume_prefix_in_state_dict_if_present") and event.call is not None
+        event.name.endswith("consume_prefix_in_state_dict_if_present")
+        and event.call is not None
         and set(event.call.get("state_dict", 0).objects()) & set(load.source.objects())
         for event in run.of_type(LibraryCall)
     )

@@ -74,8 +74,12 @@ def unchecked(event: StateDictLoaded, run: Run) -> Iterator[Finding]:
             continue
         how = "strict=False ignores missing names" if filtered is None else "a filter drops other names"
         yield rule.finding(
-            run, event.site, f"{how}, and nobody looks at which weights were not loaded", guard=held,
-            certainty="fragile", symptom="silent: tensors that are not loaded keep their initial values",
+            run,
+            event.site,
+            f"{how}, and nobody looks at which weights were not loaded",
+            guard=held,
+            certainty="fragile",
+            symptom="silent: tensors that are not loaded keep their initial values",
             related=[(filtered, "filtered here")] if filtered is not None else (),
             fixes=(_fix(event.site, filtered),),
         )
@@ -100,8 +104,12 @@ def _filter(event: StateDictLoaded) -> Site | None:
 def _by_membership(node: cst.DictComp) -> bool:
     key = dotted(node.key)
     tests = [found for part in node.for_in.ifs for found in _comparisons(part.test)]
-    return any(dotted(test.left) == key and isinstance(test.comparisons[0].operator, cst.In)
-               and not isinstance(test.comparisons[0].comparator, (cst.List, cst.Tuple, cst.Set)) for test in tests)
+    return any(
+        dotted(test.left) == key
+        and isinstance(test.comparisons[0].operator, cst.In)
+        and not isinstance(test.comparisons[0].comparator, (cst.List, cst.Tuple, cst.Set))
+        for test in tests
+    )
 
 
 def _comparisons(node: cst.CSTNode) -> Iterator[cst.Comparison]:
@@ -150,7 +158,8 @@ def _compared(site: Site, filtered: Site) -> bool:
     calls = calls_in(enclosing_function(site.module, site.node))
     loads = sum(
         dotted(item.value) == name and (item.star == "**" or method_called(site.module, call)[1] in LOADS)
-        for call in calls for item in call.args
+        for call in calls
+        for item in call.args
     )
     return uses > loads + 1
 
@@ -172,10 +181,14 @@ def _fix(site: Site, filtered: Site | None) -> Fix | None:
     name = _name_of(filtered) if filtered is not None else ""
     if name:
         missing = _free(site, "missing")
-        edits.append(rewrite.insert_before(
-            site, f"{missing} = {model}.state_dict().keys() - {name}.keys()", f"if {missing}:",
-            f'    warnings.warn(f"not loaded: {{sorted({missing})}}", stacklevel=2)',
-        ))
+        edits.append(
+            rewrite.insert_before(
+                site,
+                f"{missing} = {model}.state_dict().keys() - {name}.keys()",
+                f"if {missing}:",
+                f'    warnings.warn(f"not loaded: {{sorted({missing})}}", stacklevel=2)',
+            )
+        )
     elif filtered is None:
         only = statement.body[0]
         loaded = _free(site, "loaded")
@@ -183,10 +196,13 @@ def _fix(site: Site, filtered: Site | None) -> Fix | None:
             loaded = dotted(only.targets[0].target)
         else:
             edits.append(_before(site, f"{loaded} = "))
-        edits.append(rewrite.insert_after(
-            site, f"if {loaded}.missing_keys:",
-            f'    warnings.warn(f"not loaded: {{{loaded}.missing_keys}}", stacklevel=2)',
-        ))
+        edits.append(
+            rewrite.insert_after(
+                site,
+                f"if {loaded}.missing_keys:",
+                f'    warnings.warn(f"not loaded: {{{loaded}.missing_keys}}", stacklevel=2)',
+            )
+        )
     made = tuple(edit for edit in edits if edit is not None)
     return Fix("warn", "Say which weights were not loaded", made, "unsafe") if name or filtered is None else None
 
@@ -200,5 +216,3 @@ def _free(site: Site, name: str) -> str:
     while _mentions(site, name):
         name += "_"
     return name
-
-

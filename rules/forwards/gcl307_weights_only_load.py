@@ -83,12 +83,26 @@ def more_than_tensors(event: RunEnded, run: Run) -> Iterator[Finding]:
 
 def _finding(run: Run, load: LibraryCall, saved: Saved, guard: Guard, what: str) -> Finding:
     edit = rewrite.set_argument(load.site, "weights_only", "False")
-    fix = Fix("not-weights-only", "Pass weights_only=False, for files that you trust", (edit,), "unsafe",
-              "loading runs whatever code the file holds") if edit is not None else None
+    fix = (
+        Fix(
+            "not-weights-only",
+            "Pass weights_only=False, for files that you trust",
+            (edit,),
+            "unsafe",
+            "loading runs whatever code the file holds",
+        )
+        if edit is not None
+        else None
+    )
     return rule.finding(
-        run, load.site, f"the file holds {what}, which torch.load refuses since 2.6 unless weights_only is False",
-        guard=guard, certainty="fragile" if run.open_guard(guard) else "fails", symptom=SYMPTOM,
-        related=[(saved.site, "saved here")], fixes=(fix,),
+        run,
+        load.site,
+        f"the file holds {what}, which torch.load refuses since 2.6 unless weights_only is False",
+        guard=guard,
+        certainty="fragile" if run.open_guard(guard) else "fails",
+        symptom=SYMPTOM,
+        related=[(saved.site, "saved here")],
+        fixes=(fix,),
     )
 
 

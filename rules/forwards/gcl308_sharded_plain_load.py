@@ -66,9 +66,14 @@ def plain_load(event: StateDictLoaded, run: Run) -> Iterator[Finding]:
             if guard is None or _is_sharded(event.source):
                 continue
             yield rule.finding(
-                run, event.site, "whole tensors are loaded into a model that fully_shard has sharded", guard=guard,
-                certainty="fragile" if run.open_guard(guard) else "fails", symptom=MIXED,
-                related=[(place.sites["sharded"], "sharded here")], fixes=(_fix(event),),
+                run,
+                event.site,
+                "whole tensors are loaded into a model that fully_shard has sharded",
+                guard=guard,
+                certainty="fragile" if run.open_guard(guard) else "fails",
+                symptom=MIXED,
+                related=[(place.sites["sharded"], "sharded here")],
+                fixes=(_fix(event),),
             )
             return
 
@@ -98,16 +103,20 @@ def _is_sharded(source: Value) -> bool:
         owners = item.attributes["of"].objects() if item.type == "state_dict" else []
         if any(True for owner in owners for _ in _sharded(owner)):
             return True
-    return not any(item.type in ("state_dict", "checkpoint_file") or item.parent is not None
-                   for item in source.objects())
+    return not any(
+        item.type in ("state_dict", "checkpoint_file") or item.parent is not None for item in source.objects()
+    )
 
 
 def _fix(event: StateDictLoaded) -> Fix | None:
     node, module = rewrite.call_node(event.site), event.site.module
     if node is None or not isinstance(node.func, cst.Attribute) or len(node.args) != 1 or node.args[0].star:
         return None
-    text = (f"set_model_state_dict({module.code(node.func.value)}, {module.code(node.args[0].value)}, "
-            "options=StateDictOptions(full_state_dict=True))")
+    text = (
+        f"set_model_state_dict({module.code(node.func.value)}, {module.code(node.args[0].value)}, "
+        "options=StateDictOptions(full_state_dict=True))"
+    )
     edits = (*rewrite.ensure_import(module, LINE), rewrite.replace(event.site, text))
-    return Fix("set-model-state-dict", "Load through torch.distributed.checkpoint, which shards the tensors", edits,
-               "unsafe")
+    return Fix(
+        "set-model-state-dict", "Load through torch.distributed.checkpoint, which shards the tensors", edits, "unsafe"
+    )

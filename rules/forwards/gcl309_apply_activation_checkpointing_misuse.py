@@ -64,15 +64,22 @@ def misuse(event: LibraryCall, run: Run) -> Iterator[Finding]:
     last = event.name.rsplit(".", 1)[-1]
     if last == "checkpoint_wrapper" and call.gives("use_reentrant"):
         yield rule.finding(
-            run, event.site, "checkpoint_wrapper takes no use_reentrant: checkpoint_impl says it", guard=event.guard,
-            symptom="TypeError: got multiple values for keyword argument 'use_reentrant'", fixes=(_by_variant(call),),
+            run,
+            event.site,
+            "checkpoint_wrapper takes no use_reentrant: checkpoint_impl says it",
+            guard=event.guard,
+            symptom="TypeError: got multiple values for keyword argument 'use_reentrant'",
+            fixes=(_by_variant(call),),
         )
     if last != "apply_activation_checkpointing":
         return
     if event.moment.result_used and (edit := _unassigned(event.site)) is not None:
         yield rule.finding(
-            run, event.site, "apply_activation_checkpointing changes the model in place and returns None",
-            guard=event.guard, symptom="TypeError: 'NoneType' object is not callable",
+            run,
+            event.site,
+            "apply_activation_checkpointing changes the model in place and returns None",
+            guard=event.guard,
+            symptom="TypeError: 'NoneType' object is not callable",
             fixes=(Fix("in-place", "Keep the model that was changed in place", (edit,)),),
         )
     elif _is_check(call):
@@ -80,13 +87,19 @@ def misuse(event: LibraryCall, run: Run) -> Iterator[Finding]:
         start = place.location()
         made = Edit(start.path, start.line, start.column, start.line, start.column, "check_fn=")
         yield rule.finding(
-            run, event.site, "the second argument is the wrapper: this check is called as one", guard=event.guard,
+            run,
+            event.site,
+            "the second argument is the wrapper: this check is called as one",
+            guard=event.guard,
             symptom="TypeError: the check's answer takes the layer's place",
             fixes=(Fix("check-fn", "Pass the check by name", (made,)),),
         )
     elif not call.open and not call.gives("check_fn", 2) and not call.gives("auto_wrap_policy"):
         yield rule.finding(
-            run, event.site, "without check_fn every submodule is wrapped, one inside the other", guard=event.guard,
+            run,
+            event.site,
+            "without check_fn every submodule is wrapped, one inside the other",
+            guard=event.guard,
             symptom="silent: each layer is recomputed at every level of the model",
         )
 
@@ -117,8 +130,11 @@ def _by_variant(call: Call) -> Fix | None:
     if not isinstance(given, Const) or rewrite.argument(call.site, "use_reentrant") is None:
         return None
     if not given.value:
-        return Fix("variant", "Leave use_reentrant out: False is what it means",
-                   tuple(rewrite.remove_arguments(call.site, "use_reentrant")))
+        return Fix(
+            "variant",
+            "Leave use_reentrant out: False is what it means",
+            tuple(rewrite.remove_arguments(call.site, "use_reentrant")),
+        )
     held = rewrite.argument(call.site, "use_reentrant")
     place = Site.at(call.site.module, held) if held is not None else call.site
     edits = rewrite.ensure_import(call.site.module, f"from {MODULE} import CheckpointImpl")

@@ -52,8 +52,10 @@ def replaced(event: RunEnded, run: Run) -> Iterator[Finding]:
     """Does a model end the run with another state_dict method than its class's?"""
     kept: dict[Object, AttributeSet] = {}
     for change in run.of_type(AttributeSet):
-        if change.name != "state_dict" or change.target is None or change.target.kind not in (
-            "module", "model", "modules", "layer", "ddp", "part"
+        if (
+            change.name != "state_dict"
+            or change.target is None
+            or change.target.kind not in ("module", "model", "modules", "layer", "ddp", "part")
         ):
             continue
         if _gives_back(change):
@@ -64,16 +66,22 @@ def replaced(event: RunEnded, run: Run) -> Iterator[Finding]:
         if "state_dict" not in target.attributes:
             continue
         edit = rewrite.remove_statement(change.site)
-        fix = Fix("keep-state-dict", "Leave state_dict as it is", (edit,), "unsafe",
-                  "whole state dicts are saved") if edit is not None else None
+        fix = (
+            Fix("keep-state-dict", "Leave state_dict as it is", (edit,), "unsafe", "whole state dicts are saved")
+            if edit is not None
+            else None
+        )
         yield rule.finding(
-            run, change.site, "state_dict is replaced for good: whatever saves the model later saves this instead",
-            guard=change.guard, certainty="fragile", symptom="silent: saved states lack weights", fixes=(fix,),
+            run,
+            change.site,
+            "state_dict is replaced for good: whatever saves the model later saves this instead",
+            guard=change.guard,
+            certainty="fragile",
+            symptom="silent: saved states lack weights",
+            fixes=(fix,),
         )
 
 
 def _gives_back(change: AttributeSet) -> bool:
     """Whether what is assigned is a state_dict method that was kept."""
-    return any(
-        isinstance(item, Const) or getattr(item, "name", "") == "state_dict" for _, item in change.value
-    )
+    return any(isinstance(item, Const) or getattr(item, "name", "") == "state_dict" for _, item in change.value)

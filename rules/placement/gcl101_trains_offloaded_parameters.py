@@ -43,17 +43,27 @@ from gclint.rule import Reproduction, Rule
 
 AUTOMATIC = ("auto", "balanced", "balanced_low_0", "sequential")
 OFFLOADED = ("cpu", "disk")
-META = ("RuntimeError: Function MmBackward0 returned an invalid gradient at index 1 - expected device meta "
-        "but got cuda:0")
+META = (
+    "RuntimeError: Function MmBackward0 returned an invalid gradient at index 1 - expected device meta but got cuda:0"
+)
 NO_GRADIENT = "silent: the offloaded parameters get no gradient and never change"
 
 rule = Rule(
     code="GCL101",
     name="trains-offloaded-parameters",
     docs=__doc__ or "",
-    words=(("device_map", "max_memory", "offload_folder", "cpu_offload", "disk_offload",
-            "dispatch_model", "load_checkpoint_and_dispatch"),
-           ("backward", "Trainer")),
+    words=(
+        (
+            "device_map",
+            "max_memory",
+            "offload_folder",
+            "cpu_offload",
+            "disk_offload",
+            "dispatch_model",
+            "load_checkpoint_and_dispatch",
+        ),
+        ("backward", "Trainer"),
+    ),
     certainty=("fails", "fragile"),
     fixable="unsafe",
     reproduction=Reproduction("bad_dispatch.py", "bad_dispatch.fixed.py"),
@@ -114,18 +124,22 @@ def _offloads(fact: str, item: object) -> bool:
     return isinstance(item, Const) and isinstance(item.value, str)
 
 
-def _finding(
-    run: Run, model: Object, guard: Guard, place: Site, certain: bool, words: str, adapters: bool
-) -> Finding:
+def _finding(run: Run, model: Object, guard: Guard, place: Site, certain: bool, words: str, adapters: bool) -> Finding:
     effect = "adapters of offloaded layers are made on meta" if adapters else "offloaded parameters get no gradient"
     message = f"{words}, and these layers train: {effect}"
     if model.known("checkpointing").objects():
         message += " (gradient checkpointing is not what breaks)"
     related = [(model.site, "the model is loaded here")] if model.site not in (None, place) else []
     return rule.finding(
-        run, place, message, guard=guard, certainty="fails" if certain else "fragile",
-        symptom=META if adapters else NO_GRADIENT, related=related,
-        fixes=(one_device(model),), versions=("transformers", "accelerate"),
+        run,
+        place,
+        message,
+        guard=guard,
+        certainty="fails" if certain else "fragile",
+        symptom=META if adapters else NO_GRADIENT,
+        related=related,
+        fixes=(one_device(model),),
+        versions=("transformers", "accelerate"),
         condition="" if certain else "when the model does not fit on the accelerators",
     )
 

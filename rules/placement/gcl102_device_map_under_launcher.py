@@ -42,8 +42,7 @@ from gclint.frameworks.peft import is_quantised
 from gclint.rule import Reproduction, Rule
 
 SPREAD = ("auto", "balanced", "balanced_low_0", "sequential")
-SYMPTOM = ("ValueError: You can't train a model that has been loaded with `device_map='auto'` in any distributed "
-           "mode.")
+SYMPTOM = "ValueError: You can't train a model that has been loaded with `device_map='auto'` in any distributed mode."
 
 rule = Rule(
     code="GCL102",
@@ -74,10 +73,15 @@ def spread_in_each_process(event: Backward | TrainerStarted, run: Run) -> Iterat
             place = model.sites.get("device_map", model.site)
             assert place is not None
             yield rule.finding(
-                run, place, f'device_map="{item.value}" spreads the whole model over the devices in every process',
-                guard=held, certainty="fails" if certain else "fragile", symptom=SYMPTOM,
+                run,
+                place,
+                f'device_map="{item.value}" spreads the whole model over the devices in every process',
+                guard=held,
+                certainty="fails" if certain else "fragile",
+                symptom=SYMPTOM,
                 related=run.launch_locations("started on more than one process here"),
-                fixes=(own_device(model),), versions=("transformers", "accelerate"),
+                fixes=(own_device(model),),
+                versions=("transformers", "accelerate"),
             )
             break
 

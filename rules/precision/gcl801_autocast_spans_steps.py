@@ -56,8 +56,7 @@ rule = Rule(
     words=(("autocast",), ("step",)),
     certainty=("fails",),
     fixable="safe",
-    reproduction=Reproduction("bad_around_the_loop.py", "bad_around_the_loop.fixed.py",
-                              oracles=("finite", "agrees")),
+    reproduction=Reproduction("bad_around_the_loop.py", "bad_around_the_loop.fixed.py", oracles=("finite", "agrees")),
 )
 
 
@@ -69,15 +68,23 @@ def steps_inside(event: OptimizerStep, run: Run) -> Iterator[Finding]:
             continue
         if is_off(block.attributes.get("enabled", NOTHING)) or is_off(block.attributes.get("cache_enabled", NOTHING)):
             continue
-        forward = next((item for item in reversed(run.of_type(Forward)) if block in item.moment.contexts
-                        and _spans(block, item)), None)
+        forward = next(
+            (item for item in reversed(run.of_type(Forward)) if block in item.moment.contexts and _spans(block, item)),
+            None,
+        )
         if forward is None:
             return
         yield rule.finding(
-            run, block.site, "this autocast block spans several optimizer steps: its copies of the weights are never "
-            "made anew", guard=event.guard, symptom=SYMPTOM, fixes=(_without_cache(block),),
-            related=[(forward.site, "the forward, in a loop inside the block"),
-                     (event.site, "the weights change here")],
+            run,
+            block.site,
+            "this autocast block spans several optimizer steps: its copies of the weights are never made anew",
+            guard=event.guard,
+            symptom=SYMPTOM,
+            fixes=(_without_cache(block),),
+            related=[
+                (forward.site, "the forward, in a loop inside the block"),
+                (event.site, "the weights change here"),
+            ],
         )
         return
 
@@ -94,5 +101,10 @@ def _without_cache(block: Object) -> Fix | None:
     edit = rewrite.set_argument(block.site, "cache_enabled", "False")
     if edit is None:
         return None
-    return Fix("no-cache", "Do not cache the weights' copies (cache_enabled=False)", (edit,), "safe",
-               "weights are converted in every use; moving the block into the loop keeps the cache")
+    return Fix(
+        "no-cache",
+        "Do not cache the weights' copies (cache_enabled=False)",
+        (edit,),
+        "safe",
+        "weights are converted in every use; moving the block into the loop keeps the cache",
+    )

@@ -69,13 +69,19 @@ def clipped_scaled(event: ScalerUsed, run: Run) -> Iterator[Finding]:
         if not isinstance(clip, GradientsClipped) or at < scaled[0] or not _ours(clip, event):
             continue
         both = conj(clip.guard, event.guard)
-        unscaled = any(isinstance(item, ScalerUsed) and item.operation == "unscale_" and together(item, clip)
-                       for item in before[:at])
+        unscaled = any(
+            isinstance(item, ScalerUsed) and item.operation == "unscale_" and together(item, clip)
+            for item in before[:at]
+        )
         if both is None or unscaled or not any(together(before[start], clip) for start in scaled):
             continue
         yield rule.finding(
-            run, clip.site, "gradients are clipped while they are still multiplied by the loss scale", guard=both,
-            symptom=SYMPTOM, fixes=(_unscaled(clip, event),),
+            run,
+            clip.site,
+            "gradients are clipped while they are still multiplied by the loss scale",
+            guard=both,
+            symptom=SYMPTOM,
+            fixes=(_unscaled(clip, event),),
             related=[(before[scaled[0]].site, "the loss is scaled here"), (event.site, "the step that unscales")],
         )
         return

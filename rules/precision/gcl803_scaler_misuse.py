@@ -86,8 +86,15 @@ def _plain_steps(run: Run, scaler: Object, own: list[ScalerUsed]) -> Iterator[Fi
             words = "the optimizer steps on gradients that are still multiplied by the loss scale"
             symptom = "silent: the update is too large by the loss scale"
         place = both[0] if both else scaled[-1]
-        yield rule.finding(run, plain.site, words, guard=plain.guard, symptom=symptom, fixes=(fix,),
-                           related=[(place.site, "the scaler is used here")])
+        yield rule.finding(
+            run,
+            plain.site,
+            words,
+            guard=plain.guard,
+            symptom=symptom,
+            fixes=(fix,),
+            related=[(place.site, "the scaler is used here")],
+        )
 
 
 def _near(scaled: list[ScalerUsed], plain: OptimizerStep) -> bool:
@@ -114,7 +121,10 @@ def _updates(run: Run, own: list[ScalerUsed]) -> Iterator[Finding]:
         scaler = receiver_text(step.site)
         edit = rewrite.insert_after(step.site, f"{scaler}.update()") if scaler else None
         yield rule.finding(
-            run, step.site, "the scaler steps in a loop and is never updated", guard=step.guard,
+            run,
+            step.site,
+            "the scaler steps in a loop and is never updated",
+            guard=step.guard,
             symptom="RuntimeError: step() has already been called since the last update().",
             fixes=(Fix("update", "Update the scaler after its step", (edit,)) if edit is not None else None,),
         )
@@ -126,14 +136,25 @@ def _unscaled_twice(run: Run, own: list[ScalerUsed]) -> Iterator[Finding]:
         if item.operation == "update":
             seen = [held for held in seen if not together(held, item)]
         elif item.operation == "unscale_":
-            first = next((held for held in seen if together(held, item) and argument_text(held.site)
-                          and set(held.given.objects()) & set(item.given.objects())), None)
+            first = next(
+                (
+                    held
+                    for held in seen
+                    if together(held, item)
+                    and argument_text(held.site)
+                    and set(held.given.objects()) & set(item.given.objects())
+                ),
+                None,
+            )
             if first is not None and first.site != item.site:
                 edit = rewrite.remove_statement(item.site)
                 yield rule.finding(
-                    run, item.site, "the gradients are unscaled a second time in one step", guard=item.guard,
+                    run,
+                    item.site,
+                    "the gradients are unscaled a second time in one step",
+                    guard=item.guard,
                     symptom="RuntimeError: unscale_() has already been called on this optimizer since the last "
-                            "update().",
+                    "update().",
                     related=[(first.site, "unscaled here first")],
                     fixes=(Fix("unscale-once", "Unscale once", (edit,), "unsafe") if edit is not None else None,),
                 )

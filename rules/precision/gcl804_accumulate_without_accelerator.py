@@ -50,8 +50,7 @@ rule = Rule(
     words=((STEPS, "accumulate", "GradientAccumulationPlugin"), ("Accelerator",), ("backward",)),
     certainty=("fails",),
     fixable="unsafe",
-    reproduction=Reproduction("bad_plain_backward.py", "bad_plain_backward.fixed.py",
-                              oracles=("finite", "agrees")),
+    reproduction=Reproduction("bad_plain_backward.py", "bad_plain_backward.fixed.py", oracles=("finite", "agrees")),
 )
 
 
@@ -72,17 +71,25 @@ def plain_backward(event: LibraryCall, run: Run) -> Iterator[Finding]:
         edit = rewrite.replace(event.site, f"{accelerator}.backward({loss})")
         fix = Fix("accelerator-backward", "Let the accelerator run backward", (edit,))
     yield rule.finding(
-        run, event.site, "a plain backward inside `accumulate`: the loss is not divided by the accumulated steps",
-        guard=event.guard, symptom="silent: gradients are as many times too large as steps are accumulated",
-        related=[(block.site, "gradients are accumulated in this block")], fixes=(fix,), versions=("accelerate",),
+        run,
+        event.site,
+        "a plain backward inside `accumulate`: the loss is not divided by the accumulated steps",
+        guard=event.guard,
+        symptom="silent: gradients are as many times too large as steps are accumulated",
+        related=[(block.site, "gradients are accumulated in this block")],
+        fixes=(fix,),
+        versions=("accelerate",),
     )
 
 
 @rule.on(RunEnded)
 def never_accumulates(event: RunEnded, run: Run) -> Iterator[Finding]:
     """Is the loss divided for an accumulation that does not take place?"""
-    calls = [item for item in run.of_type(LibraryCall) if item.call is not None and item.call.receiver is not None
-             and item.call.receiver.kind == "accelerator"]
+    calls = [
+        item
+        for item in run.of_type(LibraryCall)
+        if item.call is not None and item.call.receiver is not None and item.call.receiver.kind == "accelerator"
+    ]
     for accelerator in dict.fromkeys(item.call.receiver for item in calls):
         own = [item for item in calls if item.call.receiver is accelerator]
         backwards = [item for item in own if item.call.last == "backward" and looped(item)]
@@ -94,8 +101,11 @@ def never_accumulates(event: RunEnded, run: Run) -> Iterator[Finding]:
             continue
         edits = rewrite.remove_arguments(accelerator.site, STEPS) if accelerator.site is not None else []
         yield rule.finding(
-            run, accelerator.sites[STEPS], f"the loss is divided by {count}, but no `accumulate` block skips a step",
-            guard=backwards[-1].guard, symptom=f"silent: gradients are {count} times too small",
+            run,
+            accelerator.sites[STEPS],
+            f"the loss is divided by {count}, but no `accumulate` block skips a step",
+            guard=backwards[-1].guard,
+            symptom=f"silent: gradients are {count} times too small",
             related=[(backwards[-1].site, "divides the loss"), (steps[-1].site, "steps after every batch")],
             fixes=(Fix("no-accumulation", "Do not ask for accumulation", tuple(edits), "unsafe") if edits else None,),
             versions=("accelerate",),

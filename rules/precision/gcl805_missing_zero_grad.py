@@ -58,16 +58,23 @@ def never_cleared(event: RunEnded, run: Run) -> Iterator[Finding]:
         return
     backwards = [item for item in run.of_type(Backward) if looped(item) and "inputs" not in item.keywords]
     for step in run.of_type(OptimizerStep):
-        added = next((item for item in backwards if item.moment.loops[-1:] == step.moment.loops[-1:]
-                      and together(item, step)), None)
+        added = next(
+            (item for item in backwards if item.moment.loops[-1:] == step.moment.loops[-1:] and together(item, step)),
+            None,
+        )
         if added is None or step.optimizer.site is None:
             continue
         name = argument_text(step.site) if step.scaler is not None else receiver_text(step.site)
         edit = rewrite.insert_after(step.site, f"{name}.zero_grad()") if name else None
         fix = Fix("zero-grad", "Clear the gradients after the step", (edit,), "unsafe") if edit is not None else None
         yield rule.finding(
-            run, step.site, "gradients are added in every round of this loop and never cleared", guard=step.guard,
-            certainty="fragile", symptom="silent: each step uses the sum of all gradients so far",
-            related=[(added.site, "gradients are added here")], fixes=(fix,),
+            run,
+            step.site,
+            "gradients are added in every round of this loop and never cleared",
+            guard=step.guard,
+            certainty="fragile",
+            symptom="silent: each step uses the sum of all gradients so far",
+            related=[(added.site, "gradients are added here")],
+            fixes=(fix,),
         )
         return

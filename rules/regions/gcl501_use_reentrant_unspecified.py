@@ -37,8 +37,18 @@ from gclint.analysis.run import Run
 from gclint.finding import Finding, Fix
 from gclint.rule import Reproduction, Rule
 
-OWN_KEYWORDS = {"use_reentrant", "preserve_rng_state", "context_fn", "determinism_check", "debug", "early_stop",
-                "function", "functions", "segments", "input"}
+OWN_KEYWORDS = {
+    "use_reentrant",
+    "preserve_rng_state",
+    "context_fn",
+    "determinism_check",
+    "debug",
+    "early_stop",
+    "function",
+    "functions",
+    "segments",
+    "input",
+}
 
 rule = Rule(
     code="GCL501",
@@ -65,5 +75,12 @@ def left_out(event: CheckpointCall, run: Run) -> Iterator[Finding]:
         symptom = f"ValueError: Unexpected keyword arguments: {extra[0]}"
     edit = rewrite.set_argument(event.site, "use_reentrant", "False")
     fix = Fix("use-reentrant-false", "Pass use_reentrant=False", (edit,)) if edit is not None else None
-    yield rule.finding(run, event.site, message, guard=event.guard, certainty="fails" if extra else "fragile",
-                       symptom=symptom, fixes=(fix,))
+    yield rule.finding(
+        run,
+        event.site,
+        message,
+        guard=event.guard,
+        certainty="fails" if extra else "fragile",
+        symptom=symptom,
+        fixes=(fix,),
+    )

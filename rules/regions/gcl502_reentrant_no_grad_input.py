@@ -71,14 +71,22 @@ def no_gradient_enters(event: RunEnded, run: Run) -> Iterator[Finding]:
         inputs = [_gradless(value) for value in region.arguments]
         if not inputs or None in inputs:
             continue
-        guard = together(region.guard, weakest(reentrant_ways(region)) or frozenset(),
-                         *(found for found in inputs if found is not None))
+        guard = together(
+            region.guard,
+            weakest(reentrant_ways(region)) or frozenset(),
+            *(found for found in inputs if found is not None),
+        )
         if guard is None or not reentrant_ways(region):
             continue
         yield rule.finding(
-            run, region.site, "reentrant checkpointing of a region that trains, with inputs that need no gradient: "
-            "nothing inside gets one", guard=guard, certainty="fragile" if run.open_guard(guard) else "fails",
-            symptom=SYMPTOM, fixes=(non_reentrant(region),),
+            run,
+            region.site,
+            "reentrant checkpointing of a region that trains, with inputs that need no gradient: "
+            "nothing inside gets one",
+            guard=guard,
+            certainty="fragile" if run.open_guard(guard) else "fails",
+            symptom=SYMPTOM,
+            fixes=(non_reentrant(region),),
         )
 
 

@@ -68,17 +68,37 @@ def unsupported(event: CheckpointCall, run: Run) -> Iterator[Finding]:
         return
     extra = sorted(set(event.call.keywords) - {*OWN, "function"})
     if extra:
-        yield _finding(run, event, guard, f"reentrant checkpointing takes no keyword argument `{extra[0]}`",
-                       f"ValueError: Unexpected keyword arguments: {extra[0]}")
+        yield _finding(
+            run,
+            event,
+            guard,
+            f"reentrant checkpointing takes no keyword argument `{extra[0]}`",
+            f"ValueError: Unexpected keyword arguments: {extra[0]}",
+        )
     elif structure := _returned(event):
-        yield _finding(run, event, guard, f"the gradients of what is returned in a {structure} are cut off",
-                       "silent: gradients inside and upstream are missing or wrong")
+        yield _finding(
+            run,
+            event,
+            guard,
+            f"the gradients of what is returned in a {structure} are cut off",
+            "silent: gradients inside and upstream are missing or wrong",
+        )
     elif any(_carries(value) for value in event.arguments):
-        yield _finding(run, event, guard, "the gradients of tensors passed in a list or dict are lost",
-                       f"silent where nothing else is passed, else {SECOND_TIME}")
+        yield _finding(
+            run,
+            event,
+            guard,
+            "the gradients of tensors passed in a list or dict are lost",
+            f"silent where nothing else is passed, else {SECOND_TIME}",
+        )
     elif captured := _captured(event):
-        yield _finding(run, event, guard, f"the activation `{captured}` is captured, not passed: its graph is "
-                       "walked twice", SECOND_TIME)
+        yield _finding(
+            run,
+            event,
+            guard,
+            f"the activation `{captured}` is captured, not passed: its graph is walked twice",
+            SECOND_TIME,
+        )
 
 
 @rule.on(Backward, LibraryCall)
@@ -92,16 +112,26 @@ def partial_backward(event: Backward | LibraryCall, run: Run) -> Iterator[Findin
         if "inputs" not in event.keywords:
             return
         sources, words, symptom = event.loss, "backward(inputs=...)", GRAD
-    models = {item.attributes["of"].objects()[0]: None for loss in sources.objects()
-              for item in loss.origins if item.kind == "activation"}
+    models = {
+        item.attributes["of"].objects()[0]: None
+        for loss in sources.objects()
+        for item in loss.origins
+        if item.kind == "activation"
+    }
     for region in run.of_type(CheckpointCall):
         roots = [outer for item in region.moment.forwards for outer in _around(item)]
         for way in reentrant_ways(region):
             guard = together(event.guard, region.guard, way)
             if guard is not None and any(model in roots for model in models) and not without_gradients(region):
-                yield rule.finding(run, region.site, f"reentrant checkpointing does not work with {words}",
-                                   guard=guard, symptom=symptom, related=[(event.site, "called here")],
-                                   fixes=(non_reentrant(region),))
+                yield rule.finding(
+                    run,
+                    region.site,
+                    f"reentrant checkpointing does not work with {words}",
+                    guard=guard,
+                    symptom=symptom,
+                    related=[(event.site, "called here")],
+                    fixes=(non_reentrant(region),),
+                )
                 return
 
 
@@ -113,12 +143,19 @@ def _around(item: Object) -> Iterator[Object]:
 
 
 def _finding(run: Run, event: CheckpointCall, guard: Guard, message: str, symptom: str) -> Finding:
-    return rule.finding(run, event.site, message, guard=guard, symptom=symptom, fixes=(non_reentrant(event),),
-                        certainty="fragile" if run.open_guard(guard) else "fails")
+    return rule.finding(
+        run,
+        event.site,
+        message,
+        guard=guard,
+        symptom=symptom,
+        fixes=(non_reentrant(event),),
+        certainty="fragile" if run.open_guard(guard) else "fails",
+    )
 
 
 def _returned(event: CheckpointCall) -> str:
-    """"list" or "dict" when the region's own function returns one that is written out there."""
+    """ "list" or "dict" when the region's own function returns one that is written out there."""
     for function in functions(event.function):
         body = function.node.body
         results = [body] if isinstance(function.node, cst.Lambda) else list(_results(body))
@@ -160,7 +197,6 @@ def _captured(event: CheckpointCall) -> str:
 
 
 def _is_parameter(value: Value) -> bool:
-    return any((isinstance(item, Object) and item.class_name == "Parameter") or item == Const(None)
-               for _, item in value)
-
-
+    return any(
+        (isinstance(item, Object) and item.class_name == "Parameter") or item == Const(None) for _, item in value
+    )

@@ -76,8 +76,15 @@ def late(event: RunEnded, run: Run) -> Iterator[Finding]:
             text = ", ".join(f"{name}={name}" for name in names)
             fix = Fix("bind", "Bind the names where the function is made", (parameter_edit(function, text),))
             message = f"the checkpointed function reads {said} again in backward, bound to something else by then"
-            yield rule.finding(run, place, message, guard=region.guard | guard, symptom=SYMPTOM,
-                               related=[(region.site, "recomputed for this call")], fixes=(fix,))
+            yield rule.finding(
+                run,
+                place,
+                message,
+                guard=region.guard | guard,
+                symptom=SYMPTOM,
+                related=[(region.site, "recomputed for this call")],
+                fixes=(fix,),
+            )
 
 
 def _function(item: Alternative) -> Function | None:

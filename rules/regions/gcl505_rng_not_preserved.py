@@ -66,9 +66,14 @@ def not_preserved(event: RunEnded, run: Run) -> Iterator[Finding]:
                 continue
             done.add(region.site)
             yield rule.finding(
-                run, place, "random numbers inside the region are drawn anew in backward", guard=guard,
-                certainty="fragile" if run.open_guard(guard) else "fails", symptom="silent: gradients are wrong",
-                related=[(draw.site, "drawn here")], fixes=(_fix(region, place),),
+                run,
+                place,
+                "random numbers inside the region are drawn anew in backward",
+                guard=guard,
+                certainty="fragile" if run.open_guard(guard) else "fails",
+                symptom="silent: gradients are wrong",
+                related=[(draw.site, "drawn here")],
+                fixes=(_fix(region, place),),
             )
             break
 
@@ -76,11 +81,15 @@ def not_preserved(event: RunEnded, run: Run) -> Iterator[Finding]:
 @rule.on(Backward, TrainerStarted)
 def options_of_a_library(event: Backward | TrainerStarted, run: Run) -> Iterator[Finding]:
     """Does a library model with adapter dropout get the option among its checkpointing options?"""
-    models = list(event.models) if isinstance(event, TrainerStarted) else \
-        [item.attributes["of"].objects()[0] for item in event.forwards]
+    models = (
+        list(event.models)
+        if isinstance(event, TrainerStarted)
+        else [item.attributes["of"].objects()[0] for item in event.forwards]
+    )
     for model in dict.fromkeys(models):
-        configs = [config for adapter in model.known("adapter").objects()
-                   for config in adapter.attributes["config"].objects()]
+        configs = [
+            config for adapter in model.known("adapter").objects() for config in adapter.attributes["config"].objects()
+        ]
         if not any(_chance(config.attributes.get("lora_dropout", NOTHING)) for config in configs):
             continue
         for held, region in model.known("checkpointing"):
@@ -93,9 +102,14 @@ def options_of_a_library(event: Backward | TrainerStarted, run: Run) -> Iterator
                         continue
                     fix = Fix("preserve", "Let torch replay the random numbers", (rewrite.replace(place, "True"),))
                     yield rule.finding(
-                        run, place, "the adapters' dropout is drawn anew in backward", guard=guard,
+                        run,
+                        place,
+                        "the adapters' dropout is drawn anew in backward",
+                        guard=guard,
                         certainty="fragile" if run.open_guard(guard) else "fails",
-                        symptom="silent: gradients are wrong", fixes=(fix,), versions=("torch", "transformers"),
+                        symptom="silent: gradients are wrong",
+                        fixes=(fix,),
+                        versions=("torch", "transformers"),
                     )
 
 

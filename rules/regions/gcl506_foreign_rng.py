@@ -40,8 +40,19 @@ from gclint.analysis.run import Run
 from gclint.finding import Edit, Finding, Fix
 from gclint.rule import Reproduction, Rule
 
-SETUP = ("seed", "Random", "SystemRandom", "default_rng", "RandomState", "getstate", "get_state", "setstate",
-         "set_state", "Generator", "SeedSequence")
+SETUP = (
+    "seed",
+    "Random",
+    "SystemRandom",
+    "default_rng",
+    "RandomState",
+    "getstate",
+    "get_state",
+    "setstate",
+    "set_state",
+    "Generator",
+    "SeedSequence",
+)
 
 rule = Rule(
     code="GCL506",
@@ -62,9 +73,14 @@ def foreign(event: LibraryCall, run: Run) -> Iterator[Finding]:
     if region is None or without_gradients(event):
         return
     yield rule.finding(
-        run, event.site, f"{source} is not replayed when the region is computed again in backward",
-        guard=event.guard, certainty="fragile", symptom="silent: gradients are wrong",
-        related=[(region.site, "checkpointed here")], fixes=(_fix(event),),
+        run,
+        event.site,
+        f"{source} is not replayed when the region is computed again in backward",
+        guard=event.guard,
+        certainty="fragile",
+        symptom="silent: gradients are wrong",
+        related=[(region.site, "checkpointed here")],
+        fixes=(_fix(event),),
     )
 
 
@@ -85,8 +101,17 @@ def _fix(event: LibraryCall) -> Fix | None:
         text = _in_torch(event.name, [event.site.module.code(item.value) for item in node.args])
         edits = [rewrite.replace(event.site, text)] if text else []
         edits += rewrite.ensure_import(event.site.module, "import torch") if text else []
-    return Fix("torch-rng", "Draw it from torch's own generator, which is replayed", tuple(edits), "unsafe",
-               "another sequence of random numbers") if edits else None
+    return (
+        Fix(
+            "torch-rng",
+            "Draw it from torch's own generator, which is replayed",
+            tuple(edits),
+            "unsafe",
+            "another sequence of random numbers",
+        )
+        if edits
+        else None
+    )
 
 
 def _in_torch(name: str, given: list[str]) -> str:
@@ -101,5 +126,3 @@ def _in_torch(name: str, given: list[str]) -> str:
     if name == "random.randint" and len(given) == 2:
         return f"torch.randint({first}, {second} + 1, ()).item()"
     return ""
-
-

@@ -60,9 +60,13 @@ def updated_twice(event: RunEnded, run: Run) -> Iterator[Finding]:
         done.add(region.site)
         place = called.module.site
         yield rule.finding(
-            run, region.site, "batch normalisation inside the region updates its running statistics twice a step",
-            guard=region.guard, symptom="silent: running mean and variance move twice as fast",
-            related=[(place, "normalised here")] if place is not None else (), fixes=(called_plainly(region),),
+            run,
+            region.site,
+            "batch normalisation inside the region updates its running statistics twice a step",
+            guard=region.guard,
+            symptom="silent: running mean and variance move twice as fast",
+            related=[(place, "normalised here")] if place is not None else (),
+            fixes=(called_plainly(region),),
         )
 
 

@@ -76,9 +76,13 @@ def stateful(event: RunEnded, run: Run) -> Iterator[Finding]:
                     continue
                 done.add((region.site, place.node_id))
                 yield rule.finding(
-                    run, place, f"`{name}` changes twice a step: in forward, and when the region is recomputed",
-                    guard=region.guard, symptom="silent: the state is wrong; CheckpointError where the result "
-                    "depends on it", related=[(region.site, "checkpointed here")], fixes=(called_plainly(region),),
+                    run,
+                    place,
+                    f"`{name}` changes twice a step: in forward, and when the region is recomputed",
+                    guard=region.guard,
+                    symptom="silent: the state is wrong; CheckpointError where the result depends on it",
+                    related=[(region.site, "checkpointed here")],
+                    fixes=(called_plainly(region),),
                 )
 
 
@@ -93,10 +97,15 @@ def kept_loss(event: RunEnded, run: Run) -> Iterator[Finding]:
             continue
         if _read_elsewhere(change, {change.site.module, region.site.module, run.entry or change.site.module}):
             yield rule.finding(
-                run, change.site, f"`{change.name}` is computed without a graph: the region is reentrant",
-                guard=region.guard, symptom="silent: what is kept contributes no gradient",
-                certainty="fragile", condition="if it enters the loss",
-                related=[(region.site, "checkpointed here")], fixes=(non_reentrant(region), called_plainly(region)),
+                run,
+                change.site,
+                f"`{change.name}` is computed without a graph: the region is reentrant",
+                guard=region.guard,
+                symptom="silent: what is kept contributes no gradient",
+                certainty="fragile",
+                condition="if it enters the loss",
+                related=[(region.site, "checkpointed here")],
+                fixes=(non_reentrant(region), called_plainly(region)),
             )
 
 

@@ -48,8 +48,10 @@ from gclint.analysis.values import Const, Function, Object
 from gclint.finding import Finding, Fix
 from gclint.rule import Reproduction, Rule
 
-SYMPTOM = ("RuntimeError: one of the variables needed for gradient computation has been modified by an inplace "
-           "operation; or silent: wrong gradients")
+SYMPTOM = (
+    "RuntimeError: one of the variables needed for gradient computation has been modified by an inplace "
+    "operation; or silent: wrong gradients"
+)
 TITLE = "Compute out of place"
 
 rule = Rule(
@@ -76,8 +78,12 @@ def _in_region(event: CheckpointCall, run: Run, told: frozenset[int]) -> Iterato
         for node, name in changed_inputs(_statements(function), _inputs(function), told):
             place = Site.at(function.module, node)
             yield rule.finding(
-                run, place, f"the checkpointed function changes its own input `{name}` in place", guard=event.guard,
-                symptom=SYMPTOM, related=[(event.site, "checkpointed here")],
+                run,
+                place,
+                f"the checkpointed function changes its own input `{name}` in place",
+                guard=event.guard,
+                symptom=SYMPTOM,
+                related=[(event.site, "checkpointed here")],
                 fixes=(_fix(function, node, name),),
             )
     for item in event.function.objects():
@@ -92,8 +98,15 @@ def _first_layer(run: Run, event: CheckpointCall, layer: Object) -> Finding:
     place = layer.site or event.site
     value = layer.sites.get("inplace")
     fix = Fix("out-of-place", TITLE, (rewrite.replace(value, "False"),)) if value and value != layer.site else None
-    return rule.finding(run, place, "the first layer of the checkpointed sequence changes its input in place",
-                        guard=event.guard, symptom=SYMPTOM, related=[(event.site, "checkpointed here")], fixes=(fix,))
+    return rule.finding(
+        run,
+        place,
+        "the first layer of the checkpointed sequence changes its input in place",
+        guard=event.guard,
+        symptom=SYMPTOM,
+        related=[(event.site, "checkpointed here")],
+        fixes=(fix,),
+    )
 
 
 def _inputs(function: Function) -> set[str]:
@@ -122,8 +135,12 @@ def _after(event: CheckpointCall, run: Run, told: frozenset[int]) -> Iterator[Fi
     later = list(block.body)[list(block.body).index(statement) :]  # type: ignore[arg-type]
     for place, name in changed_inputs(list(later), passed, told):
         yield rule.finding(
-            run, Site.at(module, place), f"`{name}` is changed in place after it was given to checkpoint",
-            guard=event.guard, symptom=SYMPTOM, related=[(event.site, "given to checkpoint here")],
+            run,
+            Site.at(module, place),
+            f"`{name}` is changed in place after it was given to checkpoint",
+            guard=event.guard,
+            symptom=SYMPTOM,
+            related=[(event.site, "given to checkpoint here")],
             fixes=(_edit(module, place, name, False),),
         )
 

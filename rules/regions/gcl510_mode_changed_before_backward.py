@@ -62,8 +62,14 @@ def changed(event: Backward, run: Run) -> Iterator[Finding]:
     """Does a checkpointed model change between its forward and this backward?"""
     models = list(dict.fromkeys(item.attributes["of"].objects()[0] for item in event.forwards))
     for model in models:
-        last = max((index for index, other in enumerate(run.events)
-                    if isinstance(other, Forward) and root(other.model) is root(model)), default=None)
+        last = max(
+            (
+                index
+                for index, other in enumerate(run.events)
+                if isinstance(other, Forward) and root(other.model) is root(model)
+            ),
+            default=None,
+        )
         regions = [(guard, item) for guard, item in model.known("checkpointing") if isinstance(item, Object)]
         if last is None or not regions:
             continue
@@ -101,9 +107,14 @@ def _finding(
     if region.site is not None:
         places.append((region.site, "checkpointed here"))
     return rule.finding(
-        run, change.site, f"the model is checkpointed, and {words} between forward and backward", guard=guard,
-        certainty="fragile" if run.open_guard(guard) else "fails", symptom="silent: gradients are wrong",
-        related=places, fixes=(_fix(event, change),),
+        run,
+        change.site,
+        f"the model is checkpointed, and {words} between forward and backward",
+        guard=guard,
+        certainty="fragile" if run.open_guard(guard) else "fails",
+        symptom="silent: gradients are wrong",
+        related=places,
+        fixes=(_fix(event, change),),
     )
 
 
@@ -111,9 +122,15 @@ def _fix(event: Backward, change: LibraryCall | OptimizerStep) -> Fix | None:
     """Move the statement below backward, where both stand in one block."""
     module: Module = event.site.module
     mine, theirs = module.statement(change.site.node), module.statement(event.site.node)
-    if change.site.module is not module or mine is None or theirs is None or module.parents[mine] is not (
-        module.parents[theirs]
-    ) or not isinstance(mine, cst.SimpleStatementLine) or len(mine.body) != 1 or mine.body[0] is None:
+    if (
+        change.site.module is not module
+        or mine is None
+        or theirs is None
+        or module.parents[mine] is not (module.parents[theirs])
+        or not isinstance(mine, cst.SimpleStatementLine)
+        or len(mine.body) != 1
+        or mine.body[0] is None
+    ):
         return None
     if enclosing_function(module, mine) is not enclosing_function(module, theirs) or not isinstance(
         mine.body[0], cst.Expr
@@ -124,5 +141,3 @@ def _fix(event: Backward, change: LibraryCall | OptimizerStep) -> Fix | None:
     edits = (rewrite.remove_statement(change.site), rewrite.insert_after(event.site, text))
     made = tuple(edit for edit in edits if edit is not None)
     return Fix("after-backward", "Do it after backward", made, "unsafe") if len(made) == 2 else None
-
-

@@ -58,16 +58,31 @@ def segments(event: CheckpointCall, run: Run) -> Iterator[Finding]:
         return
     count, length = call.get("segments", 1).constant(), _length(event.function)
     if len(event.arguments) > 1 and isinstance(event.arguments[1].only(), Object):
-        yield rule.finding(run, event.site, "checkpoint_sequential passes one input: the second is not one",
-                           guard=event.guard, symptom=SECOND)
+        yield rule.finding(
+            run,
+            event.site,
+            "checkpoint_sequential passes one input: the second is not one",
+            guard=event.guard,
+            symptom=SECOND,
+        )
     elif count == 1 and length != 1:
-        yield rule.finding(run, event.site, "the last segment is never checkpointed, and there is only one",
-                           guard=event.guard, symptom="silent: nothing is recomputed, no memory is saved",
-                           fixes=(_fix(event, "2"),))
+        yield rule.finding(
+            run,
+            event.site,
+            "the last segment is never checkpointed, and there is only one",
+            guard=event.guard,
+            symptom="silent: nothing is recomputed, no memory is saved",
+            fixes=(_fix(event, "2"),),
+        )
     elif isinstance(count, int) and length and count > length:
-        yield rule.finding(run, event.site, f"{count} segments of {length} functions",
-                           guard=event.guard, symptom="ValueError: range() arg 3 must not be zero",
-                           fixes=(_fix(event, str(length)),))
+        yield rule.finding(
+            run,
+            event.site,
+            f"{count} segments of {length} functions",
+            guard=event.guard,
+            symptom="ValueError: range() arg 3 must not be zero",
+            fixes=(_fix(event, str(length)),),
+        )
 
 
 def _length(functions: Value) -> int:
@@ -82,8 +97,11 @@ def _fix(event: CheckpointCall, text: str) -> Fix | None:
     node = rewrite.call_node(event.site)
     held = rewrite.argument(event.site, "segments")
     place = held.value if held is not None else None
-    if place is None and node is not None and len(node.args) > 1 and not any(
-        item.keyword or item.star for item in node.args[:2]
+    if (
+        place is None
+        and node is not None
+        and len(node.args) > 1
+        and not any(item.keyword or item.star for item in node.args[:2])
     ):
         place = node.args[1].value
     edit: Edit | None = rewrite.replace(Site.at(event.site.module, place), text) if place is not None else None

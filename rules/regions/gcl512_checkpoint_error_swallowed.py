@@ -74,9 +74,14 @@ def swallowed(event: CheckpointCall, run: Run) -> Iterator[Finding]:
             if edit is not None:
                 fix = Fix("no-try", "Take the try away", (edit,), "unsafe", "an error ends the run")
         yield rule.finding(
-            run, event.site, "an error here turns checkpointing off and goes unnoticed; an error in backward is not "
-            "caught", guard=event.guard, certainty="fragile", symptom="silent: the region is not checkpointed",
-            related=[(Site.at(module, plain), "called without checkpointing here")], fixes=(fix,),
+            run,
+            event.site,
+            "an error here turns checkpointing off and goes unnoticed; an error in backward is not caught",
+            guard=event.guard,
+            certainty="fragile",
+            symptom="silent: the region is not checkpointed",
+            related=[(Site.at(module, plain), "called without checkpointing here")],
+            fixes=(fix,),
         )
         return
 

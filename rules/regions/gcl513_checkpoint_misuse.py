@@ -62,18 +62,34 @@ def misused(event: CheckpointCall, run: Run) -> Iterator[Finding]:
         return
     first = node.args[0].value
     if _inside_itself(event, first):
-        yield rule.finding(run, event.site, "the module checkpoints itself inside its own forward",
-                           guard=event.guard, symptom="RecursionError: maximum recursion depth exceeded",
-                           fixes=(_inner_forward(event, first),))
+        yield rule.finding(
+            run,
+            event.site,
+            "the module checkpoints itself inside its own forward",
+            guard=event.guard,
+            symptom="RecursionError: maximum recursion depth exceeded",
+            fixes=(_inner_forward(event, first),),
+        )
     elif event.arguments:
         return
     elif _result_of_module(event, first, run):
-        yield rule.finding(run, event.site, "checkpoint gets the layer's result, not the layer", guard=event.guard,
-                           symptom="TypeError: 'Tensor' object is not callable", fixes=(_spread(event, first),))
+        yield rule.finding(
+            run,
+            event.site,
+            "checkpoint gets the layer's result, not the layer",
+            guard=event.guard,
+            symptom="TypeError: 'Tensor' object is not callable",
+            fixes=(_spread(event, first),),
+        )
     elif any(_needs_input(function) for function in functions(event.function)):
-        yield rule.finding(run, event.site, "checkpoint calls the function at once, and without an input",
-                           guard=event.guard, symptom="TypeError: forward() missing 1 required positional argument",
-                           fixes=(_joined(event),))
+        yield rule.finding(
+            run,
+            event.site,
+            "checkpoint calls the function at once, and without an input",
+            guard=event.guard,
+            symptom="TypeError: forward() missing 1 required positional argument",
+            fixes=(_joined(event),),
+        )
 
 
 @rule.on(LibraryCall)
@@ -86,13 +102,21 @@ def module_called(event: LibraryCall, run: Run) -> Iterator[Finding]:
             place = Site.at(event.site.module, node.func)
             edit = rewrite.replace(place, f"{event.site.module.code(node.func)}.checkpoint")
         yield rule.finding(
-            run, event.site, "torch.utils.checkpoint is a module; the function in it has the same name",
-            guard=event.guard, symptom="TypeError: 'module' object is not callable",
+            run,
+            event.site,
+            "torch.utils.checkpoint is a module; the function in it has the same name",
+            guard=event.guard,
+            symptom="TypeError: 'module' object is not callable",
             fixes=(Fix("function", "Call the function in it", (edit,)) if edit is not None else None,),
         )
     elif event.name == "@torch.utils.checkpoint.checkpoint":
-        yield rule.finding(run, event.site, "checkpoint is no decorator: it calls what it is given at once",
-                           guard=event.guard, symptom="TypeError: missing 1 required positional argument")
+        yield rule.finding(
+            run,
+            event.site,
+            "checkpoint is no decorator: it calls what it is given at once",
+            guard=event.guard,
+            symptom="TypeError: missing 1 required positional argument",
+        )
 
 
 def _result_of_module(event: CheckpointCall, first: cst.BaseExpression, run: Run) -> bool:
@@ -116,8 +140,9 @@ def _inner_forward(event: CheckpointCall, first: cst.BaseExpression) -> Fix | No
         for name in ("_forward", "forward_impl", "_forward_impl", "inner_forward"):
             if names.class_attribute(item.type, name) is not None:
                 place = Site.at(event.site.module, first)
-                return Fix("inner-forward", f"Checkpoint self.{name}",
-                           (rewrite.replace(place, f"{dotted(first)}.{name}"),))
+                return Fix(
+                    "inner-forward", f"Checkpoint self.{name}", (rewrite.replace(place, f"{dotted(first)}.{name}"),)
+                )
     return None
 
 

@@ -75,9 +75,14 @@ def recomputes(event: RunEnded, run: Run) -> Iterator[Finding]:
                 continue
             done.add(owner)
             yield rule.finding(
-                run, Site.at(module, block), f"`{name}` computes its forward again without replaying random numbers",
-                guard=call.guard, certainty="fragile", condition="if anything inside draws random numbers",
-                symptom="silent: gradients are wrong", related=[(call.site, "applied here")],
+                run,
+                Site.at(module, block),
+                f"`{name}` computes its forward again without replaying random numbers",
+                guard=call.guard,
+                certainty="fragile",
+                condition="if anything inside draws random numbers",
+                symptom="silent: gradients are wrong",
+                related=[(call.site, "applied here")],
                 fixes=(_fix(module, forward, block),),
             )
 
@@ -92,8 +97,9 @@ def _classes(run: Run, name: str) -> Iterator[tuple[Module, cst.ClassDef]]:
 
 
 def _method(owner: cst.ClassDef, name: str) -> cst.FunctionDef | None:
-    return next((part for part in owner.body.body if isinstance(part, cst.FunctionDef) and part.name.value == name),
-                None)
+    return next(
+        (part for part in owner.body.body if isinstance(part, cst.FunctionDef) and part.name.value == name), None
+    )
 
 
 def _again(module: Module, backward: cst.FunctionDef) -> cst.With | None:
@@ -105,8 +111,10 @@ def _again(module: Module, backward: cst.FunctionDef) -> cst.With | None:
         with_gradients = isinstance(node, cst.With) and any(
             "enable_grad" in _called(module, item.item) for item in node.items
         )
-        if isinstance(node, cst.With) and with_gradients and any(
-            method_called(module, call)[0] == context for call in calls_in(node.body)
+        if (
+            isinstance(node, cst.With)
+            and with_gradients
+            and any(method_called(module, call)[0] == context for call in calls_in(node.body))
         ):
             return node
         pending.extend(node.children)
@@ -130,12 +138,18 @@ def _fix(module: Module, forward: cst.FunctionDef, block: cst.With) -> Fix | Non
         return None
     place = Site.at(module, last.item).location()
     edits: list[Edit | None] = [
-        rewrite.insert_before(Site.at(module, forward.body.body[0]),
-                              f"{context}.rng_state = torch.get_rng_state(), torch.cuda.get_rng_state_all()"),
-        Edit(place.path, place.end_line, place.end_column, place.end_line, place.end_column,
-             ", torch.random.fork_rng()"),
-        rewrite.insert_before(Site.at(module, block.body.body[0]), f"torch.set_rng_state({context}.rng_state[0])",
-                              f"torch.cuda.set_rng_state_all({context}.rng_state[1])"),
+        rewrite.insert_before(
+            Site.at(module, forward.body.body[0]),
+            f"{context}.rng_state = torch.get_rng_state(), torch.cuda.get_rng_state_all()",
+        ),
+        Edit(
+            place.path, place.end_line, place.end_column, place.end_line, place.end_column, ", torch.random.fork_rng()"
+        ),
+        rewrite.insert_before(
+            Site.at(module, block.body.body[0]),
+            f"torch.set_rng_state({context}.rng_state[0])",
+            f"torch.cuda.set_rng_state_all({context}.rng_state[1])",
+        ),
     ]
     made = tuple(edit for edit in edits if edit is not None)
     made += tuple(rewrite.ensure_import(module, "import torch"))

@@ -58,8 +58,11 @@ rule = Rule(
 @rule.on(Backward, TrainerStarted)
 def cached(event: Backward | TrainerStarted, run: Run) -> Iterator[Finding]:
     """Does a decoder train with a cache under torch's wrappers?"""
-    models = list(event.models) if isinstance(event, TrainerStarted) else \
-        [item.attributes["of"].objects()[0] for item in event.forwards]
+    models = (
+        list(event.models)
+        if isinstance(event, TrainerStarted)
+        else [item.attributes["of"].objects()[0] for item in event.forwards]
+    )
     for model in dict.fromkeys(models):
         if not _is_decoder(model) or _cache_off(run, model):
             continue
@@ -68,11 +71,16 @@ def cached(event: Backward | TrainerStarted, run: Run) -> Iterator[Finding]:
             if guard is None:
                 continue
             yield rule.finding(
-                run, place, "the wrapped layers write into the key-value cache again when they are recomputed",
-                guard=guard, certainty="fragile" if run.open_guard(guard) else "fails",
-                symptom="silent: wrong gradients" if reentrant else
-                "CheckpointError: Recomputed values for the following tensors have different metadata",
-                fixes=(_fix(place),), versions=("torch", "transformers"),
+                run,
+                place,
+                "the wrapped layers write into the key-value cache again when they are recomputed",
+                guard=guard,
+                certainty="fragile" if run.open_guard(guard) else "fails",
+                symptom="silent: wrong gradients"
+                if reentrant
+                else "CheckpointError: Recomputed values for the following tensors have different metadata",
+                fixes=(_fix(place),),
+                versions=("torch", "transformers"),
             )
             return
 
@@ -87,12 +95,18 @@ def _cache_off(run: Run, model: Object) -> bool:
     for event in run.events:
         if isinstance(event, AttributeSet) and event.name == "use_cache" and event.value.is_const(False):
             return True
-        if isinstance(event, LibraryCall) and event.call is not None and event.name.startswith("transformers.") and (
-            event.call.get("use_cache").is_const(False)
+        if (
+            isinstance(event, LibraryCall)
+            and event.call is not None
+            and event.name.startswith("transformers.")
+            and (event.call.get("use_cache").is_const(False))
         ):
             return True
-        if isinstance(event, Forward) and root(event.model) is model and event.call is not None and (
-            event.call.get("use_cache").is_const(False)
+        if (
+            isinstance(event, Forward)
+            and root(event.model) is model
+            and event.call is not None
+            and (event.call.get("use_cache").is_const(False))
         ):
             return True
     return False
@@ -102,10 +116,16 @@ def _wrappings(run: Run, model: Object) -> Iterator[tuple[Guard, Site, bool]]:
     """Where the model's layers were wrapped so that the cache breaks them, and whether reentrant."""
     version = run.targets.version("transformers")
     breaks_plain = version is not None and version <= Version("5.0.0")
-    found = [(item.site, item.attributes.get("reentrant", NOTHING)) for item in model.known("checkpointing").objects()
-             if item.type == "wrapper"]
-    found += [(item.sites["wrapped"], item.known("reentrant")) for item in run.facts.get("wrapped_layers", [])
-              if root(item) is model]
+    found = [
+        (item.site, item.attributes.get("reentrant", NOTHING))
+        for item in model.known("checkpointing").objects()
+        if item.type == "wrapper"
+    ]
+    found += [
+        (item.sites["wrapped"], item.known("reentrant"))
+        for item in run.facts.get("wrapped_layers", [])
+        if root(item) is model
+    ]
     for place, mode in found:
         for guard, item in mode:
             if place is not None and (item == Const(True) or (item == Const(False) and breaks_plain)):

@@ -79,14 +79,22 @@ def shared_weight(event: RunEnded, run: Run) -> Iterator[Finding]:
             continue
         done.add(cast.site)
         edit = rewrite.set_argument(cast.site, "cache_enabled", "False")
-        fix = Fix("no-cast-cache", "Let autocast cast anew in every region", (edit,), "safe",
-                  "casts are repeated") if edit is not None else None
+        fix = (
+            Fix("no-cast-cache", "Let autocast cast anew in every region", (edit,), "safe", "casts are repeated")
+            if edit is not None
+            else None
+        )
         related: list[tuple[Site, str]] = [(place, "used in this region") for place in places]
         guard = regions[-1].guard
         yield rule.finding(
-            run, cast.site, f"`{layer.text}` is used in two selective regions, and only the first one casts its weight",
-            guard=guard, certainty="fragile" if run.open_guard(guard) else "fails",
-            symptom=SYMPTOM, related=related, fixes=(fix,),
+            run,
+            cast.site,
+            f"`{layer.text}` is used in two selective regions, and only the first one casts its weight",
+            guard=guard,
+            certainty="fragile" if run.open_guard(guard) else "fails",
+            symptom=SYMPTOM,
+            related=related,
+            fixes=(fix,),
         )
 
 
@@ -123,5 +131,10 @@ def _in_loop(region: CheckpointCall) -> bool:
     """Whether the call itself runs more than once in its autocast block."""
     module = region.site.module
     scope = enclosing_function(module, region.site.node)
-    return any(isinstance(loop, (cst.For, cst.While)) and contains(scope, loop, module) and scope is not module.tree
-               and contains(loop, region.site.node, module) for loop in region.moment.loops)
+    return any(
+        isinstance(loop, (cst.For, cst.While))
+        and contains(scope, loop, module)
+        and scope is not module.tree
+        and contains(loop, region.site.node, module)
+        for loop in region.moment.loops
+    )

@@ -68,8 +68,13 @@ def set_on_the_outside(event: AttributeSet, run: Run) -> Iterator[Finding]:
     wanted = event.value.constant()
     where = "config" if target.kind == "config" else "model"
     yield rule.finding(
-        run, event.site, f"`{event.name}` set on a loaded {where}: nothing reads it", guard=event.guard,
-        symptom=SYMPTOM, fixes=(_call_instead(event, where, wanted),), versions=("transformers",),
+        run,
+        event.site,
+        f"`{event.name}` set on a loaded {where}: nothing reads it",
+        guard=event.guard,
+        symptom=SYMPTOM,
+        fixes=(_call_instead(event, where, wanted),),
+        versions=("transformers",),
         related=[(owner.site, "the model is loaded here")] if owner.site is not None else [],
     )
 
@@ -93,8 +98,9 @@ def _call_instead(event: AttributeSet, where: str, wanted: object) -> Fix | None
         return None
     verb = "enable" if wanted else "disable"
     text = f"{site.module.code(holder)}.{event.name}_{verb}()"
-    return Fix("call-" + verb, f"Call {event.name}_{verb}()", (rewrite.replace(Site.at(site.module, small), text),),
-               "unsafe")
+    return Fix(
+        "call-" + verb, f"Call {event.name}_{verb}()", (rewrite.replace(Site.at(site.module, small), text),), "unsafe"
+    )
 
 
 @rule.on(TrainerStarted)
@@ -106,9 +112,15 @@ def arguments_that_do_nothing(event: TrainerStarted, run: Run) -> Iterator[Findi
         flag = argument(args, "gradient_checkpointing")
         given = args.sites.get("gradient_checkpointing_kwargs")
         if given is not None and flag.constant() is False:
-            yield rule.finding(run, given, "kwargs for gradient checkpointing that is not turned on",
-                               guard=event.guard, symptom=SYMPTOM, versions=("transformers",),
-                               fixes=(_turned_on(args),))
+            yield rule.finding(
+                run,
+                given,
+                "kwargs for gradient checkpointing that is not turned on",
+                guard=event.guard,
+                symptom=SYMPTOM,
+                versions=("transformers",),
+                fixes=(_turned_on(args),),
+            )
         stated = args.sites.get("gradient_checkpointing")
         if stated is not None and flag.constant() is False:
             yield from _still_on(event, run, stated)
@@ -126,8 +138,12 @@ def _still_on(event: TrainerStarted, run: Run, stated: Site) -> Iterator[Finding
         for guard, (region,) in ways(event.guard, model.known("checkpointing")):
             if isinstance(region, Object) and region.type in ("method", "kbit") and region.site is not None:
                 yield rule.finding(
-                    run, stated, "gradient_checkpointing=False does not turn off what is on already", guard=guard,
-                    symptom="silent: checkpointing stays on", versions=("transformers",),
+                    run,
+                    stated,
+                    "gradient_checkpointing=False does not turn off what is on already",
+                    guard=guard,
+                    symptom="silent: checkpointing stays on",
+                    versions=("transformers",),
                     related=[(region.site, "checkpointing is turned on here")],
                 )
                 return

@@ -65,11 +65,15 @@ def replaced_too_late(event: AttributeSet, run: Run) -> Iterator[Finding]:
     place: Site | None = run.imported[holder] if holder is not None else taken
     who = holder or "another module"
     yield rule.finding(
-        run, event.site, f"torch's checkpoint is replaced after {who} took its own reference: it keeps calling torch's",
-        guard=event.guard, certainty="fails" if holder in ("transformers", "unsloth") else "fragile",
+        run,
+        event.site,
+        f"torch's checkpoint is replaced after {who} took its own reference: it keeps calling torch's",
+        guard=event.guard,
+        certainty="fails" if holder in ("transformers", "unsloth") else "fragile",
         symptom="silent: the replacement is never called",
         related=[(place, f"{who} is imported here" if holder else "the function is taken here")] if place else [],
-        fixes=(_removed(event.site),), versions=("torch", "transformers"),
+        fixes=(_removed(event.site),),
+        versions=("torch", "transformers"),
     )
 
 

@@ -46,8 +46,11 @@ rule = Rule(
     code="GCL703",
     name="checkpointing-in-eval-mode",
     docs=__doc__ or "",
-    words=(("gradient_checkpointing_enable", "activation_checkpointing_enable"), ("from_pretrained", "eval"),
-           ("backward", "LightningModule")),
+    words=(
+        ("gradient_checkpointing_enable", "activation_checkpointing_enable"),
+        ("from_pretrained", "eval"),
+        ("backward", "LightningModule"),
+    ),
     certainty=("fails",),
     fixable="safe",
     reproduction=Reproduction("bad_loop.py", "bad_loop.fixed.py", oracles=("recompute",)),
@@ -65,11 +68,17 @@ def trains_in_eval_mode(event: Backward, run: Run) -> Iterator[Finding]:
             if mode != Const(False) or not isinstance(region, Object) or region.type != "method" or not region.site:
                 continue
             yield rule.finding(
-                run, region.site, "checkpointing is turned on, but the model trains in evaluation mode, where it does "
-                "nothing", guard=guard, symptom="silent: nothing is checkpointed, dropout is off",
-                related=[*([(model.site, "loaded in evaluation mode")] if model.site else []),
-                         (event.site, "gradients are computed here")],
-                fixes=(_train(region),), versions=("transformers",),
+                run,
+                region.site,
+                "checkpointing is turned on, but the model trains in evaluation mode, where it does nothing",
+                guard=guard,
+                symptom="silent: nothing is checkpointed, dropout is off",
+                related=[
+                    *([(model.site, "loaded in evaluation mode")] if model.site else []),
+                    (event.site, "gradients are computed here"),
+                ],
+                fixes=(_train(region),),
+                versions=("transformers",),
             )
             break
 

@@ -44,8 +44,17 @@ rule = Rule(
     code="GCL704",
     name="generate-while-checkpointing",
     docs=__doc__ or "",
-    words=(("generate",), ("gradient_checkpointing", "gradient_checkpointing_enable", "activation_checkpointing",
-                           "activation_checkpointing_enable", "SFTConfig", "DPOConfig")),
+    words=(
+        ("generate",),
+        (
+            "gradient_checkpointing",
+            "gradient_checkpointing_enable",
+            "activation_checkpointing",
+            "activation_checkpointing_enable",
+            "SFTConfig",
+            "DPOConfig",
+        ),
+    ),
     certainty=("fails",),
     fixable="safe",
     holds="transformers >= 4.53",
@@ -68,9 +77,15 @@ def generates_in_training_mode(event: Generated, run: Run) -> Iterator[Finding]:
         edit = rewrite.set_argument(event.site, "use_cache", "False")
         fix = Fix("no-cache", "Generate without a cache", (edit,), "safe", "generation is slower") if edit else None
         yield rule.finding(
-            run, event.site, "the model generates in training mode with checkpointing on: its layers drop the cache "
-            "that generation relies on", guard=guard, symptom="silent: wrong tokens",
-            related=[(region.site, "checkpointing is turned on here")], fixes=(fix,), versions=("transformers",),
+            run,
+            event.site,
+            "the model generates in training mode with checkpointing on: its layers drop the cache "
+            "that generation relies on",
+            guard=guard,
+            symptom="silent: wrong tokens",
+            related=[(region.site, "checkpointing is turned on here")],
+            fixes=(fix,),
+            versions=("transformers",),
         )
         return
 

@@ -64,21 +64,38 @@ def refused_call(event: LibraryCall, run: Run) -> Iterator[Finding]:
         return
     if call.last in ENABLE and call.receiver is not None and not isinstance(call.receiver.type, Class):
         if str(call.receiver.type).startswith("diffusers."):
-            yield _finding(run, event, event.site, "diffusers models have no such method",
-                           f"AttributeError: object has no attribute '{call.last}'", _renamed(event.site))
+            yield _finding(
+                run,
+                event,
+                event.site,
+                "diffusers models have no such method",
+                f"AttributeError: object has no attribute '{call.last}'",
+                _renamed(event.site),
+            )
             return
         given = [name for name in OPTIONS if name in call.keywords]
         if given:
-            yield _finding(run, event, call.place(given[0]), f"`{given[0]}` is not an argument of {call.last}",
-                           f"TypeError: {call.last}() got an unexpected keyword argument '{given[0]}'",
-                           _in_a_dict(event.site, call, given))
-    elif call.last == "from_pretrained" and call.name.startswith("transformers.") and (
-        "gradient_checkpointing" in call.keywords and _is_model(event)
+            yield _finding(
+                run,
+                event,
+                call.place(given[0]),
+                f"`{given[0]}` is not an argument of {call.last}",
+                f"TypeError: {call.last}() got an unexpected keyword argument '{given[0]}'",
+                _in_a_dict(event.site, call, given),
+            )
+    elif (
+        call.last == "from_pretrained"
+        and call.name.startswith("transformers.")
+        and ("gradient_checkpointing" in call.keywords and _is_model(event))
     ):
-        yield _finding(run, event, call.place("gradient_checkpointing"),
-                       "from_pretrained hands `gradient_checkpointing` to the model's constructor, which refuses it",
-                       "TypeError: __init__() got an unexpected keyword argument 'gradient_checkpointing'",
-                       _separate_call(event.site, call))
+        yield _finding(
+            run,
+            event,
+            call.place("gradient_checkpointing"),
+            "from_pretrained hands `gradient_checkpointing` to the model's constructor, which refuses it",
+            "TypeError: __init__() got an unexpected keyword argument 'gradient_checkpointing'",
+            _separate_call(event.site, call),
+        )
 
 
 def _finding(run: Run, event: LibraryCall, site: Site, words: str, symptom: str, fix: Fix | None) -> Finding:
@@ -103,8 +120,9 @@ def _in_a_dict(site: Site, call: Call, given: list[str]) -> Fix | None:
     held = [rewrite.argument(site, name) for name in given]
     if node is None or len(node.args) != len(given) or not all(held):
         return None
-    entries = ", ".join(f'"{name}": {site.module.code(item.value)}' for name, item in zip(given, held, strict=True)
-                        if item is not None)
+    entries = ", ".join(
+        f'"{name}": {site.module.code(item.value)}' for name, item in zip(given, held, strict=True) if item is not None
+    )
     first, last = Site.at(site.module, node.args[0]).location(), Site.at(site.module, node.args[-1]).location()
     kwargs = call.last.replace("_enable", "_kwargs")
     edit = Edit(first.path, first.line, first.column, last.end_line, last.end_column, f"{kwargs}={{{entries}}}")
@@ -115,8 +133,10 @@ def _separate_call(site: Site, call: Call) -> Fix | None:
     """Turn checkpointing on by a call of its own after the model is loaded."""
     line = site.module.statement(site.node)
     wanted = call.keywords["gradient_checkpointing"].constant()
-    if not isinstance(line, cst.SimpleStatementLine) or not isinstance(line.body[0], cst.Assign) or (
-        line.body[0].value is not site.node or not isinstance(wanted, bool)
+    if (
+        not isinstance(line, cst.SimpleStatementLine)
+        or not isinstance(line.body[0], cst.Assign)
+        or (line.body[0].value is not site.node or not isinstance(wanted, bool))
     ):
         return None
     edits = rewrite.remove_arguments(site, "gradient_checkpointing")
@@ -136,8 +156,11 @@ def trainer_with_plain_module(event: TrainerStarted, run: Run) -> Iterator[Findi
             for model in event.models if flag == Const(True) and place is not None else ():
                 if _has_no_method(model):
                     yield rule.finding(
-                        run, place or event.site, "Trainer turns on checkpointing of a plain module, which has no "
-                        "method for it", guard=guard, versions=("transformers",),
+                        run,
+                        place or event.site,
+                        "Trainer turns on checkpointing of a plain module, which has no method for it",
+                        guard=guard,
+                        versions=("transformers",),
                         symptom="AttributeError: object has no attribute 'gradient_checkpointing_enable'",
                         related=[(model.site, "the model is made here")] if model.site is not None else [],
                     )
@@ -146,5 +169,7 @@ def trainer_with_plain_module(event: TrainerStarted, run: Run) -> Iterator[Findi
 def _has_no_method(model: Object) -> bool:
     if not isinstance(model.type, Class) or model.kind != "module":
         return False
-    return all(names.class_attribute(model.type, name) is None and name not in model.attributes
-               for name in (*ENABLE, "__getattr__"))
+    return all(
+        names.class_attribute(model.type, name) is None and name not in model.attributes
+        for name in (*ENABLE, "__getattr__")
+    )

@@ -57,8 +57,11 @@ rule = Rule(
 def by_method(event: LibraryCall, run: Run) -> Iterator[Finding]:
     """Is requires_grad_() called on a row of a tensor?"""
     call = event.call
-    if call is not None and call.last == "requires_grad_" and call.receiver is not None and (
-        call.get("requires_grad", 0).constant() is not False
+    if (
+        call is not None
+        and call.last == "requires_grad_"
+        and call.receiver is not None
+        and (call.get("requires_grad", 0).constant() is not False)
     ):
         yield from _on_view(run, event, call.receiver)
 
@@ -78,8 +81,12 @@ def _on_view(run: Run, event: Event, item: Object) -> Iterator[Finding]:
     if loop is None or not isinstance(loop.target, cst.Name) or _used_besides(loop, loop.target.value):
         return
     yield rule.finding(
-        run, event.site, "a gradient is asked for on views of a tensor that are thrown away", guard=event.guard,
-        symptom="silent: the tensor itself requires no gradient", fixes=(_whole(event.site.module, loop),),
+        run,
+        event.site,
+        "a gradient is asked for on views of a tensor that are thrown away",
+        guard=event.guard,
+        symptom="silent: the tensor itself requires no gradient",
+        fixes=(_whole(event.site.module, loop),),
         related=[(Site.at(event.site.module, loop.iter), "each round gives a new view of this tensor")],
     )
 

@@ -68,19 +68,29 @@ def not_taken(event: LibraryCall, run: Run) -> Iterator[Finding]:
         row = ARGUMENTS.get((call.last, name))
         if row is not None and _reaches(run, row.package, row.gone) and not _own(call, name):
             yield rule.finding(
-                run, call.place(name), f"{call.last} takes no `{name}` any more", guard=event.guard,
+                run,
+                call.place(name),
+                f"{call.last} takes no `{name}` any more",
+                guard=event.guard,
                 symptom=f"TypeError: {call.last}.__init__() got an unexpected keyword argument '{name}'",
-                fixes=(_edited(event, call, name, row.instead),), versions=(row.package,),
+                fixes=(_edited(event, call, name, row.instead),),
+                versions=(row.package,),
             )
-    if call.last == "from_pretrained" and _reaches(run, "transformers", "5.0.0") and any(
-        item.kind == "model" for item in event.result.objects()
+    if (
+        call.last == "from_pretrained"
+        and _reaches(run, "transformers", "5.0.0")
+        and any(item.kind == "model" for item in event.result.objects())
     ):
         for name in QUANTISED:
             if name in call.keywords and call.name.startswith("transformers."):
                 yield rule.finding(
-                    run, call.place(name), f"from_pretrained takes no `{name}` any more", guard=event.guard,
+                    run,
+                    call.place(name),
+                    f"from_pretrained takes no `{name}` any more",
+                    guard=event.guard,
                     symptom=f"TypeError: __init__() got an unexpected keyword argument '{name}'",
-                    fixes=(_quantised(event.site, call, name),), versions=("transformers",),
+                    fixes=(_quantised(event.site, call, name),),
+                    versions=("transformers",),
                 )
 
 
@@ -140,8 +150,14 @@ def _quantised(site: Site, call: Call, name: str) -> Fix | None:
         edits = rewrite.remove_arguments(site, name)
         return Fix("drop", f"Drop {name}", tuple(edits)) if call.keywords[name].constant() is False else None
     start, end = Site.at(module, held).location(), Site.at(module, held.value).location()
-    edit = Edit(start.path, start.line, start.column, end.end_line, end.end_column,
-                f"quantization_config=BitsAndBytesConfig({name}=True)")
+    edit = Edit(
+        start.path,
+        start.line,
+        start.column,
+        end.end_line,
+        end.end_column,
+        f"quantization_config=BitsAndBytesConfig({name}=True)",
+    )
     imports = rewrite.ensure_import(module, "from transformers import BitsAndBytesConfig")
     bound = any("BitsAndBytesConfig" in line and "import" in line for line in module.lines)
     return Fix("quantization-config", "Hand it over in a BitsAndBytesConfig", (*(() if bound else imports), edit))

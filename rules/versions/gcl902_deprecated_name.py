@@ -62,16 +62,31 @@ def old_name(event: LibraryCall, run: Run) -> Iterator[Finding]:
     call = event.call
     if call is None:
         return
-    if call.name in (f"{OLD}.autocast", f"{OLD}.GradScaler", f"{OLD}.grad_scaler.GradScaler",
-                     f"{OLD}.autocast_mode.autocast"):
+    if call.name in (
+        f"{OLD}.autocast",
+        f"{OLD}.GradScaler",
+        f"{OLD}.grad_scaler.GradScaler",
+        f"{OLD}.autocast_mode.autocast",
+    ):
         version = run.targets.version("torch")
         if version is None or version >= Version("2.4"):
-            yield _finding(run, event, event.site, f"{OLD}.{call.last}", f'torch.amp.{call.last}("cuda", ...)',
-                           _torch_name(event.site, call.last), "torch")
+            yield _finding(
+                run,
+                event,
+                event.site,
+                f"{OLD}.{call.last}",
+                f'torch.amp.{call.last}("cuda", ...)',
+                _torch_name(event.site, call.last),
+                "torch",
+            )
     elif _asked_for(run):
-        if call.last in METHODS and call.receiver is not None and call.receiver.kind == "model" and not isinstance(
-            call.receiver.type, Class
-        ) and str(call.receiver.type).startswith("transformers."):
+        if (
+            call.last in METHODS
+            and call.receiver is not None
+            and call.receiver.kind == "model"
+            and not isinstance(call.receiver.type, Class)
+            and str(call.receiver.type).startswith("transformers.")
+        ):
             new = call.last.replace("gradient", "activation")
             yield _finding(run, event, event.site, call.last, new, _method(event.site, new), "transformers")
         elif call.last in ("TrainingArguments", "Seq2SeqTrainingArguments") and call.instance is None:
@@ -79,23 +94,38 @@ def old_name(event: LibraryCall, run: Run) -> Iterator[Finding]:
                 if name in call.keywords:
                     held = rewrite.argument(event.site, name)
                     new = name.replace("gradient", "activation")
-                    edit = rewrite.replace(Site.at(event.site.module, held.keyword), new) if (
-                        held is not None and held.keyword is not None) else None
+                    edit = (
+                        rewrite.replace(Site.at(event.site.module, held.keyword), new)
+                        if (held is not None and held.keyword is not None)
+                        else None
+                    )
                     fix = Fix("new-name", f"Call it {new}", (edit,)) if edit is not None else None
                     yield _finding(run, event, call.place(name), name, new, fix, "transformers")
 
 
 def _finding(run: Run, event: LibraryCall, site: Site, old: str, new: str, fix: Fix | None, package: str) -> Finding:
-    return rule.finding(run, site, f"`{old}` is deprecated: it is `{new}` now", guard=event.guard, certainty="fragile",
-                        symptom="FutureWarning; an error once the name is gone", fixes=(fix,), versions=(package,))
+    return rule.finding(
+        run,
+        site,
+        f"`{old}` is deprecated: it is `{new}` now",
+        guard=event.guard,
+        certainty="fragile",
+        symptom="FutureWarning; an error once the name is gone",
+        fixes=(fix,),
+        versions=(package,),
+    )
 
 
 def _asked_for(run: Run) -> bool:
     """Whether the project itself asks for a transformers that has the new names, and for none without them."""
     target = run.targets["transformers"]
     boundary = Version("5.23")
-    return (target.origin not in ("installed", "newest", "unknown") and target.version is not None
-            and target.version >= boundary and (target.oldest is None or target.oldest >= boundary))
+    return (
+        target.origin not in ("installed", "newest", "unknown")
+        and target.version is not None
+        and target.version >= boundary
+        and (target.oldest is None or target.oldest >= boundary)
+    )
 
 
 def _method(site: Site, new: str) -> Fix | None:
@@ -110,8 +140,12 @@ def _torch_name(site: Site, last: str) -> Fix | None:
     node, module = rewrite.call_node(site), site.module
     text = dotted(node.func) if node is not None else ""
     imported = any(line.strip() == "import torch" for line in module.lines)
-    if node is None or not imported or not text or any(item.star for item in node.args) or (
-        node.args and node.args[0].keyword is None
+    if (
+        node is None
+        or not imported
+        or not text
+        or any(item.star for item in node.args)
+        or (node.args and node.args[0].keyword is None)
     ):
         return None
     rest = ", ".join(module.code(item).rstrip(", ") for item in node.args)

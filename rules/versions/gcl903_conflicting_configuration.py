@@ -62,7 +62,11 @@ def excluded(event: ConfigurationRead, run: Run) -> Iterator[Finding]:
             continue
         related = [event.place(*conflict.second).location("and this one")] if second is not None else []
         yield rule.finding(
-            run, event.place(*conflict.first), f"{tool}: {conflict.words}",  # type: ignore[arg-type]
-            certainty=conflict.certainty, symptom=conflict.symptom,
-            related=related if conflict.first != conflict.second else [], versions=(),
+            run,
+            event.place(*conflict.first),
+            f"{tool}: {conflict.words}",  # type: ignore[arg-type]
+            certainty=conflict.certainty,
+            symptom=conflict.symptom,
+            related=related if conflict.first != conflict.second else [],
+            versions=(),
         )

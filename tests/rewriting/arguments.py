@@ -10,8 +10,20 @@ from .marks import Mark, Marked, below
 from .trees import Fresh, Statement, code, marked, parameters, statement, walk
 
 _CLOSED = (
-    cst.While, cst.Lambda, cst.ListComp, cst.SetComp, cst.DictComp, cst.GeneratorExp, cst.IfExp,
-    cst.BooleanOperation, cst.SimpleStatementSuite, cst.FunctionDef, cst.ClassDef, cst.Try, cst.Match, cst.Assert,
+    cst.While,
+    cst.Lambda,
+    cst.ListComp,
+    cst.SetComp,
+    cst.DictComp,
+    cst.GeneratorExp,
+    cst.IfExp,
+    cst.BooleanOperation,
+    cst.SimpleStatementSuite,
+    cst.FunctionDef,
+    cst.ClassDef,
+    cst.Try,
+    cst.Match,
+    cst.Assert,
 )
 _OPEN = (cst.SimpleStatementLine, cst.If, cst.For, cst.With)
 
@@ -26,8 +38,9 @@ class Hoisting(cst.CSTTransformer):
         self.bearing: list[set[Mark]] = [set()]
         self.around: list[cst.CSTNode] = []
         self.changed = False
-        self._elifs = {node.orelse for node in walk(tree) if isinstance(node, cst.If)
-                       and isinstance(node.orelse, cst.If)}
+        self._elifs = {
+            node.orelse for node in walk(tree) if isinstance(node, cst.If) and isinstance(node.orelse, cst.If)
+        }
 
     @property
     def target(self) -> list[Statement] | None:
@@ -60,7 +73,8 @@ class Hoisting(cst.CSTTransformer):
         blank = list(result.leading_lines)
         kept = [line for line in blank if line.comment is not None and "below:" in line.comment.value]
         first = collected[0].with_changes(
-            leading_lines=[*(line for line in blank if line not in kept), *collected[0].leading_lines])
+            leading_lines=[*(line for line in blank if line not in kept), *collected[0].leading_lines]
+        )
         return cst.FlattenSentinel([first, *collected[1:], result.with_changes(leading_lines=kept)])
 
 
@@ -88,8 +102,9 @@ class _ToDict(Hoisting):
             text += f'    "{new.keyword.value}": {code(new.value)},\n'
             self.bearing[-1] |= marks
         rest = [item for item in updated_node.args if not item.keyword]
-        pure = not any(calls(new.value) for _, new in pairs) or not any(calls(item) for item in
-                                                                        [*rest, updated_node.func])
+        pure = not any(calls(new.value) for _, new in pairs) or not any(
+            calls(item) for item in [*rest, updated_node.func]
+        )
         if self.target is not None and pure:
             name = self.fresh("options")
             self.target.append(statement(f"{name} = {text}}}"))
@@ -97,8 +112,10 @@ class _ToDict(Hoisting):
         else:
             value = cst.parse_expression(text + "}")
         last = cst.Arg(value, star="**")
-        head = [item.with_changes(comma=cst.MaybeSentinel.DEFAULT) if index == len(rest) - 1 else item
-                for index, item in enumerate(rest)]
+        head = [
+            item.with_changes(comma=cst.MaybeSentinel.DEFAULT) if index == len(rest) - 1 else item
+            for index, item in enumerate(rest)
+        ]
         return updated_node.with_changes(args=[*head, last])
 
 
@@ -188,9 +205,12 @@ class _ToDefaults(cst.CSTTransformer):
         if not added:
             return updated_node
         params = updated_node.params
-        new = [cst.Param(cst.Name(name), default=value, comma=_comma(added[index + 1][2]))
-               if index + 1 < len(added) else cst.Param(cst.Name(name), default=value)
-               for index, (name, value, _) in enumerate(added)]
+        new = [
+            cst.Param(cst.Name(name), default=value, comma=_comma(added[index + 1][2]))
+            if index + 1 < len(added)
+            else cst.Param(cst.Name(name), default=value)
+            for index, (name, value, _) in enumerate(added)
+        ]
         first = added[0][2]
         starred = isinstance(params.star_arg, (cst.Param, cst.ParamStar))
         field = "kwonly_params" if starred else "params"

@@ -40,16 +40,24 @@ class _Turn(cst.CSTTransformer):
         self.changed = True
         first = other.with_changes(header=body.header)
         return updated_node.with_changes(
-            test=negated(updated_node.test), whitespace_before_test=cst.SimpleWhitespace(" "), body=first,
-            orelse=cst.Else(body.with_changes(header=other.header)))
+            test=negated(updated_node.test),
+            whitespace_before_test=cst.SimpleWhitespace(" "),
+            body=first,
+            orelse=cst.Else(body.with_changes(header=other.header)),
+        )
 
     def leave_IfExp(self, original_node: cst.IfExp, updated_node: cst.IfExp) -> cst.IfExp:
         """`a if c else b` becomes `b if not c else a`."""
         self.changed = True
         return updated_node.with_changes(
-            test=negated(updated_node.test), body=updated_node.orelse, orelse=updated_node.body,
-            whitespace_before_if=cst.SimpleWhitespace(" "), whitespace_after_if=cst.SimpleWhitespace(" "),
-            whitespace_before_else=cst.SimpleWhitespace(" "), whitespace_after_else=cst.SimpleWhitespace(" "))
+            test=negated(updated_node.test),
+            body=updated_node.orelse,
+            orelse=updated_node.body,
+            whitespace_before_if=cst.SimpleWhitespace(" "),
+            whitespace_after_if=cst.SimpleWhitespace(" "),
+            whitespace_before_else=cst.SimpleWhitespace(" "),
+            whitespace_after_else=cst.SimpleWhitespace(" "),
+        )
 
 
 def turned_round(tree: cst.Module) -> cst.Module | None:
@@ -88,11 +96,15 @@ def early(node: cst.If) -> list[Statement] | None:
         other = block_of(node.orelse)
     else:
         other = []
-    ends = other and isinstance(other[-1], cst.SimpleStatementLine) and isinstance(
-        other[-1].body[-1], (cst.Return, cst.Raise))
+    ends = (
+        other
+        and isinstance(other[-1], cst.SimpleStatementLine)
+        and isinstance(other[-1].body[-1], (cst.Return, cst.Raise))
+    )
     block = node.body.with_changes(body=[*other, *([] if ends else [statement("return")])], footer=[])
-    guard = node.with_changes(test=negated(node.test), whitespace_before_test=cst.SimpleWhitespace(" "), body=block,
-                              orelse=None)
+    guard = node.with_changes(
+        test=negated(node.test), whitespace_before_test=cst.SimpleWhitespace(" "), body=block, orelse=None
+    )
     return [guard, *block_of(node)]
 
 

@@ -40,8 +40,12 @@ def in_helpers(tree: cst.Module) -> cst.Module | None:
 
 
 def _stays(line: cst.CSTNode) -> bool:
-    return is_import(line) or is_docstring(line) or isinstance(line, DEFINITIONS) or (
-        isinstance(line, cst.If) and "__name__" in names(line.test))
+    return (
+        is_import(line)
+        or is_docstring(line)
+        or isinstance(line, DEFINITIONS)
+        or (isinstance(line, cst.If) and "__name__" in names(line.test))
+    )
 
 
 def _blocks(tree: cst.Module) -> list[list[Statement]]:
@@ -60,8 +64,13 @@ def _helper(block: Sequence[Statement], rest: Sequence[Statement], name: str) ->
     own = {item for line in block for item in bound(line)}
     sure = {item for line in block if isinstance(line, cst.SimpleStatementLine) for item in bound(line)}
     elsewhere = {item for line in rest for item in bound(line)}
-    inside = {item for line in rest for node in walk(line) if isinstance(node, (*DEFINITIONS, cst.Lambda))
-              for item in names(node)}
+    inside = {
+        item
+        for line in rest
+        for node in walk(line)
+        if isinstance(node, (*DEFINITIONS, cst.Lambda))
+        for item in names(node)
+    }
     read = {item for line in rest for item in names(line)}
     shared = sorted(item for item in own if item in inside or item in elsewhere or (item in read and item not in sure))
     given = sorted((own & read) - set(shared))
@@ -77,9 +86,15 @@ def _helper(block: Sequence[Statement], rest: Sequence[Statement], name: str) ->
 def _plain_functions(tree: cst.Module) -> list[cst.FunctionDef]:
     found = [line for line in tree.body if isinstance(line, cst.FunctionDef) and line.asynchronous is None]
     count = [name for line in tree.body for name in bound(line)]
-    inner = {name for node in walk(tree) if isinstance(node, (cst.FunctionDef, cst.Lambda))
-             for name in [*(param.name.value for param in parameters(node)),
-                          *(item for part in node.body.children for item in bound(part))]}
+    inner = {
+        name
+        for node in walk(tree)
+        if isinstance(node, (cst.FunctionDef, cst.Lambda))
+        for name in [
+            *(param.name.value for param in parameters(node)),
+            *(item for part in node.body.children for item in bound(part)),
+        ]
+    }
     return [line for line in found if count.count(line.name.value) == 1 and line.name.value not in inner]
 
 
@@ -95,8 +110,11 @@ def in_classes(tree: cst.Module) -> cst.Module | None:
             first = "posonly_params" if line.params.posonly_params else "params"
             params = line.params.with_changes(**{first: [own, *getattr(line.params, first)]})
             method = line.with_changes(params=params, leading_lines=[])
-            body.append(cst.ClassDef(cst.Name(holders[line.name.value]), cst.IndentedBlock([method]),
-                                     leading_lines=line.leading_lines))
+            body.append(
+                cst.ClassDef(
+                    cst.Name(holders[line.name.value]), cst.IndentedBlock([method]), leading_lines=line.leading_lines
+                )
+            )
             instead[line.name.value] = f"{holders[line.name.value]}().{line.name.value}"
         else:
             body.append(line)
@@ -117,8 +135,12 @@ def on_self(tree: cst.Module) -> cst.Module | None:
     passed -= {node.name.value for node in callers}
     for line in tree.body:
         name = line.name.value if isinstance(line, cst.FunctionDef) else ""
-        if isinstance(line, cst.FunctionDef) and line in _plain_functions(tree) and name not in passed \
-                and _can_keep(line):
+        if (
+            isinstance(line, cst.FunctionDef)
+            and line in _plain_functions(tree)
+            and name not in passed
+            and _can_keep(line)
+        ):
             holder = fresh("Job")
             body.append(_job(line, holder))
             instead[name] = holder
@@ -156,8 +178,9 @@ def _can_keep(node: cst.FunctionDef) -> bool:
             return False
         if isinstance(part, (cst.Global, cst.Nonlocal, cst.AsName, cst.Del, cst.AnnAssign)) and own & set(names(part)):
             return False
-        if isinstance(part, (cst.FunctionDef, cst.ClassDef)) and own & {item for line in part.body.body
-                                                                      for item in bound(line)}:
+        if isinstance(part, (cst.FunctionDef, cst.ClassDef)) and own & {
+            item for line in part.body.body for item in bound(line)
+        }:
             return False
     return bool(own) and isinstance(node.body, cst.IndentedBlock)
 
@@ -167,9 +190,15 @@ def _job(node: cst.FunctionDef, holder: str) -> cst.ClassDef:
     keeps = [statement(f"self.{name} = {name}") for name in own]
     field = "posonly_params" if node.params.posonly_params else "params"
     params = node.params.with_changes(**{field: [cst.Param(cst.Name("self")), *getattr(node.params, field)]})
-    initialiser = node.with_changes(name=cst.Name("__init__"), params=params, returns=None, leading_lines=[],
-                                    body=cst.IndentedBlock(keeps, header=node.body.header)
-                                    if isinstance(node.body, cst.IndentedBlock) else node.body)
+    initialiser = node.with_changes(
+        name=cst.Name("__init__"),
+        params=params,
+        returns=None,
+        leading_lines=[],
+        body=cst.IndentedBlock(keeps, header=node.body.header)
+        if isinstance(node.body, cst.IndentedBlock)
+        else node.body,
+    )
     body = node.body.visit(Swap({name: f"self.{name}" for name in own}))
     assert isinstance(body, cst.IndentedBlock)
     runs = cst.FunctionDef(cst.Name("run"), cst.Parameters([cst.Param(cst.Name("self"))]), body)
@@ -179,8 +208,13 @@ def _job(node: cst.FunctionDef, holder: str) -> cst.ClassDef:
 def in_a_second_file(tree: cst.Module) -> dict[str, cst.Module] | None:
     """Functions and classes that need only imports and one another move into `parts.py`."""
     imports = [line for line in tree.body if is_import(line) and isinstance(line, cst.SimpleStatementLine)]
-    known = {name for line in imports for part in line.body if isinstance(part, (cst.Import, cst.ImportFrom))
-             for name in imported(part)}
+    known = {
+        name
+        for line in imports
+        for part in line.body
+        if isinstance(part, (cst.Import, cst.ImportFrom))
+        for name in imported(part)
+    }
     moved = _movable(tree, known)
     moved_names = {line.name.value for line in moved}
     if not moved or _prepares(tree):
@@ -201,15 +235,23 @@ def in_a_second_file(tree: cst.Module) -> dict[str, cst.Module] | None:
 def _prepares(tree: cst.Module) -> bool:
     """Whether statements stand between the imports: what is imported where may then matter."""
     last = max([index for index, line in enumerate(tree.body) if is_import(line)], default=0)
-    return any(not is_import(line) and not is_docstring(line) and not isinstance(line, DEFINITIONS)
-               for line in tree.body[:last])
+    return any(
+        not is_import(line) and not is_docstring(line) and not isinstance(line, DEFINITIONS)
+        for line in tree.body[:last]
+    )
 
 
 def _movable(tree: cst.Module, known: set[str]) -> list[cst.FunctionDef | cst.ClassDef]:
     own = [name for line in tree.body for name in bound(line)]
-    moved = [line for line in tree.body if isinstance(line, DEFINITIONS) and own.count(line.name.value) == 1
-             and "__name__" not in code(line) and "__file__" not in code(line)
-             and not any(isinstance(node, cst.Global) for node in walk(line))]
+    moved = [
+        line
+        for line in tree.body
+        if isinstance(line, DEFINITIONS)
+        and own.count(line.name.value) == 1
+        and "__name__" not in code(line)
+        and "__file__" not in code(line)
+        and not any(isinstance(node, cst.Global) for node in walk(line))
+    ]
     changing = {item.name.value for node in walk(tree) if isinstance(node, cst.Global) for item in node.names}
     while True:
         stuck = set(own) - {line.name.value for line in moved} - {name for name in known if own.count(name) == 1}
@@ -227,5 +269,4 @@ def _local(node: cst.FunctionDef | cst.ClassDef) -> set[str]:
         free |= {name for line in node.body.body if not isinstance(line, cst.FunctionDef) for name in names(line)}
         free |= {name for base in node.bases for name in names(base)}
         return set(names(node)) - free
-    return {param.name.value for param in parameters(node)} | {
-        name for line in node.body.body for name in bound(line)}
+    return {param.name.value for param in parameters(node)} | {name for line in node.body.body for name in bound(line)}

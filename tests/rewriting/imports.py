@@ -26,8 +26,14 @@ def once(tree: cst.Module) -> set[str]:
         if isinstance(node, (cst.Global, cst.Nonlocal)):
             count.update(item.name.value for item in node.names)
     count.update(name for line in tree.body for name in bound(line))
-    own = {name for line in tree.body if is_import(line) and isinstance(line, cst.SimpleStatementLine)
-           for part in line.body if isinstance(part, (cst.Import, cst.ImportFrom)) for name in imported(part)}
+    own = {
+        name
+        for line in tree.body
+        if is_import(line) and isinstance(line, cst.SimpleStatementLine)
+        for part in line.body
+        if isinstance(part, (cst.Import, cst.ImportFrom))
+        for name in imported(part)
+    }
     return {name for name in own if count[name] == 1} - string_words(tree)
 
 
@@ -60,8 +66,9 @@ def _aliased(tree: cst.Module) -> cst.Module | None:
     return changed
 
 
-def _with_aliases(part: cst.BaseSmallStatement, free: set[str], fresh: Fresh, instead: dict[str, str]
-                  ) -> cst.BaseSmallStatement:
+def _with_aliases(
+    part: cst.BaseSmallStatement, free: set[str], fresh: Fresh, instead: dict[str, str]
+) -> cst.BaseSmallStatement:
     if not isinstance(part, (cst.Import, cst.ImportFrom)) or isinstance(part.names, cst.ImportStar):
         return part
     if isinstance(part, cst.ImportFrom) and part.module is not None and code(part.module) == "__future__":
@@ -85,10 +92,19 @@ def spelled_out(trees: Trees) -> dict[str, cst.Module] | None:
 
 def _spelled_out(tree: cst.Module, modules: set[str]) -> cst.Module | None:
     free, kept_out = once(tree), replaced_attributes(tree)
-    taken = {name for node in walk(tree) if isinstance(node, (cst.FunctionDef, cst.Lambda))
-             for name in [param.name.value for param in parameters(node)]}
-    taken |= {name.value for node in walk(tree) if isinstance(node, (cst.AssignTarget, cst.CompFor, cst.For))
-              for name in walk(node.target) if isinstance(name, cst.Name)}
+    taken = {
+        name
+        for node in walk(tree)
+        if isinstance(node, (cst.FunctionDef, cst.Lambda))
+        for name in [param.name.value for param in parameters(node)]
+    }
+    taken |= {
+        name.value
+        for node in walk(tree)
+        if isinstance(node, (cst.AssignTarget, cst.CompFor, cst.For))
+        for name in walk(node.target)
+        if isinstance(name, cst.Name)
+    }
     instead: dict[str, str] = {}
     body: list[cst.CSTNode] = []
     for line in tree.body:
@@ -103,8 +119,9 @@ def _spelled_out(tree: cst.Module, modules: set[str]) -> cst.Module | None:
     return changed
 
 
-def _spelled_line(line: cst.SimpleStatementLine, free: set[str], taken: set[str], instead: dict[str, str],
-                  modules: set[str]) -> list[cst.SimpleStatementLine]:
+def _spelled_line(
+    line: cst.SimpleStatementLine, free: set[str], taken: set[str], instead: dict[str, str], modules: set[str]
+) -> list[cst.SimpleStatementLine]:
     part = line.body[0]
     assert isinstance(part, (cst.Import, cst.ImportFrom))
     if isinstance(part.names, cst.ImportStar) or (isinstance(part, cst.ImportFrom) and part.relative):
@@ -120,8 +137,7 @@ def _spelled_line(line: cst.SimpleStatementLine, free: set[str], taken: set[str]
         else:
             instead[name] = full
             wanted.append(full if full in modules or not module else module)
-    made = [line.with_changes(body=[cst.Import([cst.ImportAlias(_dotted(name))])])
-            for name in dict.fromkeys(wanted)]
+    made = [line.with_changes(body=[cst.Import([cst.ImportAlias(_dotted(name))])]) for name in dict.fromkeys(wanted)]
     if left:
         left[-1] = left[-1].with_changes(comma=cst.MaybeSentinel.DEFAULT)
         made.append(line.with_changes(body=[part.with_changes(names=left)]))

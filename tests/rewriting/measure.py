@@ -63,8 +63,9 @@ REWRITES: dict[str, Rewrite] = {
     "early return": _single(branches.returned_early),
 }
 _LAST = "second file"
-REWRITES["all of these"] = _in_turn(*[change for name, change in reversed(REWRITES.items()) if name != _LAST],
-                                    REWRITES[_LAST])
+REWRITES["all of these"] = _in_turn(
+    *[change for name, change in reversed(REWRITES.items()) if name != _LAST], REWRITES[_LAST]
+)
 REWRITES |= {
     "keywords in a partial": _single(spellings.through_partial),
     "callees in variables": _single(spellings.through_callees),
@@ -138,8 +139,14 @@ def checked(place: Path, target: dict[str, str]) -> list[tuple[str, int, str]]:
     """(file, line, code) of everything gclint finds in a directory."""
     report = check(Request([str(place)], {"target": target}, cache=False))
     assert not report.problems, report.problems
-    return [(os.path.relpath(os.path.join(os.getcwd(), item.location.path), os.path.realpath(place)),
-             item.location.line, item.code) for item in report.findings]
+    return [
+        (
+            os.path.relpath(os.path.join(os.getcwd(), item.location.path), os.path.realpath(place)),
+            item.location.line,
+            item.code,
+        )
+        for item in report.findings
+    ]
 
 
 def _write(texts: Mapping[str, str], original: str, place: Path) -> None:

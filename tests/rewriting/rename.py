@@ -43,15 +43,15 @@ class Plan:
             attributes |= self._attributes(tree)
         self._keep_open_keywords()
         if len(trees) > 1:
-            used = {node.attr.value for tree in trees.values() for node in walk(tree)
-                    if isinstance(node, cst.Attribute)}
+            used = {
+                node.attr.value for tree in trees.values() for node in walk(tree) if isinstance(node, cst.Attribute)
+            }
             self.kept |= {name for tree in trees.values() for line in tree.body for name in bound(line)} & used
         fresh = (f"v{number}" for number in range(1, 10_000))
         wanted = sorted(name for name in bound_names | attributes if self._free(name))
         common = {name: next(fresh) for name in wanted}
         self.names = {name: new for name, new in common.items() if name in bound_names}
-        self.attributes = {name: new for name, new in common.items()
-                           if name in attributes and name not in LIBRARY}
+        self.attributes = {name: new for name, new in common.items() if name in attributes and name not in LIBRARY}
 
     def _free(self, name: str) -> bool:
         return name not in self.kept and not (name.startswith("__") and name.endswith("__"))
@@ -75,8 +75,13 @@ class Plan:
                 found -= set(imported(node))
                 if isinstance(node, cst.Import):
                     self.kept |= set(imported(node))
-        methods = {line.name.value for node in walk(tree) if isinstance(node, cst.ClassDef)
-                   for line in node.body.body if isinstance(line, cst.FunctionDef)}
+        methods = {
+            line.name.value
+            for node in walk(tree)
+            if isinstance(node, cst.ClassDef)
+            for line in node.body.body
+            if isinstance(line, cst.FunctionDef)
+        }
         top = {line.name.value for line in tree.body if isinstance(line, cst.FunctionDef)}
         self.kept |= methods & top
         return found
@@ -91,8 +96,7 @@ class Plan:
     def _constructor(self, node: cst.ClassDef) -> None:
         for line in node.body.body:
             if isinstance(line, cst.FunctionDef) and line.name.value == "__init__":
-                self.functions.setdefault(node.name.value, set()).update(
-                    param.name.value for param in parameters(line))
+                self.functions.setdefault(node.name.value, set()).update(param.name.value for param in parameters(line))
 
     def own(self, node: cst.Import | cst.ImportFrom) -> bool:
         """Whether an import reads a module of the project."""
@@ -105,16 +109,33 @@ class Plan:
         for node in walk(tree):
             if not isinstance(node, cst.ClassDef):
                 continue
-            open_bases = [code(base.value) for base in node.bases
-                          if code(base.value).rsplit(".", 1)[-1] not in ("Module", "object", "Dataset", "ABC")]
+            open_bases = [
+                code(base.value)
+                for base in node.bases
+                if code(base.value).rsplit(".", 1)[-1] not in ("Module", "object", "Dataset", "ABC")
+            ]
             own = {line.name.value for line in node.body.body if isinstance(line, cst.FunctionDef)}
-            own |= {part.target.attr.value for part in walk(node) if isinstance(part, cst.AssignTarget)
-                    and isinstance(part.target, cst.Attribute) and code(part.target.value) == "self"}
+            own |= {
+                part.target.attr.value
+                for part in walk(node)
+                if isinstance(part, cst.AssignTarget)
+                and isinstance(part.target, cst.Attribute)
+                and code(part.target.value) == "self"
+            }
             fields = {name for line in node.body.body if not isinstance(line, cst.FunctionDef) for name in bound(line)}
             self.kept |= fields | (own if open_bases else set())
             found |= set() if open_bases else own
-        self.kept |= found & LIBRARY & {line.name.value for node in walk(tree) if isinstance(node, cst.ClassDef)
-                                        for line in node.body.body if isinstance(line, cst.FunctionDef)}
+        self.kept |= (
+            found
+            & LIBRARY
+            & {
+                line.name.value
+                for node in walk(tree)
+                if isinstance(node, cst.ClassDef)
+                for line in node.body.body
+                if isinstance(line, cst.FunctionDef)
+            }
+        )
         return found
 
     def _keep_open_keywords(self) -> None:
@@ -123,14 +144,20 @@ class Plan:
         for tree in self.trees.values():
             for node in walk(tree):
                 if isinstance(node, cst.Call):
-                    self.kept |= {item.keyword.value for item in node.args if item.keyword is not None
-                                  and item.keyword.value in own and not self.certain(node, item.keyword.value)
-                                  and not self._of_library(node)}
+                    self.kept |= {
+                        item.keyword.value
+                        for item in node.args
+                        if item.keyword is not None
+                        and item.keyword.value in own
+                        and not self.certain(node, item.keyword.value)
+                        and not self._of_library(node)
+                    }
 
     def _of_library(self, node: cst.Call) -> bool:
         """Whether a call is surely a library's, and is given no function that it may pass keywords on to."""
         return self.root(node.func) in self.libraries and not any(
-            isinstance(item.value, (cst.Name, cst.Attribute)) and item.keyword is None for item in node.args)
+            isinstance(item.value, (cst.Name, cst.Attribute)) and item.keyword is None for item in node.args
+        )
 
     @staticmethod
     def root(node: cst.BaseExpression) -> str:
@@ -141,8 +168,11 @@ class Plan:
 
     def certain(self, node: cst.Call, keyword: str) -> bool:
         """Whether it is sure that a call's keyword is a function's of the project, or a library's."""
-        return isinstance(node.func, cst.Name) and keyword in self.functions.get(node.func.value, ()) \
+        return (
+            isinstance(node.func, cst.Name)
+            and keyword in self.functions.get(node.func.value, ())
             and node.func.value != ""
+        )
 
 
 class _Rename(cst.CSTTransformer):

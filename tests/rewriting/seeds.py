@@ -16,8 +16,16 @@ from . import marks
 from .measure import REWRITES, Outcome, Trees, checked
 from .rename import renamed
 
-ACROSS_FILES = ("other names", "imports aliased", "imports spelled out", "keywords in a dict", "values in variables",
-                "values as defaults", "if turned round", "early return")
+ACROSS_FILES = (
+    "other names",
+    "imports aliased",
+    "imports spelled out",
+    "keywords in a dict",
+    "values in variables",
+    "values as defaults",
+    "if turned round",
+    "early return",
+)
 
 
 def texts(seed: str) -> dict[str, str]:
@@ -39,8 +47,12 @@ def texts(seed: str) -> dict[str, str]:
 def words_beside(seed: str) -> set[str]:
     """The words of a project's other files: what they name keeps its name."""
     home = SEEDS / seed / "before"
-    return {word for path in home.rglob("*") if path.is_file() and path.suffix in (".yaml", ".yml", ".sh", ".json")
-            for word in re.findall(r"[A-Za-z_]\w*", path.read_text())}
+    return {
+        word
+        for path in home.rglob("*")
+        if path.is_file() and path.suffix in (".yaml", ".yml", ".sh", ".json")
+        for word in re.findall(r"[A-Za-z_]\w*", path.read_text())
+    }
 
 
 def measure(rewrite: str, seed: str) -> Outcome:

@@ -31,7 +31,8 @@ class _ToPartial(Hoisting):
             self.bearing[-1] |= self.marked.at(old)
         self.changed = True
         partial = cst.parse_expression("functools.partial()").with_changes(
-            args=[cst.Arg(updated_node.func), *given], whitespace_before_args=updated_node.whitespace_before_args)
+            args=[cst.Arg(updated_node.func), *given], whitespace_before_args=updated_node.whitespace_before_args
+        )
         return updated_node.with_changes(func=partial, args=rest, whitespace_before_args=cst.SimpleWhitespace(""))
 
 
@@ -80,8 +81,10 @@ class _ToSettings(cst.CSTTransformer):
         """Constants come from a class, a dict, or a function in turn."""
         args = []
         for old, new in zip(original_node.args, updated_node.args, strict=True):
-            if not new.star and (isinstance(new.value, (cst.Integer, cst.Float, cst.SimpleString)) or (
-                    isinstance(new.value, cst.Name) and new.value.value in ("True", "False"))):
+            if not new.star and (
+                isinstance(new.value, (cst.Integer, cst.Float, cst.SimpleString))
+                or (isinstance(new.value, cst.Name) and new.value.value in ("True", "False"))
+            ):
                 way = sum(len(held) for held in self.kept) % 3
                 name = self.fresh("option")
                 self.kept[way].append((name, code(new.value), self.marked.at(old)))
@@ -118,8 +121,11 @@ class _Blocks(cst.CSTTransformer):
         """A function's body goes into a block."""
         body = updated_node.body
         lines = list(body.body) if isinstance(body, cst.IndentedBlock) else []
-        head = [line for line in lines if is_docstring(line) or any(
-            isinstance(node, (cst.Global, cst.Nonlocal)) for node in walk(line))]
+        head = [
+            line
+            for line in lines
+            if is_docstring(line) or any(isinstance(node, (cst.Global, cst.Nonlocal)) for node in walk(line))
+        ]
         rest = [line for line in lines if line not in head]
         if not rest or not isinstance(body, cst.IndentedBlock):
             return updated_node

@@ -38,8 +38,7 @@ def marked(node: Statement, marks: Iterable[Mark]) -> Statement:
 
 def block_of(node: cst.If | cst.Else) -> list[Statement]:
     """The statements of an indented block."""
-    return [line for line in node.body.body
-            if isinstance(line, (cst.SimpleStatementLine, cst.BaseCompoundStatement))]
+    return [line for line in node.body.body if isinstance(line, (cst.SimpleStatementLine, cst.BaseCompoundStatement))]
 
 
 def is_import(node: cst.CSTNode) -> bool:
@@ -51,8 +50,11 @@ def is_import(node: cst.CSTNode) -> bool:
 
 def is_docstring(node: cst.CSTNode) -> bool:
     """Whether a statement is a string by itself."""
-    return (isinstance(node, cst.SimpleStatementLine) and isinstance(node.body[0], cst.Expr)
-            and isinstance(node.body[0].value, (cst.SimpleString, cst.ConcatenatedString)))
+    return (
+        isinstance(node, cst.SimpleStatementLine)
+        and isinstance(node.body[0], cst.Expr)
+        and isinstance(node.body[0].value, (cst.SimpleString, cst.ConcatenatedString))
+    )
 
 
 def walk(node: cst.CSTNode) -> Iterator[cst.CSTNode]:
@@ -162,7 +164,9 @@ class Fresh:
 def function(name: str, body: Sequence[Statement], parameters: cst.Parameters | None = None) -> cst.FunctionDef:
     """A function definition."""
     return cst.FunctionDef(
-        cst.Name(name), parameters or cst.Parameters(), cst.IndentedBlock(list(body)),
+        cst.Name(name),
+        parameters or cst.Parameters(),
+        cst.IndentedBlock(list(body)),
         leading_lines=[cst.EmptyLine(), cst.EmptyLine()],
     )
 

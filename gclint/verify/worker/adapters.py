@@ -36,9 +36,7 @@ def _low_rank(stage: Stage, moment: Adapter) -> Any:
     if moment.targets == ("all-linear",):
         targets = "all-linear"
     elif targets and not names & set(targets):
-        stage.run.limits.append(
-            f"adapter targets {', '.join(targets)} are not in this model: all linear layers"
-        )
+        stage.run.limits.append(f"adapter targets {', '.join(targets)} are not in this model: all linear layers")
         targets = "all-linear"
     common = {"target_modules": targets or None, "modules_to_save": list(moment.modules_to_save) or None}
     if stage.run.evidence == "stand-in" and not targets:

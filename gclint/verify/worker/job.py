@@ -158,9 +158,7 @@ class Measurement:
 
 
 def _texts(caught: list[warnings.WarningMessage]) -> tuple[str, ...]:
-    texts = (
-        f"{each.category.__name__}: {str(each.message).strip().partition(chr(10))[0]}" for each in caught
-    )
+    texts = (f"{each.category.__name__}: {str(each.message).strip().partition(chr(10))[0]}" for each in caught)
     return tuple(dict.fromkeys(texts))[:20]
 
 

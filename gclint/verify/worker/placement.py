@@ -30,9 +30,7 @@ def load(stage: Stage, moment: Load) -> None:
 
 def _state(model: Any) -> dict[str, Any]:
     return {
-        name: tensor.detach().clone()
-        for name, tensor in model.state_dict().items()
-        if tensor.device.type != "meta"
+        name: tensor.detach().clone() for name, tensor in model.state_dict().items() if tensor.device.type != "meta"
     }
 
 

@@ -10,9 +10,7 @@ from gclint.verify.worker.stage import Stage
 
 def save_state(stage: Stage, moment: SaveState) -> None:
     """Keep the model's state dict as it is now, with the prefix the code gives it."""
-    stage.state = {
-        moment.prefix + name: tensor.detach().clone() for name, tensor in stage.model.state_dict().items()
-    }
+    stage.state = {moment.prefix + name: tensor.detach().clone() for name, tensor in stage.model.state_dict().items()}
 
 
 def load_state(stage: Stage, moment: LoadState) -> None:
@@ -30,7 +28,4 @@ def load_state(stage: Stage, moment: LoadState) -> None:
 def _other(stage: Stage) -> dict[str, Any]:
     """The state of a run before this one: the untouched weights, moved a little and by known amounts."""
     assert stage.untouched is not None
-    return {
-        name: tensor * 1.25 if tensor.is_floating_point() else tensor
-        for name, tensor in stage.untouched.items()
-    }
+    return {name: tensor * 1.25 if tensor.is_floating_point() else tensor for name, tensor in stage.untouched.items()}

@@ -41,9 +41,7 @@ def install(recipe: ProgramRecipe, family: str, found: Replacements) -> None:
         from gclint.verify.worker.shims import data
 
         data.install(found)
-    if any(word in everything for word in ("transformers", "trl", "peft", "unsloth")) and _present(
-        "transformers"
-    ):
+    if any(word in everything for word in ("transformers", "trl", "peft", "unsloth")) and _present("transformers"):
         from gclint.verify.worker.shims import models, tokenizers, trainers
 
         models.install(found, family)

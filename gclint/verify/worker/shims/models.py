@@ -80,9 +80,7 @@ class Store:
         if config is None:
             config, how = find_config(ModelSpec("transformers", name=name), self.read_config)
         if config is None:
-            self.found.limit(
-                f"the architecture of {name} is not known here: a {FALLBACK} model ran in its place"
-            )
+            self.found.limit(f"the architecture of {name} is not known here: a {FALLBACK} model ran in its place")
             config, how = transformers.CONFIG_MAPPING[FALLBACK](), FALLBACK
         config = shrink(config)
         torch.manual_seed(0)
