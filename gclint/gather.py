@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,7 @@ from gclint.files.kinds import Kind, kind_of
 from gclint.files.source import Source, Unreadable, parse, read
 
 _ROOT_MARKS = ("pyproject.toml", "setup.py", "setup.cfg", ".git", "gclint.toml", ".gclint.toml")
+_WEAK_ROOT_MARKS = ("requirements.txt", "environment.yml")
 
 
 @dataclass(frozen=True)
@@ -121,32 +122,41 @@ def _gather_stdin(request: Request, data: bytes) -> Gathered:
         source = parse(request.stdin_name, Path(absolute), data)
     except Unreadable as error:
         return Gathered((), (error,), 1)
-    root = Path(settings.root or project_root(directory, [directory]))
+    root = Path(settings.root or project_root(directory, ()))
     return Gathered((Batch(settings, root, {source.path: source}, frozenset([source.path])),), (), 1)
 
 
 def project_root(directory: str, paths: Sequence[str], marked: dict[str, bool] | None = None) -> str:
     """Return the nearest directory at or above `directory` that looks like a project's root.
 
-    Without one it is the directory named in `paths` that holds `directory`, else `directory` itself. `marked`
-    remembers which directories look like one.
+    Without one it is the directory named in `paths` that holds `directory`, else the nearest with a list of
+    requirements, else `directory` itself. `marked` remembers which directories look like a root.
     """
     known = {} if marked is None else marked
-    here = directory if os.path.isdir(directory) else os.path.dirname(directory)
-    while True:
+    start = directory if os.path.isdir(directory) else os.path.dirname(directory)
+    for here in _upwards(start):
         if here not in known:
-            known[here] = any(os.path.exists(os.path.join(here, mark)) for mark in _ROOT_MARKS)
+            known[here] = _has_one(here, _ROOT_MARKS)
         if known[here]:
             return here
-        parent = os.path.dirname(here)
-        if parent == here:
-            break
-        here = parent
     for path in paths:
         named = os.path.abspath(path)
         if os.path.isdir(named) and (directory + os.sep).startswith(named.rstrip(os.sep) + os.sep):
             return named
-    return directory
+    return next((here for here in _upwards(start) if _has_one(here, _WEAK_ROOT_MARKS)), directory)
+
+
+def _upwards(directory: str) -> Iterator[str]:
+    while True:
+        yield directory
+        parent = os.path.dirname(directory)
+        if parent == directory:
+            return
+        directory = parent
+
+
+def _has_one(directory: str, marks: Sequence[str]) -> bool:
+    return any(os.path.exists(os.path.join(directory, mark)) for mark in marks)
 
 
 def _kind(found: Found) -> Kind:

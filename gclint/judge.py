@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import os
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
@@ -11,6 +12,7 @@ from gclint.config import Settings
 from gclint.files.depth import deeply
 from gclint.files.gate import Words, admits, vocabulary, words_of
 from gclint.files.source import Source
+from gclint.files.suppress import directives
 from gclint.files.unused import CODE as UNUSED
 from gclint.files.unused import suppress
 from gclint.finding import Finding, Location
@@ -44,16 +46,21 @@ class Analysis(Protocol):
         """The files and rules that could not be judged."""
 
 
+FEW = 50
 Analyse = Callable[[Sequence[Source], Path, Mapping[str, str], Sequence[Any]], Analysis]
 
 
 @dataclass(frozen=True)
 class Judge:
-    """An analysis and the rules it is asked."""
+    """An analysis and the rules it is asked.
+
+    `gated` asks only the rules whose words occur; `heeds_noqa` is off where another program heeds `# noqa`.
+    """
 
     analyse: Analyse
     rules: tuple[Any, ...]
     gated: bool = True
+    heeds_noqa: bool = True
 
     def codes(self) -> list[str]:
         """Return every code there is, gclint's own among them, sorted."""
@@ -87,13 +94,13 @@ def _judged(batch: Batch, judge: Judge, changed: Mapping[str, Source] | None) ->
     rules = [rule for rule in judge.rules if rule.code in enabled]
     made = Judgement()
     if judge.gated:
-        rules = _admitted(rules, sources.values())
+        rules = _admitted(rules, sources.values(), batch.root)
     if rules:
         answer = judge.analyse(list(sources.values()), batch.root, batch.settings.target, rules)
         made.findings += answer.findings
         made.problems += [_problem(item) for item in answer.problems]
     _syntax(batch, sources, made)
-    made.findings = _asked_for(made.findings, sources, batch.settings, enabled)
+    made.findings = _asked_for(made.findings, sources, batch.settings, enabled, judge.heeds_noqa)
     return made
 
 
@@ -103,13 +110,29 @@ def unreadable(path: str, what: str, remedy: str, line: int = 1) -> Finding:
     return Finding(UNREADABLE, OWN_RULES[0].name, text, Location(path, line, 1, line, 1), "fails")
 
 
-def _admitted(rules: Iterable[Any], sources: Iterable[Source]) -> list[Any]:
+def _admitted(rules: Iterable[Any], sources: Collection[Source], root: Path) -> list[Any]:
+    """Return the rules whose words occur in `sources` or, where these are few, in what they import."""
     rules = list(rules)
     known = vocabulary(rule.words for rule in rules)
     present: frozenset[str] = frozenset()
-    for source in sources:
-        present |= words_of(source.data, [word for word in known if word.decode() not in present])
+    for data in _texts(sources, root):
+        present |= words_of(data, [word for word in known if word.decode() not in present])
     return [rule for rule in rules if admits(present, rule.words)]
+
+
+def _texts(sources: Collection[Source], root: Path) -> Iterator[bytes]:
+    yield from (source.data for source in sources)
+    if len(sources) > FEW:
+        return
+    from gclint.imported import MOST_FILES, imported
+
+    given = {os.path.realpath(source.absolute) for source in sources}
+    for source in sources:
+        if source.kind in {"python", "notebook"} and len(given) < MOST_FILES:
+            data = source.text.encode("utf-8", "surrogatepass")
+            reached = imported(os.path.realpath(source.absolute), data, Path(os.path.realpath(root)))
+            yield from (text for path, text in reached.items() if path not in given)
+            given |= reached.keys()
 
 
 def _syntax(batch: Batch, sources: Mapping[str, Source], made: Judgement) -> None:
@@ -125,7 +148,11 @@ def _syntax(batch: Batch, sources: Mapping[str, Source], made: Judgement) -> Non
 
 
 def _asked_for(
-    findings: Iterable[Finding], sources: Mapping[str, Source], settings: Settings, enabled: Sequence[str]
+    findings: Iterable[Finding],
+    sources: Mapping[str, Source],
+    settings: Settings,
+    enabled: Sequence[str],
+    heeds_noqa: bool,
 ) -> list[Finding]:
     by_path: dict[str, list[Finding]] = {}
     for finding in findings:
@@ -140,11 +167,20 @@ def _asked_for(
         if source is None:
             kept += asked
             continue
+        if not heeds_noqa:
+            kept += _not_ignored(source, asked)
+            continue
         left, unused = suppress(source, asked, enabled)
         kept += left
         if UNUSED in enabled and settings.min_certainty != "fails":
             kept += [item for item in unused if not ignored_here(UNUSED, absolute, settings)]
     return sorted(set(kept), key=lambda item: (*item.key, item.message))
+
+
+def _not_ignored(source: Source, findings: Iterable[Finding]) -> list[Finding]:
+    """Return the findings that none of gclint's own comments silences."""
+    own = [item for item in directives(source) if not item.noqa]
+    return [item for item in findings if not any(c.silences(item.code, item.location.line) for c in own)]
 
 
 def _may_suppress(source: Source) -> bool:

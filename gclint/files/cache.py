@@ -77,7 +77,7 @@ class Cache:
         if not self._changed:
             return
         try:
-            _prepare(self._directory)
+            prepare(self._directory)
             _write(self._path, self._entries)
         except (OSError, ValueError, TypeError):
             return
@@ -107,7 +107,8 @@ def _load(path: str) -> Entry:
     return loaded if isinstance(loaded, dict) else {}
 
 
-def _prepare(directory: str) -> None:
+def prepare(directory: str) -> None:
+    """Make the cache directory, marked as one; raises `OSError`."""
     if os.path.islink(directory):
         raise OSError("the cache directory is a link")
     os.makedirs(directory, exist_ok=True)

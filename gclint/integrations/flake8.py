@@ -1,22 +1,27 @@
 """The flake8 plugin: every finding of a file, judged within its project.
 
-flake8 gives one file at a time; the project around it is analysed once per process and recalled from the cache
-where it has not changed. flake8 applies its own noqa, select and per-file-ignores. A failure in here costs this
-file's findings and one line on standard error, never the flake8 run.
+flake8 gives one file at a time; the project around it is analysed once, by one of flake8's processes, and recalled
+by the others and by later runs while nothing in it changes. flake8 applies its own noqa, select and
+per-file-ignores. A failure in here costs this file's findings and one line on standard error, never the flake8 run.
 """
 
 from __future__ import annotations
 
-import argparse
-import ast
 import os
 import sys
 from collections.abc import Iterator
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from gclint import __version__
 
+if TYPE_CHECKING:
+    import argparse
+    import ast
+
+    from gclint.integrations.memory import Found, Project
+
 Answer = tuple[int, int, str, type[Any]]
+_STDIN = ("-", "stdin")
 
 
 class Plugin:
@@ -26,7 +31,8 @@ class Plugin:
     version = __version__
     target: ClassVar[dict[str, str]] = {}
     alone: ClassVar[bool] = False
-    _projects: ClassVar[dict[str, dict[str, list[Any]]]] = {}
+    wanted: ClassVar[bool] = True
+    _projects: ClassVar[dict[str, Project]] = {}
 
     def __init__(self, tree: ast.AST, filename: str, lines: list[str]):
         self.filename = filename
@@ -38,73 +44,57 @@ class Plugin:
         manager.add_option("--gclint-target", default="", parse_from_config=True, metavar="NAME=VERSION,...",
                            help="versions to judge for, such as torch=2.5,transformers=4.44")
         manager.add_option("--gclint-file-only", action="store_true", default=False, parse_from_config=True,
-                           help="look at each file alone, not at the project around it")
+                           help="look at each file and what it imports, not at the project around it")
 
     @classmethod
     def parse_options(cls, options: argparse.Namespace) -> None:
-        """Take the options over."""
+        """Take the options over; where flake8 would drop every finding, none is looked for."""
         pairs = (part.split("=", 1) for part in options.gclint_target.split(",") if "=" in part)
         cls.target = {name.strip(): version.strip() for name, version in pairs}
         cls.alone = options.gclint_file_only
+        selected = [*(getattr(options, "select", None) or ()), *(getattr(options, "extend_select", None) or ())]
+        given = getattr(options, "select", None)
+        cls.wanted = not given or any("GCL".startswith(code) or code.startswith("GCL") for code in selected)
+        cls._projects = {}
 
     def run(self) -> Iterator[Answer]:
         """Yield (line from 1, column from 0, text, type) of each finding in the file."""
+        if not self.wanted:
+            return
         try:
             found = self._findings()
         except Exception as error:
             print(f"gclint: {self.filename}: not checked, {type(error).__name__}: {error}", file=sys.stderr)
             return
-        for finding in found:
-            condition = f" ({finding.condition})" if finding.condition else ""
-            text = f"{finding.code} {finding.message}{condition}"
-            yield finding.location.line, finding.location.column - 1, text, type(self)
+        for line, column, text in found:
+            yield line, column, text, type(self)
 
-    def _findings(self) -> list[Any]:
-        from gclint.files.gate import admits, words_of
-        from gclint.rule import gate
+    def _findings(self) -> list[Found]:
+        from gclint.integrations.memory import project_of
 
         text = "".join(self.lines)
-        known, words = gate()
-        present = words_of(text.encode("utf-8", "replace"), known)
-        if not any(admits(present, anchor) for anchor in words):
+        path = os.path.realpath("stdin.py" if self.filename in _STDIN else self.filename)
+        project = project_of(path, self.target, self._projects)
+        if not self.alone and _on_disk(path) == text:
+            return project.findings(path, text)
+        data = text.encode("utf-8", "replace")
+        if not project.admits(data):
             return []
-        path = os.path.abspath(self.filename)
-        if self.alone or not os.path.isfile(path) or _differs(path, text):
-            return _asked(text, self.filename, self.target)
-        return self._project(path).get(os.path.realpath(path), [])
-
-    def _project(self, path: str) -> dict[str, list[Any]]:
-        from gclint.gather import project_root
-
-        root = project_root(os.path.dirname(path), [os.path.dirname(path)])
-        if root not in self._projects:
-            self._projects[root] = _by_file(root, self.target)
-        return self._projects[root]
+        return _within(path, data, self.target)
 
 
-def _differs(path: str, text: str) -> bool:
-    with open(path, encoding="utf-8", errors="replace", newline="") as file:
-        return file.read() != text
+def _within(path: str, data: bytes, target: dict[str, str]) -> list[Found]:
+    from gclint.integrations.memory import asked
+
+    return asked([], target, (path, data)).get(path, [])
 
 
-def _asked(text: str, name: str, target: dict[str, str]) -> list[Any]:
-    from gclint.engine import check_source
+def _on_disk(path: str) -> str | None:
+    """Return the text of the file as flake8 reads it, None where there is none."""
+    import tokenize
 
-    path = name if name not in ("-", "stdin") else "stdin.py"
-    found = check_source(text, path, **_given(target)).findings
-    return [item for item in found if item.code != "GCL000" and os.path.basename(item.location.path)
-            == os.path.basename(path)]
-
-
-def _by_file(root: str, target: dict[str, str]) -> dict[str, list[Any]]:
-    from gclint.engine import check_paths
-
-    found: dict[str, list[Any]] = {}
-    for finding in check_paths([root], **_given(target)).findings:
-        if finding.code != "GCL000":
-            found.setdefault(os.path.realpath(finding.location.path), []).append(finding)
-    return found
-
-
-def _given(target: dict[str, str]) -> dict[str, Any]:
-    return {"target": target} if target else {}
+    try:
+        with tokenize.open(path) as file:
+            return file.read().removeprefix("\ufeff")
+    except (OSError, SyntaxError, UnicodeError):
+        return None

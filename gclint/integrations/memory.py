@@ -1,0 +1,165 @@
+"""What is found in a file for flake8, kept below the project's cache directory from one process to the next."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+from gclint import __version__
+from gclint.files.cache import Cache, digest, prepare
+from gclint.files.stamps import surroundings
+from gclint.integrations.nearby import MOST_MODULES, modules_below, root_of, state_of
+
+Found = tuple[int, int, str]
+
+
+class Project:
+    """A project, as one process sees it: its state is told once, its findings are read or made once.
+
+    A project of more than `MOST_MODULES` modules is never analysed whole: each of its files is a program of its own.
+    """
+
+    def __init__(self, root: str, target: Mapping[str, str]) -> None:
+        from gclint.gather import Request, settings_of
+
+        self.root = root
+        self.target = dict(target)
+        state, modules = state_of(root)
+        self.whole = modules <= MOST_MODULES
+        settings = settings_of(Request(given={"target": self.target} if self.target else {}), root)
+        self._directory = os.path.join(settings.root or root, settings.cache_dir)
+        around = [__version__, *surroundings(root), repr(settings)]
+        self._around = digest(around)
+        self._state = digest([state, os.getcwd(), *around]) if state else ""
+        self._words: tuple[tuple[bytes, ...], list[Any]] | None = None
+        self._found: dict[str, list[Found]] | None = None
+
+    def findings(self, path: str, text: str) -> list[Found]:
+        """Return what is found in the file `path`, which has the `text` on disk."""
+        if not self.whole:
+            return self._of_program(path, text)
+        if self._found is None:
+            with _alone(self._directory):
+                recalled = self._recalled()
+                self._found = self._made() if recalled is None else recalled
+        return self._found.get(path, [])
+
+    def admits(self, data: bytes) -> bool:
+        """Return whether any rule's anchor occurs in `data`."""
+        from gclint.files.gate import admits, words_of
+
+        known, anchors = self._gate()
+        present = words_of(data, known)
+        return any(admits(present, anchor) for anchor in anchors)
+
+    def _recalled(self) -> dict[str, list[Found]] | None:
+        entry = Cache(self._directory, self._name("flake8", self.root)).get("project")
+        return _read(entry, self._state)
+
+    def _made(self) -> dict[str, list[Found]]:
+        worth = any(self.admits(data) for data in modules_below(self.root))
+        found = asked([self.root], self.target) if worth else {}
+        self._keep("project", self.root, self._state, found)
+        return found
+
+    def _of_program(self, path: str, text: str) -> list[Found]:
+        data = text.encode("utf-8", "replace")
+        if not self.admits(data):
+            return []
+        state = digest([data, self._state]) if self._state else ""
+        known = _read(Cache(self._directory, self._name("flake8", path)).get("program"), state)
+        if known is None:
+            known = asked([path], self.target)
+            self._keep("program", path, state, known)
+        return known.get(path, [])
+
+    def _keep(self, kind: str, path: str, state: str, found: Mapping[str, list[Found]]) -> None:
+        if state:
+            cache = Cache(self._directory, self._name("flake8", path))
+            cache.put(kind, {"state": state, "found": {name: list(items) for name, items in found.items()}})
+            cache.save()
+
+    def _gate(self) -> tuple[tuple[bytes, ...], list[Any]]:
+        if self._words is None:
+            cache = Cache(self._directory, self._name("words", self._around))
+            anchors = cache.get("anchors")
+            if not isinstance(anchors, list):
+                from gclint.rule import gate
+
+                anchors = gate()[1]
+                cache.put("anchors", anchors)
+                cache.save()
+            from gclint.files.gate import vocabulary
+
+            self._words = vocabulary(anchors), anchors
+        return self._words
+
+    def _name(self, kind: str, what: str) -> str:
+        return f"{kind}-{digest([what, repr(sorted(self.target.items()))])}"
+
+
+def project_of(path: str, target: Mapping[str, str], known: dict[str, Project]) -> Project:
+    """Return the project of the file `path`, one object for each root."""
+    root = root_of(path)
+    if root not in known:
+        known[root] = Project(root, target)
+    return known[root]
+
+
+def asked(
+    paths: list[str], target: Mapping[str, str], stdin: tuple[str, bytes] | None = None
+) -> dict[str, list[Found]]:
+    """Return what a check of `paths`, or of bytes that stand for a file, finds by real path; problems are said."""
+    from dataclasses import replace
+
+    from gclint.engine import check
+    from gclint.gather import Request
+    from gclint.judge import builtin_judge
+
+    name, data = stdin or ("stdin.py", None)
+    given = {"target": dict(target)} if target else {}
+    request = Request([name] if stdin else paths, given, stdin=data, stdin_name=name, cache=False)
+    report = check(request, replace(builtin_judge(), heeds_noqa=False))
+    for problem in report.problems:
+        print(f"gclint: {problem}", file=sys.stderr)
+    found: dict[str, list[Found]] = {}
+    for finding in report.findings:
+        if finding.code != "GCL000":
+            condition = f" ({finding.condition})" if finding.condition else ""
+            text = f"{finding.code} {finding.message}{condition}"
+            place = finding.location
+            found.setdefault(os.path.realpath(place.path), []).append((place.line, place.column - 1, text))
+    return found
+
+
+def _read(entry: Any, state: str) -> dict[str, list[Found]] | None:
+    if not state or not isinstance(entry, dict) or entry.get("state") != state:
+        return None
+    try:
+        return {
+            str(path): [(int(line), int(column), str(text)) for line, column, text in items]
+            for path, items in entry["found"].items()
+        }
+    except (KeyError, TypeError, ValueError, AttributeError):
+        return None
+
+
+@contextmanager
+def _alone(directory: str) -> Iterator[None]:
+    """Let one process at a time analyse the project: the next ones read what it kept."""
+    try:
+        import fcntl
+
+        prepare(directory)
+        handle = os.open(os.path.join(directory, "lock"), os.O_CREAT | os.O_WRONLY)
+    except (ImportError, OSError):
+        yield
+        return
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)

@@ -1,0 +1,96 @@
+"""The project around a file, for programs that bring one file at a time."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+
+from gclint.config import FILES
+from gclint.files.cache import digest
+from gclint.files.kinds import kind_of
+
+MARKS = (*FILES, "setup.py", "setup.cfg", "requirements.txt", "environment.yml", ".git")
+MOST_MODULES = 300
+MOST_FILES = 20_000
+SUFFIXES = (".py", ".ipynb")
+_SKIPPED = frozenset({"venv", "node_modules", "site-packages", "__pycache__"})
+_SMALL = 1_000_000
+
+
+def root_of(path: str) -> str:
+    """Return the nearest directory above the file `path` that looks like a project of its own.
+
+    Without one it is the outermost package that holds the file, else the file's own directory.
+    """
+    start = here = os.path.dirname(os.path.abspath(path))
+    while True:
+        if any(os.path.exists(os.path.join(here, mark)) for mark in MARKS):
+            return here
+        parent = os.path.dirname(here)
+        if parent == here:
+            return _outermost_package(start)
+        here = parent
+
+
+def _outermost_package(directory: str) -> str:
+    while os.path.exists(os.path.join(os.path.dirname(directory), "__init__.py")):
+        directory = os.path.dirname(directory)
+    return directory
+
+
+def state_of(root: str) -> tuple[str, int]:
+    """Return a digest of everything below `root` that an analysis may read, and how many modules there are.
+
+    Modules are told by their content, up to `MOST_MODULES` of them; other files by size and time, those changed
+    within the last two seconds by their content too. Where there are too many files to look at the digest is "".
+    """
+    from time import time_ns
+
+    recent = time_ns() - 2_000_000_000
+    lines: list[str | bytes] = []
+    modules: list[str] = []
+    for entry in _files(root):
+        if kind_of(entry.name) == "other" and "." in entry.name.lstrip("."):
+            continue
+        if entry.name.endswith(SUFFIXES):
+            modules.append(entry.path)
+        status = entry.stat(follow_symlinks=False)
+        by_content = entry.name.endswith(SUFFIXES) and len(modules) <= MOST_MODULES
+        lines.append(entry.path if by_content else f"{entry.path}|{status.st_size}|{status.st_mtime_ns}")
+        if by_content or (status.st_mtime_ns > recent and status.st_size < _SMALL):
+            lines.append(_content(entry.path))
+        if len(lines) > 2 * MOST_FILES:
+            return "", MOST_FILES
+    return digest(lines), len(modules)
+
+
+def modules_below(root: str) -> Iterator[bytes]:
+    """Yield the bytes of every module below `root`."""
+    return (_content(entry.path) for entry in _files(root) if entry.name.endswith(SUFFIXES))
+
+
+def _files(root: str) -> Iterator[os.DirEntry[str]]:
+    todo = [root]
+    while todo:
+        for entry in _entries(todo.pop()):
+            if not entry.is_dir(follow_symlinks=False):
+                yield entry
+            elif entry.name not in _SKIPPED and (not entry.name.startswith(".") or entry.name == ".github"):
+                todo.append(entry.path)
+
+
+def _entries(directory: str) -> Iterable[os.DirEntry[str]]:
+    try:
+        with os.scandir(directory) as listing:
+            return sorted(listing, key=lambda entry: entry.name)
+    except OSError:
+        return ()
+
+
+def _content(path: str) -> bytes:
+    try:
+        with open(path, "rb") as file:
+            return file.read()
+    except OSError:
+        return b""
+
