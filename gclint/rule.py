@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from .finding import Certainty, Finding, Fix, Location
 
 if TYPE_CHECKING:
-    from .analysis.events import Event
+    from .analysis.events import Event, FileSite
     from .analysis.guards import Guard
     from .analysis.run import Run
     from .analysis.syntax import Site
@@ -87,7 +87,7 @@ class Rule:
     def finding(
         self,
         run: Run,
-        site: Site,
+        site: Site | FileSite,
         message: str,
         *,
         guard: Guard = frozenset(),

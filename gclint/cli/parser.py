@@ -55,6 +55,7 @@ def build() -> tuple[Parser, dict[str, Parser]]:
     _fix(command("fix", "remove the causes of what is found"))
     _rule(command("rule", "explain a rule, or all of them"))
     _prove(command("prove", "run the rules' reproductions on this machine"))
+    _new_rule(command("new-rule", "write the files of a new rule, to be filled in"))
     _config(command("config", "list the configuration's keys, or print its JSON schema"))
     _clean(command("clean", "delete the cache"))
     command("server", "run the language server")
@@ -185,6 +186,12 @@ def _prove(parser: Parser) -> None:
     parser.add_argument("--timeout", type=float, metavar="SECONDS", default=120.0, help="for each run (120)")
     parser.add_argument("--python", metavar="PATH", help="run in the environment of this interpreter")
     parser.add_argument("--output-format", choices=("text", "json"), default="text")
+
+
+def _new_rule(parser: Parser) -> None:
+    parser.add_argument("code", metavar="CODE", help="up to three letters, then three digits")
+    parser.add_argument("name", metavar="NAME", help="small words joined by hyphens")
+    parser.add_argument("--directory", metavar="PATH", default=".", help="where to write (here)")
 
 
 def _config(parser: Parser) -> None:

@@ -18,6 +18,7 @@ _COMMANDS = {
     "fix": "gclint.cli.fixing",
     "rule": "gclint.cli.explain",
     "prove": "gclint.cli.proving",
+    "new-rule": "gclint.cli.scaffold",
     "config": "gclint.cli.configuration",
     "clean": "gclint.cli.configuration",
     "server": "gclint.cli.serving",
@@ -34,13 +35,14 @@ def run(arguments: Sequence[str]) -> int:
         if options is None:
             return EXIT_CLEAN
         module = import_module(_COMMANDS[options.command])
-        return int(getattr(module, options.command)(options))
+        return int(getattr(module, options.command.replace("-", "_"))(options))
     except (UsageError, BadConfig, ProofUnavailable) as error:
         complain(str(error))
     except Exception as error:
         from gclint.fix.write import NotWritten
+        from gclint.rule import RuleConflict
 
-        if not isinstance(error, NotWritten):
+        if not isinstance(error, (NotWritten, RuleConflict)):
             raise
         complain(str(error))
     return EXIT_ERROR

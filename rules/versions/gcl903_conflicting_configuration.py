@@ -64,7 +64,7 @@ def excluded(event: ConfigurationRead, run: Run) -> Iterator[Finding]:
         yield rule.finding(
             run,
             event.place(*conflict.first),
-            f"{tool}: {conflict.words}",  # type: ignore[arg-type]
+            f"{tool}: {conflict.words}",
             certainty=conflict.certainty,
             symptom=conflict.symptom,
             related=related if conflict.first != conflict.second else [],
