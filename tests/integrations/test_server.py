@@ -1,0 +1,136 @@
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+
+import pytest
+import trainings
+from client import Client, edited
+
+pytest.importorskip("pygls", reason="pygls is not installed (pip install 'gclint[lsp]')")
+
+
+@pytest.fixture
+def client(project):
+    made = Client(project)
+    yield made
+    assert made.close() == 0
+
+
+def test_diagnostics_on_open_change_and_close(client, project):
+    (project / "train.py").write_text(trainings.BAD)
+    uri = client.open(project / "train.py")
+    (found,) = client.diagnostics(uri)
+    assert (found["code"], found["source"]) == ("GCL501", "gclint")
+    assert found["range"]["start"] == {"line": 10, "character": 15}
+    client.change(uri, trainings.GOOD)
+    assert client.diagnostics(uri) == []
+    client.change(uri, trainings.BAD, 3)
+    assert len(client.diagnostics(uri)) == 1
+    client.tell("textDocument/didClose", {"textDocument": {"uri": uri}})
+    assert client.diagnostics(uri) == []
+
+
+def test_the_other_half_in_other_files_is_related(client, project):
+    shutil.copytree(trainings.SEED, project, dirs_exist_ok=True)
+    path = project / "src" / "baseline_sft" / "train_sft_abel.py"
+    found = {item["code"]: item for item in client.diagnostics(client.open(path))}
+    assert set(found) == {"GCL201", "GCL701", "GCL702"}
+    related = {item["location"]["uri"]: item for item in found["GCL201"]["relatedInformation"]}
+    launcher = related[(project / "run_8gpu.sh").as_uri()]
+    assert launcher["message"] == "started on more than one process here"
+    assert launcher["location"]["range"]["start"]["line"] == 6
+
+
+def test_an_unsaved_second_file_counts(client, project):
+    (project / "layers.py").write_text("def through(block, x):\n    return block(x)\n")
+    train = "import torch\nfrom layers import through\nm = torch.nn.Linear(8, 8)\n" \
+        "through(m, torch.randn(2, 8)).sum().backward()\n"  # fmt: skip
+    (project / "train.py").write_text(train)
+    client.open(project / "train.py")
+    text = "from torch.utils.checkpoint import checkpoint\n\ndef through(block, x):\n    return checkpoint(block, x)\n"
+    uri = client.open(project / "layers.py", text)
+    codes = {item["code"] for item in client.diagnostics(uri)}
+    assert "GCL501" in codes
+
+
+def test_code_actions_fix_and_fix_all(client, project):
+    text = trainings.BAD.replace("return checkpoint(", "return '\U0001f600' and checkpoint(")
+    uri = client.open(project / "train.py", text)
+    (found,) = client.diagnostics(uri)
+    start = found["range"]["start"]
+    actions = client.actions(uri, start["line"], start["character"])
+    assert [item["kind"] for item in actions[:1]] == ["quickfix"] and actions[-1]["kind"] == "source.fixAll.gclint"
+    assert any(item.get("isPreferred") for item in actions)
+    for action in (actions[0], actions[-1]):
+        after = edited(text, action["edit"]["changes"][uri])
+        assert "checkpoint(self.inner, x, use_reentrant=" in after and after.count("\n") == text.count("\n")
+        compile(after, "train.py", "exec")
+    (only,) = client.actions(uri, 0, 0, ["source.fixAll"])
+    client.change(uri, edited(text, only["edit"]["changes"][uri]))
+    assert client.diagnostics(uri) == [] and client.actions(uri, start["line"], 0) == []
+    assert not (project / "train.py").exists()
+
+
+def test_hover_shows_the_rule(client, project):
+    uri = client.open(project / "train.py", trainings.BAD + "x = 1  # noqa: GCL201\n")
+    client.diagnostics(uri)
+
+    def hover(line, character):
+        given = {"textDocument": {"uri": uri}, "position": {"line": line, "character": character}}
+        return client.ask("textDocument/hover", given)
+
+    page = hover(10, 18)["contents"]["value"]
+    assert "GCL501" in page and "## What it does" in page
+    assert "GCL201" in hover(trainings.BAD.count("\n"), 17)["contents"]["value"] and hover(0, 0) is None
+
+
+def test_a_notebook(client, project):
+    home, path = (project / "train.ipynb").as_uri(), project / "train.ipynb"
+    texts = ["# A title", "%matplotlib inline\n" + trainings.BAD, "x = 1\n"]
+    cells = [f"vscode-notebook-cell:{path}#{number}" for number in range(3)]
+    documents = [
+        {"uri": uri, "languageId": "python", "version": 1, "text": text} for uri, text in zip(cells, texts, strict=True)
+    ]
+    kinds = [{"kind": 1 if number == 0 else 2, "document": uri} for number, uri in enumerate(cells)]
+    notebook = {"uri": home, "notebookType": "jupyter-notebook", "version": 1, "cells": kinds}
+    client.tell("notebookDocument/didOpen", {"notebookDocument": notebook, "cellTextDocuments": documents})
+    (found,) = client.diagnostics(cells[1])
+    assert found["code"] == "GCL501" and found["range"]["start"] == {"line": 11, "character": 15}
+    assert client.diagnostics(cells[2]) == []
+    action = client.actions(cells[1], 11, 16)[0]
+    assert "use_reentrant=" in edited(texts[1], action["edit"]["changes"][cells[1]])
+    everything = client.actions(cells[1], 11, 16, ["source.fixAll"])[0]
+    assert "%matplotlib inline\n" in edited(texts[1], everything["edit"]["changes"][cells[1]])
+
+
+def test_a_mistake_in_the_configuration_is_shown_once(client, project):
+    (project / "gclint.toml").write_text("selct = []\n")
+    uri = client.open(project / "train.py", trainings.BAD)
+    shown = client.wait(lambda item: item.get("method") == "window/showMessage")
+    assert "did you mean `select`?" in shown["params"]["message"]
+    (project / "gclint.toml").write_text("")
+    client.change(uri, trainings.BAD + "\n")
+    assert len(client.diagnostics(uri)) == 1
+
+
+def test_text_that_does_not_parse_while_typing(client, project):
+    uri = client.open(project / "train.py", trainings.BAD)
+    assert len(client.diagnostics(uri)) == 1
+    client.change(uri, trainings.BAD + "def f(:\n")
+    assert [item["code"] for item in client.diagnostics(uri)] == ["GCL000"]
+
+
+def test_positions_in_code_points_where_the_client_asks(project):
+    client = Client(project, ["utf-32"])
+    assert client.capabilities["positionEncoding"] == "utf-32"
+    uri = client.open(project / "train.py", trainings.BAD.replace("return c", "return '\U0001f600' and c"))
+    assert client.diagnostics(uri)[0]["range"]["start"]["character"] == 15 + 8
+    client.close()
+
+
+def test_without_pygls_one_line_says_what_to_install(project):
+    code = "import sys; sys.modules['pygls'] = None; from gclint.cli import main; sys.exit(main(['server']))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 2 and "pip install 'gclint[lsp]'" in done.stderr and done.stderr.count("\n") == 1
