@@ -53,9 +53,7 @@ class Settings:
     exclude: tuple[str, ...] | None = _key(
         None, _PATTERNS, "Patterns, as in .gitignore, of what is not checked; replaces the default list."
     )
-    extend_exclude: tuple[str, ...] = _key(
-        (), _PATTERNS, "Patterns of what is not checked, besides `exclude`."
-    )
+    extend_exclude: tuple[str, ...] = _key((), _PATTERNS, "Patterns of what is not checked, besides `exclude`.")
     per_file_ignores: Mapping[str, tuple[str, ...]] = _key(
         {},
         {"type": "object", "additionalProperties": _CODES},
@@ -69,9 +67,7 @@ class Settings:
         },
         'The library versions to judge for, such as torch = "2.5"; else pins, else what is installed.',
     )
-    min_certainty: str = _key(
-        "fragile", {"enum": list(CERTAINTIES)}, "`fails`: only findings that are shown to fail."
-    )
+    min_certainty: str = _key("fragile", {"enum": list(CERTAINTIES)}, "`fails`: only findings that are shown to fail.")
     unsafe_fixes: bool = _key(False, _FLAG, "Apply fixes that need judgement too.")
     output_format: str = _key("full", {"type": "string"}, "The output format of `gclint check`.")
     force_exclude: bool = _key(False, _FLAG, "Exclude files also when they are named on the command line.")
@@ -111,11 +107,7 @@ def json_schema() -> dict[str, Any]:
     """Return the JSON schema of the table `[tool.gclint]`, which is also the whole of `gclint.toml`."""
     properties = {}
     for name, item in keys().items():
-        default = (
-            item.default
-            if item.default_factory is not dict and isinstance(item.default, (str, bool))
-            else None
-        )
+        default = item.default if item.default_factory is not dict and isinstance(item.default, (str, bool)) else None
         schema = {key: value for key, value in item.metadata["schema"].items() if key != "inside"}
         properties[name] = {**schema, "default": default} if default is not None else schema
     return {

@@ -69,9 +69,7 @@ def gathered_for(request: Request, judge: Judge) -> Gathered:
     return gathered
 
 
-def report_of(
-    gathered: Gathered, made: Judgement, judge: Judge, changed: Mapping[str, Source] | None = None
-) -> Report:
+def report_of(gathered: Gathered, made: Judgement, judge: Judge, changed: Mapping[str, Source] | None = None) -> Report:
     """Return the report of what was judged, with the files that could not be read and every text it
     shows.
     """

@@ -56,9 +56,7 @@ class Gathered:
     files: int
 
 
-def settings_of(
-    request: Request, directory: str, known: dict[str, Settings | None] | None = None
-) -> Settings:
+def settings_of(request: Request, directory: str, known: dict[str, Settings | None] | None = None) -> Settings:
     """Return the settings that hold in `directory`; raises `BadConfig`."""
     if request.isolated:
         found = Settings()

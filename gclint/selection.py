@@ -29,9 +29,7 @@ class OwnRule:
 
 
 OWN_RULES = (
-    OwnRule(
-        "GCL000", "unreadable-file", "A file that cannot be read or parsed, so that nothing in it was judged."
-    ),
+    OwnRule("GCL000", "unreadable-file", "A file that cannot be read or parsed, so that nothing in it was judged."),
     OwnRule("GCL001", "unused-suppression", "A comment that silences a code which is not found on its line."),
 )
 
@@ -103,9 +101,7 @@ def _longest(code: str, prefixes: Sequence[str]) -> int:
 
 
 def _near(prefix: str, codes: Sequence[str]) -> str:
-    return (
-        suggestion(prefix.upper(), list(codes)) or f" (codes are {codes[0]} to {codes[-1]})" if codes else ""
-    )
+    return suggestion(prefix.upper(), list(codes)) or f" (codes are {codes[0]} to {codes[-1]})" if codes else ""
 
 
 def _place(settings: Settings, key: str, prefix: str, given: set[str]) -> str:

@@ -23,9 +23,7 @@ def format_of(options: Namespace, request: Request) -> str:
     if name not in FORMATS:
         from gclint.config import suggestion
 
-        raise UsageError(
-            f"the configuration's output-format `{name}` is unknown{suggestion(name, list(FORMATS))}"
-        )
+        raise UsageError(f"the configuration's output-format `{name}` is unknown{suggestion(name, list(FORMATS))}")
     return name
 
 

@@ -73,16 +73,12 @@ def unknown_flag(parser: Parser, unknown: Sequence[str]) -> UsageError:
 
 def _selection(parser: Parser) -> None:
     group = parser.add_argument_group("which rules")
-    group.add_argument(
-        "--select", metavar="CODES", action="append", help="check these codes or prefixes only"
-    )
+    group.add_argument("--select", metavar="CODES", action="append", help="check these codes or prefixes only")
     group.add_argument("--ignore", metavar="CODES", action="append", help="do not check these")
     group.add_argument("--extend-select", metavar="CODES", action="append", help="check these as well")
     group.add_argument("--fixable", metavar="CODES", action="append", help="fix only these")
     group.add_argument("--unfixable", metavar="CODES", action="append", help="never fix these")
-    group.add_argument(
-        "--min-certainty", choices=("fragile", "fails"), help="`fails`: only what is shown to fail"
-    )
+    group.add_argument("--min-certainty", choices=("fragile", "fails"), help="`fails`: only what is shown to fail")
     group.add_argument(
         "--target",
         metavar="VERSIONS",
@@ -92,18 +88,12 @@ def _selection(parser: Parser) -> None:
 
 
 def _files(parser: Parser) -> None:
-    parser.add_argument(
-        "paths", nargs="*", metavar="PATH", help="files and directories (default: here); - is stdin"
-    )
+    parser.add_argument("paths", nargs="*", metavar="PATH", help="files and directories (default: here); - is stdin")
     group = parser.add_argument_group("which files")
-    group.add_argument(
-        "--exclude", metavar="PATTERN", action="append", help="leave out, instead of the default list"
-    )
+    group.add_argument("--exclude", metavar="PATTERN", action="append", help="leave out, instead of the default list")
     group.add_argument("--extend-exclude", metavar="PATTERN", action="append", help="leave out as well")
     group.add_argument("--force-exclude", action="store_true", help="exclude also files named here")
-    group.add_argument(
-        "--no-respect-gitignore", action="store_true", help="do not leave out what git ignores"
-    )
+    group.add_argument("--no-respect-gitignore", action="store_true", help="do not leave out what git ignores")
     group.add_argument("--stdin-filename", metavar="NAME", help="the name of the file that stdin stands for")
     group = parser.add_argument_group("configuration")
     group.add_argument("--config", metavar="FILE", help="use this configuration for every file")
@@ -129,9 +119,7 @@ def _check(parser: Parser) -> None:
     group = parser.add_argument_group("what to do")
     group.add_argument("--fix", action="store_true", help="apply safe fixes, report what is left")
     group.add_argument("--diff", action="store_true", help="show the fixes as a diff, write nothing")
-    group.add_argument(
-        "--unsafe-fixes", action="store_true", help="with --fix: also those that need judgement"
-    )
+    group.add_argument("--unsafe-fixes", action="store_true", help="with --fix: also those that need judgement")
     group.add_argument("--add-noqa", action="store_true", help="silence every finding by a comment")
     group.add_argument("--baseline", metavar="FILE", help="report only what FILE lacks; made when missing")
     group.add_argument("--update-baseline", action="store_true", help="write the baseline anew")
@@ -146,12 +134,8 @@ def _fix(parser: Parser) -> None:
     _output(parser)
     group = parser.add_argument_group("fixing")
     group.add_argument("--diff", action="store_true", help="show the edits, write nothing")
-    group.add_argument(
-        "--unsafe", "--unsafe-fixes", action="store_true", help="also fixes that need judgement"
-    )
-    group.add_argument(
-        "--choose", metavar="CODE=NAME", action="append", help="of a rule's fixes take this one"
-    )
+    group.add_argument("--unsafe", "--unsafe-fixes", action="store_true", help="also fixes that need judgement")
+    group.add_argument("--choose", metavar="CODE=NAME", action="append", help="of a rule's fixes take this one")
     group = parser.add_argument_group("proving")
     group.add_argument(
         "--verify",
@@ -161,12 +145,8 @@ def _fix(parser: Parser) -> None:
         metavar="EVIDENCE",
         help="run before and after; EVIDENCE is architecture (default) or program",
     )
-    group.add_argument(
-        "--program", metavar="COMMAND", help='with --verify=program: such as "train.py --config x"'
-    )
-    group.add_argument(
-        "--device", metavar="NAME", help="cuda, rocm, xpu, mps or cpu (default: the best there is)"
-    )
+    group.add_argument("--program", metavar="COMMAND", help='with --verify=program: such as "train.py --config x"')
+    group.add_argument("--device", metavar="NAME", help="cuda, rocm, xpu, mps or cpu (default: the best there is)")
     group.add_argument("--timeout", type=float, metavar="SECONDS", default=120.0, help="for each run (120)")
     group.add_argument("--nproc", type=_positive, metavar="N", help="processes of a distributed run")
     group.add_argument("--steps", type=_positive, metavar="N", default=3, help="training steps (3)")

@@ -6,9 +6,7 @@ import os
 import re
 from typing import Literal
 
-Kind = Literal[
-    "python", "notebook", "yaml", "json", "toml", "ini", "shell", "make", "docker", "requirements", "other"
-]
+Kind = Literal["python", "notebook", "yaml", "json", "toml", "ini", "shell", "make", "docker", "requirements", "other"]
 
 _BY_SUFFIX: dict[str, Kind] = {
     ".py": "python",

@@ -47,9 +47,7 @@ def find_cells(raw: str) -> list[Cell]:
             )
         if not _is_python(raw, top.get("metadata")):
             return []
-        cells = [
-            _cell(raw, number, span) for number, span in enumerate(_elements(raw, top["cells"][0]), start=1)
-        ]
+        cells = [_cell(raw, number, span) for number, span in enumerate(_elements(raw, top["cells"][0]), start=1)]
         return [cell for cell in cells if cell is not None]
     except (json.JSONDecodeError, RecursionError, IndexError) as error:
         line = error.lineno if isinstance(error, json.JSONDecodeError) else 1
@@ -69,11 +67,7 @@ def rewrite_cell(raw: str, cell: Cell, source: str) -> str:
     kept = [raw[start:end] for start, end in cell.items]
     middle = [json.dumps(line, ensure_ascii=ascii_only) for line in new[head : len(new) - tail]]
     texts = [*kept[:head], *middle, *kept[len(kept) - tail :]]
-    return (
-        raw[cell.start : cell.items[0][0]]
-        + _between(raw, cell).join(texts)
-        + raw[cell.items[-1][1] : cell.end]
-    )
+    return raw[cell.start : cell.items[0][0]] + _between(raw, cell).join(texts) + raw[cell.items[-1][1] : cell.end]
 
 
 def _between(raw: str, cell: Cell) -> str:

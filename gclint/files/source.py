@@ -69,9 +69,7 @@ class Source:
         try:
             written = self.notebook.write(new_text) if self.notebook else new_text
             if not self.notebook and self.encoding.encode(self.text) != self.data:
-                raise Unwritable(
-                    f"{self.path}: its {self.encoding.name} bytes would not come back as they were"
-                )
+                raise Unwritable(f"{self.path}: its {self.encoding.name} bytes would not come back as they were")
             return self.encoding.encode(written)
         except UnicodeEncodeError as error:
             bad = error.object[error.start]
@@ -81,11 +79,7 @@ class Source:
 
     def with_text(self, new_text: str) -> Source:
         """Return the file as it would be read back after `new_text` was written; raises `Unwritable`."""
-        return (
-            self
-            if new_text == self.text
-            else parse(self.path, self.absolute, self.encode(new_text), self.kind)
-        )
+        return self if new_text == self.text else parse(self.path, self.absolute, self.encode(new_text), self.kind)
 
 
 def read(path: str | os.PathLike[str], shown: str | None = None, kind: Kind | None = None) -> Source:

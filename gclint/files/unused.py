@@ -26,9 +26,7 @@ def suppress(
     used: set[tuple[int, str]] = set()
     kept = []
     for finding in findings:
-        silencing = [
-            (i, d) for i, d in enumerate(comments) if d.silences(finding.code, finding.location.line)
-        ]
+        silencing = [(i, d) for i, d in enumerate(comments) if d.silences(finding.code, finding.location.line)]
         if not silencing:
             kept.append(finding)
         for index, directive in silencing:
