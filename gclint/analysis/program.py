@@ -61,15 +61,20 @@ def analyse(
     target: Mapping[str, str],
     rules: Sequence[Rule],
     keep_runs: bool = False,
+    launch: Launch | None = None,
 ) -> Analysis:
     """Walk every program of the given files and ask the rules.
 
     Files that the programs import are followed below `root`; nothing is executed. Findings are unique by
-    place and code, in order. `keep_runs` keeps the runs with all their events, for recipes.
+    place and code, in order. `keep_runs` keeps the runs with all their events, for recipes. With a
+    `launch` only its program is walked, as that command starts it.
     """
     walk = _Walk(Project(root, sources), load_library(), target, rules)
     walk.keep_runs = keep_runs
-    walk.programs([source for source in sources if source.kind in ENTRY_KINDS])
+    if launch is not None:
+        walk.walk_launch(launch)
+    else:
+        walk.programs([source for source in sources if source.kind in ENTRY_KINDS])
     walk.configurations([source for source in sources if source.kind in CONFIGURATION_KINDS])
     return walk.result()
 
@@ -109,6 +114,10 @@ class _Walk:
         self.reach.learn(modules)
         for path in paths:
             self._walk_rest(path)
+
+    def walk_launch(self, launch: Launch) -> None:
+        """Walk one program as one command starts it."""
+        self._walk_entry(os.path.realpath(launch.program), launch)
 
     def configurations(self, sources: Sequence[Source]) -> None:
         """Ask the rules about configuration files by themselves, whatever reads them."""

@@ -14,6 +14,8 @@ examples:
   gclint check train.py --target torch=2.5,transformers=4.44
   gclint fix --diff                  show the edits that remove the causes
   gclint fix --verify                edit, and prove each edit by a short run
+  gclint preflight -- torchrun --nproc_per_node=8 train.py
+                                     check exactly this run, then start it
   gclint rule GCL201                 what a rule means, and why
 """
 
@@ -58,7 +60,9 @@ def build() -> tuple[Parser, dict[str, Parser]]:
     _new_rule(command("new-rule", "write the files of a new rule, to be filled in"))
     _config(command("config", "list the configuration's keys, or print its JSON schema"))
     _clean(command("clean", "delete the cache"))
+    _preflight(command("preflight", "check a run, then start it"))
     command("server", "run the language server")
+    _completion(command("completion", "print the completion script of a shell"))
     return top, made
 
 
@@ -172,6 +176,24 @@ def _new_rule(parser: Parser) -> None:
     parser.add_argument("code", metavar="CODE", help="up to three letters, then three digits")
     parser.add_argument("name", metavar="NAME", help="small words joined by hyphens")
     parser.add_argument("--directory", metavar="PATH", default=".", help="where to write (here)")
+
+
+def _preflight(parser: Parser) -> None:
+    parser.usage = "gclint preflight [options] -- COMMAND [ARGUMENT ...]"
+    parser.epilog = "COMMAND is python, torchrun, accelerate launch, deepspeed, srun or mpirun, as it is started."
+    _selection(parser)
+    group = parser.add_argument_group("what to do")
+    group.add_argument("--force", action="store_true", help="start the command whatever is found")
+    group.add_argument(
+        "--verify", action="store_true", help="try each failure here; what does not fail here does not stop"
+    )
+    group.add_argument("--device", metavar="NAME", help="with --verify: cuda, rocm, xpu, mps or cpu")
+    group.add_argument("--timeout", type=float, metavar="SECONDS", default=120.0, help="for each run (120)")
+    group.add_argument("--output-format", choices=FORMATS, metavar="FORMAT", default="full", help=", ".join(FORMATS))
+
+
+def _completion(parser: Parser) -> None:
+    parser.add_argument("shell", choices=("bash", "zsh", "fish"), help="the shell")
 
 
 def _config(parser: Parser) -> None:

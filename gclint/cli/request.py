@@ -51,18 +51,22 @@ def split(texts: list[str] | None) -> list[str]:
     return [part.strip() for text in texts or [] for part in text.split(",") if part.strip()]
 
 
-def _given(options: Namespace) -> dict[str, Any]:
-    given: dict[str, Any] = {}
+def selection_of(options: Namespace) -> dict[str, Any]:
+    """Return which rules the options ask for, and for which versions; raises `UsageError` and `BadConfig`."""
+    given: dict[str, Any] = {"target": _target(options.target), "min_certainty": options.min_certainty}
     for name in _LISTS:
         codes = tuple(code.upper() for code in split(getattr(options, name)))
         for code in codes:
             if not _CODE.match(code):
                 raise BadConfig(f"--{name.replace('_', '-')}: `{code}` is no code")
         given[name] = codes
-    given["target"] = _target(options.target)
+    return {name: value for name, value in given.items() if value not in (None, (), {})}
+
+
+def _given(options: Namespace) -> dict[str, Any]:
+    given = selection_of(options)
     given["exclude"] = tuple(split(options.exclude))
     given["extend_exclude"] = tuple(split(options.extend_exclude))
-    given["min_certainty"] = options.min_certainty
     given["output_format"] = options.output_format
     given["force_exclude"] = options.force_exclude or None
     given["respect_gitignore"] = False if options.no_respect_gitignore else None

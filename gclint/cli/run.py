@@ -21,7 +21,9 @@ _COMMANDS = {
     "new-rule": "gclint.cli.scaffold",
     "config": "gclint.cli.configuration",
     "clean": "gclint.cli.configuration",
+    "preflight": "gclint.cli.preflight",
     "server": "gclint.cli.serving",
+    "completion": "gclint.cli.completion",
 }
 
 
@@ -55,8 +57,9 @@ def _parsed(arguments: Sequence[str]) -> Namespace | None:
         top.print_help()
         return None
     _check_command(arguments[0], list(commands))
+    own, command = _split(arguments)
     try:
-        options, unknown = top.parse_known_args(list(arguments))
+        options, unknown = top.parse_known_args(own)
     except SystemExit:
         return None
     if options.version:
@@ -68,7 +71,17 @@ def _parsed(arguments: Sequence[str]) -> Namespace | None:
         raise unknown_flag(commands.get(options.command, top), unknown)
     if options.command is None:
         raise UsageError("name a command; see `gclint --help`")
+    options.run = command
     return options
+
+
+def _split(arguments: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Return the arguments of `preflight` and the command after `--`; of other commands, all and none."""
+    own = list(arguments)
+    if own[0] != "preflight" or "--" not in own:
+        return own, []
+    at = own.index("--")
+    return own[:at], own[at + 1 :]
 
 
 def _check_command(word: str, known: list[str]) -> None:

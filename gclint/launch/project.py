@@ -134,14 +134,19 @@ def _resolved(invocations: Iterator[Invocation], path: Path, root: Path) -> list
 
 def _with_accelerate_config(start: Start, invocation: Invocation, path: Path, root: Path) -> Start:
     config = named_file(start.config, invocation.directory, path, root) if start.config else None
-    if config is None:
-        return start
-    settings = accelerate_settings(_text(config))
+    return start if config is None else with_accelerate_config(start, _text(config))
+
+
+def with_accelerate_config(start: Start, text: str) -> Start:
+    """What an `accelerate launch` starts with the configuration `text`; options on the command line win."""
+    settings = accelerate_settings(text)
     kind = settings.get("distributed_type", "").upper()
     world = start.world_size
     if world is None and not start.distributed:
         world = 1 if kind == "NO" else whole(settings.get("num_processes"))
-    distributed = world > 1 if world is not None else start.distributed or (True if kind in STRATEGIES else None)
+    distributed = (
+        world > 1 if world is not None else start.distributed or (True if kind in STRATEGIES else None)
+    )
     strategy = start.strategy or STRATEGIES.get(kind, "")
     return replace(start, world_size=world, distributed=distributed, strategy=strategy)
 

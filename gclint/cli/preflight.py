@@ -1,0 +1,110 @@
+"""`gclint preflight -- COMMAND`: exactly the run that is about to start is checked; then the command takes over."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import sys
+from argparse import Namespace
+from collections.abc import Iterable
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+from gclint.cli import EXIT_ERROR, EXIT_FINDINGS, complain
+from gclint.cli.parser import UsageError
+from gclint.cli.request import selection_of
+from gclint.engine import check, without
+from gclint.files.source import parse
+from gclint.finding import Finding
+from gclint.gather import Request
+from gclint.judge import Judge, builtin_judge
+from gclint.launch.command_line import SHOWN, installed_versions, launch_of_command
+from gclint.launch.launched import Launch
+from gclint.report.content import Report
+from gclint.report.formats import render
+from gclint.report.style import style_for
+from gclint.report.tally import counted
+
+KNOWN = "python, torchrun, accelerate launch, deepspeed, srun or mpirun"
+
+
+def preflight(options: Namespace) -> int:
+    """Check the run that `options.run` starts, and start it; return the exit status where it is not started."""
+    words: list[str] = options.run
+    if not words:
+        raise UsageError("put the command after `--`: gclint preflight -- torchrun --nproc_per_node=8 train.py")
+    launch = launch_of_command(words, os.environ, os.getcwd())
+    if launch is None:
+        complain(f"`{shlex.join(words)}` starts no Python file that can be read here; preflight knows {KNOWN}")
+        return _start(words) if options.force else EXIT_ERROR
+    request = _request(launch, words, options)
+    judge = _judge(launch)
+    report = _with_command(check(request, judge), words)
+    if options.verify:
+        report = without(report, _harmless(request, judge, options))
+    _tell(report, options)
+    stopping = [item for item in report.findings if item.certainty == "fails"]
+    if options.force or not (stopping or report.failed):
+        return _start(words)
+    if report.failed:
+        complain("not started: something could not be judged; --force starts it anyway")
+        return EXIT_ERROR
+    number = counted(len(stopping), "finding")
+    print(f"gclint: not started: {number} of certainty `fails`; --force starts it anyway", file=sys.stderr)
+    return EXIT_FINDINGS
+
+
+def _request(launch: Launch, words: list[str], options: Namespace) -> Request:
+    given = selection_of(options)
+    given["target"] = {**installed_versions(words), **given.get("target", {})}
+    paths = [launch.program, *(path for path in launch.configs if path.suffix != ".toml")]
+    return Request([os.path.relpath(path) for path in paths], given, cache=False)
+
+
+def _judge(launch: Launch) -> Judge:
+    from gclint.analysis import analyse
+
+    return replace(builtin_judge(), analyse=partial(analyse, launch=launch))
+
+
+def _with_command(report: Report, words: list[str]) -> Report:
+    """Return the report with the command line as a text that findings can show."""
+    text = shlex.join(words).encode("utf-8", "surrogateescape")
+    command = parse(SHOWN, Path(os.path.abspath(SHOWN)), text.replace(b"\0", b""), "shell")
+    return replace(report, sources={**report.sources, SHOWN: command})
+
+
+def _harmless(request: Request, judge: Judge, options: Namespace) -> Iterable[Finding]:
+    """Yield the findings whose failure was tried on this machine and did not show."""
+    from gclint.fix.job import fix
+    from gclint.fix.proof import ProofOptions
+    from gclint.report.proofs import show, watching
+
+    with watching():
+        proof = ProofOptions(device=options.device or "", timeout=options.timeout)
+        outcome = fix(request, unsafe=True, write=False, proof=proof, judge=judge)
+    if outcome.proofs:
+        from rich.console import Console
+
+        show(outcome.proofs, Console(stderr=True))
+    return [item.finding for item in outcome.proofs if item.verdict == "passes"]
+
+
+def _tell(report: Report, options: Namespace) -> None:
+    """Say on standard error what was found: standard output is the command's."""
+    for problem in report.problems:
+        complain(str(problem))
+    if report.findings:
+        sys.stderr.write(render(report, options.output_format, style_for(sys.stderr)))
+
+
+def _start(words: list[str]) -> int:
+    """Become the command; return a status only where that cannot be done."""
+    sys.stdout.flush()
+    sys.stderr.flush()
+    try:
+        os.execvp(words[0], words)
+    except OSError as error:
+        complain(f"{words[0]}: cannot be started ({error.strerror})")
+        return EXIT_ERROR

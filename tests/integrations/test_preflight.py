@@ -1,0 +1,165 @@
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+import trainings
+
+from gclint.launch.command_line import installed_versions, launch_of_command
+
+TRAIN = "src/baseline_sft/train_sft_abel.py"
+OLD = ("--target", "transformers=4.44,torch=2.4", "--select", "GCL201")
+
+
+@pytest.fixture
+def preflight(project, run):
+    """Run `gclint preflight` with launchers that say how they were started."""
+    shutil.copytree(trainings.SEED, project, dirs_exist_ok=True)
+    programs = project / "bin"
+    programs.mkdir()
+    for name in ("torchrun", "python", "accelerate", "deepspeed", "srun"):
+        (programs / name).write_text(f'#!/bin/sh\necho "started {name} $@"\nexit 7\n')
+        (programs / name).chmod(0o755)
+
+    def call(*arguments, **options):
+        path = f"{programs}{os.pathsep}{os.environ['PATH']}"
+        environment = {**os.environ, "PATH": path, **options.pop("env", {})}
+        for name in ("WORLD_SIZE", "RANK", "LOCAL_RANK"):
+            environment.pop(name, None)
+        return run("gclint", "preflight", *arguments, env={**environment, **options.pop("set", {})}, **options)
+
+    return call
+
+
+def test_a_run_known_to_fail_is_not_started(preflight):
+    start = time.perf_counter()
+    done = preflight(*OLD, "--", "torchrun", "--nproc_per_node=8", TRAIN)
+    assert time.perf_counter() - start < 5
+    assert done.returncode == 1 and done.stdout == ""
+    assert "error[GCL201]" in done.stderr and "not started: 1 finding of certainty `fails`" in done.stderr
+    assert f"1 | torchrun --nproc_per_node=8 {TRAIN}" in " ".join(done.stderr.split())
+    assert "run_8gpu.sh" not in done.stderr
+
+
+def test_force_starts_it_and_its_status_is_the_commands(preflight):
+    done = preflight(*OLD, "--force", "--", "torchrun", "--nproc_per_node=8", TRAIN, "--lr", "a b")
+    assert done.returncode == 7 and "error[GCL201]" in done.stderr
+    assert done.stdout == f"started torchrun --nproc_per_node=8 {TRAIN} --lr a b\n"
+
+
+@pytest.mark.parametrize(
+    ("command", "stops"),
+    [
+        pytest.param(["python", TRAIN], False, id="one process"),
+        pytest.param(["torchrun", "--nproc-per-node", "1", TRAIN], False, id="torchrun with one process"),
+        pytest.param(["accelerate", "launch", "--num_processes", "4", TRAIN], True, id="accelerate"),
+        pytest.param(["accelerate", "launch", "--num_processes=1", TRAIN], False, id="accelerate, one process"),
+        pytest.param(["accelerate", "launch", "--config_file", "multi.yaml", TRAIN], True, id="accelerate's file"),
+        pytest.param(["deepspeed", "--num_gpus=2", TRAIN], True, id="deepspeed"),
+        pytest.param(["srun", "-n", "4", "python", TRAIN], True, id="srun"),
+    ],
+)
+def test_the_command_line_decides_what_check_leaves_open(preflight, project, command, stops):
+    (project / "multi.yaml").write_text("distributed_type: MULTI_GPU\nnum_processes: 8\n")
+    done = preflight(*OLD, "--", *command)
+    assert (done.returncode, bool(done.stdout)) == ((1, False) if stops else (7, True)), done.stderr
+
+
+def test_within_srun_the_processes_around_count(preflight):
+    done = preflight(*OLD, "--", "python", TRAIN, set={"SLURM_STEP_NUM_TASKS": "8", "SLURM_PROCID": "3"})
+    assert done.returncode == 1 and "GCL201" in done.stderr
+
+
+def test_the_environment_of_the_process_counts(preflight, project):
+    (project / "requirements.txt").write_text("torch==2.8.0+rocm6.4\n--index-url https://download.pytorch.org/whl/rocm6.4\n")
+    (project / "train.py").write_text(trainings.GOOD)
+    asked = ("--select", "GCL401", "--", "python", "train.py")
+    assert "GCL401" in preflight(*asked).stderr
+    assert preflight(*asked, set={"HIP_LAUNCH_BLOCKING": "1"}).stderr == ""
+
+
+def test_the_arguments_decide(preflight, project):
+    text = trainings.BAD.replace("import torch\n", "import argparse\nimport torch\n", 1)
+    text = text.replace('    model = Block()\n', '    parser = argparse.ArgumentParser()\n'
+        '    parser.add_argument("--again", action="store_true")\n    args = parser.parse_args()\n'
+        '    model = Block() if args.again else torch.nn.Linear(8, 8)\n')  # fmt: skip
+    (project / "train.py").write_text(text)
+    asked = ("--select", "GCL501", "--target", "torch=2.13", "--", "python", "train.py")
+    assert "GCL501" in preflight(*asked, "--again").stderr
+    assert "GCL501" not in preflight(*asked).stderr
+
+
+def test_what_the_run_does_not_reach_does_not_stop_it(preflight, project):
+    (project / "train.py").write_text("import torch\nprint(torch.ones(2))\n")
+    (project / "old.py").write_text(trainings.BAD)
+    assert preflight("--", "python", "train.py").returncode == 7
+
+
+@pytest.mark.parametrize("where", ["absolute", "module", "from another directory"])
+def test_the_program_is_found(preflight, project, where):
+    (project / "pkg").mkdir()
+    (project / "pkg" / "train.py").write_text(trainings.BAD)
+    words = {
+        "absolute": ["python", str(project / "pkg" / "train.py")],
+        "module": ["python", "-m", "pkg.train"],
+        "from another directory": ["python", "train.py"],
+    }[where]
+    options = {"cwd": project / "pkg"} if where == "from another directory" else {}
+    assert "GCL501" in preflight("--select", "GCL501", "--", *words, **options).stderr
+
+
+def test_signals_are_the_commands_own(project):
+    command = [sys.executable, "-m", "gclint", "preflight", "--", sys.executable, "train.py"]
+    (project / "train.py").write_text("import os, sys, time\nprint(os.getpid(), flush=True)\ntime.sleep(60)\n")
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert int(process.stdout.readline()) == process.pid
+        process.terminate()
+        assert process.wait(20) == -15
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "message"),
+    [
+        (["--", "make", "train"], 2, "`make train` starts no Python file that can be read here"),
+        (["--", "python", "none.py"], 2, "`python none.py` starts no Python file"),
+        ([], 2, "put the command after `--`"),
+        (["--frce", "--", "python", "x.py"], 2, "did you mean `--force`?"),
+        (["--force", "--", "no-such-program"], 2, "no-such-program: cannot be started"),
+    ],
+)
+def test_mistakes_are_one_line(preflight, arguments, status, message):
+    done = preflight(*arguments)
+    assert done.returncode == status and message in done.stderr.splitlines()[-1]
+
+
+def test_a_file_that_does_not_parse_is_not_started(preflight, project):
+    (project / "train.py").write_text("def f(:\n")
+    done = preflight("--", "python", "train.py")
+    assert done.returncode == 2 and "GCL000" in done.stderr and "could not be judged" in done.stderr
+
+
+def test_versions_are_those_of_the_commands_own_environment(project, monkeypatch):
+    site = project / "venv" / "lib" / "python3.12" / "site-packages" / "torch-2.5.1+cu121.dist-info"
+    site.mkdir(parents=True)
+    (site / "METADATA").write_text("Metadata-Version: 2.1\nName: torch\nVersion: 2.5.1+cu121\n")
+    (project / "venv" / "bin").mkdir()
+    program = project / "venv" / "bin" / "torchrun"
+    program.write_text("#!/bin/sh\n")
+    program.chmod(0o755)
+    assert installed_versions([str(program), "train.py"]) == {"torch": "2.5.1"}
+    assert "libcst" not in installed_versions([sys.executable, "train.py"])
+
+
+def test_the_launch(project):
+    (project / "train.py").write_text("")
+    (project / "x.yaml").write_text("")
+    words = ["env", "A=1", "torchrun", "--nproc_per_node", "2", "train.py", "--config", "x.yaml"]
+    launch = launch_of_command(words, {"B": "2", "RANK": "0"}, os.fspath(project))
+    assert (launch.program, launch.world_size, launch.configs) == (project / "train.py", 2, (project / "x.yaml",))
+    assert {setting.name: setting.value for setting in launch.environment} == {"A": "1", "B": "2"}
+    assert launch.arguments == ("--config", "x.yaml") and isinstance(launch.path, Path)
