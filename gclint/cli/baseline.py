@@ -10,6 +10,7 @@ from dataclasses import replace
 
 from gclint.cli.output import write_text
 from gclint.cli.parser import UsageError
+from gclint.finding import Finding
 from gclint.report.content import UNREADABLE, Report
 from gclint.report.fingerprint import content_hash
 from gclint.report.tally import counted
@@ -26,13 +27,13 @@ def against_baseline(report: Report, path: str, update: bool = False) -> Report:
     """
     if update or not os.path.exists(path):
         known = [finding for finding in report.findings if finding.code != UNREADABLE]
-        write_text(_text(report), path)
+        write_text(_text(report, path), path)
         print(f"Wrote {counted(len(known), 'finding')} to {path}.", file=sys.stderr)
         return replace(report, findings=tuple(item for item in report.findings if item not in known))
     left = Counter(_entries(path))
     fresh = []
     for finding in report.findings:
-        mark = content_hash(report, finding)
+        mark = content_hash(report, finding, _relative(finding, path))
         if finding.code != UNREADABLE and left[mark] > 0:
             left[mark] -= 1
         else:
@@ -40,19 +41,24 @@ def against_baseline(report: Report, path: str, update: bool = False) -> Report:
     gone = sum(left.values())
     if gone:
         print(
-            f"{counted(gone, 'entry')[:-1] + 'ies' if gone != 1 else '1 entry'} of {path} no longer found;"
+            f"{'1 entry' if gone == 1 else f'{gone} entries'} of {path} no longer found;"
             " --update-baseline forgets them.",
             file=sys.stderr,
         )
     return replace(report, findings=tuple(fresh))
 
 
-def _text(report: Report) -> str:
+def _relative(finding: Finding, baseline: str) -> str:
+    """Return the finding's path from the baseline's directory, so that it is the same wherever gclint is run."""
+    return os.path.relpath(finding.location.path, os.path.dirname(os.path.abspath(baseline)))
+
+
+def _text(report: Report, path: str) -> str:
     entries = [
         {
-            "hash": content_hash(report, item),
+            "hash": content_hash(report, item, _relative(item, path)),
             "code": item.code,
-            "path": item.location.path,
+            "path": _relative(item, path).replace("\\", "/"),
             "message": item.message,
         }
         for item in report.findings

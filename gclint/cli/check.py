@@ -7,6 +7,7 @@ from argparse import Namespace
 
 from gclint.cli import EXIT_CLEAN, EXIT_ERROR, EXIT_FINDINGS, complain
 from gclint.cli.output import emit, format_of
+from gclint.cli.parser import UsageError
 from gclint.cli.request import request_of
 from gclint.engine import check as check_request
 from gclint.gather import Request
@@ -17,6 +18,7 @@ from gclint.timing import stage, table
 
 def check(options: Namespace) -> int:
     """Run the command and return its exit status."""
+    _check_together(options)
     if options.fix or options.diff:
         from gclint.cli.fixing import fix_for_check
 
@@ -65,6 +67,22 @@ def _add_noqa(request: Request) -> int:
     report = check_request(request)
     changes = silenced(report)
     write_all([(before, after.data) for before, after in changes])
-    count = len([finding for finding in report.findings if finding.code not in {"GCL000", "GCL001"}])
+    changed = {before.path for before, _ in changes}
+    meant = [finding for finding in report.findings if finding.code not in {"GCL000", "GCL001"}]
+    count = len([finding for finding in meant if finding.location.path in changed])
     print(f"Silenced {counted(count, 'finding')} in {counted(len(changes), 'file')}.")
+    for path in sorted({finding.location.path for finding in meant} - changed):
+        print(f"{path}: has no comments to silence a finding by; use per-file-ignores", file=sys.stderr)
     return EXIT_ERROR if report.failed else EXIT_CLEAN
+
+
+def _check_together(options: Namespace) -> None:
+    """Raise `UsageError` for options that exclude each other or need another."""
+    fixing = "--fix" if options.fix else "--diff" if options.diff else ""
+    for name in ("baseline", "add_noqa", "watch"):
+        if fixing and getattr(options, name):
+            raise UsageError(f"{fixing} and --{name.replace('_', '-')} exclude each other")
+    if options.update_baseline and not options.baseline:
+        raise UsageError("--update-baseline needs --baseline FILE")
+    if options.baseline and options.add_noqa:
+        raise UsageError("--baseline and --add-noqa exclude each other")

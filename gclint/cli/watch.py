@@ -7,7 +7,10 @@ import sys
 import time
 from collections.abc import Callable
 
-from gclint.gather import Request, find
+from gclint.cli import EXIT_ERROR, complain
+from gclint.config import BadConfig
+from gclint.gather import Request, find, project_root
+from gclint.integrations.nearby import state_of
 
 INTERVAL = 0.5
 
@@ -23,14 +26,33 @@ def watch(request: Request, once: Callable[[], int], pause: Callable[[float], No
                 seen = now
                 if sys.stdout.isatty():
                     sys.stdout.write("\x1b[2J\x1b[H")
-                status = once()
+                status = _checked(once)
                 sys.stdout.flush()
             pause(INTERVAL)
     except KeyboardInterrupt:
         return status
 
 
-def _state(request: Request) -> dict[str, tuple[int, int]]:
+def _checked(once: Callable[[], int]) -> int:
+    """Run `once`; a mistake in the configuration is said, and may be mended while watching goes on."""
+    try:
+        return once()
+    except BadConfig as error:
+        complain(str(error))
+        return EXIT_ERROR
+
+
+def _state(request: Request) -> object:
+    """Return what changes when a file that is checked, or that the check reads, does."""
+    try:
+        files = _stamps(request)
+    except BadConfig as error:
+        return str(error)
+    roots = {project_root(os.path.abspath(path), request.paths) for path in request.paths}
+    return files, [state_of(root)[0] for root in sorted(roots)]
+
+
+def _stamps(request: Request) -> dict[str, tuple[int, int]]:
     state = {}
     for found in find(request).files:
         try:

@@ -26,7 +26,7 @@ def silenced(report: Report) -> list[tuple[Source, Source]]:
         source = report.sources.get(path)
         if source is not None and source.kind in _HASH_COMMENTS:
             changes.append((source, source.with_text(apply(source.text, _edits(source, lines)))))
-    return changes
+    return [(before, after) for before, after in changes if before.data != after.data]
 
 
 def _edits(source: Source, lines: dict[int, set[str]]) -> list[Edit]:
@@ -36,7 +36,16 @@ def _edits(source: Source, lines: dict[int, set[str]]) -> list[Edit]:
         last = next((end for first, end in spans if first <= line <= end), line)
         codes_at.setdefault(last, set()).update(codes)
     existing = {item.line: item for item in directives(source) if item.noqa and item.codes is not None}
-    return [_edit(source, line, codes, existing.get(line)) for line, codes in sorted(codes_at.items())]
+    return [
+        _edit(source, line, codes, existing.get(line))
+        for line, codes in sorted(codes_at.items())
+        if not _continued(source, line)
+    ]
+
+
+def _continued(source: Source, line: int) -> bool:
+    """Return whether a comment would cut off the rest of a command that goes on in the next line."""
+    return source.kind not in {"python", "notebook"} and source.lines[line - 1].rstrip().endswith("\\")
 
 
 def _edit(source: Source, line: int, codes: Iterable[str], known: Directive | None) -> Edit:

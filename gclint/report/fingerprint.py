@@ -21,9 +21,12 @@ def fingerprints(report: Report) -> Sequence[tuple[Finding, str]]:
     return found
 
 
-def content_hash(report: Report, finding: Finding) -> str:
-    """Return 16 hexadecimal digits of the finding's code, path and line without its indentation."""
+def content_hash(report: Report, finding: Finding, path: str = "") -> str:
+    """Return 16 hexadecimal digits of the finding's code, path and line without its indentation.
+
+    `path` takes the place of the path as shown.
+    """
     text = " ".join(report.line_text(finding.location).split())
-    path = finding.location.path.replace("\\", "/")
+    path = (path or finding.location.path).replace("\\", "/")
     joined = "\0".join([finding.code, path, text]).encode("utf-8", "surrogatepass")
     return sha256(joined).hexdigest()[:16]
