@@ -20,31 +20,32 @@ def completion(options: Namespace) -> int:
 def _bash() -> str:
     commands = _commands()
     cases = "\n".join(
-        f'    {name}) words="{" ".join(flag for flag, _, _ in _flags(parser))}" ;;' for name, parser in commands.items()
+        f"    {name}) flags={_quoted(' '.join(item[0] for item in _flags(parser)))} words={_quoted(_places(name))} ;;"
+        for name, parser in commands.items()
     )
     values = "\n".join(
-        f'    {"|".join(flags)}) COMPREPLY=($(compgen -W "{" ".join(words)}" -- "$current")); return ;;'
-        for flags, words in _valued(commands).items()
+        f"    {' | '.join(_quoted(place) for place in places)}) values={_quoted(' '.join(words))} ;;"
+        for places, words in _valued(commands).items()
     )
     return f"""\
 # eval "$(gclint completion bash)"
 _gclint() {{
-  local current="${{COMP_WORDS[COMP_CWORD]}}" before="${{COMP_WORDS[COMP_CWORD-1]}}" words=""
-  COMPREPLY=()
-  case "$before" in
-{values}
-  esac
+  local current="${{COMP_WORDS[COMP_CWORD]}}" command="${{COMP_WORDS[1]}}" flags="" words="" values=""
   if [ "$COMP_CWORD" -eq 1 ]; then
     COMPREPLY=($(compgen -W "{" ".join(commands)} --help --version" -- "$current"))
     return
   fi
-  case "${{COMP_WORDS[1]}}" in
+  case "$command ${{COMP_WORDS[COMP_CWORD-1]}}" in
+{values}
+  esac
+  case "$command" in
 {cases}
   esac
-  case "$current" in
-    -*) COMPREPLY=($(compgen -W "$words" -- "$current")) ;;
-    *) COMPREPLY=($(compgen -f -- "$current")) ;;
-  esac
+  if [ -n "$values" ]; then COMPREPLY=($(compgen -W "$values" -- "$current"))
+  elif [[ "$current" == -* ]]; then COMPREPLY=($(compgen -W "$flags" -- "$current"))
+  elif [ -n "$words" ]; then COMPREPLY=($(compgen -W "$words" -- "$current"))
+  else COMPREPLY=($(compgen -f -- "$current"))
+  fi
 }}
 complete -o filenames -F _gclint gclint
 """
@@ -52,11 +53,11 @@ complete -o filenames -F _gclint gclint
 
 def _zsh() -> str:
     commands = _commands()
-    described = "\n".join(f"    {_zsh_quoted(f'{name}:{_about(parser)}')}" for name, parser in commands.items())
+    described = "\n".join(f"    {_quoted(f'{name}:{_about(parser)}')}" for name, parser in commands.items())
     cases = []
     for name, parser in commands.items():
-        specs = " \\\n      ".join(_zsh_quoted(_zsh_spec(*flag)) for flag in _flags(parser))
-        cases.append(f"    {name})\n      _arguments \\\n      {specs} \\\n      '*:file:_files' ;;")
+        specs = " \\\n      ".join(_quoted(_zsh_spec(*flag)) for flag in _flags(parser))
+        cases.append(f"    {name})\n      _arguments \\\n      {specs} \\\n      {_quoted(_zsh_rest(name))} ;;")
     return f"""\
 #compdef gclint
 # eval "$(gclint completion zsh)"
@@ -85,6 +86,9 @@ def _fish() -> str:
     for name, parser in commands.items():
         about = _fish_quoted(_about(parser))
         lines.append(f"complete -c gclint -n __fish_use_subcommand -f -a {name} -d {about}")
+        if _places(name):
+            words = _fish_quoted(_places(name))
+            lines.append(f"complete -c gclint -n '__fish_seen_subcommand_from {name}' -f -a {words}")
         for flag, text, choices in _flags(parser):
             values = f" -x -a {_fish_quoted(' '.join(choices))}" if choices else ""
             option = f"-l {flag[2:]}" if flag.startswith("--") else f"-s {flag[1:]}"
@@ -113,21 +117,36 @@ def _flags(parser: Parser) -> list[tuple[str, str, tuple[str, ...]]]:
 
 def _choices(flag: str, action: argparse.Action) -> tuple[str, ...]:
     if flag in _CODE_OPTIONS:
-        from gclint.rule import load_rules
-
-        codes = [rule.code for rule in load_rules()]
+        codes = _codes()
         return ("ALL", *dict.fromkeys(code[:4] for code in codes), *codes)
     return tuple(str(choice) for choice in action.choices or ())
 
 
 def _valued(commands: dict[str, Parser]) -> dict[tuple[str, ...], tuple[str, ...]]:
-    """The options that take known words, those of the same words together."""
+    """Known words, by the commands and options that take them, as in `check --select`."""
     by_words: dict[tuple[str, ...], list[str]] = {}
-    for parser in commands.values():
+    for name, parser in commands.items():
         for flag, _, words in _flags(parser):
-            if words and flag not in by_words.setdefault(words, []):
-                by_words[words].append(flag)
-    return {tuple(flags): words for words, flags in by_words.items()}
+            if words:
+                by_words.setdefault(words, []).append(f"{name} {flag}")
+    return {tuple(places): words for words, places in by_words.items()}
+
+
+def _places(name: str) -> str:
+    """The words that a command takes without an option, "" where these are files."""
+    if name in ("rule", "prove"):
+        return " ".join(_codes())
+    if name == "config":
+        from gclint.config import keys
+
+        return " ".join(keys())
+    return "bash zsh fish" if name == "completion" else ""
+
+
+def _codes() -> list[str]:
+    from gclint.rule import load_rules
+
+    return [rule.code for rule in load_rules()]
 
 
 def _zsh_spec(flag: str, text: str, choices: tuple[str, ...]) -> str:
@@ -136,7 +155,12 @@ def _zsh_spec(flag: str, text: str, choices: tuple[str, ...]) -> str:
     return f"{flag}[{plain}]{values}"
 
 
-def _zsh_quoted(text: str) -> str:
+def _zsh_rest(name: str) -> str:
+    words = _places(name)
+    return f"*:word:({words})" if words else "*:file:_files"
+
+
+def _quoted(text: str) -> str:
     return "'" + text.replace("'", "'\\''") + "'"
 
 
