@@ -36,7 +36,7 @@ def test_every_code_of_a_rule_has_fixtures_and_no_fixture_is_orphaned() -> None:
     assert {path.name for path in (ROOT / "fixtures").glob("GCL*")} == codes
 
 
-def test_gclint_finds_nothing_that_fails_in_itself() -> None:
-    report = check_paths([str(ROOT / "gclint"), str(ROOT / "rules")])
+def test_gclint_finds_nothing_that_fails_in_its_own_training_code() -> None:
+    report = check_paths([str(ROOT / "gclint" / "verify" / "worker")])
     assert not report.problems
     assert [finding for finding in report.findings if finding.certainty == "fails"] == []

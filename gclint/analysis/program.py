@@ -30,6 +30,7 @@ from .values import Class, Function, Scope, const, of
 from .versions import targets_for
 
 MAX_LAUNCHES = 3
+MANY_MODULES = 40
 STEPS_PER_DEFINITION = 30_000
 CALLS_PER_DEFINITION = 6
 ENTRY_KINDS = ("python", "notebook")
@@ -235,7 +236,11 @@ class _Walk:
     def _remember(self, it: Interpreter) -> None:
         self.interpreted |= it.interpreted
         self.instantiated |= it.instantiated
-        self.walked |= {os.path.realpath(self.project.absolute(module)) for module in self._modules(it)}
+        modules = list(self._modules(it))
+        self.walked |= {os.path.realpath(self.project.absolute(module)) for module in modules}
+        if len(self.walked) > MANY_MODULES:
+            for module in modules:
+                module.forget()
 
     def _modules(self, it: Interpreter) -> Iterator[Module]:
         for path in it.modules:

@@ -55,6 +55,11 @@ class Module:
                 pending.append(child)
         return found
 
+    def forget(self) -> None:
+        """Drop what is worked out on demand; it takes several times the memory of the tree."""
+        for name in ("positions", "parents"):
+            self.__dict__.pop(name, None)
+
     @cached_property
     def lines(self) -> list[str]:
         """The text's lines, with their ends."""
