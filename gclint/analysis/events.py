@@ -129,6 +129,15 @@ class ForwardPatched(Event):
 
 
 @dataclass
+class LoopNameRebound(Event):
+    """The variable of a `for` loop is assigned in the loop: what was iterated over stays as it was."""
+
+    name: str = ""
+    old: Value = NOTHING
+    value: Value = NOTHING
+
+
+@dataclass
 class ItemSet(Event):
     """An element of a container or module list is assigned."""
 

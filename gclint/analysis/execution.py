@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import libcst as cst
 
 from . import conditions, containers, definitions, imports, names
+from .events import LoopNameRebound
 from .guards import Atom, Guard, common
 from .values import NONE, Const, Object, Value, const, of
 
@@ -67,6 +68,11 @@ def _expression(it: Interpreter, statement: cst.Expr) -> bool:
 
 def _assign(it: Interpreter, statement: cst.Assign) -> bool:
     value = it.evaluate(statement.value)
+    loop, first = it.loops[-1] if it.loops else None, statement.targets[0].target
+    if isinstance(loop, cst.For) and isinstance(first, cst.Name) and isinstance(loop.target, cst.Name):
+        old = it.scope.lookup(first.value)
+        if first.value == loop.target.value and old is not None:
+            it.emit(LoopNameRebound(it.moment(statement), first.value, old, value))
     for target in statement.targets:
         names.assign(it, target.target, value, statement.value)
     return True

@@ -2,7 +2,8 @@
 
 ## What it does
 Finds settings of gradient checkpointing that nothing reads: an attribute set on a loaded model or its config,
-kwargs for checkpointing that is off, `gradient_checkpointing=False` after it was turned on by hand.
+kwargs for checkpointing that is off, `gradient_checkpointing=False` after it was turned on by hand, layers wrapped
+into a loop variable.
 
 ## Why it breaks
 Nothing happens, and nothing says so. transformers reads the flag of the inner modules, which only
@@ -34,7 +35,8 @@ from collections.abc import Iterator
 import libcst as cst
 
 from gclint.analysis import rewrite
-from gclint.analysis.events import AttributeSet, TrainerStarted
+from gclint.analysis.closures import read_names
+from gclint.analysis.events import AttributeSet, LoopNameRebound, TrainerStarted
 from gclint.analysis.run import Run, ways
 from gclint.analysis.syntax import Site
 from gclint.analysis.values import NOTHING, Class, Object
@@ -49,7 +51,7 @@ rule = Rule(
     code="GCL701",
     name="toggle-without-effect",
     docs=__doc__ or "",
-    words=(("gradient_checkpointing", "activation_checkpointing", "gradient_checkpointing_kwargs"),),
+    words=(("gradient_checkpointing", "activation_checkpointing", "checkpoint", "checkpoint_wrapper"),),
     certainty=("fails",),
     fixable="unsafe",
     reproduction=Reproduction("bad_attribute.py", "bad_attribute.fixed.py", oracles=("recompute-off",)),
@@ -100,6 +102,28 @@ def _call_instead(event: AttributeSet, where: str, wanted: object) -> Fix | None
     text = f"{site.module.code(holder)}.{event.name}_{verb}()"
     return Fix(
         "call-" + verb, f"Call {event.name}_{verb}()", (rewrite.replace(Site.at(site.module, small), text),), "unsafe"
+    )
+
+
+@rule.on(LoopNameRebound)
+def wrapped_into_a_loop_variable(event: LoopNameRebound, run: Run) -> Iterator[Finding]:
+    """Is each layer wrapped into the loop's own variable, and the model left as it was?"""
+    module, node = event.site.module, event.site.node
+    loop = next((outer for outer in module.ancestors(node) if isinstance(outer, cst.For)), None)
+    old, new = event.old.objects(), event.value.objects()
+    if loop is None or not old or not new or not isinstance(node, cst.Assign) or set(old) & set(new):
+        return
+    if not all(item.kind in ("module", "layer", "part", "modules") for item in [*old, *new]):
+        return
+    reads = sum(name == event.name for name in read_names(loop.body))
+    if reads > sum(name == event.name for name in read_names(node)):
+        return
+    yield rule.finding(
+        run,
+        event.site,
+        f"the wrapped layer is kept in the loop variable `{event.name}` only: the model keeps the old one",
+        guard=event.guard,
+        symptom=SYMPTOM,
     )
 
 
