@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import os
 import signal
 import subprocess
 import sys
@@ -32,10 +31,12 @@ else:
 
 
 def workers() -> set[int]:
+    """The workers that this test process started: those with its temporary directory in their environment."""
     found = set()
+    mine = f"TMPDIR={tempfile.gettempdir()}\0".encode()
     for path in Path("/proc").glob("[0-9]*/cmdline"):
         try:
-            if b"bootstrap.py" in path.read_bytes() and path.parent.stat().st_uid == os.getuid():
+            if b"bootstrap.py" in path.read_bytes() and mine in (path.parent / "environ").read_bytes() + b"\0":
                 found.add(int(path.parent.name))
         except OSError:
             continue
@@ -43,9 +44,11 @@ def workers() -> set[int]:
 
 
 @pytest.fixture
-def clean() -> Iterator[None]:
-    """No process and no file of ours is left after the test that were not there before it."""
-    scratch = Path(tempfile.gettempdir())
+def clean(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """No process and no file of ours is left after the test; tests that run beside it have their own directory."""
+    scratch = tmp_path_factory.mktemp("scratch")
+    monkeypatch.setenv("TMPDIR", str(scratch))
+    monkeypatch.setattr(tempfile, "tempdir", str(scratch))
     before, files = workers(), set(scratch.glob("gclint-verify-*"))
     yield
     deadline = time.monotonic() + 10
