@@ -215,7 +215,7 @@ def _try(it: Interpreter, statement: cst.Try | cst.TryStar) -> bool:
     end = _block(it, statement.body)
     it.handlers.pop()
     caught: list[Guard | None] = []
-    for handler in statement.handlers:
+    for handler in () if imports.succeeds(it, statement.body) else statement.handlers:
         atom = Atom(f"except:{id(handler)}", partial(_raised, it.module, handler), "")
         with it.under(frozenset({(atom, True)})) as possible:
             if possible:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
+from . import names
 from .events import Imported
 from .syntax import dotted
 from .values import Const, External, Object, Value, of
@@ -69,6 +70,21 @@ def import_from(it: Interpreter, statement: cst.ImportFrom) -> bool:
     return True
 
 
+def succeeds(it: Interpreter, body: cst.BaseSuite) -> bool:
+    """Whether a block does nothing but import modules that the project has."""
+    for line in body.body:
+        for part in line.body if isinstance(line, cst.SimpleStatementLine) else [line]:
+            if isinstance(part, cst.ImportFrom) and part.module is not None:
+                named = [(dotted(part.module), len(part.relative))]
+            elif isinstance(part, cst.Import):
+                named = [(dotted(alias.name), 0) for alias in part.names]
+            else:
+                return False
+            if any(it.project.resolve(full, level, it.module) is None for full, level in named):
+                return False
+    return True
+
+
 @contextmanager
 def entering(it: Interpreter, statement: cst.CSTNode) -> Iterator[None]:
     """Remember which import of the entry led to the modules of the project that are walked meanwhile."""
@@ -102,7 +118,7 @@ def _imported(it: Interpreter, path: str | None, full: str, level: int, name: st
             submodule = it.project.submodule(module, name)
             if submodule is not None:
                 return it.import_module(submodule)
-            return of(it.unknown(name))
+            return names.made_on_demand(it, scope, name) or of(it.unknown(name))
     deeper = it.project.resolve(f"{full}.{name}" if full else name, level, it.module)
     if deeper is not None:
         return it.import_module(deeper)

@@ -21,6 +21,7 @@ from .values import (
     Method,
     ModuleRef,
     Object,
+    Scope,
     Super,
     Value,
     assigned,
@@ -94,7 +95,17 @@ def _of_module(it: Interpreter, ref: ModuleRef, name: str, node: cst.BaseExpress
     submodule = it.project.submodule(ref.module, name)
     if submodule is not None:
         return it.import_module(submodule)
-    return of(it.unknown("", it.site(node)))
+    return made_on_demand(it, scope, name) or of(it.unknown("", it.site(node)))
+
+
+def made_on_demand(it: Interpreter, scope: Scope, name: str) -> Value | None:
+    """What a module's own `__getattr__` gives for a name it does not bind; None when it has no such function."""
+    held = scope.names.get("__getattr__")
+    if held is None:
+        return None
+    from .calls import Call
+
+    return it.call(held, Call(it, it.site(it.module.tree), "__getattr__", [const(name)]))
 
 
 def of_object(it: Interpreter, item: Object, name: str, node: cst.BaseExpression) -> Value:

@@ -11,13 +11,15 @@ from pathlib import Path
 import libcst as cst
 
 from gclint.files.source import Source
-from gclint.launch import Launch, launches
+from gclint.launch import Launch
 
 from ..finding import Finding, Location
 from ..frameworks.registry import Library, load_library
 from ..rule import Rule
+from . import names
 from .calls import Call
 from .configs import MAX_BYTES, DocumentError, read_document
+from .entries import Entries, Entry, inserted_paths
 from .events import ConfigurationRead, Event, Moment, RunEnded
 from .guards import ALWAYS, DISTRIBUTED, Guard
 from .interpreter import Frame, Interpreter
@@ -29,7 +31,6 @@ from .syntax import Module, Site
 from .values import Class, Function, Scope, const, of
 from .versions import targets_for
 
-MAX_LAUNCHES = 3
 MANY_MODULES = 40
 STEPS_PER_DEFINITION = 30_000
 CALLS_PER_DEFINITION = 6
@@ -95,22 +96,22 @@ class _Walk:
         self.keep_runs = False
         self.asked: dict[type, list[Rule]] = {}
         self.reach = Reach(word for rule in rules for choice in rule.words[:1] for word in choice)
-        self._launches: dict[Path, list[Launch]] = {}
+        self.entries = Entries(project)
 
     def programs(self, sources: Sequence[Source]) -> None:
         """Walk the entries, then whatever no entry reached."""
         paths = [os.path.realpath(source.absolute) for source in sources]
         waiting = []
-        for path in sorted(paths, key=lambda path: (not self._starts(path), path)):
-            if self._starts(path):
-                for launch in self._launches_of(path) or [None]:
-                    self._walk_entry(path, launch)
-            else:
+        entries = {path: self.entries.of(path) for path in paths}
+        for path in sorted(paths, key=lambda path: (not entries[path], path)):
+            for entry in entries[path]:
+                self._walk_entry(path, entry)
+            if not entries[path]:
                 waiting.append(path)
         imported = set(self.walked)
         for path in waiting:
             if path not in imported:
-                self._walk_entry(path, None)
+                self._walk_entry(path, Entry())
         modules = [module for path in paths if (module := self.project.module(path)) is not None]
         self.reach.learn(modules)
         for path in paths:
@@ -118,7 +119,7 @@ class _Walk:
 
     def walk_launch(self, launch: Launch) -> None:
         """Walk one program as one command starts it."""
-        self._walk_entry(os.path.realpath(launch.program), launch)
+        self._walk_entry(os.path.realpath(launch.program), Entry(launch, launch.function))
 
     def configurations(self, sources: Sequence[Source]) -> None:
         """Ask the rules about configuration files by themselves, whatever reads them."""
@@ -135,20 +136,6 @@ class _Walk:
             module = Module(source.path, "", cst.Module([]))
             run.emit(ConfigurationRead(Moment(Site.at(module, module.tree)), document, source))
 
-    def _starts(self, path: str) -> bool:
-        source = self.project.sources.get(path)
-        if source is None:
-            return False
-        return source.kind == "notebook" or "__main__" in source.text or bool(self._launches_of(path))
-
-    def _launches_of(self, path: str) -> list[Launch | None]:
-        root = self.project.program_root(Path(path))
-        if root not in self._launches:
-            self._launches[root] = launches(root)
-        own = [launch for launch in self._launches[root] if os.path.realpath(launch.program) == path]
-        own.sort(key=lambda launch: (not launch.distributed, str(launch.path), launch.line))
-        return list(own[:MAX_LAUNCHES])
-
     def _run(self, path: str, launch: Launch | None) -> Run:
         entry = Path(path)
         targets = targets_for(self.project.program_root(entry), entry, self.target)
@@ -163,16 +150,19 @@ class _Walk:
             self.runs.append(run)
         return run
 
-    def _walk_entry(self, path: str, launch: Launch | None) -> None:
-        inserted = _inserted_paths(self.project.sources.get(path))
+    def _walk_entry(self, path: str, entry: Entry) -> None:
+        inserted = inserted_paths(self.project.sources.get(path))
         self.project.enter(Path(path), inserted)
         module = self.project.module(path)
         if module is None:
             return
-        run = self._run(path, launch)
+        run = self._run(path, entry.launch)
         run.entry = module
         it = Interpreter(self.project, run, self.library)
-        it.walk_module(module, Scope(), "__main__")
+        scope = Scope()
+        it.walk_module(module, scope, module.name if entry.function else "__main__")
+        if entry.function:
+            _call_function(it, module, scope, entry.function)
         run.emit(RunEnded(it_moment(it, module)))
         self._remember(it)
 
@@ -181,8 +171,8 @@ class _Walk:
         module = self.project.module(path)
         if module is None or not self._unreached(module):
             return
-        self.project.enter(Path(path), _inserted_paths(self.project.sources.get(path)))
-        run = self._run(path, next(iter(self._launches_of(path)), None))
+        self.project.enter(Path(path), inserted_paths(self.project.sources.get(path)))
+        run = self._run(path, next(iter(self.entries.launches(path)), None))
         run.entry = module
         it = Interpreter(self.project, run, self.library)
         it.interpreted, it.instantiated = self.interpreted, self.instantiated
@@ -300,11 +290,18 @@ def _assumed(launch: Launch | None) -> Guard:
     return frozenset({(DISTRIBUTED, launch.distributed)})
 
 
-def _inserted_paths(source: Source | None) -> list[str]:
-    """Literal entries that a script puts on sys.path."""
-    if source is None or "sys.path" not in source.text:
-        return []
-    return re.findall(r"sys\.path\.(?:insert\(\s*\d+\s*,|append\()\s*['\"]([^'\"]+)['\"]", source.text)
+def _call_function(it: Interpreter, module: Module, scope: Scope, name: str) -> None:
+    """What an installed command does: it calls `name` of the module, perhaps an attribute of it, with nothing."""
+    head, *rest = name.split(".")
+    held = scope.names.get(head)
+    if held is None:
+        return
+    site = Site.at(module, module.tree)
+    it.frames.append(Frame(None, module, scope, None, it.guard))
+    for part in rest:
+        held = names.attribute(it, held, part, cst.Name(part))
+    it.call(held, Call(it, site, name))
+    it.frames.pop()
 
 
 def _definitions(body: Iterable[cst.CSTNode]) -> Iterator[cst.FunctionDef | cst.ClassDef]:

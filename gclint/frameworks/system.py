@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..analysis import names
+from ..analysis import imports, names
 from ..analysis.calls import Call
 from ..analysis.guards import Atom
 from ..analysis.interpreter import Interpreter
@@ -53,6 +53,16 @@ def update_environment(call: Call) -> Value:
     for key, value in call.keywords.items():
         names.set_environment(call.it, key, value, call.place(key).node)
     return NONE
+
+
+@framework.function("importlib.import_module")
+def import_by_name(call: Call) -> Value:
+    """The module of a literal name."""
+    name = names.const_text(call.get("name", 0))
+    if not name:
+        return call.unknown()
+    plain = name.lstrip(".")
+    return imports.module_value(call.it, plain, len(name) - len(plain), call.site.node)
 
 
 # Arguments

@@ -24,7 +24,8 @@ class Launch:
     (None: not known; True also when it is "as many as there are devices"). `strategy` is "ddp", "fsdp",
     "deepspeed" or "" (not said). `environment` has each variable once, as set last. What the text leaves open
     stays as it is written there: "$DATA", "$(nvidia-smi ...)". `configs` are the YAML, JSON and TOML files of
-    the project that launcher or program are given.
+    the project that launcher or program are given. `function` is what an installed command calls in the
+    program's module, "" where the program is run as a script.
     """
 
     path: Path
@@ -37,6 +38,7 @@ class Launch:
     environment: tuple[Setting, ...] = ()
     arguments: tuple[str, ...] = ()
     configs: tuple[Path, ...] = ()
+    function: str = ""
 
     def variable(self, name: str) -> Setting | None:
         """The environment variable of that name, None when the launcher does not set it."""

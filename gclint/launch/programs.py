@@ -17,7 +17,7 @@ SOURCES = ("", "src", "lib", "python")
 def launch_of(start: Start, invocation: Invocation, path: Path, root: Path) -> Launch | None:
     """The launch a command makes; None when its program is not a file of the project."""
     places = list(dict.fromkeys(_places(invocation.directory, path, root)))
-    program = _module(start.program, places, root) if start.module else _file(start.program, places, root)
+    program = module_file(start.program, places, root) if start.module else _file(start.program, places, root)
     if program is None:
         return None
     environment = {setting.name: setting for setting in invocation.environment}
@@ -75,7 +75,8 @@ def _without_head(name: str) -> str:
     return name[head.end() :] if head else name
 
 
-def _module(name: str, places: Iterable[Path], root: Path) -> Path | None:
+def module_file(name: str, places: Iterable[Path], root: Path) -> Path | None:
+    """The project's file of a module by its dotted name, also below src/ and the like; None without one."""
     if not re.fullmatch(r"\w+(?:\.\w+)*", name):
         return None
     stem = name.replace(".", "/")

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 
 from gclint.launch.commands import started
+from gclint.launch.console import Command, command_of, commands
 from gclint.launch.documents import accelerate_settings, vscode_invocations, yaml_invocations
 from gclint.launch.launched import Invocation, Launch, Setting, Start
 from gclint.launch.options import whole
@@ -41,14 +42,14 @@ MAKEFILE = re.compile(r"(?:GNU)?[Mm]akefile|.*\.mk")
 DOCKERFILE = re.compile(r"(?:.*\.)?(?:Dockerfile|Containerfile)(?:\..*)?|.*\.dockerfile")
 YAML = re.compile(r".*\.ya?ml")
 STARTS = (
-    b"torchrun",
-    b"torch.distributed",
-    b"accelerate",
-    b"deepspeed",
-    b"srun",
-    b"mpirun",
-    b"python",
-    b".py",
+    "torchrun",
+    "torch.distributed",
+    "accelerate",
+    "deepspeed",
+    "srun",
+    "mpirun",
+    "python",
+    ".py",
 )
 SBATCH = re.compile(r"^#SBATCH\s+(?:--([\w-]+)|-([A-Za-z]))[ =]?\s*(\S+)", re.MULTILINE)
 SLURM_SHORT = {"N": "nodes", "n": "ntasks"}
@@ -61,7 +62,8 @@ def launches(root: Path) -> list[Launch]:
     Nothing is executed and nothing outside `root` is read; a file that cannot be understood gives none.
     """
     top = Path(os.path.abspath(root))
-    found = [launch for path in _launcher_files(top) for launch in _launches_in(path, top)]
+    known = commands(top)
+    found = [launch for path in _launcher_files(top) for launch in _launches_in(path, top, known)]
     return sorted(found, key=lambda launch: (str(launch.path), launch.line))
 
 
@@ -81,25 +83,26 @@ def image_environment(root: Path) -> list[Setting]:
 def launches_in_text(text: str, path: Path, root: Path, first_line: int = 1) -> list[Launch]:
     """The launches of shell text that stands in another file, such as a notebook's `!torchrun` line."""
     shell = Shell(path, lambda name: _sourced(name, "", path, root))
-    return _resolved(shell.run(text, first_line), path, root)
+    return _resolved(shell.run(text, first_line), path, root, {command.name: command for command in commands(root)})
 
 
-def _launches_in(path: Path, root: Path) -> tuple[Launch, ...]:
+def _launches_in(path: Path, root: Path, known: tuple[Command, ...]) -> tuple[Launch, ...]:
     try:
         status = path.stat()
     except OSError:
         return ()
     if status.st_size > MAX_BYTES:
         return ()
-    return _read(path, root, status.st_mtime_ns, status.st_size)
+    return _read(path, root, known, status.st_mtime_ns, status.st_size)
 
 
 @lru_cache(maxsize=2048)
-def _read(path: Path, root: Path, changed: int, size: int) -> tuple[Launch, ...]:
+def _read(path: Path, root: Path, known: tuple[Command, ...], changed: int, size: int) -> tuple[Launch, ...]:
     text = _text(path)
-    if not any(word.decode() in text for word in STARTS):
+    names = {command.name: command for command in known}
+    if not any(word in text for word in (*STARTS, *names)):
         return ()
-    return tuple(_resolved(_invocations(path, text, root), path, root))
+    return tuple(_resolved(_invocations(path, text, root), path, root, names))
 
 
 def _invocations(path: Path, text: str, root: Path) -> Iterator[Invocation]:
@@ -119,10 +122,14 @@ def _invocations(path: Path, text: str, root: Path) -> Iterator[Invocation]:
     return shell.run(text)
 
 
-def _resolved(invocations: Iterator[Invocation], path: Path, root: Path) -> list[Launch]:
+def _resolved(invocations: Iterator[Invocation], path: Path, root: Path, known: Mapping[str, Command]) -> list[Launch]:
     found: list[Launch] = []
     slurm = _slurm_variables(_text(path))
     for invocation in invocations:
+        installed = command_of(invocation.words, known)
+        if installed is not None:
+            found += _of_command(invocation, *installed, path, root)
+            continue
         environment = slurm | {setting.name: setting.value for setting in invocation.environment}
         start = started(invocation.words, environment)
         if start is not None and start.program in invocation.words:
@@ -130,6 +137,15 @@ def _resolved(invocations: Iterator[Invocation], path: Path, root: Path) -> list
             launch = launch_of(start, invocation, path, root)
             found += [launch] if launch is not None else []
     return found
+
+
+def _of_command(invocation: Invocation, at: int, command: Command, path: Path, root: Path) -> list[Launch]:
+    """The launch of an installed command, which runs in one process."""
+    words = invocation.words
+    start = Start("console", command.module, True, words[at + 1 :], 1, False)
+    named = replace(invocation, words=(*words[:at], command.module, *words[at + 1 :]))
+    launch = launch_of(start, named, path, root)
+    return [] if launch is None else [replace(launch, program=command.program, function=command.function)]
 
 
 def _with_accelerate_config(start: Start, invocation: Invocation, path: Path, root: Path) -> Start:
@@ -144,9 +160,7 @@ def with_accelerate_config(start: Start, text: str) -> Start:
     world = start.world_size
     if world is None and not start.distributed:
         world = 1 if kind == "NO" else whole(settings.get("num_processes"))
-    distributed = (
-        world > 1 if world is not None else start.distributed or (True if kind in STRATEGIES else None)
-    )
+    distributed = world > 1 if world is not None else start.distributed or (True if kind in STRATEGIES else None)
     strategy = start.strategy or STRATEGIES.get(kind, "")
     return replace(start, world_size=world, distributed=distributed, strategy=strategy)
 

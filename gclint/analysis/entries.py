@@ -1,0 +1,71 @@
+"""Entries: how each file of a project is started, by launchers, by itself, or by the commands it installs."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+from typing import NamedTuple
+
+from gclint.files.source import Source
+from gclint.launch import Command, Launch, commands, launches
+
+from .project import Project
+
+MAX_LAUNCHES = 3
+_INSERTED = re.compile(r"sys\.path\.(?:insert\(\s*\d+\s*,|append\()\s*['\"]([^'\"]+)['\"]")
+
+
+class Entry(NamedTuple):
+    """One way a program starts: the launch, None when no launcher starts it so, and the function that is called
+    in its module, "" where the file is run as a script.
+    """
+
+    launch: Launch | None = None
+    function: str = ""
+
+
+class Entries:
+    """The entries of a project's files; launchers and manifests are read once per program root."""
+
+    def __init__(self, project: Project):
+        self._project = project
+        self._launches: dict[Path, list[Launch]] = {}
+        self._commands: dict[Path, tuple[Command, ...]] = {}
+
+    def of(self, path: str) -> list[Entry]:
+        """How the file starts, several processes first; empty for a module that only others import."""
+        source = self._project.sources.get(path)
+        if source is None:
+            return []
+        found = [Entry(launch, launch.function) for launch in self.launches(path)]
+        if not found and (source.kind == "notebook" or "__main__" in source.text):
+            found.append(Entry())
+        launched = {entry.function for entry in found}
+        for command in self._commands_in(path):
+            if command.function not in launched and os.path.realpath(command.program) == path:
+                found.append(Entry(None, command.function))
+                launched.add(command.function)
+        return found
+
+    def launches(self, path: str) -> list[Launch]:
+        """The launchers that start the file, at most `MAX_LAUNCHES`, several processes first."""
+        root = self._project.program_root(Path(path))
+        if root not in self._launches:
+            self._launches[root] = launches(root)
+        own = [launch for launch in self._launches[root] if os.path.realpath(launch.program) == path]
+        own.sort(key=lambda launch: (not launch.distributed, str(launch.path), launch.line))
+        return own[:MAX_LAUNCHES]
+
+    def _commands_in(self, path: str) -> tuple[Command, ...]:
+        root = self._project.program_root(Path(path))
+        if root not in self._commands:
+            self._commands[root] = commands(root)
+        return self._commands[root]
+
+
+def inserted_paths(source: Source | None) -> list[str]:
+    """Literal entries that a script puts on sys.path."""
+    if source is None or "sys.path" not in source.text:
+        return []
+    return _INSERTED.findall(source.text)
