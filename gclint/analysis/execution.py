@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import libcst as cst
 
-from . import conditions, containers, definitions, imports, names
+from . import conditions, containers, definitions, imports, magics, names
 from .events import LoopNameRebound
 from .guards import Atom, Guard, common
 from .values import NONE, Const, Object, Value, const, of
@@ -265,6 +265,7 @@ _SMALL: dict[type, Handler] = {
     cst.Nonlocal: _scope_names,
     cst.Import: imports.import_names,
     cst.ImportFrom: imports.import_from,
+    cst.Pass: magics.run,
 }
 
 _COMPOUND: dict[type, Handler] = {

@@ -28,7 +28,7 @@ from .project import Project
 from .reach import Reach
 from .run import Run
 from .syntax import Module, Site
-from .values import Class, Function, Scope, const, of
+from .values import Alternative, Class, Function, Partial, Scope, const, of
 from .versions import targets_for
 
 MANY_MODULES = 40
@@ -190,25 +190,28 @@ class _Walk:
             id(node) not in reached and self.reach.matters(module, node) for node in _definitions(module.tree.body)
         )
 
-    def _in_order(self, module: Module, scope: Scope) -> list[tuple[str, Function | Class]]:
+    def _in_order(self, module: Module, scope: Scope) -> list[tuple[str, Alternative]]:
         """The module's own definitions, those that nothing in it mentions first."""
         own = [
             (name, item)
             for name, value in list(scope.names.items())
             for _, item in value
-            if isinstance(item, (Function, Class)) and item.module is module and item.node_id not in self.interpreted
+            if (held := _definition(item)) is not None
+            and held.module is module
+            and held.node_id not in self.interpreted
         ]
         return sorted(own, key=lambda pair: _mentions(module, pair[0]) > 1)
 
-    def _walk_definition(self, it: Interpreter, name: str, item: Function | Class) -> None:
-        if item.node_id in it.interpreted or not self.reach.matters(item.module, item.node):
+    def _walk_definition(self, it: Interpreter, name: str, given: Alternative) -> None:
+        item = _definition(given)
+        if item is None or item.node_id in it.interpreted or not self.reach.matters(item.module, item.node):
             return
         it.steps, it.call_limit = STEPS_PER_DEFINITION, CALLS_PER_DEFINITION
         it.entered.clear()
         site = Site.at(item.module, item.node)
         call = Call(it, site, name, open=True)
         if isinstance(item, Function):
-            it.call(of(item), call)
+            it.call(of(given), call)
             return
         it.interpreted.add(item.node_id)
         made = instantiate(it, item, call)
@@ -311,6 +314,13 @@ def _definitions(body: Iterable[cst.CSTNode]) -> Iterator[cst.FunctionDef | cst.
         elif isinstance(statement, cst.ClassDef):
             yield statement
             yield from _definitions(statement.body.body)
+
+
+def _definition(item: Alternative) -> Function | Class | None:
+    """The project's function or class that a value is, also where some of its arguments are given already."""
+    while isinstance(item, Partial):
+        item = item.function
+    return item if isinstance(item, (Function, Class)) else None
 
 
 def _mentions(module: Module, name: str) -> int:

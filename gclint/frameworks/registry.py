@@ -244,7 +244,8 @@ class Library:
                 name = str(item.type)
             handler = self._by_name(self.all.decorators, name) if name else None
             if handler is not None:
-                result: Value | None = handler(Call(it, site, name, [function]))
+                receiver = item if isinstance(item, Object) else None
+                result: Value | None = handler(Call(it, site, name, [function], receiver=receiver))
                 return result
         return None
 

@@ -104,20 +104,6 @@ def is_available(call: Call) -> Value:
     return TRUE
 
 
-@framework.function("torch.multiprocessing.spawn", "torch:spawn", "torch:start_processes")
-def spawn(call: Call) -> Value:
-    """mp.spawn(fn, args=(...), nprocs=n): fn(rank, *args) on several processes."""
-    call.run.facts.setdefault("process_group", call.site)
-    arguments: list[Value] = [of(call.it.unknown("rank", call.site))]
-    item = call.get("args", 1).only()
-    if isinstance(item, Object) and item.items is not None:
-        arguments.extend(item.items)
-    with call.it.under(frozenset({(DISTRIBUTED, True)})) as possible:
-        if possible:
-            call.it.call(call.get("fn", 0), Call(call.it, call.site, "spawned", arguments))
-    return NONE
-
-
 @framework.method("ddp", "no_sync")
 def no_sync(call: Call) -> Value:
     """Backwards in this block do not average gradients."""

@@ -11,11 +11,11 @@ from importlib import metadata
 from pathlib import Path
 
 from gclint.gather import project_root
+from gclint.launch.accelerate import configured
 from gclint.launch.commands import PYTHON, started
 from gclint.launch.launched import Invocation, Launch, Setting, Start
 from gclint.launch.options import whole
 from gclint.launch.programs import launch_of
-from gclint.launch.project import with_accelerate_config
 
 SHOWN = "<command line>"
 LIBRARIES = (
@@ -46,9 +46,7 @@ def launch_of_command(words: Sequence[str], environment: Mapping[str, str], dire
         words = [relative if word == start.program else word for word in words]
         start = replace(start, program=relative)
     line = here / SHOWN
-    settings = tuple(
-        Setting(name, value, 1, line) for name, value in environment.items() if name not in _OF_A_PROCESS
-    )
+    settings = tuple(Setting(name, value, 1, line) for name, value in environment.items() if name not in _OF_A_PROCESS)
     away = os.path.relpath(here, root) if root in here.parents else ""
     return launch_of(start, Invocation(tuple(words), 1, settings, away), line, root)
 
@@ -93,9 +91,10 @@ def _configured(start: Start, environment: Mapping[str, str], here: Path) -> Sta
     )
     path = here / start.config if start.config else Path(home, "accelerate", "default_config.yaml")
     try:
-        return with_accelerate_config(start, path.read_text(encoding="utf-8", errors="replace"))
+        text = path.read_text(encoding="utf-8", errors="replace")
     except OSError:
-        return start
+        text = ""
+    return configured(start, text)
 
 
 def _sized(start: Start, environment: Mapping[str, str]) -> Start:

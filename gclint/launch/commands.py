@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from gclint.launch.launched import Start
 from gclint.launch.options import Options, read_options, whole
@@ -164,7 +165,8 @@ def _accelerate(words: Sequence[str] | None, environment: Mapping[str, str]) -> 
     if asked is None and options.has("multi_gpu"):
         world = _devices(environment)
     distributed = world > 1 if world is not None else True if strategy or asked is not None else None
-    return _start("accelerate", options, world, distributed, strategy, options.first("config_file") or "")
+    start = _start("accelerate", options, world, distributed, strategy, options.first("config_file") or "")
+    return None if start is None else replace(start, options=options.given)
 
 
 def _deepspeed(words: Sequence[str], environment: Mapping[str, str]) -> Start | None:

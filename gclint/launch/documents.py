@@ -18,22 +18,28 @@ COMMAND_KEYS = frozenset(
     {"run", "cmd", "command", "commands", "script", "entrypoint", "args", "setup", "before_script"}
 )
 ENVIRONMENT_KEYS = frozenset({"env", "environment", "envs", "variables"})
+SECTIONS = frozenset({"fsdp_config", "deepspeed_config"})
 MAX_DEPTH = 30
 MAX_NODES = 20_000
 
 
-def yaml_invocations(text: str, path: Path) -> Iterator[Invocation]:
-    """The commands under keys such as `run`, `script` and `command`, with the `env` that encloses them."""
+def yaml_invocations(text: str, shell: Shell) -> Iterator[Invocation]:
+    """The commands under keys such as `run`, `script` and `command`, with the `env` that encloses them.
+
+    Each is read by a shell like the given one.
+    """
     root = _composed(text)
     if root is not None:
-        yield from _walk(root, {}, path, MAX_DEPTH, [MAX_NODES])
+        yield from _walk(root, {}, shell, MAX_DEPTH, [MAX_NODES])
 
 
 def accelerate_settings(text: str) -> dict[str, str]:
-    """The top-level scalars of an accelerate configuration, all as text; empty when it is none."""
+    """The scalars of an accelerate configuration, those of its sections among them, as text; empty when it is none."""
     root = _composed(text)
     pairs = root.value if root is not None and root.id == "mapping" else []
-    return {str(key.value): str(value.value) for key, value in pairs if key.id == value.id == "scalar"}
+    sections = [value.value for key, value in pairs if _name(key) in SECTIONS and value.id == "mapping"]
+    every = [pair for section in (*sections, pairs) for pair in section]
+    return {str(key.value): str(value.value) for key, value in every if key.id == value.id == "scalar"}
 
 
 def vscode_invocations(text: str, path: Path) -> Iterator[Invocation]:
@@ -73,25 +79,27 @@ def _composed(text: str) -> Any:
         return None
 
 
-def _walk(node: Any, environment: dict[str, Setting], path: Path, depth: int, left: list[int]) -> Iterator[Invocation]:
+def _walk(
+    node: Any, environment: dict[str, Setting], shell: Shell, depth: int, left: list[int]
+) -> Iterator[Invocation]:
     left[0] -= 1
     if depth <= 0 or left[0] <= 0:
         return
     if node.id == "sequence":
         for item in node.value:
-            yield from _walk(item, environment, path, depth - 1, left)
+            yield from _walk(item, environment, shell, depth - 1, left)
     elif node.id == "mapping":
-        environment = {**environment, **_environment(node, path)}
+        environment = {**environment, **_environment(node, shell.path)}
         directory = next((value.value for key, value in node.value if _name(key) == "working-directory"), "")
         for key, value in node.value:
             if _name(key) in COMMAND_KEYS:
-                yield from _commands(value, environment, path, str(directory))
+                yield from _commands(value, environment, shell, str(directory))
             elif _name(key) not in ENVIRONMENT_KEYS:
-                yield from _walk(value, environment, path, depth - 1, left)
+                yield from _walk(value, environment, shell, depth - 1, left)
 
 
-def _commands(node: Any, environment: dict[str, Setting], path: Path, directory: str) -> Iterator[Invocation]:
-    shell = Shell(path, directory=directory)
+def _commands(node: Any, environment: dict[str, Setting], like: Shell, directory: str) -> Iterator[Invocation]:
+    shell = Shell(like.path, like.source, directory=directory)
     shell.exported = dict(environment)
     shell.values = {name: setting.value for name, setting in environment.items()}
     if node.id == "scalar":

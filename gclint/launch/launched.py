@@ -47,17 +47,24 @@ class Launch:
 
 @dataclass(frozen=True)
 class Invocation:
-    """A command with its variables expanded; `directory` is where a `cd` led, "" when none did."""
+    """A command with its variables expanded; `directory` is where a `cd` led, "" when none did.
+
+    `path` is the script that holds the command, where that is another than the one that was read.
+    """
 
     words: tuple[str, ...]
     line: int
     environment: tuple[Setting, ...] = ()
     directory: str = ""
+    path: Path | None = None
 
 
 @dataclass(frozen=True)
 class Start:
-    """What the words of one command start. `program` is a path as written, or a module when `module`."""
+    """What the words of one command start. `program` is a path as written, or a module when `module`.
+
+    `options` are those of `accelerate launch` itself, `environment` the variables that it sets.
+    """
 
     launcher: str
     program: str
@@ -67,3 +74,5 @@ class Start:
     distributed: bool | None = None
     strategy: str = ""
     config: str = ""
+    options: tuple[tuple[str, str], ...] = ()
+    environment: tuple[tuple[str, str], ...] = ()

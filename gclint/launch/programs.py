@@ -21,6 +21,7 @@ def launch_of(start: Start, invocation: Invocation, path: Path, root: Path) -> L
     if program is None:
         return None
     environment = {setting.name: setting for setting in invocation.environment}
+    environment |= {name: Setting(name, value, invocation.line, path) for name, value in start.environment}
     for word in invocation.words[: invocation.words.index(start.program)]:
         found = PREFIXED.fullmatch(word)
         if found:

@@ -9,14 +9,17 @@ from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 
+from gclint.files.source import NOTEBOOK_LIMIT
+from gclint.launch.accelerate import configured
 from gclint.launch.commands import started
 from gclint.launch.console import Command, command_of, commands
-from gclint.launch.documents import accelerate_settings, vscode_invocations, yaml_invocations
+from gclint.launch.documents import vscode_invocations, yaml_invocations
 from gclint.launch.launched import Invocation, Launch, Setting, Start
-from gclint.launch.options import whole
+from gclint.launch.notebooks import notebook_invocations
 from gclint.launch.programs import launch_of, named_file
 from gclint.launch.recipes import image_invocations, makefile_invocations, read_image
 from gclint.launch.shell_script import Shell
+from gclint.launch.slurm import slurm_variables
 
 MAX_BYTES = 256_000
 MAX_ENTRIES = 50_000
@@ -41,6 +44,7 @@ SHELL = re.compile(r".*\.(?:sh|bash|zsh|ksh|sbatch|slurm|job|pbs|lsf)(?:\.templa
 MAKEFILE = re.compile(r"(?:GNU)?[Mm]akefile|.*\.mk")
 DOCKERFILE = re.compile(r"(?:.*\.)?(?:Dockerfile|Containerfile)(?:\..*)?|.*\.dockerfile")
 YAML = re.compile(r".*\.ya?ml")
+NOTEBOOK = re.compile(r".*\.ipynb")
 STARTS = (
     "torchrun",
     "torch.distributed",
@@ -50,21 +54,25 @@ STARTS = (
     "mpirun",
     "python",
     ".py",
+    ".sh",
+    "sbatch",
 )
-SBATCH = re.compile(r"^#SBATCH\s+(?:--([\w-]+)|-([A-Za-z]))[ =]?\s*(\S+)", re.MULTILINE)
-SLURM_SHORT = {"N": "nodes", "n": "ntasks"}
-STRATEGIES = {"MULTI_GPU": "ddp", "MULTI_CPU": "ddp", "FSDP": "fsdp", "DEEPSPEED": "deepspeed"}
 
 
 def launches(root: Path) -> list[Launch]:
     """Every place in the project that starts one of its Python files, ordered by file and line.
 
-    Nothing is executed and nothing outside `root` is read; a file that cannot be understood gives none.
+    A script that another one runs is taken with the environment and the arguments that it is run with. Nothing is
+    executed and nothing outside `root` is read; a file that cannot be understood gives none.
     """
     top = Path(os.path.abspath(root))
     known = commands(top)
-    found = [launch for path in _launcher_files(top) for launch in _launches_in(path, top, known)]
-    return sorted(found, key=lambda launch: (str(launch.path), launch.line))
+    files = _launcher_files(top)
+    state = hash(tuple(_stamp(path) for path in files))
+    read = [(path, launch) for path in files for launch in _read(path, top, known, state)]
+    through = {(launch.path, launch.line) for path, launch in read if launch.path != path}
+    found = [launch for path, launch in read if launch.path != path or (path, launch.line) not in through]
+    return sorted(dict.fromkeys(found), key=lambda launch: (str(launch.path), launch.line))
 
 
 def launches_of(root: Path, program: Path) -> list[Launch]:
@@ -86,18 +94,19 @@ def launches_in_text(text: str, path: Path, root: Path, first_line: int = 1) -> 
     return _resolved(shell.run(text, first_line), path, root, {command.name: command for command in commands(root)})
 
 
-def _launches_in(path: Path, root: Path, known: tuple[Command, ...]) -> tuple[Launch, ...]:
+def _stamp(path: Path) -> tuple[Path, int, int]:
     try:
         status = path.stat()
     except OSError:
-        return ()
-    if status.st_size > MAX_BYTES:
-        return ()
-    return _read(path, root, known, status.st_mtime_ns, status.st_size)
+        return path, 0, 0
+    return path, status.st_mtime_ns, status.st_size
 
 
 @lru_cache(maxsize=2048)
-def _read(path: Path, root: Path, known: tuple[Command, ...], changed: int, size: int) -> tuple[Launch, ...]:
+def _read(path: Path, root: Path, known: tuple[Command, ...], state: int) -> tuple[Launch, ...]:
+    """The launches in one file; `state` is that of all launchers, which may run one another."""
+    if _stamp(path)[2] > (NOTEBOOK_LIMIT if path.suffix == ".ipynb" else MAX_BYTES):
+        return ()
     text = _text(path)
     names = {command.name: command for command in known}
     if not any(word in text for word in (*STARTS, *names)):
@@ -111,30 +120,35 @@ def _invocations(path: Path, text: str, root: Path) -> Iterator[Invocation]:
     if DOCKERFILE.fullmatch(path.name):
         image = read_image(text, path)
         directory = "" if image.directory.startswith("/") else image.directory
-        return (replace(found, directory=directory) for found in image_invocations(image))
+        return (replace(found, directory=directory) for found in image_invocations(image, shell))
     if MAKEFILE.fullmatch(path.name):
         return makefile_invocations(text, shell)
     if path.name == "launch.json":
         return vscode_invocations(text, path)
+    if path.suffix == ".ipynb":
+        return notebook_invocations(path, shell)
     if YAML.fullmatch(path.name):
-        return yaml_invocations(text, path)
-    shell.values.update(_slurm_variables(text))
+        return yaml_invocations(text, shell)
+    shell.values.update(slurm_variables(text))
     return shell.run(text)
 
 
 def _resolved(invocations: Iterator[Invocation], path: Path, root: Path, known: Mapping[str, Command]) -> list[Launch]:
     found: list[Launch] = []
-    slurm = _slurm_variables(_text(path))
+    slurm: dict[Path, dict[str, str]] = {}
     for invocation in invocations:
+        here = invocation.path or path
+        if here not in slurm:
+            slurm[here] = slurm_variables(_text(here))
         installed = command_of(invocation.words, known)
         if installed is not None:
-            found += _of_command(invocation, *installed, path, root)
+            found += _of_command(invocation, *installed, here, root)
             continue
-        environment = slurm | {setting.name: setting.value for setting in invocation.environment}
+        environment = slurm[here] | {setting.name: setting.value for setting in invocation.environment}
         start = started(invocation.words, environment)
         if start is not None and start.program in invocation.words:
-            start = _with_accelerate_config(start, invocation, path, root)
-            launch = launch_of(start, invocation, path, root)
+            start = _with_accelerate_config(start, invocation, here, root)
+            launch = launch_of(start, invocation, here, root)
             found += [launch] if launch is not None else []
     return found
 
@@ -149,43 +163,10 @@ def _of_command(invocation: Invocation, at: int, command: Command, path: Path, r
 
 
 def _with_accelerate_config(start: Start, invocation: Invocation, path: Path, root: Path) -> Start:
+    if start.launcher != "accelerate":
+        return start
     config = named_file(start.config, invocation.directory, path, root) if start.config else None
-    return start if config is None else with_accelerate_config(start, _text(config))
-
-
-def with_accelerate_config(start: Start, text: str) -> Start:
-    """What an `accelerate launch` starts with the configuration `text`; options on the command line win."""
-    settings = accelerate_settings(text)
-    kind = settings.get("distributed_type", "").upper()
-    world = start.world_size
-    if world is None and not start.distributed:
-        world = 1 if kind == "NO" else whole(settings.get("num_processes"))
-    distributed = world > 1 if world is not None else start.distributed or (True if kind in STRATEGIES else None)
-    strategy = start.strategy or STRATEGIES.get(kind, "")
-    return replace(start, world_size=world, distributed=distributed, strategy=strategy)
-
-
-def _slurm_variables(text: str) -> dict[str, str]:
-    given = {(long or SLURM_SHORT.get(short, short)): value for long, short, value in SBATCH.findall(text)}
-    variables: dict[str, str] = {}
-    if not given:
-        return variables
-    nodes, each, tasks = given.get("nodes", "1"), given.get("ntasks-per-node"), given.get("ntasks")
-    if tasks is None and nodes.isdigit() and (each or "1").isdigit():
-        tasks = str(int(nodes) * int(each or "1"))
-    devices = given.get("gpus-per-node") or given.get("gres", "")
-    count = devices.rsplit(":", 1)[-1]
-    for name, value in (
-        ("NNODES", nodes),
-        ("JOB_NUM_NODES", nodes),
-        ("NTASKS", tasks),
-        ("NTASKS_PER_NODE", each),
-    ):
-        if value and value.isdigit():
-            variables[f"SLURM_{name}"] = value
-    if count.isdigit():
-        variables |= {"SLURM_GPUS_ON_NODE": count, "SLURM_GPUS_PER_NODE": count}
-    return variables
+    return configured(start, "" if config is None else _text(config))
 
 
 def _sourced(name: str, directory: str, path: Path, root: Path) -> tuple[Path, str] | None:
@@ -212,7 +193,7 @@ def _is_walked(name: str) -> bool:
 def _may_start(directory: str, name: str) -> bool:
     if name == "launch.json":
         return os.path.basename(directory) == ".vscode"
-    patterns = (SHELL, MAKEFILE, DOCKERFILE, YAML)
+    patterns = (SHELL, MAKEFILE, DOCKERFILE, YAML, NOTEBOOK)
     if any(pattern.fullmatch(name) for pattern in patterns):
         return True
     return "." not in name and _has_shell_head(os.path.join(directory, name))
@@ -230,7 +211,7 @@ def _has_shell_head(path: str) -> bool:
 def _text(path: Path) -> str:
     try:
         with open(path, "rb") as handle:
-            raw = handle.read(MAX_BYTES + 1)
+            raw = handle.read((NOTEBOOK_LIMIT if path.suffix == ".ipynb" else MAX_BYTES) + 1)
     except OSError:
         return ""
     return raw.decode("utf-8-sig", errors="replace")

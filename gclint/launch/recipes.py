@@ -68,9 +68,9 @@ def read_image(text: str, path: Path) -> Image:
     return image
 
 
-def image_invocations(image: Image) -> Iterator[Invocation]:
-    """What a container of the image starts."""
-    shell = Shell(image.path, values={name: setting.value for name, setting in image.environment.items()})
+def image_invocations(image: Image, shell: Shell) -> Iterator[Invocation]:
+    """What a container of the image starts, read by `shell`."""
+    shell.values = {name: setting.value for name, setting in image.environment.items()}
     shell.exported = dict(image.environment)
     started = image.entrypoint or image.command
     if started is None:

@@ -10,11 +10,12 @@ from pathlib import Path
 
 from gclint.launch.launched import Invocation, Setting
 from gclint.launch.shell_words import Part, Word, tokens
+from gclint.launch.slurm import slurm_variables
 
 ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)(\+?)=(.*)", re.DOTALL)
 WITH_DEFAULT = re.compile(r"\$\{(\w+):?[-=](.*)\}", re.DOTALL)
 NAMED = re.compile(r"\$\{?(\w+)\}?")
-WHOLE_ARRAY = re.compile(r"\$\{(\w+)\[[@*]\]\}")
+WHOLE_ARRAY = re.compile(r"\$(?:\{(\w+)\[[@*]\]\}|\{?([@*])\}?)")
 KEYWORDS = frozenset(
     {
         "if",
@@ -37,15 +38,17 @@ KEYWORDS = frozenset(
 )
 DECLARATIONS = frozenset({"export", "declare", "typeset", "local", "readonly"})
 SHELLS = frozenset({"bash", "sh", "zsh", "dash", "ksh"})
+KEEPS_ENVIRONMENT = frozenset({"nohup", "exec", "time", "nice", "stdbuf", "unbuffer", "command", "setsid", "env"})
+SCRIPT = re.compile(r"[^-].*\.(?:sh|bash|zsh|ksh|sbatch|slurm|job)")
 MAX_DEPTH = 4
 MAX_COMMANDS = 20_000
 
 
 @dataclass
 class Shell:
-    """The state of a shell while its script is read. `source` gives a sourced file's path and text.
+    """The state of a shell while its script is read. `source` gives the path and text of a file that it names.
 
-    What a sourced file sets is kept; what it starts is its own.
+    What a sourced file sets is kept. A script that is run knows what is exported, and its own arguments.
     """
 
     path: Path
@@ -90,7 +93,7 @@ class Shell:
             only = word.parts[0]
             array = WHOLE_ARRAY.fullmatch(only.text)
             if array:
-                return list(self.arrays.get(array.group(1), [only.text]))
+                return list(self.arrays.get(array[1] or array[2], [only.text]))
             value = self._value(only.text)
             return value.split() if not only.quoted and value != only.text else [value]
         return ["".join(self._part(part) for part in word.parts)]
@@ -135,12 +138,14 @@ class Shell:
         if not expanded or self._builtin(expanded, words):
             return
         if expanded[0] in ("source", ".") and len(expanded) > 1:
-            self._sourced(expanded[1])
+            yield from self._sourced(expanded[1])
         elif expanded[0].rsplit("/", 1)[-1] in SHELLS and (script := _inline_script(expanded)):
             yield from self._inline(script, line, local)
+        elif (at := _script_at(expanded)) is not None and (found := self.source(expanded[at])) is not None:
+            yield from self._script(found, expanded[at + 1 :], local)
         else:
             environment = tuple({**self.exported, **local}.values())
-            yield Invocation(tuple(expanded), line, environment, self.directory)
+            yield Invocation(tuple(expanded), line, environment, self.directory, self.path)
 
     def _builtin(self, expanded: list[str], words: list[Word]) -> bool:
         head = expanded[0]
@@ -198,16 +203,26 @@ class Shell:
             if self.export_all or name in self.exported:
                 self.exported[name] = setting
 
-    def _sourced(self, name: str) -> None:
+    def _sourced(self, name: str) -> Iterator[Invocation]:
         found = self.source(name) if self.depth < MAX_DEPTH else None
         if found is None:
             return
         outer, self.path = self.path, found[0]
         self.depth += 1
-        for _ in self.run(found[1]):
-            pass
+        yield from self.run(found[1])
         self.depth -= 1
         self.path = outer
+
+    def _script(self, found: tuple[Path, str], given: list[str], local: dict[str, Setting]) -> Iterator[Invocation]:
+        if self.depth >= MAX_DEPTH:
+            return
+        exported = {**self.exported, **local}
+        inner = Shell(found[0], self.source, slurm_variables(found[1]), {"@": given, "*": given}, exported)
+        inner.values |= {name: setting.value for name, setting in exported.items()}
+        inner.values |= {str(number): text for number, text in enumerate(given, 1)}
+        inner.directory, inner.depth, inner.commands = self.directory, self.depth + 1, self.commands
+        yield from inner.run(found[1])
+        self.commands = inner.commands
 
     def _inline(self, script: str, line: int, local: dict[str, Setting]) -> Iterator[Invocation]:
         if self.depth >= MAX_DEPTH:
@@ -220,6 +235,17 @@ class Shell:
 
 def _literal(word: Word) -> str:
     return "".join(part.text for part in word.parts if not part.expands)
+
+
+def _script_at(words: list[str]) -> int | None:
+    """Where a command names the script that it runs: `bash -x run.sh 4`, `./run.sh`, `sbatch --wait job.sh`."""
+    at = 0
+    while at < len(words) - 1 and (words[at] in KEEPS_ENVIRONMENT or ASSIGNMENT.fullmatch(words[at])):
+        at += 1
+    name = words[at].rsplit("/", 1)[-1]
+    if name not in SHELLS and name != "sbatch":
+        return at if SCRIPT.fullmatch(words[at]) else None
+    return next((later for later in range(at + 1, len(words)) if SCRIPT.fullmatch(words[later])), None)
 
 
 def _inline_script(words: list[str]) -> str:

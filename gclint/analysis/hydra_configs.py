@@ -1,0 +1,195 @@
+"""Hydra configurations: the primary file, what its defaults list adds, and what the command line changes.
+
+The order is that of hydra 1.1 to 1.3: later entries win, and a file without `_self_` comes after its own defaults.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from .configs import DocumentError, load_document
+
+MAX_DEPTH = 8
+PACKAGE = re.compile(r"^#\s*@package\s+(\S+)\s*$", re.MULTILINE)
+GROUP = re.compile(r"(?:(override|optional)\s+)?(/?[\w/.-]+)(?:@([\w.]+))?")
+OVERRIDE = re.compile(r"(\+{0,2}|~)([\w./@-]+)(?:=(.*))?", re.DOTALL)
+EXPONENT = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)[eE][+-]?\d+")
+REFERENCE = re.compile(r"\$\{(\.*[\w.]+)\}")
+
+
+def composed(directory: Path, name: str, words: Sequence[str] = ()) -> dict[str, Any] | None:
+    """The configuration `name` of a directory as the program gets it; None when there is no such file.
+
+    Interpolations of other keys are put in, others stay as written.
+    """
+    choices, values = _split(words, directory)
+    reading = _Reading(directory, choices)
+    reading.collect(name)
+    found = reading.read(name, "", 0)
+    if found is None:
+        return None
+    for group, choice in reading.added:
+        _merge(found, _nested(group.replace("/", "."), reading.read(f"{group}/{choice}", group, 0) or {}))
+    for key, value in values:
+        _set(found, key, value)
+    made: dict[str, Any] = _resolved(found, found)
+    return made
+
+
+def _split(words: Sequence[str], directory: Path) -> tuple[dict[str, str], list[tuple[str, Any]]]:
+    """The group choices and the values on a command line."""
+    import yaml
+
+    choices: dict[str, str] = {}
+    values: list[tuple[str, Any]] = []
+    for word in words:
+        found = OVERRIDE.fullmatch(word)
+        if found is None or word.startswith("-") or found[3] is None:
+            continue
+        if (directory / found[2]).is_dir():
+            choices[found[2]] = found[3]
+            continue
+        try:
+            values.append((found[2], yaml.safe_load(found[3])))
+        except yaml.YAMLError:
+            values.append((found[2], found[3]))
+    return choices, values
+
+
+class _Reading:
+    """The files of one configuration directory; `choices` are the groups' options that were asked for."""
+
+    def __init__(self, directory: Path, choices: Mapping[str, str]):
+        self.directory = directory
+        self.choices = dict(choices)
+        self.groups: set[str] = set()
+
+    @property
+    def added(self) -> list[tuple[str, str]]:
+        """The groups that only the command line names."""
+        return [(group, choice) for group, choice in self.choices.items() if group not in self.groups]
+
+    def collect(self, name: str) -> None:
+        """Take the `override` entries of the primary file as choices."""
+        for entry in self._defaults(self._value(name)):
+            if isinstance(entry, dict):
+                for key, choice in entry.items():
+                    found = GROUP.fullmatch(str(key))
+                    if found and found[1] == "override":
+                        self.choices.setdefault(found[2].lstrip("/"), str(choice))
+                        self.groups.add(found[2].lstrip("/"))
+
+    def read(self, name: str, group: str, depth: int) -> dict[str, Any] | None:
+        """One file with its defaults, each under its package; None when it cannot be read."""
+        value = self._value(name)
+        if not isinstance(value, dict) or depth > MAX_DEPTH:
+            return None
+        own = {key: item for key, item in value.items() if key != "defaults"}
+        entries = self._defaults(value)
+        if "_self_" not in entries:
+            entries = [*entries, "_self_"]
+        made: dict[str, Any] = {}
+        for entry in entries:
+            part = own if entry == "_self_" else self._entry(entry, group, depth)
+            if part:
+                _merge(made, part)
+        return made
+
+    def _entry(self, entry: Any, group: str, depth: int) -> dict[str, Any] | None:
+        if isinstance(entry, str):
+            return self.read(f"{group}/{entry}" if group and not entry.startswith("/") else entry, group, depth + 1)
+        if not isinstance(entry, dict) or len(entry) != 1:
+            return None
+        (key, choice), *_ = entry.items()
+        found = GROUP.fullmatch(str(key))
+        if found is None or found[1] == "override":
+            return None
+        wanted = found[2].lstrip("/") if found[2].startswith("/") or not group else f"{group}/{found[2]}"
+        self.groups.add(wanted)
+        choice = self.choices.get(wanted, choice)
+        if not isinstance(choice, str):
+            return None
+        part = self.read(f"{wanted}/{choice}", wanted, depth + 1)
+        return None if part is None else _nested(self._package(found, wanted, group, f"{wanted}/{choice}"), part)
+
+    def _package(self, found: re.Match[str], wanted: str, group: str, name: str) -> str:
+        """Where a group's file goes, below the file that names it."""
+        stated = PACKAGE.search(self._text(name))
+        if stated:
+            return "" if stated[1] == "_global_" else stated[1].replace("_group_", wanted.replace("/", "."))
+        if found[3]:
+            return "" if found[3] in ("_global_", "_here_") else found[3]
+        inner = wanted.removeprefix(f"{group}/") if group else wanted
+        return inner.replace("/", ".")
+
+    def _value(self, name: str) -> Any:
+        path = self._path(name)
+        try:
+            return load_document(path).value or {}
+        except DocumentError:
+            return None
+
+    def _text(self, name: str) -> str:
+        try:
+            return self._path(name).read_text(encoding="utf-8", errors="replace")
+        except OSError:
+            return ""
+
+    def _path(self, name: str) -> Path:
+        plain = name.lstrip("/")
+        return self.directory / (plain if plain.endswith((".yaml", ".yml")) else f"{plain}.yaml")
+
+    @staticmethod
+    def _defaults(value: Any) -> list[Any]:
+        held = value.get("defaults") if isinstance(value, dict) else None
+        return held if isinstance(held, list) else []
+
+
+def _nested(package: str, value: dict[str, Any]) -> dict[str, Any]:
+    for part in reversed([part for part in package.split(".") if part]):
+        value = {part: value}
+    return value
+
+
+def _merge(into: dict[str, Any], other: Mapping[str, Any]) -> None:
+    for key, value in other.items():
+        held = into.get(key)
+        if isinstance(held, dict) and isinstance(value, dict):
+            _merge(held, value)
+        else:
+            into[key] = _merged_copy(value)
+
+
+def _merged_copy(value: Any) -> Any:
+    return {key: _merged_copy(item) for key, item in value.items()} if isinstance(value, dict) else value
+
+
+def _set(into: dict[str, Any], key: str, value: Any) -> None:
+    *outer, last = key.split(".")
+    for part in outer:
+        held = into.get(part)
+        if not isinstance(held, dict):
+            held = into[part] = {}
+        into = held
+    into[last] = value
+
+
+def _resolved(value: Any, top: dict[str, Any], depth: int = 0) -> Any:
+    if depth > 4 * MAX_DEPTH:
+        return value
+    if isinstance(value, dict):
+        return {key: _resolved(item, top, depth + 1) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_resolved(item, top, depth + 1) for item in value]
+    if isinstance(value, str) and EXPONENT.fullmatch(value):
+        return float(value)  # a number to OmegaConf, text to YAML
+    found = REFERENCE.fullmatch(value) if isinstance(value, str) else None
+    if found is None or found[1].startswith("."):
+        return value
+    held: Any = top
+    for part in found[1].split("."):
+        held = held.get(part, value) if isinstance(held, dict) else value
+    return held if held is value else _resolved(held, top, depth + 1)

@@ -1,0 +1,238 @@
+"""Command lines: sys.argv and argparse, and what the launcher gives them.
+
+An option that the known launcher leaves out has its default; with no launcher known, it has its default under the
+condition that nobody overrides it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from ..analysis import names
+from ..analysis.calls import Call
+from ..analysis.guards import Atom
+from ..analysis.interpreter import Interpreter
+from ..analysis.values import MISSING, NONE, Const, External, Function, Object, Value, const, of
+from .registry import Framework
+
+framework = Framework("arguments", kinds={"option": "unknown"})
+
+VALUELESS = ("store_true", "store_false", "store_const", "count", "help", "version")
+WHOLE = re.compile(r"[+-]?\d+")
+FRACTION = re.compile(r"[+-]?(?:\d+\.\d*|\.\d+|\d+(?=e))(?:e[+-]?\d+)?", re.IGNORECASE)
+
+
+def launched(it: Interpreter) -> tuple[str, ...] | None:
+    """The words that the launcher gives the program; None when no launcher is known."""
+    given = it.run.facts.get("arguments")
+    return None if given is None else tuple(given)
+
+
+def said(it: Interpreter, word: str) -> Value:
+    """A word of the launcher as text; unknown where only the shell knows it."""
+    return of(it.new("option", "", word)) if "$" in word or "`" in word else const(word)
+
+
+def literal(text: str) -> object:
+    """A word as the boolean, number or None that it spells, else as text."""
+    spelled = {"true": True, "": True, "false": False, "none": None, "null": None}
+    if text.lower() in spelled:
+        return spelled[text.lower()]
+    if WHOLE.fullmatch(text):
+        return int(text)
+    return float(text) if FRACTION.fullmatch(text) else text
+
+
+def unknown_option(it: Interpreter, name: str, call: Call) -> Object:
+    """A setting that only the launch decides."""
+    return it.new("option", "", f"args.{name}", call.site)
+
+
+def overridable(it: Interpreter, name: str, default: Value, call: Call) -> Value:
+    """A default, and something unknown where the launch overrides it."""
+    other = unknown_option(it, name, call)
+    parts = []
+    for guard, item in default:
+        shown = repr(item.value) if isinstance(item, Const) else "its default"
+        subject = f"#{other.id}"
+        atom = Atom(
+            f"{subject}=={shown}",
+            f"if `args.{name}` is its default {shown}",
+            f"if `args.{name}` is not {shown}",
+            subject,
+            shown,
+        )
+        parts.append((guard | {(atom, True)}, item))
+        parts.append((guard | {(atom, False)}, other))
+    return Value(parts)
+
+
+def given_argument(words: Sequence[str], flags: Sequence[str]) -> str | None:
+    """What the words give for an option; "" for a bare flag, None when they do not name it."""
+    wanted = {flag.replace("_", "-") for flag in flags}
+    for index, word in enumerate(words):
+        head, equals, tail = word.partition("=")
+        if head.replace("_", "-") in wanted:
+            if equals:
+                return tail
+            following = words[index + 1] if index + 1 < len(words) else ""
+            return "" if following.startswith("--") else following
+    return None
+
+
+@framework.constant("sys.argv")
+def command_line(it: Interpreter) -> Value:
+    """The program and its arguments, as far as the launcher is known."""
+    made = it.new("list", "builtins.list", "sys.argv")
+    given = launched(it)
+    made.open = made.each = given is None
+    made.items = None if given is None else [of(it.unknown("sys.argv[0]")), *(said(it, word) for word in given)]
+    return of(made)
+
+
+# argparse
+
+
+@framework.function("argparse.ArgumentParser")
+def make_parser(call: Call) -> Value:
+    """A parser; its options, and those of its parents, are read when it parses."""
+    made = call.make("parser", call.name)
+    made.entries = {}
+    options = _options(call, made)
+    for holder in call.get("parents", None, NONE).objects():
+        for value in holder.items or []:
+            for parent in value.objects():
+                options += _options(call, parent)
+    return of(made)
+
+
+def _options(call: Call, parser: Object) -> list[Call]:
+    """The add_argument calls of a parser, in order."""
+    held: list[Call] = call.run.facts.setdefault(f"options:{parser.id}", [])
+    return held
+
+
+@framework.method(
+    "parser", "add_argument_group", "add_mutually_exclusive_group", "add_subparsers", "add_parser", "set_subcommand"
+)
+def parser_group(call: Call) -> Value:
+    """Options of a group, or of a subcommand, are the parser's own."""
+    assert call.receiver is not None
+    return of(call.receiver)
+
+
+@framework.method("parser", "add_argument")
+def add_argument(call: Call) -> Value:
+    """One option more."""
+    assert call.receiver is not None
+    _options(call, call.receiver).append(call)
+    return NONE
+
+
+@framework.method("parser", "set_defaults")
+def set_defaults(call: Call) -> Value:
+    """Defaults given apart from the options; they come before the options' own."""
+    assert call.receiver is not None and call.receiver.entries is not None
+    call.receiver.entries.update(call.keywords)
+    return NONE
+
+
+@framework.method("parser", "parse_args", "parse_known_args")
+def parse_arguments(call: Call) -> Value:
+    """The namespace of options."""
+    assert call.receiver is not None
+    made = call.it.new("namespace", "argparse.Namespace", "args", call.site)
+    words = _words(call)
+    options = _options(call, call.receiver)
+    free = _free_words(options, words or ())
+    defaults = call.receiver.entries or {}
+    for name, default in defaults.items():
+        made.attributes[name] = default if words is not None else overridable(call.it, name, default, call)
+    for option in options:
+        flags = _flags(option)
+        if flags:
+            name = _destination(option, flags)
+            made.attributes[name] = _option(option, name, flags, words, free, defaults.get(name))
+            made.sites[name] = option.site
+    if call.name.endswith("parse_known_args"):
+        pair = call.it.new("tuple", "", "", call.site)
+        pair.items = [of(made), of(call.it.unknown("unparsed", call.site))]
+        return of(pair)
+    return of(made)
+
+
+def _words(call: Call) -> tuple[str, ...] | None:
+    """The words that are parsed: a literal list in the call, else the launcher's; None when nobody knows."""
+    given = call.get("args", 0, NONE).only()
+    if given == Const(None):
+        return launched(call.it)
+    if not isinstance(given, Object) or given.items is None or given.open or given.each:
+        return launched(call.it) if isinstance(given, Object) and given.label.startswith("sys.argv") else None
+    words = [value.constant() for value in given.items]
+    return tuple(words) if all(isinstance(word, str) for word in words) else None
+
+
+def _flags(option: Call) -> list[str]:
+    return [text for value in option.positional if (text := names.const_text(value))]
+
+
+def _destination(option: Call, flags: list[str]) -> str:
+    chosen = next((flag for flag in flags if flag.startswith("--")), flags[0])
+    return names.const_text(option.get("dest")) or chosen.lstrip("-").replace("-", "_")
+
+
+def _free_words(options: Sequence[Call], words: Sequence[str]) -> list[str]:
+    """The words that are neither an option nor the value of one."""
+    valueless = (option for option in options if names.const_text(option.get("action")) in VALUELESS)
+    bare = {flag for option in valueless for flag in _flags(option)}
+    free = []
+    skip = False
+    for word in words:
+        if not word.startswith("-") and not skip:
+            free.append(word)
+        skip = word.startswith("-") and "=" not in word and word not in bare
+    return free
+
+
+def _option(
+    option: Call, name: str, flags: list[str], words: Sequence[str] | None, free: list[str], default: Value | None
+) -> Value:
+    """The value of one option: from the words, else the default, open to the launch when no words are known."""
+    action = names.const_text(option.get("action"))
+    if words is None:
+        if action in ("store_true", "store_false"):
+            return of(unknown_option(option.it, name, option))
+        return overridable(option.it, name, default or option.get("default", None, NONE), option)
+    positional = not flags[0].startswith("-")
+    given = given_argument(words, flags) if not positional else free.pop(0) if free else None
+    if action in ("store_true", "store_false"):
+        return const((given is not None) == (action == "store_true"))
+    if given is None:
+        negated = any(f"--no-{name.replace('_', '-')}" == word.replace("_", "-") for word in words)
+        return const(False) if negated else default or option.get("default", None, NONE)
+    if option.gives("nargs") and names.const_text(option.get("nargs")) != "?":
+        return of(unknown_option(option.it, name, option))
+    if action == "store_const":
+        return option.get("const", None, NONE)
+    return const(True) if _is_switch(option) else typed(option.it, option.get("type"), given, option)
+
+
+def _is_switch(option: Call) -> bool:
+    action = option.get("action").only()
+    return isinstance(action, External) and action.name.endswith("BooleanOptionalAction")
+
+
+def typed(it: Interpreter, kind: Value, text: str, call: Call) -> Value:
+    """A word of the launcher as the type that the option asks for."""
+    value = said(it, text)
+    item = kind.only()
+    if value.objects() or item is None or item is MISSING:
+        return value
+    if isinstance(item, Function):
+        return it.call(kind, Call(it, call.site, "type", [value]))
+    name = item.name.rsplit(".", 1)[-1] if isinstance(item, External) else ""
+    try:
+        return const({"int": int, "float": float, "bool": bool}.get(name, str)(text))
+    except ValueError:
+        return value

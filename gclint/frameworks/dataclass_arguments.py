@@ -1,0 +1,116 @@
+"""Settings classes filled from outside: HfArgumentParser and TrlParser, from the command line or from a file."""
+
+from __future__ import annotations
+
+import json
+
+from ..analysis import names
+from ..analysis.calls import Call
+from ..analysis.values import NOTHING, Class, Object, Value, const, of
+from .arguments import given_argument, launched, literal, overridable, said
+from .registry import Framework
+from .system import lifted
+
+framework = Framework("dataclass arguments")
+
+
+@framework.function("transformers:HfArgumentParser", "trl:TrlParser", "simple_parsing:ArgumentParser")
+def make_parser(call: Call) -> Value:
+    """A parser of settings classes; options may be added to it besides."""
+    made = call.make("parser", call.name)
+    made.entries = {}
+    made.attributes["classes"] = call.get("dataclass_types", 0)
+    return of(made)
+
+
+@framework.method("parser", "parse_args_into_dataclasses", "parse_args_and_config")
+def parse_command_line(call: Call) -> Value:
+    """One object per class, its fields open to the launch; trl's parser reads the file of `--config` first."""
+    words = launched(call.it)
+    read: dict[str, Value] = {}
+    if call.name.endswith("parse_args_and_config"):
+        named = given_argument(words or (), ["--config"])
+        read = _of_file(call, const(named)) if named else {}
+    return _objects(call, read, words)
+
+
+@framework.method("parser", "parse_yaml_file", "parse_json_file")
+def parse_file(call: Call) -> Value:
+    """One object per class, its fields as the file of the project gives them."""
+    read = _of_file(call, call.get("yaml_file" if call.name.endswith("parse_yaml_file") else "json_file", 0))
+    return _objects(call, read, () if read else None)
+
+
+@framework.method("parser", "parse_dict")
+def parse_dict(call: Call) -> Value:
+    """One object per class, its fields as the dict gives them."""
+    held = call.get("args", 0).only()
+    if not isinstance(held, Object) or held.entries is None or held.open:
+        return _objects(call, {}, None)
+    return _objects(call, {str(key): value for key, value in held.entries.items()}, ())
+
+
+def _of_file(call: Call, path: Value) -> dict[str, Value]:
+    """The top level of a configuration file of the project; empty when it cannot be told."""
+    name = names.const_text(path)
+    data = call.it.project.data(name, call.it.module) if name else None
+    if not isinstance(data, dict):
+        return {}
+    made = lifted(call, data, str(name)).objects()[0]
+    return {str(key): value for key, value in (made.entries or {}).items()}
+
+
+def _objects(call: Call, read: dict[str, Value], words: tuple[str, ...] | None) -> Value:
+    """The settings objects, given what a file says and the words of the command line (None: not known)."""
+    assert call.receiver is not None
+    listed: list[Value] = []
+    for _, item in call.receiver.attributes.get("classes", NOTHING):
+        if isinstance(item, Object) and item.items is not None:
+            listed.extend(item.items)
+        else:
+            listed.append(of(item))
+    made = call.it.new("tuple", "", "", call.site)
+    made.items = [_filled(call, owner, read, words) for owner in listed]
+    return of(made)
+
+
+def _filled(call: Call, owner: Value, read: dict[str, Value], words: tuple[str, ...] | None) -> Value:
+    given = {**read, **_spelled(call, words or ())}
+    own = owner.only()
+    passed = dict(given) if not isinstance(own, Class) else {}
+    result = call.it.call(owner, Call(call.it, call.site, "parsed", [], passed))
+    for item in result.objects():
+        if item.kind == "training_args":
+            item.open = words is None
+            item.attributes.update(given if isinstance(own, Class) else {})
+        for name, value in list(item.attributes.items()):
+            if name in given:
+                item.attributes[name] = given[name]
+            elif words is None:
+                item.attributes[name] = overridable(call.it, name, value, call)
+    return result
+
+
+def _spelled(call: Call, words: tuple[str, ...]) -> dict[str, Value]:
+    """`--name value` by name: a boolean, a number, a JSON object, else text."""
+    found: dict[str, Value] = {}
+    for at, word in enumerate(words):
+        if not word.startswith("--"):
+            continue
+        name, equals, tail = word[2:].partition("=")
+        following = words[at + 1] if at + 1 < len(words) else "--"
+        text = tail if equals else "" if following.startswith("--") else following
+        found[name.replace("-", "_")] = _read(call, text)
+    return found
+
+
+def _read(call: Call, text: str) -> Value:
+    value = said(call.it, text)
+    if value.objects():
+        return value
+    if text.startswith("{"):
+        try:
+            return lifted(call, json.loads(text), "--")
+        except ValueError:
+            return value
+    return const(literal(text))

@@ -1,0 +1,89 @@
+"""Programs that start their own processes: mp.spawn, elastic_launch, accelerate's notebook_launcher.
+
+What they start runs on several processes, whatever the launcher of the program itself does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from ..analysis.calls import Call
+from ..analysis.guards import DISTRIBUTED
+from ..analysis.interpreter import Interpreter
+from ..analysis.values import NONE, NOTHING, Const, Object, Value, const, of
+from .registry import Framework
+
+framework = Framework("process starters")
+
+
+@contextmanager
+def on_processes(it: Interpreter, several: bool) -> Iterator[None]:
+    """Walk what runs in the started processes: how many there are is decided here."""
+    assumed, guard = it.run.assumed, it.guard
+    decided = frozenset({(DISTRIBUTED, several)})
+    it.run.assumed = frozenset(pair for pair in assumed if pair[0] is not DISTRIBUTED) | decided
+    it.guard = frozenset(pair for pair in guard if pair[0] is not DISTRIBUTED) | decided
+    try:
+        yield
+    finally:
+        it.run.assumed, it.guard = assumed, guard
+
+
+def _start(call: Call, function: Value, arguments: list[Value], count: Value) -> None:
+    several = count.constant() != 1
+    if several:
+        call.run.facts.setdefault("process_group", call.site)
+    with on_processes(call.it, several):
+        call.it.call(function, Call(call.it, call.site, "started", arguments))
+
+
+def _items(value: Value) -> list[Value]:
+    item = value.only()
+    return list(item.items) if isinstance(item, Object) and item.items is not None else []
+
+
+@framework.function("torch.multiprocessing.spawn", "torch:spawn", "torch:start_processes")
+def spawn(call: Call) -> Value:
+    """mp.spawn(fn, args=(...), nprocs=n): fn(rank, *args) in each process."""
+    arguments = [of(call.it.unknown("rank", call.site)), *_items(call.get("args", 1))]
+    _start(call, call.get("fn", 0), arguments, call.get("nprocs", 2, const(1)))
+    return NONE
+
+
+@framework.function("accelerate:notebook_launcher", "accelerate:debug_launcher")
+def notebook_launcher(call: Call) -> Value:
+    """notebook_launcher(fn, args, num_processes): fn(*args) in each process; debug_launcher takes two by default."""
+    default = const(2) if call.last == "debug_launcher" else NONE
+    _start(call, call.get("function", 0), _items(call.get("args", 1)), call.get("num_processes", 2, default))
+    return NONE
+
+
+@framework.function("torch:elastic_launch")
+def elastic_launch(call: Call) -> Value:
+    """elastic_launch(config, fn): called, it starts fn with the same arguments in each process."""
+    made = call.make("elastic_launch", call.name)
+    made.attributes["entrypoint"] = call.get("entrypoint", 1)
+    configs = call.get("config", 0).objects()
+    made.attributes["count"] = configs[0].attributes.get("nproc_per_node", NOTHING) if configs else NOTHING
+    return of(made)
+
+
+@framework.function("torch:LaunchConfig")
+def launch_config(call: Call) -> Value:
+    """How many processes elastic_launch starts."""
+    made = call.make("launch_config", call.name)
+    made.attributes["nproc_per_node"] = call.get("nproc_per_node", 2)
+    nodes = call.get("max_nodes", 1)
+    if nodes and nodes.only() != Const(1):
+        made.attributes["nproc_per_node"] = nodes
+    return of(made)
+
+
+@framework.calling("elastic_launch")
+def call_elastic_launch(call: Call) -> Value | None:
+    """The processes start."""
+    assert call.receiver is not None
+    held = call.receiver.attributes
+    _start(call, held["entrypoint"], list(call.positional), held["count"])
+    return NONE

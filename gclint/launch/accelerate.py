@@ -1,0 +1,60 @@
+"""`accelerate launch`: what its options and its configuration file make of a run, and put into its environment.
+
+The variables are those of `accelerate/utils/launch.py` (1.15); a test holds this module against the installed one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from gclint.launch.documents import accelerate_settings
+from gclint.launch.launched import Start
+from gclint.launch.options import whole
+
+STRATEGIES = {"MULTI_GPU": "ddp", "MULTI_CPU": "ddp", "FSDP": "fsdp", "DEEPSPEED": "deepspeed"}
+ANY = {"mixed_precision": "ACCELERATE_MIXED_PRECISION", "num_cpu_threads_per_process": "OMP_NUM_THREADS"}
+VARIABLES = {
+    "fsdp": {
+        "fsdp_version": "FSDP_VERSION",
+        "fsdp_activation_checkpointing": "FSDP_ACTIVATION_CHECKPOINTING",
+        "fsdp_use_orig_params": "FSDP_USE_ORIG_PARAMS",
+        "fsdp_offload_params": "FSDP_OFFLOAD_PARAMS",
+        "fsdp_sharding_strategy": "FSDP_SHARDING_STRATEGY",
+    },
+    "deepspeed": {
+        "zero_stage": "ACCELERATE_DEEPSPEED_ZERO_STAGE",
+        "deepspeed_config_file": "ACCELERATE_DEEPSPEED_CONFIG_FILE",
+        "gradient_accumulation_steps": "ACCELERATE_GRADIENT_ACCUMULATION_STEPS",
+        "gradient_clipping": "ACCELERATE_GRADIENT_CLIPPING",
+        "offload_optimizer_device": "ACCELERATE_DEEPSPEED_OFFLOAD_OPTIMIZER_DEVICE",
+        "offload_param_device": "ACCELERATE_DEEPSPEED_OFFLOAD_PARAM_DEVICE",
+    },
+}
+USED = {"fsdp": "ACCELERATE_USE_FSDP", "deepspeed": "ACCELERATE_USE_DEEPSPEED"}
+LOWERED = frozenset({"FSDP_ACTIVATION_CHECKPOINTING", "FSDP_USE_ORIG_PARAMS", "FSDP_OFFLOAD_PARAMS"})
+
+
+def configured(start: Start, text: str) -> Start:
+    """What an `accelerate launch` starts with the configuration `text`; options on the command line win."""
+    settings = accelerate_settings(text)
+    kind = settings.get("distributed_type", "").upper()
+    world = start.world_size
+    if world is None and not start.distributed:
+        world = 1 if kind == "NO" else whole(settings.get("num_processes"))
+    distributed = world > 1 if world is not None else start.distributed or (True if kind in STRATEGIES else None)
+    strategy = start.strategy or STRATEGIES.get(kind, "")
+    variables = _environment({**settings, **dict(start.options)}, strategy)
+    return replace(start, world_size=world, distributed=distributed, strategy=strategy, environment=variables)
+
+
+def _environment(given: dict[str, str], strategy: str) -> tuple[tuple[str, str], ...]:
+    found = {}
+    for name, variable in {**ANY, **VARIABLES.get(strategy, {})}.items():
+        if given.get(name):
+            found[variable] = given[name].lower() if variable in LOWERED else given[name]
+    if strategy in USED:
+        found[USED[strategy]] = "true"
+    devices = given.get("gpu_ids", "all")
+    if devices != "all":
+        found["CUDA_VISIBLE_DEVICES"] = devices
+    return tuple(found.items())

@@ -1,0 +1,57 @@
+"""Hydra configurations come out as hydra itself puts them together."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from gclint.analysis.hydra_configs import composed
+
+FILES = {
+    "config.yaml": "defaults:\n  - model: small\n  - optional data: absent\n  - base\n  - _self_\nlr: 0.1\n"
+    "name: ${model.name}\nwhole: ${model}\n",
+    "last.yaml": "defaults:\n  - model: small\nmodel:\n  depth: 9\n",
+    "base.yaml": "seed: 1\nlr: 5\n",
+    "model/small.yaml": "name: small\ndepth: 2\n",
+    "model/large.yaml": "defaults:\n  - small\n  - head: wide\nname: large\n",
+    "model/head/wide.yaml": "width: 8\n",
+    "model/head/thin.yaml": "width: 2\n",
+    "experiment/deep.yaml": "# @package _global_\ndefaults:\n  - override /model: large\nlr: 3\nextra: {a: 1}\n",
+    "elsewhere.yaml": "defaults:\n  - model@net.body: small\n  - _self_\nnet:\n  body:\n    depth: 4\n",
+}
+
+
+@pytest.fixture
+def directory(tmp_path: Path) -> Path:
+    for name, text in FILES.items():
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    return tmp_path
+
+
+def test_what_is_not_there(directory: Path) -> None:
+    assert composed(directory, "absent") is None
+    assert composed(directory / "nowhere", "config") is None
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("config", ()),
+        ("config", ("lr=0.5", "model.depth=3")),
+        ("config", ("model=large",)),
+        ("config", ("model=large", "model/head=thin")),
+        ("config", ("+added.key=true", "++lr=1e-3")),
+        ("last", ()),
+        ("elsewhere", ()),
+    ],
+)
+def test_it_is_what_hydra_makes(directory: Path, name: str, words: tuple[str, ...]) -> None:
+    hydra = pytest.importorskip("hydra")
+    from omegaconf import OmegaConf
+
+    with hydra.initialize_config_dir(str(directory), version_base=None):
+        made = hydra.compose(name, overrides=list(words))
+    assert composed(directory, name, words) == OmegaConf.to_container(made, resolve=True)
