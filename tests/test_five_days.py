@@ -105,15 +105,18 @@ VERDICTS = [
 def test_verify_runs_both_sides(seed: str, tmp_path: Path) -> None:
     pytest.importorskip("torch")
     project = copied(seed, "before", tmp_path)
-    said = json.loads(
-        gclint(project, "fix", ".", "--unsafe", "--verify", "--exit-zero", "--output-format", "json", status=0)
-    )
+    asked = ("fix", ".", "--unsafe", "--verify", "--gpu-memory", "24GiB", "--exit-zero", "--output-format", "json")
+    said = json.loads(gclint(project, *asked, status=0))
     seen = {item["code"]: item for item in said["verification"]}
     for name, code, verdict, symptom in VERDICTS:
         if name == seed:
             assert seen[code]["verdict"] == verdict, seen[code]
             assert symptom in seen[code]["before"]
     assert all(item["verdict"] != "rejected" for item in said["verification"])
+    if seed == "visempar":
+        sized = seen["GCL101"]["fit"]
+        assert (sized["sequence_length"], sized["parameters"], sized["fits"]) == (2048, 7615616512, False)
+        assert [each["name"] for each in sized["proposals"]][:2] == ["zero3-offload", "shorter-sequences"]
 
 
 @pytest.mark.slow

@@ -145,4 +145,5 @@ def _proof_options(options: Namespace) -> ProofOptions | None:
         processes=options.nproc or 0,
         steps=options.steps,
         python=options.python or "",
+        gpu_memory=options.gpu_memory or 0,
     )

@@ -155,6 +155,9 @@ def _fix(parser: Parser) -> None:
     group.add_argument("--nproc", type=_positive, metavar="N", help="processes of a distributed run")
     group.add_argument("--steps", type=_positive, metavar="N", default=3, help="training steps (3)")
     group.add_argument("--python", metavar="PATH", help="run in the environment of this interpreter")
+    group.add_argument(
+        "--gpu-memory", type=_bytes, metavar="SIZE", help="does the full-size run fit, such as 24GiB (default: here)"
+    )
     group.add_argument("--report", metavar="FILE", help="write the proof here")
 
 
@@ -203,6 +206,16 @@ def _config(parser: Parser) -> None:
 
 def _clean(parser: Parser) -> None:
     parser.add_argument("paths", nargs="*", metavar="PATH", help="projects (default: here)")
+
+
+def _bytes(text: str) -> int:
+    """A size such as 24GiB, 24GB or 80G, in bytes; without an i they are powers of ten."""
+    import re
+
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([KMGT]?)(i?)B?", text.strip(), re.IGNORECASE)
+    if match is None or not float(match[1]):
+        raise argparse.ArgumentTypeError(f"{text} is no size, such as 24GiB")
+    return int(float(match[1]) * (1024 if match[3] else 1000) ** " KMGT".index(match[2].upper() or " "))
 
 
 def _positive(text: str) -> int:

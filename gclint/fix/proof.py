@@ -18,7 +18,10 @@ class ProofUnavailable(Exception):
 
 @dataclass(frozen=True)
 class ProofOptions:
-    """How to prove: on what evidence, with which program, where, and for how long (seconds a run)."""
+    """How to prove: on what evidence, with which program, where, and for how long (seconds a run).
+
+    `gpu_memory` are the bytes of the device that the full-size run is to fit (0: those of the device here).
+    """
 
     evidence: Literal["architecture", "program"] = "architecture"
     program: str = ""
@@ -27,6 +30,7 @@ class ProofOptions:
     processes: int = 0
     steps: int = 3
     python: str = ""
+    gpu_memory: int = 0
 
 
 @dataclass(frozen=True)

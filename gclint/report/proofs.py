@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from gclint.fix.proof import Proof
+from gclint.report import fits
 from gclint.report.escape import printable as plain
 
 if TYPE_CHECKING:
@@ -47,6 +48,7 @@ def show(proofs: Sequence[Proof], console: Console) -> None:
     for proof in proofs:
         table.add_row(*_row(proof))
     console.print(table)
+    fits.show(fits.distinct(proof.data for proof in proofs), console)
 
 
 def _row(proof: Proof) -> list[str]:

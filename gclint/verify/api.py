@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from gclint.verify.codec import to_data
+from gclint.verify.footprint import Footprint, Sizes
 from gclint.verify.merge import merge
 from gclint.verify.options import Options
 from gclint.verify.oracles import DEFAULT
@@ -47,6 +48,7 @@ class Verifier:
         self.progress = progress
         self._pool = Pool(self.options, progress)
         self._seen: dict[str, Outcome] = {}
+        self._sized: dict[tuple[str, Sizes], Footprint] = {}
 
     def outcome(self, recipe: AnyRecipe, reference: bool = False) -> Outcome:
         """Run a recipe, or return what it gave before; `reference` runs it without checkpointing and DDP."""
@@ -66,6 +68,14 @@ class Verifier:
         self._tell("reference of", after)
         references = References(self._reference(before, first), self._reference(after, second))
         return Verification(first, second, judge(first, second, references, oracles), references)
+
+    def footprint(self, recipe: Recipe, sizes: Sizes) -> Footprint:
+        """Return the full-size memory of a recipe's step on one device; see `Footprint`."""
+        key = (json.dumps(recipe_to_data(replace(recipe, title="")), sort_keys=True, default=str), sizes)
+        if key not in self._sized:
+            self._tell("full size of", recipe)
+            self._sized[key] = self._pool.footprint(recipe, sizes)
+        return self._sized[key]
 
     def close(self) -> None:
         """End the workers."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from gclint.verify.footprint import Footprint
+
 Status = Literal["finished", "raised", "hung", "killed", "timeout", "not-run"]
 Evidence = Literal["program", "architecture", "stand-in"]
 
@@ -85,6 +87,7 @@ class RankReport:
     environment: dict[str, Any] = field(default_factory=dict)
     precision: str = "float32"
     output: str = ""
+    footprint: Footprint | None = None
 
 
 @dataclass(frozen=True)

@@ -7,16 +7,18 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
 from gclint.verify import launch
-from gclint.verify.codec import from_data
+from gclint.verify.codec import from_data, to_data
 from gclint.verify.errors import MISSING_TORCH, VerifyUnavailable
+from gclint.verify.footprint import Footprint, Sizes
 from gclint.verify.options import Options
 from gclint.verify.outcome import RankReport
-from gclint.verify.recipe import AnyRecipe, ProgramRecipe, recipe_to_data
+from gclint.verify.recipe import AnyRecipe, ProgramRecipe, Recipe, recipe_to_data
 from gclint.verify.worker import exchange
 
 POLL = 0.02
@@ -36,14 +38,18 @@ class Crew:
         self.leaders: list[int] = []
         self.answered = False
 
-    def run(self, recipe: AnyRecipe, reference: bool) -> list[RankReport]:
-        """Run a recipe on every rank and return the ranks' reports; bounded in time whatever it does."""
+    def run(self, recipe: AnyRecipe, reference: bool, sizes: Sizes | None = None) -> list[RankReport]:
+        """Run a recipe on every rank and return the ranks' reports; bounded in time whatever it does.
+
+        With `sizes` nothing is run: the reports hold the footprint at full size.
+        """
         self._ensure()
         number = self.number
         job = {
             "recipe": recipe_to_data(recipe),
             "reference": reference,
             "saved_bytes": self.options.saved_bytes,
+            "sizes": None if sizes is None else to_data(sizes),
         }
         exchange.write_json(exchange.job(self.directory, number), job)
         self.number += 1
@@ -144,12 +150,20 @@ class Pool:
         size = recipe.world_size
         if size > 1 and self.options.processes is not None:
             size = self.options.processes
-        key = (size, preload_of(recipe))
+        return self._crew(size, preload_of(recipe)).run(recipe, reference)
+
+    def footprint(self, recipe: Recipe, sizes: Sizes) -> Footprint:
+        """Return what the recipe asks of one device at full size."""
+        report = self._crew(1, (*LIBRARIES, *EXTRAS)).run(replace(recipe, environment=()), False, sizes)[0]
+        return report.footprint or Footprint(unknown=f"the estimate {report.status}: {report.reason}")
+
+    def _crew(self, size: int, preload: tuple[str, ...]) -> Crew:
+        key = (size, preload)
         if key not in self._crews:
             if self.progress is not None:
                 self.progress(f"starting {size} worker{'s' * (size > 1)}")
-            self._crews[key] = Crew(size, key[1], self.options)
-        return self._crews[key].run(recipe, reference)
+            self._crews[key] = Crew(size, preload, self.options)
+        return self._crews[key]
 
     def close(self) -> None:
         """End every worker and remove every file."""

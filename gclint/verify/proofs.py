@@ -16,9 +16,12 @@ from gclint.fix.proof import Proof, ProofRequest
 from gclint.rule import Rule, load_rules
 from gclint.verify.api import Verification, Verifier
 from gclint.verify.derive import recipe_of, trained_models
+from gclint.verify.fit import fit
+from gclint.verify.footprint import Sizes
 from gclint.verify.options import Options
 from gclint.verify.outcome import Outcome
 from gclint.verify.recipe import Recipe
+from gclint.verify.sizes import sizes_of
 
 Tell = Callable[[str], None]
 
@@ -56,15 +59,19 @@ def _prove(request: ProofRequest, chosen: Chosen, after: Analysis, rule: Rule | 
         return Proof(finding, chosen.fix.name, "unverified", "no rule of this code is installed")
     without = request.without(chosen)
     before = _analysed(request, without, [rule])
-    pair = _pair(finding, before, after)
+    pair = _pair(finding, before, after, list(request.after.values()))
     if pair is None:
         return Proof(finding, chosen.fix.name, "unverified", "no training run around this place can be derived")
-    first, second = pair
+    first, second, sizes = pair
     made = verifier.verify(first, second)
-    return Proof(finding, chosen.fix.name, made.verdict.name, made.verdict.reason, _data(made, pair))
+    sized = fit(second, sizes, verifier.footprint, request.options.gpu_memory or None)
+    data = {**_data(made, second), "fit": sized.to_data()}
+    return Proof(finding, chosen.fix.name, made.verdict.name, made.verdict.reason, data)
 
 
-def _pair(finding: Finding, before: Analysis, after: Analysis) -> tuple[Recipe, Recipe] | None:
+def _pair(
+    finding: Finding, before: Analysis, after: Analysis, sources: Sequence[Source]
+) -> tuple[Recipe, Recipe, Sizes] | None:
     for index, run in enumerate(before.runs):
         keys = [key for key in run.found if key[3] == finding.code and key[0] == finding.location.path]
         if not keys or not trained_models(run):
@@ -76,7 +83,9 @@ def _pair(finding: Finding, before: Analysis, after: Analysis) -> tuple[Recipe, 
         if second is None or not models:
             continue
         guard = run.found[nearest]
-        return recipe_of(run, trained_models(run)[0], guard, place), recipe_of(second, models[0], guard, place)
+        first = recipe_of(run, trained_models(run)[0], guard, place)
+        sizes = sizes_of(second, models[0], guard, sources)
+        return first, recipe_of(second, models[0], guard, place), sizes
     return None
 
 
@@ -88,15 +97,20 @@ def _same_run(run: Run, others: Sequence[Run], index: int) -> Run | None:
     return others[index] if index < len(others) and others[index] in same else next(iter(same), None)
 
 
-def _data(made: Verification, pair: tuple[Recipe, Recipe]) -> dict[str, Any]:
+def _data(made: Verification, after: Recipe) -> dict[str, Any]:
     return {
         "evidence": made.verdict.evidence,
         "device": made.after.device,
-        "processes": pair[1].world_size,
+        "processes": after.world_size,
         "before": made.verdict.before_failure or _state(made.before),
         "after": made.verdict.after_failure or _state(made.after),
         "gradient_error": made.verdict.gradient_error,
         "peak_memory_bytes": [made.before.peak_bytes, made.after.peak_bytes],
+        "saved_bytes": [made.before.saved_bytes, made.after.saved_bytes],
+        "losses": [list(made.before.losses), list(made.after.losses)],
+        "versions": dict(made.after.versions),
+        "model": made.after.model,
+        "limits": list(made.after.limits),
         "recomputations": [made.before.first.recomputed, made.after.first.recomputed],
         "keys_loaded": [[asdict(keys) for keys in run.first.keys] for run in (made.before, made.after)],
         "seconds_per_step": [made.before.seconds_per_step, made.after.seconds_per_step],

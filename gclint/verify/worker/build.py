@@ -30,7 +30,7 @@ def build(spec: ModelSpec, target: dict[str, str], seed: int) -> Built:
         built = Built(StandIn(spec.dropout or 0.0, spec.tied), "stand-in", "stand-in decoder", limits)
     if spec.quantization is not None:
         limits.append(f"the weights are not quantised to {spec.quantization} here")
-    built.model.to(_dtype(spec, target))
+    built.model.to(dtype_of(spec, target))
     if spec.origin == "transformers":
         built.model.eval()
     return built
@@ -40,13 +40,20 @@ def _architecture(spec: ModelSpec, limits: list[str]) -> Built:
     config, how = find_config(spec)
     if config is None:
         return Built(StandIn(spec.dropout or 0.0, spec.tied), "stand-in", f"stand-in decoder ({how})", limits)
+    override(shrink(config), spec)
+    model = from_config(spec, config)
+    return Built(model, "architecture", f"{type(model).__name__}, scaled down ({how})", limits)
+
+
+def from_config(spec: ModelSpec, config: Any) -> Any:
+    """Return a model of `config` by the auto class of `spec`, or by the language-model class its type has."""
     import transformers
 
-    _override(shrink(config), spec)
-    chosen: Any = getattr(transformers, spec.auto_class or "AutoModelForCausalLM", None)
-    chosen = chosen if hasattr(chosen, "from_config") else transformers.AutoModelForCausalLM
-    model = chosen.from_config(config)
-    return Built(model, "architecture", f"{type(model).__name__}, scaled down ({how})", limits)
+    names = (spec.auto_class, "AutoModelForCausalLM", "AutoModelForSeq2SeqLM")
+    known: list[Any] = [getattr(transformers, name, None) for name in names]
+    classes = [each for each in known if hasattr(each, "from_config")]
+    suitable = (each for each in classes if type(config) in each._model_mapping)
+    return next(suitable, classes[0]).from_config(config)
 
 
 def find_config(spec: ModelSpec, read: Any = None) -> tuple[Any | None, str]:
@@ -72,7 +79,8 @@ def find_config(spec: ModelSpec, read: Any = None) -> tuple[Any | None, str]:
     return transformers.CONFIG_MAPPING[model_type](), how
 
 
-def _override(config: Any, spec: ModelSpec) -> None:
+def override(config: Any, spec: ModelSpec) -> None:
+    """Set the fields of `config` that the recipe names, and its dropout."""
     for name, value in spec.config.items():
         setattr(config, name, value)
     if spec.dropout is not None:
@@ -81,7 +89,8 @@ def _override(config: Any, spec: ModelSpec) -> None:
                 setattr(config, name, spec.dropout)
 
 
-def _dtype(spec: ModelSpec, target: dict[str, str]) -> Any:
+def dtype_of(spec: ModelSpec, target: dict[str, str]) -> Any:
+    """Return the torch dtype of the weights: as given, else the target version's default."""
     if spec.dtype and spec.dtype != "auto":
         return getattr(torch, spec.dtype.removeprefix("torch."))
     if spec.origin != "transformers":

@@ -76,3 +76,12 @@ def peak_bytes(hardware: Hardware) -> int | None:
     if hardware.family in ("cuda", "rocm"):
         return int(torch.cuda.max_memory_allocated(hardware.device))
     return None
+
+
+def capacity(hardware: Hardware) -> int | None:
+    """Return the device's memory in bytes; None for the CPU and where nothing tells."""
+    if hardware.family in ("cuda", "rocm"):
+        return int(torch.cuda.get_device_properties(hardware.device).total_memory)
+    if hardware.family == "xpu":
+        return int(torch.xpu.get_device_properties(hardware.device).total_memory)
+    return None

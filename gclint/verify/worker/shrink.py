@@ -87,6 +87,11 @@ def _fill_in(config: Any) -> None:
     for name, value in OPEN.items():
         if name in _names(config) and _value(config, name) is None:
             _put(config, name, value)
+    give_start_token(config)
+
+
+def give_start_token(config: Any) -> None:
+    """Give an encoder-decoder the token its decoder starts with, which a class's defaults leave open."""
     if getattr(config, "is_encoder_decoder", False) and _value(config, "decoder_start_token_id") is None:
         _put(config, "decoder_start_token_id", _value(config, "pad_token_id") or 0)
 

@@ -1,0 +1,72 @@
+"""Whether the full-size run fits its device, as a table and in a sentence."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from gclint.report.escape import printable
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+PARTS = ("weights", "adapters", "gradients", "optimizer", "activations", "overhead")
+
+
+def gibibytes(value: float) -> str:
+    """Return bytes as text: "14.2 GiB", below a tenth of that in MiB."""
+    return f"{value / 2**30:.1f} GiB" if abs(value) >= 2**30 / 10 else f"{value / 2**20:.0f} MiB"
+
+
+def run_text(fit: Mapping[str, Any]) -> str:
+    """Return what was estimated: the model, where its sizes come from, batch and sequence, checkpointing."""
+    state = "on" if fit["checkpointing"] else "off"
+    told = f" ({fit['assumed']})" if fit["assumed"] else ""
+    return (
+        f"{fit['model']}, {fit['parameters'] / 1e9:.2f} B parameters ({fit['config']}), {fit['trainable'] / 1e6:.0f} M"
+        f" trainable, batch {fit['batch_size']} x {fit['sequence_length']} tokens{told}, checkpointing {state}"
+    )
+
+
+def verdict_text(fit: Mapping[str, Any]) -> str:
+    """Return whether it fits, in a sentence."""
+    total, capacity = gibibytes(fit["total"]), fit["capacity"]
+    if capacity is None:
+        return f"needs {total}; no GPU here to compare with (--gpu-memory 24GiB)"
+    if fit["fits"]:
+        return f"fits {gibibytes(capacity)}, {gibibytes(fit['margin'])} to spare"
+    return f"does not fit {gibibytes(capacity)}: needs {total}, {gibibytes(-fit['margin'])} too much"
+
+
+def distinct(datas: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """Return the estimates of proofs, each once: fixes of one run share theirs."""
+    found: list[Mapping[str, Any]] = []
+    for data in datas:
+        fit = data.get("fit")
+        if fit and fit not in found:
+            found.append(fit)
+    return found
+
+
+def show(fits: Iterable[Mapping[str, Any]], console: Console) -> None:
+    """Print a table for every estimate, and what would fit where one does not."""
+    from rich.markup import escape
+    from rich.table import Table
+
+    for fit in fits:
+        if "unknown" in fit:
+            console.print(f"Fit of the full-size run: unknown, {escape(printable(fit['unknown']))}")
+            continue
+        table = Table(title="Fit of the full-size run, after the fixes", title_justify="left", show_header=False)
+        table.add_column("part")
+        table.add_column("bytes", justify="right")
+        for name in PARTS:
+            if fit["bytes"][name]:
+                table.add_row(name, gibibytes(fit["bytes"][name]))
+        table.add_section()
+        table.add_row("needed", gibibytes(fit["total"]))
+        console.print(table)
+        console.print(escape(printable(run_text(fit))), style="dim")
+        console.print(verdict_text(fit), style={True: "green", False: "red", None: ""}[fit["fits"]])
+        for proposal in fit["proposals"]:
+            console.print(f"  would fit: {proposal['title']} ({gibibytes(proposal['total'])})")
