@@ -18,6 +18,7 @@ from gclint.files.unused import suppress
 from gclint.finding import Finding, Location
 from gclint.fix.soundness import syntax_error
 from gclint.gather import Batch
+from gclint.outside import outside
 from gclint.report.content import UNREADABLE, Problem
 from gclint.selection import OWN_RULES, ignored_here, selected, wanted
 
@@ -122,6 +123,7 @@ def _admitted(rules: Iterable[Any], sources: Collection[Source], root: Path) -> 
 
 def _texts(sources: Collection[Source], root: Path) -> Iterator[bytes]:
     yield from (source.data for source in sources)
+    yield from outside((source.data for source in sources if source.kind in {"python", "notebook"}), root)
     if len(sources) > FEW:
         return
     from gclint.imported import MOST_FILES, imported

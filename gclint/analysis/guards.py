@@ -61,6 +61,8 @@ ALWAYS: Guard = frozenset()
 
 DISTRIBUTED = Atom("world_size>1", "when started on more than one process", "when started on one process", subject="")
 ROCM = Atom("rocm", "on ROCm", "not on ROCm")
+DEEPSPEED = Atom("deepspeed", "under DeepSpeed", "")
+FSDP = Atom("fsdp", "under FSDP", "")
 CUDA = Atom("cuda", "with a GPU", "without a GPU")
 
 

@@ -21,7 +21,7 @@ from .calls import Call
 from .configs import MAX_BYTES, DocumentError, read_document
 from .entries import Entries, Entry, inserted_paths
 from .events import ConfigurationRead, Event, Moment, RunEnded
-from .guards import ALWAYS, DISTRIBUTED, Guard
+from .guards import ALWAYS, DEEPSPEED, DISTRIBUTED, FSDP, Guard
 from .interpreter import Frame, Interpreter
 from .invocation import instantiate
 from .project import Project
@@ -288,9 +288,15 @@ def it_moment(it: Interpreter, module: Module) -> Moment:
 
 
 def _assumed(launch: Launch | None) -> Guard:
-    if launch is None or launch.distributed is None:
+    """What the launcher decides: whether there are several processes, and what trains on them."""
+    if launch is None:
         return ALWAYS
-    return frozenset({(DISTRIBUTED, launch.distributed)})
+    decided = {(DISTRIBUTED, launch.distributed)} if launch.distributed is not None else set()
+    for atom, name in ((DEEPSPEED, "ACCELERATE_USE_DEEPSPEED"), (FSDP, "ACCELERATE_USE_FSDP")):
+        setting = launch.variable(name)
+        if setting is not None and setting.value.lower() == "true":
+            decided.add((atom, True))
+    return frozenset(decided)
 
 
 def _call_function(it: Interpreter, module: Module, scope: Scope, name: str) -> None:

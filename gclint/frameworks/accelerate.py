@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from ..analysis.calls import Call
 from ..analysis.events import Wrapped
-from ..analysis.guards import DISTRIBUTED
 from ..analysis.interpreter import Interpreter
 from ..analysis.values import FALSE, NONE, NOTHING, Object, Value, const, of
 from .registry import Framework
+from .sharding import PLAIN_DDP, is_none, remember_launched
 from .torch_modules import promote, set_state
 from .torch_training import emit_backward
 
 framework = Framework("accelerate", kinds={"accelerator": "unknown"}, bases={"accelerate:Accelerator": "accelerator"})
+
+PLUGINS = ("fsdp_plugin", "deepspeed_plugin", "deepspeed_plugins", "megatron_lm_plugin")
 
 
 @framework.function("accelerate:Accelerator")
@@ -54,7 +56,10 @@ def _wrap(call: Call, model: Object) -> None:
     assert call.receiver is not None
     promote(model)
     flags = _flags(call.receiver)
-    with it.under(frozenset({(DISTRIBUTED, True)})) as possible:
+    remember_launched(call, model)
+    if any(not is_none(call.receiver.attributes.get(name, NONE)) for name in PLUGINS):
+        return
+    with it.under(PLAIN_DDP) as possible:
         if not possible:
             return
         made = it.new("ddp", "torch.nn.parallel.DistributedDataParallel", "DDP by accelerate", call.site)

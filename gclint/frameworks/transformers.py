@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 from ..analysis.calls import Call
 from ..analysis.events import CheckpointingEnabled, Generated, ModelLoaded, TrainerStarted, Wrapped
-from ..analysis.guards import DISTRIBUTED
 from ..analysis.interpreter import Interpreter
 from ..analysis.values import (
     FALSE,
@@ -385,15 +384,17 @@ def _enable_by_arguments(it: Interpreter, model: Object, args: Object) -> None:
 
 def _wrap_by_arguments(call: Call, model: Object, args: Object) -> None:
     """DDP on more than one process, with find_unused_parameters as Trainer picks it when it is unset."""
+    from .deepspeed import remember
+    from .sharding import PLAIN_DDP, remember_launched
+
     it = call.it
     if any(item not in (Const(None), Const("")) for _, item in argument(args, "deepspeed")):
-        from .deepspeed import remember
-
         remember(call, model, argument(args, "deepspeed"))
         return
+    remember_launched(call, model)
     if any(item != Const(None) and item != Const("") for _, item in argument(args, "fsdp")):
         return
-    with it.under(frozenset({(DISTRIBUTED, True)})) as possible:
+    with it.under(PLAIN_DDP) as possible:
         if not possible:
             return
         made = it.new("ddp", "torch.nn.parallel.DistributedDataParallel", "DDP by Trainer", args.site)

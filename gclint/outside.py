@@ -1,0 +1,39 @@
+"""What programs are given from outside their code: the words of launchers, and the configuration files they name."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+MOST_FILES = 200
+MOST_BYTES = 2_000_000
+_PARSERS = (b"HfArgumentParser", b"TrlParser")
+_NAMED = re.compile(rb"[\w./-]+\.(?:ya?ml|json|toml)\b")
+
+
+def outside(texts: Iterable[bytes], root: Path) -> Iterator[bytes]:
+    """Yield what the programs with these texts may take settings from: each a piece of text.
+
+    Launchers are read only where the code fills settings from a command line by their names alone.
+    """
+    named: dict[bytes, None] = {}
+    parses = False
+    for text in texts:
+        named.update(dict.fromkeys(_NAMED.findall(text)))
+        parses = parses or any(word in text for word in _PARSERS)
+    files = [os.path.join(root, os.fsdecode(name)) for name in list(named)[:MOST_FILES]]
+    if parses:
+        from gclint.launch import launches
+
+        for launch in launches(root):
+            yield " ".join(launch.arguments).encode("utf-8", "surrogatepass")
+            files += [os.fspath(path) for path in launch.configs]
+    for path in dict.fromkeys(files):
+        try:
+            if os.path.getsize(path) <= MOST_BYTES:
+                with open(path, "rb") as handle:
+                    yield handle.read()
+        except OSError:
+            continue
