@@ -7,10 +7,18 @@ import re
 from pathlib import Path
 from typing import NamedTuple
 
+import libcst as cst
+
 from gclint.files.source import Source
 from gclint.launch import Command, Launch, commands, launches
 
+from . import names
+from .calls import Call
+from .guards import ALWAYS, DEEPSPEED, DISTRIBUTED, FSDP, Guard
+from .interpreter import Frame, Interpreter
 from .project import Project
+from .syntax import Module, Site
+from .values import Scope
 
 MAX_LAUNCHES = 3
 _INSERTED = re.compile(r"sys\.path\.(?:insert\(\s*\d+\s*,|append\()\s*['\"]([^'\"]+)['\"]")
@@ -50,12 +58,17 @@ class Entries:
 
     def launches(self, path: str) -> list[Launch]:
         """The launchers that start the file, at most `MAX_LAUNCHES`, several processes first."""
-        root = self._project.program_root(Path(path))
-        if root not in self._launches:
-            self._launches[root] = launches(root)
-        own = [launch for launch in self._launches[root] if os.path.realpath(launch.program) == path]
+        near = self._launches_in(self._project.program_root(Path(path)))
+        told = {(launch.path, launch.line) for launch in near}
+        far = [item for item in self._launches_in(self._project.root) if (item.path, item.line) not in told]
+        own = [launch for launch in (*near, *far) if os.path.realpath(launch.program) == path]
         own.sort(key=lambda launch: (not launch.distributed, str(launch.path), launch.line))
         return own[:MAX_LAUNCHES]
+
+    def _launches_in(self, root: Path) -> list[Launch]:
+        if root not in self._launches:
+            self._launches[root] = launches(root)
+        return self._launches[root]
 
     def _commands_in(self, path: str) -> tuple[Command, ...]:
         root = self._project.program_root(Path(path))
@@ -69,3 +82,29 @@ def inserted_paths(source: Source | None) -> list[str]:
     if source is None or "sys.path" not in source.text:
         return []
     return _INSERTED.findall(source.text)
+
+
+def assumed(launch: Launch | None) -> Guard:
+    """What the launcher decides: whether there are several processes, and what trains on them."""
+    if launch is None:
+        return ALWAYS
+    decided = {(DISTRIBUTED, launch.distributed)} if launch.distributed is not None else set()
+    for atom, name in ((DEEPSPEED, "ACCELERATE_USE_DEEPSPEED"), (FSDP, "ACCELERATE_USE_FSDP")):
+        setting = launch.variable(name)
+        if setting is not None and setting.value.lower() == "true":
+            decided.add((atom, True))
+    return frozenset(decided)
+
+
+def call_function(it: Interpreter, module: Module, scope: Scope, name: str) -> None:
+    """What an installed command does: it calls `name` of the module, perhaps an attribute of it, with nothing."""
+    head, *rest = name.split(".")
+    held = scope.names.get(head)
+    if held is None:
+        return
+    site = Site.at(module, module.tree)
+    it.frames.append(Frame(None, module, scope, None, it.guard))
+    for part in rest:
+        held = names.attribute(it, held, part, cst.Name(part))
+    it.call(held, Call(it, site, name))
+    it.frames.pop()

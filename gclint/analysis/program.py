@@ -16,12 +16,11 @@ from gclint.launch import Launch
 from ..finding import Finding, Location
 from ..frameworks.registry import Library, load_library
 from ..rule import Rule
-from . import names
+from .allowed import Origins, said
 from .calls import Call
 from .configs import MAX_BYTES, DocumentError, read_document
-from .entries import Entries, Entry, inserted_paths
+from .entries import Entries, Entry, assumed, call_function, inserted_paths
 from .events import ConfigurationRead, Event, Moment, RunEnded
-from .guards import ALWAYS, DEEPSPEED, DISTRIBUTED, FSDP, Guard
 from .interpreter import Frame, Interpreter
 from .invocation import instantiate
 from .project import Project
@@ -78,7 +77,15 @@ def analyse(
     else:
         walk.programs([source for source in sources if source.kind in ENTRY_KINDS])
     walk.configurations([source for source in sources if source.kind in CONFIGURATION_KINDS])
-    return walk.result()
+
+    def again(entries: set[str], other: Mapping[str, str]) -> Iterable[Finding]:
+        older = _Walk(Project(root, sources), walk.library, {**target, **other}, rules)
+        older.programs([source for source in sources if os.path.realpath(source.absolute) in entries])
+        return older.found.values()
+
+    made = walk.result()
+    made.findings = said(made.findings, walk.origins, again)
+    return made
 
 
 class _Walk:
@@ -97,6 +104,7 @@ class _Walk:
         self.asked: dict[type, list[Rule]] = {}
         self.reach = Reach(word for rule in rules for choice in rule.words[:1] for word in choice)
         self.entries = Entries(project)
+        self.origins = Origins()
 
     def programs(self, sources: Sequence[Source]) -> None:
         """Walk the entries, then whatever no entry reached."""
@@ -139,7 +147,7 @@ class _Walk:
     def _run(self, path: str, launch: Launch | None) -> Run:
         entry = Path(path)
         targets = targets_for(self.project.program_root(entry), entry, self.target)
-        run = Run(targets, _assumed(launch))
+        run = Run(targets, assumed(launch), path=path)
         run.listener = lambda event: self._listen(event, run)
         if launch is not None:
             run.launch_places = (launch,)
@@ -162,7 +170,7 @@ class _Walk:
         scope = Scope()
         it.walk_module(module, scope, module.name if entry.function else "__main__")
         if entry.function:
-            _call_function(it, module, scope, entry.function)
+            call_function(it, module, scope, entry.function)
         run.emit(RunEnded(it_moment(it, module)))
         self._remember(it)
 
@@ -249,6 +257,7 @@ class _Walk:
         for rule in asked:
             try:
                 for finding in rule.ask(event, run):
+                    self.origins.remember(finding, run)
                     self._keep(finding)
             except Exception as error:
                 if os.environ.get("GCLINT_TRACEBACK"):
@@ -285,32 +294,6 @@ def _weight(finding: Finding) -> tuple[bool, int, int]:
 def it_moment(it: Interpreter, module: Module) -> Moment:
     """The moment at which a program ends."""
     return Moment(Site.at(module, module.tree), it.guard)
-
-
-def _assumed(launch: Launch | None) -> Guard:
-    """What the launcher decides: whether there are several processes, and what trains on them."""
-    if launch is None:
-        return ALWAYS
-    decided = {(DISTRIBUTED, launch.distributed)} if launch.distributed is not None else set()
-    for atom, name in ((DEEPSPEED, "ACCELERATE_USE_DEEPSPEED"), (FSDP, "ACCELERATE_USE_FSDP")):
-        setting = launch.variable(name)
-        if setting is not None and setting.value.lower() == "true":
-            decided.add((atom, True))
-    return frozenset(decided)
-
-
-def _call_function(it: Interpreter, module: Module, scope: Scope, name: str) -> None:
-    """What an installed command does: it calls `name` of the module, perhaps an attribute of it, with nothing."""
-    head, *rest = name.split(".")
-    held = scope.names.get(head)
-    if held is None:
-        return
-    site = Site.at(module, module.tree)
-    it.frames.append(Frame(None, module, scope, None, it.guard))
-    for part in rest:
-        held = names.attribute(it, held, part, cst.Name(part))
-    it.call(held, Call(it, site, name))
-    it.frames.pop()
 
 
 def _definitions(body: Iterable[cst.CSTNode]) -> Iterator[cst.FunctionDef | cst.ClassDef]:

@@ -27,7 +27,7 @@ class Run:
     `imported` has the first import of each library module, `taken` of each library name, `import_sites` the import
     in the entry that first led to each module of the project. `assumed` holds the conditions that the launcher
     decides; they are never stated. `launch_places` are the launches that decide them. `found` has the guard of
-    every finding that was made of this run.
+    every finding that was made of this run. `path` is the file of the entry.
     """
 
     targets: Targets
@@ -45,6 +45,7 @@ class Run:
     facts: dict[str, Any] = field(default_factory=dict)
     listener: Callable[[Event], None] = field(default=lambda event: None, repr=False)
     entry: Module | None = None
+    path: str = ""
     found: dict[tuple[str, int, int, str], Guard] = field(default_factory=dict)
 
     def emit(self, event: Event) -> None:
