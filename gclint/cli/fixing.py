@@ -26,8 +26,6 @@ def fix(options: Namespace) -> int:
     """Run the command and return its exit status."""
     if options.program and options.verify != "program":
         raise UsageError("--program needs --verify=program")
-    if options.verify == "program" and not options.program:
-        raise UsageError('--verify=program needs --program "train.py ..."')
     request = request_of(options)
     proof = _proof_options(options)
     with _watched(proof is not None) as prove:

@@ -19,6 +19,8 @@ examples:
   gclint rule GCL201                 what a rule means, and why
 """
 
+_PROGRAM = 'with --verify=program: such as "train.py --config x" (default: as a launcher of the project starts it)'
+
 
 class UsageError(Exception):
     """A command line that cannot be understood; one line."""
@@ -149,7 +151,7 @@ def _fix(parser: Parser) -> None:
         metavar="EVIDENCE",
         help="run before and after; EVIDENCE is architecture (default) or program",
     )
-    group.add_argument("--program", metavar="COMMAND", help='with --verify=program: such as "train.py --config x"')
+    group.add_argument("--program", metavar="COMMAND", help=_PROGRAM)
     group.add_argument("--device", metavar="NAME", help="cuda, rocm, xpu, mps or cpu (default: the best there is)")
     group.add_argument("--timeout", type=float, metavar="SECONDS", default=120.0, help="for each run (120)")
     group.add_argument("--nproc", type=_positive, metavar="N", help="processes of a distributed run")

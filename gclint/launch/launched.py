@@ -25,7 +25,8 @@ class Launch:
     "deepspeed" or "" (not said). `environment` has each variable once, as set last. What the text leaves open
     stays as it is written there: "$DATA", "$(nvidia-smi ...)". `configs` are the YAML, JSON and TOML files of
     the project that launcher or program are given. `function` is what an installed command calls in the
-    program's module, "" where the program is run as a script.
+    program's module, "" where the program is run as a script. `module` is the program's dotted name where it is
+    started by that (`python -m`), `directory` the working directory from which its file is found.
     """
 
     path: Path
@@ -39,6 +40,8 @@ class Launch:
     arguments: tuple[str, ...] = ()
     configs: tuple[Path, ...] = ()
     function: str = ""
+    module: str = ""
+    directory: Path | None = None
 
     def variable(self, name: str) -> Setting | None:
         """The environment variable of that name, None when the launcher does not set it."""

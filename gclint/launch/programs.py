@@ -39,7 +39,14 @@ def launch_of(start: Start, invocation: Invocation, path: Path, root: Path) -> L
         environment=tuple(environment.values()),
         arguments=start.arguments,
         configs=tuple(dict.fromkeys(config for config in configs if config is not None)),
+        module=start.program if start.module else "",
+        directory=_directory(start, places, root),
     )
+
+
+def _directory(start: Start, places: list[Path], root: Path) -> Path | None:
+    find = module_file if start.module else _file
+    return next((place for place in places if find(start.program, [place], root) is not None), None)
 
 
 def named_file(name: str, directory: str, path: Path, root: Path) -> Path | None:

@@ -66,7 +66,8 @@ class Verifier:
         self._tell("after", after)
         second = self.outcome(after)
         self._tell("reference of", after)
-        references = References(self._reference(before, first), self._reference(after, second))
+        same = first.raised is not None and second.raised is not None and first.raised.line == second.raised.line
+        references = References(self._reference(before, first, False), self._reference(after, second, same))
         return Verification(first, second, judge(first, second, references, oracles), references)
 
     def footprint(self, recipe: Recipe, sizes: Sizes) -> Footprint:
@@ -87,10 +88,14 @@ class Verifier:
     def __exit__(self, *ignored: object) -> None:
         self.close()
 
-    def _reference(self, recipe: AnyRecipe, outcome: Outcome) -> Outcome | None:
-        """The reference of a run that finished, or whose scaled-down model may itself be what fails."""
-        doubtful = outcome.status == "raised" and isinstance(recipe, Recipe)
-        return self.outcome(recipe, reference=True) if outcome.status == "finished" or doubtful else None
+    def _reference(self, recipe: AnyRecipe, outcome: Outcome, same: bool) -> Outcome | None:
+        """The reference of a run that finished, or of one that may fail whatever the fix does.
+
+        That is a scaled-down model, or a project's program that ends the `same` way before and after.
+        """
+        doubtful = isinstance(recipe, Recipe) or (recipe.copy_of is not None and same)
+        wanted = outcome.status == "finished" or (outcome.status == "raised" and doubtful)
+        return self.outcome(recipe, reference=True) if wanted else None
 
     def _tell(self, what: str, recipe: AnyRecipe) -> None:
         if self.progress is not None:

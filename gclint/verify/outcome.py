@@ -86,6 +86,8 @@ class RankReport:
     warnings: tuple[str, ...] = ()
     environment: dict[str, Any] = field(default_factory=dict)
     precision: str = "float32"
+    sources: tuple[str, ...] = ()
+    executed: dict[str, list[int]] = field(default_factory=dict)
     output: str = ""
     footprint: Footprint | None = None
 

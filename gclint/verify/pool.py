@@ -18,6 +18,7 @@ from gclint.verify.errors import MISSING_TORCH, VerifyUnavailable
 from gclint.verify.footprint import Footprint, Sizes
 from gclint.verify.options import Options
 from gclint.verify.outcome import RankReport
+from gclint.verify.project import program_text
 from gclint.verify.recipe import AnyRecipe, ProgramRecipe, Recipe, recipe_to_data
 from gclint.verify.worker import exchange
 
@@ -183,7 +184,7 @@ class Pool:
 def preload_of(recipe: AnyRecipe) -> tuple[str, ...]:
     """Return what the worker imports before the run: nothing when the order of imports is the question."""
     if isinstance(recipe, ProgramRecipe):
-        return () if recipe.cold else _preload_of_text("\n".join([recipe.text, *recipe.files.values()]))
+        return () if recipe.cold else _preload_of_text(program_text(recipe))
     if recipe.environment:
         return ()
     return (*LIBRARIES, *EXTRAS) if recipe.model.origin == "transformers" else LIBRARIES

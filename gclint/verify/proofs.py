@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from gclint.analysis.guards import Guard
 from gclint.analysis.program import Analysis, analyse
 from gclint.analysis.run import Run
 from gclint.files.source import Source
 from gclint.finding import Finding
 from gclint.fix.edits import Chosen
 from gclint.fix.proof import Proof, ProofRequest
+from gclint.launch import Launch
 from gclint.rule import Rule, load_rules
 from gclint.verify.api import Verification, Verifier
 from gclint.verify.derive import recipe_of, trained_models
@@ -20,6 +22,7 @@ from gclint.verify.fit import fit
 from gclint.verify.footprint import Sizes
 from gclint.verify.options import Options
 from gclint.verify.outcome import Outcome
+from gclint.verify.programs import judged, named_launch, pair_of
 from gclint.verify.recipe import Recipe
 from gclint.verify.sizes import sizes_of
 
@@ -33,11 +36,19 @@ def prove_fixes(request: ProofRequest, tell: Tell | None = None) -> list[Proof]:
     """
     rules = {rule.code: rule for rule in load_rules()}
     options = Options(**{name: value for name, value in _options(request).items() if value not in ("", 0, None)})
+    by_program = request.options.evidence == "program"
+    named = named_launch(request.options.program, request.root) if request.options.program else None
     proofs = []
     with Verifier(options, tell) as verifier:
-        after = _analysed(request, request.after, [])
+        after = Analysis() if by_program else _analysed(request, request.after, [])
         for chosen in request.applied:
-            proofs.append(_prove(request, chosen, after, rules.get(chosen.finding.code), verifier))
+            rule = rules.get(chosen.finding.code)
+            if rule is None:
+                proofs.append(_unverified(chosen, "no rule of this code is installed"))
+            elif by_program:
+                proofs.append(_prove_program(request, chosen, rule, named, verifier))
+            else:
+                proofs.append(_prove(request, chosen, after, rule, verifier))
     return proofs
 
 
@@ -53,36 +64,58 @@ def _analysed(request: ProofRequest, sources: Mapping[str, Source], rules: Seque
     return analyse(list(sources.values()), Path(request.root), request.target, rules, keep_runs=True)
 
 
-def _prove(request: ProofRequest, chosen: Chosen, after: Analysis, rule: Rule | None, verifier: Verifier) -> Proof:
+def _unverified(chosen: Chosen, why: str) -> Proof:
+    return Proof(chosen.finding, chosen.fix.name, "unverified", why)
+
+
+def _prove_program(
+    request: ProofRequest, chosen: Chosen, rule: Rule, named: Launch | None, verifier: Verifier
+) -> Proof:
+    """The user's own program before and after, in copies of the project."""
+    without = request.without(chosen)
+    holding = next((run for run, _ in _holding(chosen.finding, _analysed(request, without, [rule]))), None)
+    pair = pair_of(request, chosen, without, holding, named)
+    if isinstance(pair, str):
+        return _unverified(chosen, pair)
+    made = verifier.verify(pair.before, pair.after)
+    verdict = judged(made, pair, chosen.finding)
+    return Proof(chosen.finding, chosen.fix.name, verdict.name, verdict.reason, _data(made, made.after.world_size))
+
+
+def _prove(request: ProofRequest, chosen: Chosen, after: Analysis, rule: Rule, verifier: Verifier) -> Proof:
     finding = chosen.finding
-    if rule is None:
-        return Proof(finding, chosen.fix.name, "unverified", "no rule of this code is installed")
     without = request.without(chosen)
     before = _analysed(request, without, [rule])
     pair = _pair(finding, before, after, list(request.after.values()))
     if pair is None:
-        return Proof(finding, chosen.fix.name, "unverified", "no training run around this place can be derived")
+        return _unverified(chosen, "no training run around this place can be derived")
     first, second, sizes = pair
     made = verifier.verify(first, second)
     sized = fit(second, sizes, verifier.footprint, request.options.gpu_memory or None)
-    data = {**_data(made, second), "fit": sized.to_data()}
+    data = {**_data(made, second.world_size), "fit": sized.to_data()}
     return Proof(finding, chosen.fix.name, made.verdict.name, made.verdict.reason, data)
+
+
+def _holding(finding: Finding, analysis: Analysis) -> Iterator[tuple[Run, Guard]]:
+    """The runs in which a finding was made, with the guard of the nearest of its kind in the file."""
+    for run in analysis.runs:
+        keys = [key for key in run.found if key[3] == finding.code and key[0] == finding.location.path]
+        if keys:
+            yield run, run.found[min(keys, key=lambda key: (abs(key[1] - finding.location.line), key))]
 
 
 def _pair(
     finding: Finding, before: Analysis, after: Analysis, sources: Sequence[Source]
 ) -> tuple[Recipe, Recipe, Sizes] | None:
-    for index, run in enumerate(before.runs):
-        keys = [key for key in run.found if key[3] == finding.code and key[0] == finding.location.path]
-        if not keys or not trained_models(run):
+    for run, guard in _holding(finding, before):
+        if not trained_models(run):
             continue
-        nearest = min(keys, key=lambda key: (abs(key[1] - finding.location.line), key))
+        index = next(number for number, each in enumerate(before.runs) if each is run)
         place = f"{finding.code} {finding.location.path}:{finding.location.line}"
         second = _same_run(run, after.runs, index)
         models = trained_models(second) if second is not None else []
         if second is None or not models:
             continue
-        guard = run.found[nearest]
         first = recipe_of(run, trained_models(run)[0], guard, place)
         sizes = sizes_of(second, models[0], guard, sources)
         return first, recipe_of(second, models[0], guard, place), sizes
@@ -97,11 +130,11 @@ def _same_run(run: Run, others: Sequence[Run], index: int) -> Run | None:
     return others[index] if index < len(others) and others[index] in same else next(iter(same), None)
 
 
-def _data(made: Verification, after: Recipe) -> dict[str, Any]:
+def _data(made: Verification, processes: int) -> dict[str, Any]:
     return {
         "evidence": made.verdict.evidence,
         "device": made.after.device,
-        "processes": after.world_size,
+        "processes": processes,
         "before": made.verdict.before_failure or _state(made.before),
         "after": made.verdict.after_failure or _state(made.after),
         "gradient_error": made.verdict.gradient_error,
@@ -110,9 +143,10 @@ def _data(made: Verification, after: Recipe) -> dict[str, Any]:
         "losses": [list(made.before.losses), list(made.after.losses)],
         "versions": dict(made.after.versions),
         "model": made.after.model,
-        "limits": list(made.after.limits),
+        "limits": list(dict.fromkeys((*made.before.limits, *made.after.limits))),
         "recomputations": [made.before.first.recomputed, made.after.first.recomputed],
         "keys_loaded": [[asdict(keys) for keys in run.first.keys] for run in (made.before, made.after)],
+        "replaced": list(dict.fromkeys((*made.before.replaced, *made.after.replaced))),
         "seconds_per_step": [made.before.seconds_per_step, made.after.seconds_per_step],
     }
 

@@ -90,10 +90,14 @@ class ProgramRecipe:
     """A run that is a program text: executed as `__main__` in a scratch directory, and measured.
 
     `files` are further files (relative path to text) that the scratch directory holds; `copy_of` is a
-    directory whose files are copied there first. `stop_after` ends the program after that many optimizer
-    steps. `cold` starts it in a process that has not imported torch, so that the order of environment and
-    import is the program's own. `scaled`: hub models, tokenizers, data sets, trainers and missing devices are
-    replaced by small ones (every replacement is reported).
+    project whose files are copied there first (`gclint.verify.project`), and `directory` the one in it from which
+    the program is started. `module` is its dotted name where it is started by that, and `function` what an
+    installed command calls in it. `stop_after` ends the program after that many optimizer steps. `cold` starts
+    it in a process that has not imported torch, so that the order of environment and import is the program's own.
+    `scaled`: hub models, tokenizers, data sets, trainers and missing devices are replaced by small ones (every
+    replacement is reported). A copied project may write below its copy only.
+    `not_run` names what is known beforehand not to be run. The reference run, whose time does not count, notes the
+    executed lines of the files `traced`.
     """
 
     title: str = ""
@@ -102,6 +106,9 @@ class ProgramRecipe:
     argv: tuple[str, ...] = ()
     files: dict[str, str] = field(default_factory=dict)
     copy_of: str | None = None
+    directory: str = ""
+    module: str = ""
+    function: str = ""
     world_size: int = 1
     environment: tuple[Variable, ...] = ()
     target: dict[str, str] = field(default_factory=dict)
@@ -109,6 +116,8 @@ class ProgramRecipe:
     stop_after: int | None = None
     cold: bool = False
     scaled: bool = True
+    not_run: tuple[str, ...] = ()
+    traced: tuple[str, ...] = ()
     seed: int = 0
 
 

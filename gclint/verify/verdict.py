@@ -88,6 +88,8 @@ def _decide(
             "unverified",
             f"even without checkpointing and wrappers the model does not run here: {wrong_after}",
         )
+    if after.evidence == "program" and _ends_alike(before, after, reference):
+        return "unverified", f"the program ends so in any case, also without checkpointing and wrappers: {wrong_after}"
     if wrong_after:
         same = wrong_after == wrong_before
         lead = "the failure is still there" if same else "the run after the edit fails"
@@ -129,6 +131,11 @@ def _environment(before: Outcome, after: Outcome) -> list[str]:
 
 def _raised(reference: Outcome | None) -> bool:
     return reference is not None and reference.status == "raised"
+
+
+def _ends_alike(before: Outcome, after: Outcome, reference: Outcome | None) -> bool:
+    raised = [None if each is None or each.raised is None else each.raised.line for each in (before, after, reference)]
+    return raised[0] is not None and raised.count(raised[0]) == len(raised)
 
 
 def _told(outcome: Outcome) -> str:

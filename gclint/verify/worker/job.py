@@ -18,11 +18,14 @@ from typing import Any
 from gclint.verify.codec import from_data, to_data
 from gclint.verify.footprint import Sizes
 from gclint.verify.outcome import Raised, RankReport
+from gclint.verify.project import program_text
 from gclint.verify.recipe import AnyRecipe, ProgramRecipe, Recipe, Variable, recipe_from_data
 from gclint.verify.worker import exchange, limits
 from gclint.verify.worker.importing import ImportWatch
-from gclint.verify.worker.refusal import NotRun, lacking
-from gclint.verify.worker.script import run_script
+from gclint.verify.worker.lines import Lines
+from gclint.verify.worker.refusal import NotRun, lacking, missing_file
+from gclint.verify.worker.script import lay_out, own_modules, run_script
+from gclint.verify.worker.shims import Replacements, install_before_torch
 
 LEARNED = ("torch", "transformers", "accelerate", "peft", "trl", "datasets", "tokenizers", "safetensors")
 SECONDARY = (
@@ -45,7 +48,7 @@ def perform_job(job: dict[str, Any]) -> None:
         faulthandler.register(signal.SIGUSR1, file=stacks, all_threads=False)
     recipe = recipe_from_data(job["recipe"])
     known = set(sys.modules)
-    scratch = Path(tempfile.mkdtemp(prefix=f"run-{number}-{rank}-", dir=directory))
+    scratch = _scratch(recipe, directory, number, rank)
     os.chdir(scratch)
     try:
         report = _measured(recipe, job, scratch)
@@ -61,6 +64,15 @@ def perform_job(job: dict[str, Any]) -> None:
         report = replace(report, output=output.read_text(encoding="utf-8", errors="replace")[-4000:])
     exchange.write_json(exchange.imports(directory, number, rank), _library_modules(known))
     exchange.write_json(exchange.result(directory, number, rank), to_data(report))
+
+
+def _scratch(recipe: AnyRecipe, directory: Path, number: int, rank: int) -> Path:
+    """The run's working directory: a copied project has one for all ranks, as on a shared file system."""
+    if isinstance(recipe, ProgramRecipe) and recipe.copy_of is not None:
+        shared = directory.resolve() / f"run-{number}"
+        shared.mkdir(exist_ok=True)
+        return shared
+    return Path(tempfile.mkdtemp(prefix=f"run-{number}-{rank}-", dir=directory))
 
 
 def _library_modules(known: set[str]) -> list[str]:
@@ -83,6 +95,8 @@ def _measured(recipe: AnyRecipe, job: dict[str, Any], scratch: Path) -> RankRepo
     sys.meta_path.insert(0, watch)
     measurement = Measurement(recipe, job, scratch)
     _kept.append(measurement)
+    if isinstance(recipe, ProgramRecipe):
+        install_before_torch(recipe, measurement.found)
     if isinstance(recipe, ProgramRecipe) and recipe.cold:
         watch.then = measurement.prepare
     else:
@@ -122,6 +136,10 @@ class Measurement:
         self.recipe, self.job, self.scratch = recipe, job, scratch
         self.run: Any = None
         self.kept: Any = None
+        self.found = Replacements(scratch)
+        self.lines = Lines(scratch, recipe.traced if isinstance(recipe, ProgramRecipe) and job["reference"] else ())
+        if isinstance(recipe, ProgramRecipe):
+            self.found = Replacements(scratch, program_text(recipe), limits=list(recipe.not_run))
 
     def prepare(self) -> None:
         """Seed, separate this job's rendezvous and start the recorder."""
@@ -132,7 +150,7 @@ class Measurement:
         _separate_rendezvous(int(self.job["number"]))
         torch.set_num_threads(int(self.job.get("threads", 1)))
         _seed(self.recipe.seed)
-        self.run = Run(self.recipe, self.job, self.scratch)
+        self.run = Run(self.recipe, self.job, self.scratch, self.found)
         self.run.prepare()
 
     def take(self) -> RankReport:
@@ -145,6 +163,9 @@ class Measurement:
         peak = limits.peak_bytes()
         return replace(
             report,
+            replaced=tuple(self.found.replaced),
+            sources=self._sources(),
+            executed=self.lines.executed,
             status="raised" if raised else "finished",
             raised=raised,
             seconds=time.perf_counter() - start,
@@ -155,7 +176,8 @@ class Measurement:
     def _execute(self) -> Raised | None:
         try:
             if isinstance(self.recipe, ProgramRecipe):
-                self.kept = run_script(self.recipe, self.scratch)
+                self._lay_out(self.recipe)
+                self.kept = run_script(self.recipe, self.scratch, self.lines)
             else:
                 self.run.play()
         except NotRun:
@@ -165,12 +187,32 @@ class Measurement:
                 return Raised("SystemExit", f"exit status {error.code}")
         except BaseException as error:
             self.kept = error
-            missing = lacking(error, {each.name.partition(".")[0] for each in self.scratch.iterdir()})
+            missing = self._missing(error)
             if missing is not None:
                 raise NotRun(missing) from error
             if type(error).__name__ != "Enough":
                 return describe(error, self.scratch)
         return None
+
+    def _sources(self) -> tuple[str, ...]:
+        """The files of a copied project that were executed; refuses to speak for those of the project itself."""
+        if not isinstance(self.recipe, ProgramRecipe) or self.recipe.copy_of is None:
+            return ()
+        copied, outside = own_modules(self.scratch, self.recipe.copy_of)
+        if outside:
+            raise NotRun(f"{outside[0]} was imported from the project itself, not from its copy")
+        return tuple(sorted({self.recipe.name, *copied}))
+
+    def _lay_out(self, recipe: ProgramRecipe) -> None:
+        for told in lay_out(recipe, self.scratch, int(self.job["rank"])):
+            self.found.note(told)
+
+    def _missing(self, error: BaseException) -> str | None:
+        """What this machine, or the copy of the project, lacks, if that is all an exception says."""
+        own = {each.name.partition(".")[0] for each in (*self.scratch.iterdir(), *self.scratch.rglob("*.py"))}
+        found = lacking(error, own)
+        copied = isinstance(self.recipe, ProgramRecipe) and self.recipe.copy_of is not None
+        return missing_file(error) if found is None and copied else found
 
 
 def _texts(caught: list[warnings.WarningMessage]) -> tuple[str, ...]:

@@ -26,10 +26,9 @@ LIBRARIES = ("torch", "transformers", "accelerate", "peft", "trl", "bitsandbytes
 class Run:
     """Executes a recipe or a program while a recorder watches."""
 
-    def __init__(self, recipe: AnyRecipe, job: dict[str, Any], scratch: Path):
-        self.recipe, self.job, self.scratch = recipe, job, scratch
-        self.found = Replacements(scratch)
-        self.limits = self.found.limits
+    def __init__(self, recipe: AnyRecipe, job: dict[str, Any], scratch: Path, found: Replacements):
+        self.recipe, self.job, self.scratch, self.found = recipe, job, scratch, found
+        self.limits = found.limits
         self.model = ""
         self.precision = "float32"
         self.evidence: Evidence = "program" if isinstance(recipe, ProgramRecipe) else "stand-in"

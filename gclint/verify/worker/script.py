@@ -2,31 +2,107 @@
 
 from __future__ import annotations
 
+import importlib
+import io
+import os
 import runpy
-import shutil
 import sys
+import time
+import tokenize
 from pathlib import Path
 from typing import Any
 
+from gclint.verify.project import TooLarge, copy_project
 from gclint.verify.recipe import ProgramRecipe
+from gclint.verify.worker.lines import Lines
+from gclint.verify.worker.refusal import NotRun
+
+PATIENCE = 120.0
 
 
-def lay_out(recipe: ProgramRecipe, scratch: Path) -> Path:
-    """Write the program and its files below `scratch`; return the program's path."""
-    if recipe.copy_of is not None:
-        ignored = shutil.ignore_patterns(".git", "__pycache__", ".venv", "venv", "node_modules", "wandb")
-        shutil.copytree(recipe.copy_of, scratch, dirs_exist_ok=True, ignore=ignored, symlinks=True)
-    for name, text in {**recipe.files, recipe.name: recipe.text}.items():
-        if text or name != recipe.name:
-            path = scratch / name
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(text, encoding="utf-8")
-    return scratch / recipe.name
+def lay_out(recipe: ProgramRecipe, scratch: Path, rank: int) -> list[str]:
+    """Write the program and its files below `scratch`; return what of a project was not copied whole.
+
+    The copy of a project is one for all ranks: rank 0 makes it, the others wait for it.
+    """
+    if recipe.copy_of is None:
+        _write(recipe, scratch)
+        return []
+    done = scratch.with_name(scratch.name + "-done")
+    if rank == 0:
+        try:
+            told = copy_project(Path(recipe.copy_of), scratch)
+        except (TooLarge, OSError) as error:
+            raise NotRun(f"the project cannot be copied: {error}") from error
+        _write(recipe, scratch)
+        done.touch()
+        return told
+    deadline = time.monotonic() + PATIENCE
+    while not done.exists():
+        if time.monotonic() > deadline:
+            raise NotRun("rank 0 did not finish the copy of the project")
+        time.sleep(0.02)
+    return []
 
 
-def run_script(recipe: ProgramRecipe, scratch: Path) -> dict[str, Any]:
-    """Execute the program in this process and return its globals; what it raises is raised here."""
-    path = lay_out(recipe, scratch)
+def run_script(recipe: ProgramRecipe, scratch: Path, lines: Lines) -> Any:
+    """Execute the laid-out program in this process and return what it leaves; what it raises is raised here."""
+    path = scratch / recipe.name
+    start = scratch / recipe.directory
+    start.mkdir(parents=True, exist_ok=True)
+    os.chdir(start)
     sys.argv = [recipe.name, *recipe.argv]
-    sys.path.insert(0, str(path.parent))
-    return runpy.run_path(str(path), run_name="__main__")
+    named = [each.value for each in recipe.environment if each.name == "PYTHONPATH"]
+    sys.path[:0] = [str(start / part) for text in named for part in text.split(os.pathsep) if "$" not in part]
+    lines.start()
+    if not recipe.module:
+        sys.path.insert(0, str(path.parent))
+        return runpy.run_path(str(path), run_name="__main__")
+    sys.path.insert(0, str(_above(path, recipe.module)))
+    sys.path.insert(0, str(start))
+    if recipe.function:
+        called: Any = importlib.import_module(recipe.module)
+        for name in recipe.function.split("."):
+            called = getattr(called, name)
+        return sys.exit(called())
+    return runpy.run_module(recipe.module, run_name="__main__", alter_sys=True)
+
+
+def own_modules(scratch: Path, root: str | None) -> tuple[list[str], list[str]]:
+    """The program's files that were imported, relative to the copy, and those taken from the project itself."""
+    copied, outside = [], []
+    for module in list(sys.modules.values()):
+        path = getattr(module, "__file__", None)
+        if not isinstance(path, str) or not os.path.isabs(path):
+            continue
+        path = os.path.realpath(path)
+        if Path(path).is_relative_to(scratch):
+            copied.append(Path(path).relative_to(scratch).as_posix())
+        elif root is not None and Path(path).is_relative_to(root) and "site-packages" not in path:
+            outside.append(path)
+    return copied, outside
+
+
+def _write(recipe: ProgramRecipe, scratch: Path) -> None:
+    own = {recipe.name: recipe.text} if recipe.text else {}
+    for name, text in {**recipe.files, **own}.items():
+        path = scratch / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(_encoded(text, name))
+
+
+def _above(path: Path, module: str) -> Path:
+    """The directory from which `module` is imported, given its file."""
+    parts = module.count(".") + (2 if path.stem in ("__init__", "__main__") else 1)
+    return path.parents[min(parts, len(path.parents)) - 1]
+
+
+def _encoded(text: str, name: str) -> bytes:
+    """The bytes of a text, in the encoding that a Python file declares."""
+    if not name.endswith(".py"):
+        return text.encode("utf-8")
+    try:
+        encoding, _ = tokenize.detect_encoding(io.BytesIO(text.encode("utf-8")).readline)
+        return text.encode(encoding)
+    except (SyntaxError, UnicodeEncodeError):
+        return text.encode("utf-8")

@@ -55,8 +55,8 @@ OPEN = {
 }  # fmt: skip
 
 
-def shrink(config: Any) -> Any:
-    """Scale `config` (and its sub-configs) down in place and return it."""
+def shrink(config: Any, positions: int = POSITIONS) -> Any:
+    """Scale `config` (and its sub-configs) down in place, to at most `positions` tokens, and return it."""
     old_layers, old_heads = _first(config, COUNTS), _first(config, HEAD_COUNTS)
     layers = _shrink_layers(config, old_layers)
     _set_each(config, WIDTHS, SIZE)
@@ -67,7 +67,7 @@ def shrink(config: Any) -> Any:
         if groups and old_heads:
             _put(config, name, _key_heads(old_heads, groups))
     _set_each(config, HEAD_COUNTS, HEADS)
-    for names, limit in ((EXPERTS, 4), (CHOSEN, 2), (PLACES, POSITIONS), (WINDOWS, WINDOW)):
+    for names, limit in ((EXPERTS, 4), (CHOSEN, 2), (PLACES, positions), (WINDOWS, WINDOW)):
         _limit_each(config, names, limit)
     for name, limit in AT_MOST.items():
         _limit_each(config, (name,), limit)
@@ -78,7 +78,7 @@ def shrink(config: Any) -> Any:
     _shrink_lists(config, old_layers, layers)
     for value in list(vars(config).values()):
         if _is_config(value):
-            shrink(value)
+            shrink(value, positions)
     return config
 
 

@@ -3,19 +3,27 @@
 from __future__ import annotations
 
 import sys
+import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from gclint.verify.recipe import ProgramRecipe
 
+STEPS = 3
+
 
 @dataclass
 class Replacements:
-    """`replaced`: harmless substitutions, in words; `limits`: what of the program was therefore not run."""
+    """`replaced`: harmless substitutions, in words; `limits`: what of the program was therefore not run.
+
+    `text` is the program's Python text, a NUL between files; `began` when the run began (seconds since 1970).
+    """
 
     scratch: Path
+    text: str = ""
     replaced: list[str] = field(default_factory=list)
     limits: list[str] = field(default_factory=list)
+    began: float = field(default_factory=time.time)
 
     def note(self, text: str) -> None:
         """Add a substitution once."""
@@ -27,26 +35,43 @@ class Replacements:
         if text not in self.limits:
             self.limits.append(text)
 
+    def made_here(self, path: Path, name: str) -> bool:
+        """Whether the run itself wrote the file `name` in `path`: then it is small, and read as it is."""
+        file = path / name
+        return file.exists() and file.stat().st_mtime >= self.began and self.scratch in file.resolve().parents
+
+
+def install_before_torch(recipe: ProgramRecipe, found: Replacements) -> None:
+    """Keep a copied project's writing below its copy, and its connections on this machine."""
+    if recipe.copy_of is not None:
+        from gclint.verify.worker.shims import files, network
+
+        network.install(found)
+        files.install(found)
+
 
 def install(recipe: ProgramRecipe, family: str, found: Replacements) -> None:
     """Put the replacements in place that the program's text can need."""
-    everything = "\n".join([recipe.text, *recipe.files.values()])
-    if recipe.copy_of is not None:
-        everything += "transformers datasets peft cuda"
-    if family == "cpu" and any(word in everything for word in ("cuda", "nccl", "device_map", "hip")):
+    if family == "cpu" and any(word in found.text for word in ("cuda", "nccl", "device_map", "hip")):
         from gclint.verify.worker.shims import devices
 
         devices.install(found)
-    if "datasets" in everything:
+    if "datasets" in found.text:
         from gclint.verify.worker.shims import data
 
         data.install(found)
-    if any(word in everything for word in ("transformers", "trl", "peft", "unsloth")) and _present("transformers"):
-        from gclint.verify.worker.shims import models, tokenizers, trainers
+    if any(word in found.text for word in ("transformers", "trl", "peft", "unsloth")) and _present("transformers"):
+        from gclint.verify.worker.shims import models, older, tokenizers, trainers
 
-        models.install(found, family)
+        models.install(found, family, recipe.target)
         tokenizers.install(found)
-        trainers.install(found, family)
+        trainers.install(found, family, recipe.stop_after or STEPS)
+        older.install(found, recipe.target)
+    if recipe.copy_of is not None:
+        from gclint.verify.worker.shims import files, loops
+
+        loops.install(found, family, recipe.stop_after or STEPS)
+        files.keep_saved(found)
 
 
 def _present(name: str) -> bool:

@@ -1,51 +1,99 @@
-"""Data sets that need no files: a few rows whose columns answer to the names in use."""
+"""Data sets that need no hub: files that are there are read, everything else is a few synthetic rows."""
 
 from __future__ import annotations
 
+import functools
 import importlib
+import os
 from typing import Any
 
 from gclint.verify.worker.shims import Replacements
+from gclint.verify.worker.shims.columns import ROWS, columns_of, row_of
 
-ROWS = 16
-TALK = [{"role": "user", "content": "hello there"}, {"role": "assistant", "content": "hi, how are you?"}]
-ROW: dict[str, Any] = {
-    "text": "the quick brown fox jumps over the lazy dog",
-    "messages": TALK,
-    "conversations": TALK,
-    "instruction": "say hi",
-    "input": "now",
-    "output": "hi there",
-    "prompt": "say hi",
-    "completion": " hi there",
-    "chosen": "a good answer",
-    "rejected": "a bad answer",
-    "question": "why?",
-    "answer": "because",
-    "response": "hi",
-    "sentence": "one sentence",
-    "sentence1": "one sentence",
-    "sentence2": "another",
-    "label": 0,
-    "idx": 0,
-}
+FORMATS = ("json", "csv", "text", "parquet")
+SPLITS = ("train", "validation", "test", "train_sft", "test_sft", "train_prefs", "test_prefs")
 
 
 def install(found: Replacements) -> None:
-    """Replace what reads data sets from the hub or from disk."""
+    """Replace what reads data sets from the hub or from disk, and let selections be larger than the data."""
     try:
         datasets: Any = importlib.import_module("datasets")
     except ImportError:
         return
+    datasets.config.HF_DATASETS_CACHE = found.scratch / ".datasets"
+    datasets.disable_progress_bars()
+    read, read_disk = datasets.load_dataset, datasets.load_from_disk
 
     def load(path: Any = "", *args: Any, split: Any = None, streaming: bool = False, **kwargs: Any) -> Any:
-        found.note(f"data set {path}: {ROWS} rows of synthetic columns")
-        rows = datasets.Dataset.from_list([ROW] * ROWS)
+        files = kwargs.get("data_files")
+        if path in FORMATS and files and all(os.path.exists(each) for each in _names(files)):
+            return read(path, *args, split=split, streaming=streaming, **kwargs)
+        named = " ".join([str(path), *map(str, args), *_names(files)])
+        rows = _synthetic(datasets, named, found)
         rows = rows.to_iterable_dataset() if streaming else rows
         if split is not None:
-            return rows
+            return [rows for _ in split] if isinstance(split, (list, tuple)) else rows
         kind = datasets.IterableDatasetDict if streaming else datasets.DatasetDict
-        return kind(dict.fromkeys(("train", "validation", "test"), rows))
+        wanted = list(files) if isinstance(files, dict) else [each for each in SPLITS if _has(found, each)]
+        return kind(dict.fromkeys(wanted, rows))
 
-    datasets.load_dataset = load
-    datasets.load_from_disk = load
+    def load_from_disk(path: Any, *args: Any, **kwargs: Any) -> Any:
+        if os.path.exists(path):
+            return read_disk(path, *args, **kwargs)
+        return _synthetic(datasets, str(path), found)
+
+    datasets.load_dataset, datasets.load_from_disk = load, load_from_disk
+    _clip(datasets.Dataset)
+
+
+def _has(found: Replacements, split: str) -> bool:
+    return "_" not in split or split in found.text
+
+
+def _synthetic(datasets: Any, name: str, found: Replacements) -> Any:
+    columns = columns_of(name, found)
+    found.note(f"data set {name.strip()}: {ROWS} rows of synthetic columns ({_some(columns)})")
+    return datasets.Dataset.from_list([row_of(columns, index) for index in range(ROWS)])
+
+
+def _some(columns: tuple[str, ...]) -> str:
+    more = len(columns) - 8
+    return ", ".join(columns[:8]) + (f" and {more} more" if more > 0 else "")
+
+
+def _names(files: Any) -> list[str]:
+    if files is None:
+        return []
+    if isinstance(files, dict):
+        return [name for each in files.values() for name in _names(each)]
+    return [str(each) for each in files] if isinstance(files, (list, tuple)) else [str(files)]
+
+
+def _alone(original: Any) -> Any:
+    @functools.wraps(original)
+    def mapped(*args: Any, **kwargs: Any) -> Any:
+        kwargs.pop("num_proc", None)
+        return original(*args, **kwargs)
+
+    return mapped
+
+
+def _clip(kind: Any) -> None:
+    """A program that takes the first thousand rows takes those that there are, and maps them in its own process."""
+    select, divide = kind.select, kind.train_test_split
+    for name in ("map", "filter"):
+        setattr(kind, name, _alone(getattr(kind, name)))
+
+    @functools.wraps(select)
+    def selected(rows: Any, indices: Any, *args: Any, **kwargs: Any) -> Any:
+        return select(rows, [each for each in indices if -len(rows) <= each < len(rows)], *args, **kwargs)
+
+    @functools.wraps(divide)
+    def divided(rows: Any, *args: Any, **kwargs: Any) -> Any:
+        for name in ("test_size", "train_size"):
+            size = kwargs.get(name)
+            if isinstance(size, int) and size >= len(rows):
+                kwargs[name] = len(rows) // 4 if name == "test_size" else None
+        return divide(rows, *args, **kwargs)
+
+    kind.select, kind.train_test_split = selected, divided

@@ -7,6 +7,7 @@ arguments are the library's own.
 from __future__ import annotations
 
 import functools
+import os
 from pathlib import Path
 from typing import Any
 
@@ -17,22 +18,24 @@ from gclint.verify.recipe import ModelSpec
 from gclint.verify.worker.build import find_config
 from gclint.verify.worker.placement import scaled_device_map
 from gclint.verify.worker.shims import Replacements
-from gclint.verify.worker.shrink import shrink
+from gclint.verify.worker.shims.older import older_target
+from gclint.verify.worker.shrink import WIDTHS, shrink
 
-FALLBACK = "llama"
+FALLBACK, MODELS, POSITIONS, LARGE = "llama", ".models", 4096, 256
 
 
-def install(found: Replacements, family: str) -> None:
-    """Replace what reads models, configs and adapters from the hub."""
+def install(found: Replacements, family: str, target: dict[str, str]) -> None:
+    """Replace what reads models and configs from the hub or from disk, and scale down what is built from a config."""
     from transformers.models.auto.auto_factory import _BaseAutoModelClass
 
-    store = Store(found, family)
+    store = Store(found, family, target)
+    _shrink_built(store)
     for owner in (_BaseAutoModelClass, transformers.PreTrainedModel):
         owner.from_pretrained = classmethod(_replacing(owner.from_pretrained.__func__, store))
     original = transformers.AutoConfig.from_pretrained
 
     def config(name: Any, *args: Any, **kwargs: Any) -> Any:
-        if Path(str(name)).is_dir():
+        if store.small(name):
             return original(name, *args, **kwargs)
         return original(store.directory(str(name), None), *args, **kwargs)
 
@@ -44,19 +47,28 @@ def install(found: Replacements, family: str) -> None:
 class Store:
     """The scaled-down checkpoints made so far, by name and class."""
 
-    def __init__(self, found: Replacements, family: str):
-        self.found, self.family = found, family
+    def __init__(self, found: Replacements, family: str, target: dict[str, str]):
+        self.found, self.family, self.target = found, family, target
         self.read_config: Any = None
+        self.shrunken: list[Any] = []
         self._made: dict[tuple[str, str], Path] = {}
 
     def directory(self, name: str, owner: Any, config: Any = None) -> Path:
         """Return the directory of a scaled-down checkpoint for `name`, made if need be."""
         key = (name, getattr(owner, "__name__", ""))
         if key not in self._made:
-            path = self.found.scratch / ".models" / str(len(self._made))
+            path = self.found.scratch / MODELS / os.environ.get("RANK", "0") / str(len(self._made))
             self._make(path, name, owner, config)
             self._made[key] = path
         return self._made[key]
+
+    def small(self, name: Any) -> bool:
+        """Whether a name is a directory that this run has written."""
+        path = Path(str(name))
+        return path.is_dir() and (self._own(path) or self.found.made_here(path, "config.json"))
+
+    def _own(self, path: Path) -> bool:
+        return self.found.scratch / MODELS in path.resolve().parents
 
     def placed(self, directory: Path, owner: Any, kwargs: dict[str, Any]) -> dict[str, Any]:
         """Return the keywords with a placement that the scaled-down model can have here."""
@@ -82,29 +94,52 @@ class Store:
         if config is None:
             self.found.limit(f"the architecture of {name} is not known here: a {FALLBACK} model ran in its place")
             config, how = transformers.CONFIG_MAPPING[FALLBACK](), FALLBACK
-        config = shrink(config)
-        torch.manual_seed(0)
-        model = _class_for(owner, config)(config)
+        config = shrink(config, POSITIONS)
+        self.shrunken.append(config)
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(0)
+            model = _class_for(owner, config)(config)
         if type(model).__name__.endswith("ForCausalLM"):
             model = model.to(torch.bfloat16)
+        model.should_save_on_this_rank = lambda main: True  # every rank makes its own, of the same seed
         model.save_pretrained(path)
-        if not any(each == name for each, _ in self._made):
-            self.found.note(f"{name}: {type(model).__name__}, scaled down ({how})")
+        kind = "config" if owner is None else type(model).__name__
+        self.found.note(f"{name}: {kind}, scaled down ({how})")
 
 
 def _replacing(original: Any, store: Store) -> Any:
     @functools.wraps(original)
     def from_pretrained(cls: Any, name: Any = None, *args: Any, **kwargs: Any) -> Any:
         name = kwargs.pop("pretrained_model_name_or_path", name)
-        if name is None or Path(str(name)).is_dir():
+        if name is None or store.small(name):
             return original(cls, name, *args, **kwargs)
         directory = store.directory(str(name), cls, kwargs.get("config"))
         kwargs = {key: each for key, each in kwargs.items() if key not in ("revision", "token", "cache_dir")}
         if kwargs.get("attn_implementation") in ("flash_attention_2", "flash_attention_3"):
             store.found.limit(f"{kwargs.pop('attn_implementation')} is not run")
+        if older_target(store.target) and not {"dtype", "torch_dtype"} & set(kwargs):
+            kwargs["dtype"] = torch.float32
+            store.found.note(f"weights are float32, the default of transformers {store.target['transformers']}")
         return original(cls, directory, *args, **store.placed(directory, cls, kwargs))
 
     return from_pretrained
+
+
+def _shrink_built(store: Store) -> None:
+    """Scale down the config of a model that the program builds itself, before its modules are made."""
+    begin = transformers.PreTrainedModel.__init__
+
+    @functools.wraps(begin)
+    def begin_small(self: Any, config: Any, *args: Any, **kwargs: Any) -> None:
+        known = any(config is each for each in store.shrunken)
+        text = config.get_text_config() if hasattr(config, "get_text_config") else config
+        if not known and max(getattr(text, name, None) or 0 for name in WIDTHS) > LARGE:
+            shrink(config, POSITIONS)
+            store.shrunken.append(config)
+            store.found.note(f"{type(self).__name__}: built from a config, scaled down")
+        begin(self, config, *args, **kwargs)
+
+    transformers.PreTrainedModel.__init__ = begin_small
 
 
 def _skeleton(directory: Path, owner: Any) -> Any:

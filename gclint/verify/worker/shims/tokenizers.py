@@ -7,9 +7,11 @@ from typing import Any
 
 import transformers
 
+from gclint.verify.worker.refusal import NotRun
 from gclint.verify.worker.shims import Replacements
 
 SPECIAL = ("<pad>", "<s>", "</s>", "<unk>", "<|im_start|>", "<|im_end|>")
+PROCESSORS = ("AutoProcessor", "AutoImageProcessor", "AutoFeatureExtractor", "AutoVideoProcessor")
 TEMPLATE = (
     "{% for m in messages %}<|im_start|>{{ m['role'] }}\n{{ m['content'] }}<|im_end|>\n{% endfor %}"
     "{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}"
@@ -20,6 +22,9 @@ def install(found: Replacements) -> None:
     """Replace what reads tokenizers from the hub."""
     for owner in (transformers.AutoTokenizer, transformers.PreTrainedTokenizerBase):
         owner.from_pretrained = classmethod(_replacing(owner.from_pretrained.__func__, found))
+    for name in PROCESSORS:
+        if name in found.text:
+            getattr(transformers, name).from_pretrained = classmethod(_refused)
 
 
 def byte_tokenizer() -> Any:
@@ -47,9 +52,13 @@ def byte_tokenizer() -> Any:
 def _replacing(original: Any, found: Replacements) -> Any:
     def from_pretrained(cls: Any, name: Any = None, *args: Any, **kwargs: Any) -> Any:
         name = kwargs.get("pretrained_model_name_or_path", name)
-        if name is not None and Path(str(name)).is_dir() and any(Path(str(name)).glob("tokenizer*")):
+        if name is not None and found.made_here(Path(str(name)), "tokenizer_config.json"):
             return original(cls, name, *args, **kwargs)
-        found.note(f"tokenizer of {name}: bytes")
+        found.note("tokenizers: one token a byte")
         return byte_tokenizer()
 
     return from_pretrained
+
+
+def _refused(cls: Any, name: Any = None, *args: Any, **kwargs: Any) -> Any:
+    raise NotRun(f"{cls.__name__} of {name}: images and sound have no small replacement")

@@ -8,15 +8,15 @@ import transformers
 
 from gclint.verify.worker.shims import Replacements
 
-STEPS, BATCH, ACCUMULATION = 3, 2, 2
+BATCH, ACCUMULATION, GENERATED = 2, 2, 8
 
 
-def install(found: Replacements, family: str) -> None:
+def install(found: Replacements, family: str, steps: int) -> None:
     """Cut what TrainingArguments ask for, keeping everything that shapes the run's state."""
     begin = transformers.TrainingArguments.__post_init__
 
     def cut(arguments: Any) -> None:
-        _cut(arguments, found, family)
+        _cut(arguments, found, family, steps)
         begin(arguments)
 
     transformers.TrainingArguments.__post_init__ = cut
@@ -30,15 +30,17 @@ def install(found: Replacements, family: str) -> None:
     transformers.Trainer.train = without_resume
 
 
-def _cut(arguments: Any, found: Replacements, family: str) -> None:
-    found.note(f"trainers: {STEPS} steps, at most {BATCH} rows a batch, no reports, saving or evaluation")
-    _set(arguments, max_steps=STEPS, save_strategy="no", report_to=[], logging_steps=1, push_to_hub=False)
+def _cut(arguments: Any, found: Replacements, family: str, steps: int) -> None:
+    found.note(f"trainers: {steps} steps, at most {BATCH} rows a batch, no reports, saving or evaluation")
+    _set(arguments, max_steps=steps, save_strategy="no", report_to=[], logging_steps=1, push_to_hub=False)
     _set(arguments, eval_strategy="no", load_best_model_at_end=False, disable_tqdm=True)
     _set(arguments, dataloader_num_workers=0, dataloader_prefetch_factor=None)
     _set(arguments, dataloader_persistent_workers=False)
-    batch, steps = arguments.per_device_train_batch_size, arguments.gradient_accumulation_steps
+    _set(arguments, num_generations=BATCH, max_completion_length=GENERATED, generation_batch_size=None)
+    _set(arguments, steps_per_generation=None, use_vllm=False)
+    batch, accumulated = arguments.per_device_train_batch_size, arguments.gradient_accumulation_steps
     _set(arguments, per_device_train_batch_size=min(batch, BATCH))
-    _set(arguments, gradient_accumulation_steps=min(steps, ACCUMULATION))
+    _set(arguments, gradient_accumulation_steps=min(accumulated, ACCUMULATION))
     if family == "cpu":
         _set(arguments, use_cpu=True, tf32=None)
         _drop(arguments, found, "fp16", "torch_compile", "deepspeed", "fsdp")

@@ -1,0 +1,190 @@
+"""Program evidence: the user's own program, as it is started, before and after one fix."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from gclint.analysis.run import Run
+from gclint.files.source import Source
+from gclint.finding import Finding
+from gclint.fix.edits import Chosen
+from gclint.fix.proof import ProofRequest
+from gclint.launch import Launch, launches
+from gclint.launch.command_line import launch_of_command
+from gclint.verify.api import Verification
+from gclint.verify.errors import VerifyUnavailable
+from gclint.verify.places import edited_lines, executed_any
+from gclint.verify.recipe import ProgramRecipe, Variable
+from gclint.verify.verdict import Verdict
+
+RELEVANT = ("HIP_", "HSA_", "AMD_", "OMP_", "TORCH_", "PYTORCH_")
+# what the runner decides itself: where a run finds devices, hub, trackers, programs and libraries
+DECIDED = (
+    "CUDA_", "HIP_VISIBLE", "ROCR_", "HF_", "TRANSFORMERS_", "WANDB_", "MASTER_", "LD_", "PATH", "HOME", "TMPDIR",
+    "RANK", "LOCAL_RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE", "NCCL_", "SLURM_",
+)  # fmt: skip
+RUNNABLE = ("python", "yaml", "json")
+
+
+@dataclass(frozen=True)
+class Pair:
+    """A program before and after a fix, the project's Python files that the fix edits, and how many `edits` files."""
+
+    before: ProgramRecipe
+    after: ProgramRecipe
+    edited: tuple[str, ...]
+    edits: int
+
+    def places(self, after: bool) -> dict[str, list[tuple[int, int]]]:
+        """The edited statements of each file, in its text before or after, as first and last line."""
+        mine, theirs = (self.after, self.before) if after else (self.before, self.after)
+        return {name: edited_lines(_text(mine, name), _text(theirs, name)) for name in self.edited}
+
+
+def named_launch(command: str, root: Path) -> Launch:
+    """The launch that `--program` names, looked for here and in the project; raises VerifyUnavailable."""
+    try:
+        words = shlex.split(command)
+    except ValueError as error:
+        raise VerifyUnavailable(f"--program: `{command}` cannot be read: {error}") from None
+    if words and words[0].endswith(".py"):
+        words = ["python", *words]
+    for directory in (os.getcwd(), os.fspath(root)):
+        launch = launch_of_command(words, {}, directory) if words else None
+        if launch is not None and launch.program.resolve().is_relative_to(root.resolve()):
+            return launch
+    raise VerifyUnavailable(f"--program: `{command}` starts no Python file of {root}")
+
+
+def pair_of(
+    request: ProofRequest, chosen: Chosen, without: Mapping[str, Source], run: Run | None, named: Launch | None
+) -> Pair | str:
+    """The program before and after a fix; or why there is none.
+
+    `run` is the run in which the finding was made: without a `named` launch its launcher says how the program is
+    started.
+    """
+    root = request.root.resolve()
+    edited = {edit.path for edit in chosen.fix.edits}
+    kinds = {without[path].kind for path in edited if path in without}
+    if not kinds <= set(RUNNABLE):
+        return f"it edits a {'/'.join(sorted(kinds - set(RUNNABLE)))} file, which is no part of the program"
+    launch = named or _launch_of(run, root)
+    if launch is None:
+        return 'no launcher of the project starts the program of this place; name it with --program "train.py ..."'
+    if launch.program.suffix != ".py":
+        return f"{launch.program.name} is not a Python file; notebooks are not run"
+    title = f"{chosen.finding.code} {chosen.finding.location.path}:{chosen.finding.location.line}"
+    before, after = (_recipe(request, sources, launch, run, root, title) for sources in (without, request.after))
+    names = tuple(_relative(without[path], root) for path in sorted(edited) if path in without)
+    own = tuple(name for name in names if name.endswith(".py"))
+    return Pair(replace(before, traced=own), replace(after, traced=own), own, len(names))
+
+
+def judged(made: Verification, pair: Pair, finding: Finding) -> Verdict:
+    """The verdict on a fix from its program's runs: nothing is claimed for a place that the program never reached."""
+    verdict, first, second = made.verdict, made.before.first, made.after.first
+    ran = {*first.sources, *second.sources}
+    if ran and pair.edited and not ran & set(pair.edited):
+        return replace(verdict, name="unverified", reason=f"the program never imports {', '.join(pair.edited)}")
+    if verdict.name == "passes" and _passed_by(made, pair):
+        places = ", ".join(f"{name}:{lines[0][0]}" for name, lines in pair.places(after=True).items() if lines)
+        return replace(
+            verdict, name="unverified", reason=f"the program runs, but not through the edited lines ({places})"
+        )
+    same = verdict.before_failure and verdict.before_failure == verdict.after_failure
+    if verdict.name == "unverified" and same and is_symptom(verdict.before_failure, finding.symptom):
+        return replace(verdict, name="rejected", reason=f"the failure is still there: {verdict.after_failure}")
+    return verdict
+
+
+def _passed_by(made: Verification, pair: Pair) -> bool:
+    """Whether both reference runs noted their lines and none of them is an edited one."""
+    if len(pair.edited) < pair.edits:
+        return False
+    noted = False
+    for after, reference in ((False, made.references.before), (True, made.references.after)):
+        if reference is None or not reference.first.sources:
+            continue
+        noted = True
+        for name, places in pair.places(after).items():
+            if executed_any(places, reference.first.executed.get(name, ())):
+                return False
+    return noted
+
+
+def _text(recipe: ProgramRecipe, name: str) -> str:
+    if name in recipe.files or recipe.copy_of is None:
+        return recipe.files.get(name, "")
+    return Path(recipe.copy_of, name).read_text(encoding="utf-8", errors="replace")
+
+
+def is_symptom(failure: str, symptom: str) -> bool:
+    """Whether an exception is the one that a finding foretells: its class, and half of the words or more."""
+    kind, _, text = symptom.partition(":")
+    words = [word for word in text.split() if len(word) > 3]
+    same = failure.startswith(f"{kind}:")
+    return same and sum(word in failure for word in words) * 2 >= len(words)
+
+
+def _launch_of(run: Run | None, root: Path) -> Launch | None:
+    if run is None or run.entry is None:
+        return None
+    if run.launch_places:
+        return run.launch_places[0]  # type: ignore[no-any-return]
+    wanted = os.path.realpath(run.entry.path)
+    return next((each for each in launches(root) if os.path.realpath(each.program) == wanted), None)
+
+
+def _recipe(
+    request: ProofRequest, sources: Mapping[str, Source], launch: Launch, run: Run | None, root: Path, title: str
+) -> ProgramRecipe:
+    name = launch.program.resolve().relative_to(root).as_posix()
+    changed = {
+        _relative(source, root): source.text
+        for path, source in sources.items()
+        if path not in request.before or source.text != request.before[path].text
+    }
+    directory = launch.directory.resolve() if launch.directory is not None else root
+    environment = tuple(_environment(launch))
+    given = {} if run is None else {name: str(run.targets.version(name) or "") for name in ("torch", "transformers")}
+    several = launch.distributed or (launch.world_size or 1) > 1
+    return ProgramRecipe(
+        title=title,
+        name=name,
+        argv=tuple(word for word in launch.arguments if word not in ("$@", "$*")),
+        files=changed,
+        copy_of=os.fspath(root),
+        directory=directory.relative_to(root).as_posix() if directory.is_relative_to(root) else "",
+        module=launch.module,
+        function=launch.function,
+        world_size=2 if several else 1,
+        environment=environment,
+        target={name: version for name, version in given.items() if version},
+        stop_after=request.options.steps,
+        cold=any(each.name.startswith(RELEVANT) for each in environment) or _sets_environment(run),
+        not_run=(f"the launcher's {launch.strategy} is not run here",) if launch.strategy not in ("", "ddp") else (),
+    )
+
+
+def _sets_environment(run: Run | None) -> bool:
+    from gclint.analysis.events import EnvSet
+
+    return run is not None and any(event.name.startswith(RELEVANT) for event in run.of_type(EnvSet))
+
+
+def _environment(launch: Launch) -> list[Variable]:
+    return [
+        Variable(setting.name, setting.value)
+        for setting in launch.environment
+        if not setting.name.startswith(DECIDED) and not any(mark in setting.value for mark in "$`")
+    ]
+
+
+def _relative(source: Source, root: Path) -> str:
+    path = source.absolute.resolve()
+    return path.relative_to(root).as_posix() if path.is_relative_to(root) else source.path
