@@ -12,7 +12,8 @@ from ..analysis.guards import DISTRIBUTED
 from ..analysis.interpreter import Interpreter
 from ..analysis.values import FALSE, NONE, TRUE, Class, Const, Function, Object, Value, const, of, root, union
 from .registry import Framework
-from .torch_modules import set_mode, set_state
+from .torch_modules import set_state
+from .torch_states import set_mode
 from .torch_training import emit_backward
 from .transformers import at_least
 

@@ -7,8 +7,8 @@ from ..analysis.events import CheckpointCall
 from ..analysis.interpreter import Interpreter
 from ..analysis.values import FALSE, NONE, Const, External, Object, Partial, Value, const, of, union
 from .registry import Framework
+from .torch_checkpoint import announce, checkpointing_object, turn_on
 from .torch_modules import promote
-from .torch_training import announce, checkpointing_object, turn_on
 
 framework = Framework("torch.wrappers", kinds={"checkpointed": "module"})
 

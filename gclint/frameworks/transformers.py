@@ -9,12 +9,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ..analysis.calls import Call
-from ..analysis.events import CheckpointingEnabled, Generated, ModelLoaded, TrainerStarted, Wrapped
+from ..analysis.events import CheckpointingEnabled, Generated, ModelLoaded
 from ..analysis.interpreter import Interpreter
 from ..analysis.values import (
     FALSE,
     NONE,
-    NOTHING,
     TRUE,
     Const,
     External,
@@ -26,9 +25,8 @@ from ..analysis.values import (
     union,
 )
 from .registry import Framework
-from .torch_distributed import unwrapped
+from .torch_checkpoint import checkpointing_object, turn_on
 from .torch_modules import activated, set_state
-from .torch_training import checkpointing_object, turn_on
 
 if TYPE_CHECKING:
     from ..analysis.syntax import Site
@@ -249,184 +247,3 @@ def enable_input_require_grads(call: Call) -> Value:
     assert call.receiver is not None
     set_state(call.it, call.receiver, "input_grads", TRUE, FALSE)
     return NONE
-
-
-# TrainingArguments
-
-
-@framework.function("transformers:TrainingArguments", "transformers:Seq2SeqTrainingArguments")
-def training_arguments(call: Call) -> Value:
-    """The settings of a Trainer; both spellings of the checkpointing ones under the older name."""
-    made = call.make("training_args", call.name)
-    record_arguments(made, call)
-    return of(made)
-
-
-def record_arguments(made: Object, call: Call) -> None:
-    """Keep the keyword arguments of a settings class, and where they stand."""
-    for name, value in call.keywords.items():
-        older = name.replace("activation_checkpointing", "gradient_checkpointing")
-        made.attributes[older] = value
-        made.sites[older] = call.place(name)
-    made.open = made.open or call.open
-    made.site = made.site or call.site
-
-
-DEFAULTS: dict[str, Value] = {
-    "gradient_checkpointing": FALSE,
-    "gradient_checkpointing_kwargs": NONE,
-    "ddp_find_unused_parameters": NONE,
-    "ddp_static_graph": NONE,
-    "gradient_accumulation_steps": const(1),
-    "fp16": FALSE,
-    "bf16": FALSE,
-    "deepspeed": NONE,
-    "fsdp": NONE,
-    "fsdp_config": NONE,
-}
-
-
-def argument(args: Object, name: str) -> Value:
-    """A training argument: as given, else its default; nothing when an unresolved `**` may give it."""
-    held = args.attributes.get(name)
-    default = args.state.get(f"default:{name}", DEFAULTS.get(name, NONE))
-    if held is not None:
-        return replaced(held, default)
-    return NOTHING if args.open else default
-
-
-# Trainer
-
-
-@framework.function("transformers:Trainer", "transformers:Seq2SeqTrainer")
-def make_trainer(call: Call) -> Value:
-    """Trainer(model=..., args=...)."""
-    made = call.make("trainer", call.name)
-    made.attributes["model"] = call.get("model", 0)
-    made.attributes["args"] = call.get("args", 1)
-    for name, value in call.keywords.items():
-        made.attributes.setdefault(name, value)
-    made.sites.update(call.places)
-    made.site = made.site or call.site
-    return of(made)
-
-
-@framework.method("trainer", "train")
-def train(call: Call) -> Value:
-    """trainer.train(): checkpointing, wrapping and the loop, as the arguments say."""
-    assert call.receiver is not None
-    start(call, call.receiver)
-    return call.unknown()
-
-
-def start(call: Call, trainer: Object) -> None:
-    """What transformers' Trainer does to its model before and in its loop."""
-    it = call.it
-    models = unwrapped(trainer.attributes.get("model", NOTHING))
-    settings = trainer.attributes.get("args", NOTHING)
-    found = []
-    for guard, model in models.possible(it.guard):
-        if not isinstance(model, Object):
-            continue
-        if model.kind == "unknown":
-            model.kind = "model"
-        with it.under(guard) as possible:
-            if possible:
-                found.append(model)
-                _apply(call, trainer, model, settings)
-    it.emit(TrainerStarted(it.moment(site=call.site), trainer, tuple(found)))
-
-
-def _apply(call: Call, trainer: Object, model: Object, settings: Value) -> None:
-    it = call.it
-    for guard, args in settings.possible(it.guard):
-        if not isinstance(args, Object) or args.kind != "training_args":
-            continue
-        with it.under(guard) as possible:
-            if not possible:
-                continue
-            _checkpoint_by_arguments(it, model, args)
-            _wrap_by_arguments(call, model, args)
-    set_state(it, model, "training", TRUE, FALSE)
-
-
-def _checkpoint_by_arguments(it: Interpreter, model: Object, args: Object) -> None:
-    from ..analysis.conditions import truths
-
-    if "unsloth" in model.state:
-        return  # its own flag decides (unsloth/models/_utils.py)
-    for guard, item in argument(args, "gradient_checkpointing"):
-        for decided, truth in truths(it, item, args.site.node) if args.site else ():  # type: ignore[arg-type]
-            if not truth:
-                continue
-            with it.under(guard | decided) as possible:
-                if possible:
-                    _enable_by_arguments(it, model, args)
-
-
-def _enable_by_arguments(it: Interpreter, model: Object, args: Object) -> None:
-    kwargs = argument(args, "gradient_checkpointing_kwargs")
-    reentrant = args.state.get("reentrant_default")
-    value = reentrant_of(it, kwargs)
-    if reentrant is not None:
-        value = union(
-            reentrant.under(guard) if item == Const(None) else reentrant_of(it, Value([(guard, item)]))
-            for guard, item in kwargs
-        )
-    place = args.sites.get("gradient_checkpointing", args.site)
-    if place is None:
-        return
-    made = enable_checkpointing(it, model, value, place, "arguments")
-    made.attributes["kwargs"], made.attributes["args"] = kwargs, of(args)
-    if "gradient_checkpointing_kwargs" in args.sites:
-        made.sites["kwargs"] = args.sites["gradient_checkpointing_kwargs"]
-
-
-def _wrap_by_arguments(call: Call, model: Object, args: Object) -> None:
-    """DDP on more than one process, with find_unused_parameters as Trainer picks it when it is unset."""
-    from .deepspeed import remember
-    from .sharding import PLAIN_DDP, remember_launched
-
-    it = call.it
-    if any(item not in (Const(None), Const("")) for _, item in argument(args, "deepspeed")):
-        remember(call, model, argument(args, "deepspeed"))
-        return
-    remember_launched(call, model)
-    if any(item != Const(None) and item != Const("") for _, item in argument(args, "fsdp")):
-        return
-    with it.under(PLAIN_DDP) as possible:
-        if not possible:
-            return
-        made = it.new("ddp", "torch.nn.parallel.DistributedDataParallel", "DDP by Trainer", args.site)
-        made.attributes["module"] = of(model)
-        made.attributes["args"] = of(args)
-        picked = argument(args, "ddp_find_unused_parameters")
-        made.state["find_unused"] = union(
-            _picked_find_unused(model).under(guard) if item == Const(None) else Value([(guard, item)])
-            for guard, item in picked
-        )
-        made.state["picked"] = const(bool(picked.is_const(None)))
-        made.state["static_graph"] = replaced_none(argument(args, "ddp_static_graph"), FALSE)
-        made.state["accumulation"] = argument(args, "gradient_accumulation_steps")
-        set_state(it, model, "ddp", of(made), const(None))
-        it.emit(Wrapped(it.moment(site=call.site), model, made))
-
-
-def replaced_none(value: Value, default: Value) -> Value:
-    """The default where the value is None."""
-    return union(default.under(guard) if item == Const(None) else Value([(guard, item)]) for guard, item in value)
-
-
-def _picked_find_unused(model: Object) -> Value:
-    """True for a PeftModel or a plain nn.Module; else the opposite of whether the model checkpoints."""
-    parts = []
-    for guard, item in model.state.get("adapter", NONE):
-        if isinstance(item, Object):
-            parts.append(TRUE.under(guard))
-            continue
-        if model.kind != "model":
-            parts.append(TRUE.under(guard))
-            continue
-        for inner, held in model.state.get("checkpointing", FALSE):
-            parts.append(const(not isinstance(held, Object)).under(guard | inner))
-    return union(parts)

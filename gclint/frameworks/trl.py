@@ -13,7 +13,8 @@ from ..analysis.values import FALSE, NONE, NOTHING, TRUE, Alternative, Const, Ob
 from .peft import adapt
 from .registry import Framework
 from .torch_modules import set_state
-from .transformers import at_least, load_model, make_trainer, record_arguments
+from .transformers import at_least, load_model
+from .transformers_trainer import make_trainer, record_arguments
 
 CONFIGS = (
     "SFTConfig",

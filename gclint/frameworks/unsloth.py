@@ -13,7 +13,8 @@ from ..analysis.values import FALSE, TRUE, Value, const, of
 from .peft import adapt
 from .registry import Framework
 from .torch_modules import set_state
-from .transformers import enable_checkpointing, load_model, make_trainer, record_arguments
+from .transformers import enable_checkpointing, load_model
+from .transformers_trainer import make_trainer, record_arguments
 
 framework = Framework(
     "unsloth", bases={"unsloth:UnslothTrainer": "trainer", "unsloth:UnslothTrainingArguments": "training_args"}

@@ -16,7 +16,7 @@ from gclint.analysis.guards import Guard, conj
 from gclint.analysis.run import Run
 from gclint.analysis.values import NONE, NOTHING, Const, Object, Value
 from gclint.files.source import Source
-from gclint.frameworks.transformers import argument
+from gclint.frameworks.transformers_trainer import argument
 from gclint.verify.footprint import Sizes
 
 LENGTHS = re.compile(

@@ -40,7 +40,7 @@ from gclint.analysis.syntax import Site
 from gclint.analysis.values import NOTHING, Const, Object, root
 from gclint.finding import Finding, Fix
 from gclint.frameworks.torch_modules import trainable
-from gclint.frameworks.transformers import argument
+from gclint.frameworks.transformers_trainer import argument
 from gclint.rule import Reproduction, Rule
 
 rule = Rule(

@@ -35,7 +35,7 @@ from gclint.analysis.events import TrainerStarted
 from gclint.analysis.run import Run, ways
 from gclint.analysis.values import NOTHING, Const, Object
 from gclint.finding import Finding, Fix
-from gclint.frameworks.transformers import argument
+from gclint.frameworks.transformers_trainer import argument
 from gclint.rule import Reproduction, Rule
 
 NAMES = ("activation_checkpointing", "fsdp_activation_checkpointing")

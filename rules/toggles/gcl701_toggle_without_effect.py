@@ -41,7 +41,7 @@ from gclint.analysis.run import Run, ways
 from gclint.analysis.syntax import Site
 from gclint.analysis.values import NOTHING, Class, Object
 from gclint.finding import Finding, Fix
-from gclint.frameworks.transformers import argument
+from gclint.frameworks.transformers_trainer import argument
 from gclint.rule import Reproduction, Rule
 
 NAMES = ("gradient_checkpointing", "activation_checkpointing")

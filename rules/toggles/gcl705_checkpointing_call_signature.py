@@ -39,7 +39,7 @@ from gclint.analysis.run import Run, ways
 from gclint.analysis.syntax import Site
 from gclint.analysis.values import NOTHING, Class, Const, Object
 from gclint.finding import Edit, Finding, Fix
-from gclint.frameworks.transformers import argument
+from gclint.frameworks.transformers_trainer import argument
 from gclint.rule import Reproduction, Rule
 
 ENABLE = ("gradient_checkpointing_enable", "activation_checkpointing_enable")

@@ -1,0 +1,141 @@
+"""torch.nn: which parameters of a module train, and what the code says of it."""
+
+from __future__ import annotations
+
+from ..analysis.calls import Call
+from ..analysis.events import (
+    TrainableChanged,
+)
+from ..analysis.interpreter import Interpreter
+from ..analysis.syntax import Site
+from ..analysis.values import (
+    TRUE,
+    Object,
+    Value,
+    const,
+    of,
+    root,
+)
+from .registry import Framework
+from .torch_modules import promote, set_state, trainable
+
+framework = Framework("torch.parameters")
+
+
+# Parameters
+
+
+@framework.method(
+    "module",
+    "parameters",
+    "named_parameters",
+    "modules",
+    "named_modules",
+    "children",
+    "named_children",
+    "buffers",
+    "named_buffers",
+)
+def parts_of_module(call: Call) -> Value:
+    """An iterable of a module's parameters or submodules."""
+    assert call.receiver is not None
+    promote(call.receiver)
+    last = call.name.rsplit(".", 1)[-1]
+    made = call.it.new(
+        "parameters" if "parameters" in last else "submodules", last, f"{call.receiver.label}.{last}()", call.site
+    )
+    made.parent = call.receiver
+    if last == "named_parameters":
+        made.state["names_of"] = of(root(call.receiver))
+    return of(made)
+
+
+@framework.method("unknown", "parameters", "named_parameters", "modules", "named_modules")
+def parts_of_unknown(call: Call) -> Value:
+    """Only modules have these: the object is one."""
+    return parts_of_module(call)
+
+
+@framework.element("parameters")
+def one_parameter(it: Interpreter, item: Object, site: Site) -> Value | None:
+    """One parameter that stands for all."""
+    return _one(it, item, "parameter", site)
+
+
+@framework.element("submodules")
+def one_submodule(it: Interpreter, item: Object, site: Site) -> Value | None:
+    """One submodule that stands for all."""
+    return _one(it, item, "part", site)
+
+
+def _one(it: Interpreter, item: Object, kind: str, site: Site) -> Value:
+    made = it.new(kind, "", f"{item.label}[...]", site)
+    made.parent, made.each = item.parent, True
+    if not str(item.type).startswith("named_"):
+        return of(made)
+    name = it.unknown("name", site)
+    name.each = True
+    if "names_of" in item.state:
+        name.state["names_of"] = item.state["names_of"]
+    pair = it.new("tuple", "", item.label, site)
+    pair.items = [of(name), of(made)]
+    return of(pair)
+
+
+@framework.setter("parameter", "requires_grad")
+def set_requires_grad(it: Interpreter, item: Object, value: Value, node: object) -> None:
+    """`p.requires_grad = x` in a loop over a module's parameters."""
+    _freeze(it, item, value, it.site(node))  # type: ignore[arg-type]
+
+
+@framework.method("parameter", "requires_grad_")
+def call_requires_grad(call: Call) -> Value:
+    """`p.requires_grad_(x)` in a loop over a module's parameters."""
+    assert call.receiver is not None
+    _freeze(call.it, call.receiver, call.get("requires_grad", 0, TRUE), call.site)
+    return of(call.receiver)
+
+
+def _freeze(it: Interpreter, item: Object, value: Value, site: Site) -> None:
+    if item.parent is None:
+        return
+    partly = any(atom.each for atom, _ in it.guard)
+    wanted = value.constant()
+    mark_trainable(it, item.parent, "some" if partly or wanted is None else "all" if wanted else "none", site)
+
+
+def mark_trainable(it: Interpreter, item: Object, literal: str, site: Site) -> None:
+    """Record which parameters of a module train; what holds the module then trains in part."""
+    before = trainable(item)
+    set_state(it, item, "trainable", const(literal))
+    it.emit(TrainableChanged(it.moment(site=site), item, before, literal))
+    outer = item.parent
+    while outer is not None:
+        if trainable(outer) != literal:
+            outer.state["trainable"] = const("some")
+        outer = outer.parent
+
+
+@framework.function("torch:Parameter")
+def make_parameter(call: Call) -> Value:
+    """A tensor that trains, unless the code says otherwise."""
+    made = call.it.new("tensor", "torch.nn.Parameter", "", call.site)
+    made.state["grad"] = call.get("requires_grad", 1, TRUE)
+    return of(made)
+
+
+@framework.method("module", "requires_grad_")
+def module_requires_grad(call: Call) -> Value:
+    """`module.requires_grad_(x)`."""
+    assert call.receiver is not None
+    wanted = call.get("requires_grad", 0, TRUE).constant()
+    literal = "some" if wanted is None else "all" if wanted else "none"
+    mark_trainable(call.it, call.receiver, literal, call.site)
+    return of(call.receiver)
+
+
+@framework.setter("module", "*")
+def part_replaced(it: Interpreter, item: Object, value: Value, node: object) -> None:
+    """A new layer put into a frozen module trains."""
+    if any(part.kind in ("layer", "modules", "module") for part in value.objects()) and trainable(item) == "none":
+        item.state["trainable"] = const("some")

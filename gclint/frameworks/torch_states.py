@@ -1,0 +1,150 @@
+"""torch.nn: a module's mode, dtype and place, and its state dict."""
+
+from __future__ import annotations
+
+from ..analysis.calls import Call
+from ..analysis.events import (
+    Converted,
+    GradientsCleared,
+    StateDictLoaded,
+    StateDictSaved,
+)
+from ..analysis.values import (
+    NONE,
+    NOTHING,
+    TRUE,
+    External,
+    Object,
+    Value,
+    const,
+    of,
+)
+from .registry import Framework
+from .torch_modules import promote, set_state
+
+framework = Framework("torch.states")
+
+
+# State
+
+
+@framework.method("module", "train", "eval")
+@framework.method("unknown", "train", "eval")
+def set_mode(call: Call) -> Value:
+    """Training or evaluation mode; what has it is a module."""
+    assert call.receiver is not None
+    promote(call.receiver)
+    training = not call.name.endswith("eval") and call.get("mode", 0, TRUE).constant() is not False
+    set_state(call.it, call.receiver, "training", const(training))
+    for model in call.run.models:
+        if model is not call.receiver and _is_inside(model, call.receiver):
+            set_state(call.it, model, "training", const(training))
+    return of(call.receiver)
+
+
+def _is_inside(item: Object, holder: Object) -> bool:
+    """Whether a module is a part of another, or of the one that it wraps."""
+    inner = holder.attributes.get("module") if holder.kind in ("ddp", "fsdp") else None
+    wanted = [holder, *(inner.objects() if inner is not None else [])]
+    around: Object | None = item
+    while around is not None:
+        if any(around is each for each in wanted):
+            return True
+        around = around.parent
+    return False
+
+
+DTYPES = {"half": "float16", "float": "float32", "double": "float64"}
+
+
+@framework.method(
+    "module",
+    "to",
+    "cuda",
+    "cpu",
+    "half",
+    "float",
+    "bfloat16",
+    "double",
+    "type",
+    "xpu",
+    "to_empty",
+    "share_memory",
+    "compile",
+)
+def converted(call: Call) -> Value:
+    """The module itself, perhaps in another dtype or place."""
+    item = call.receiver
+    assert item is not None
+    last = call.name.rsplit(".", 1)[-1]
+    before = item.known("dtype")
+    dtype = const(DTYPES.get(last, last)) if last in ("half", "bfloat16", "float", "double") else NOTHING
+    for value in [*call.positional, *call.keywords.values()]:
+        for _, given in value:
+            name = given.name.rsplit(".", 1)[-1] if isinstance(given, External) else ""
+            if name in DTYPES or name in ("float16", "bfloat16", "float32", "float64"):
+                dtype = const(DTYPES.get(name, name))
+    if dtype:
+        set_state(call.it, item, "dtype", dtype)
+    if last in ("to", "cuda", "xpu", "to_empty", "cpu"):
+        item.sites["moved"] = call.site
+    call.it.emit(Converted(call.it.moment(site=call.site), item, dtype, before, call))
+    return of(item)
+
+
+@framework.method("module", "zero_grad")
+def module_zero_grad(call: Call) -> Value:
+    """The gradients of a module's parameters are set to nothing."""
+    assert call.receiver is not None
+    call.it.emit(GradientsCleared(call.it.moment(site=call.site), call.receiver))
+    return NONE
+
+
+@framework.method("module", "apply")
+def apply_function(call: Call) -> Value:
+    """The function applied to one submodule that stands for all."""
+    assert call.receiver is not None
+    part = call.it.new("part", "", f"{call.receiver.label}.modules()[...]", call.site)
+    part.parent, part.each = call.receiver, True
+    call.it.call(call.get("fn", 0), Call(call.it, call.site, "apply", [of(part)]))
+    return of(call.receiver)
+
+
+@framework.method("*", "load_state_dict")
+def load_state_dict(call: Call) -> Value:
+    """A state dict goes into a module, an optimizer or a scheduler."""
+    assert call.receiver is not None
+    call.it.emit(
+        StateDictLoaded(
+            call.it.moment(site=call.site), of(call.receiver), call.get("state_dict", 0), call.get("strict", 1, TRUE)
+        )
+    )
+    made = call.it.new("load_result", "", "", call.site)
+    return of(made)
+
+
+@framework.method("*", "state_dict")
+def state_dict(call: Call) -> Value:
+    """The state of a module, an optimizer or a scheduler."""
+    assert call.receiver is not None
+    call.it.emit(StateDictSaved(call.it.moment(site=call.site), of(call.receiver)))
+    made = call.it.new("dict", "state_dict", "", call.site)
+    made.entries, made.open = {}, True
+    made.attributes["of"] = of(call.receiver)
+    return of(made)
+
+
+@framework.function("torch.save")
+def save(call: Call) -> Value:
+    """torch.save(something, file)."""
+    call.it.emit(StateDictSaved(call.it.moment(site=call.site), call.get("obj", 0)))
+    return NONE
+
+
+@framework.function("torch.load", "safetensors.torch.load_file")
+def load(call: Call) -> Value:
+    """What a file holds."""
+    made = call.it.new("dict", "checkpoint_file", "", call.site)
+    made.entries, made.open = {}, True
+    made.attributes["path"] = call.get("f", 0, call.get("filename", 0))
+    return of(made)

@@ -1,0 +1,121 @@
+"""torch: tensors and data, and which of them ask for a gradient."""
+
+from __future__ import annotations
+
+from ..analysis.calls import Call
+from ..analysis.interpreter import Interpreter
+from ..analysis.syntax import Site
+from ..analysis.values import (
+    FALSE,
+    TRUE,
+    Object,
+    Value,
+    of,
+)
+from .registry import Framework
+
+framework = Framework("torch.tensors", kinds={"tensor": "unknown", "data": "tensor"})
+
+
+# Tensors
+
+
+@framework.function(
+    "torch.randn",
+    "torch.rand",
+    "torch.zeros",
+    "torch.ones",
+    "torch.randint",
+    "torch.tensor",
+    "torch.arange",
+    "torch.full",
+    "torch.empty",
+    "torch.as_tensor",
+    "torch.from_numpy",
+    "torch.eye",
+    "torch.linspace",
+)
+def make_tensor(call: Call) -> Value:
+    """A new tensor: no gradient flows to it unless it asks for one."""
+    made = call.it.new("tensor", "torch.Tensor", "", call.site)
+    wanted = call.get("requires_grad", None, FALSE)
+    made.state["grad"] = wanted
+    return of(made)
+
+
+@framework.method(
+    "tensor",
+    "to",
+    "cuda",
+    "cpu",
+    "float",
+    "half",
+    "long",
+    "view",
+    "reshape",
+    "detach",
+    "clone",
+    "contiguous",
+    "unsqueeze",
+    "squeeze",
+    "flatten",
+    "transpose",
+    "permute",
+    "type",
+    "bfloat16",
+)
+def same_tensor(call: Call) -> Value:
+    """The same data in another shape, place or dtype."""
+    assert call.receiver is not None
+    made = call.it.derived(call.site, [of(call.receiver)])
+    made.kind = call.receiver.kind
+    if call.name.rsplit(".", 1)[-1] in ("detach", "long"):
+        made.state["grad"] = FALSE
+    return of(made)
+
+
+@framework.method("tensor", "requires_grad_")
+def tensor_requires_grad(call: Call) -> Value:
+    """A tensor asks for its gradient."""
+    assert call.receiver is not None
+    call.receiver.state["grad"] = call.get("requires_grad", 0, TRUE)
+    return of(call.receiver)
+
+
+@framework.setter("tensor", "requires_grad")
+def tensor_set_requires_grad(it: Interpreter, item: Object, value: Value, node: object) -> None:
+    """`x.requires_grad = True`."""
+    item.state["grad"] = value
+
+
+@framework.method("unknown", "requires_grad_")
+def unknown_requires_grad(call: Call) -> Value:
+    """Something asks for its gradient: it is a tensor, or a module."""
+    assert call.receiver is not None
+    call.receiver.state["grad"] = call.get("requires_grad", 0, TRUE)
+    return of(call.receiver)
+
+
+@framework.function("torch.utils.data.DataLoader", "torch:DataLoader")
+def make_loader(call: Call) -> Value:
+    """Batches of data: no gradient flows to them."""
+    made = call.make("loader", "torch.utils.data.DataLoader")
+    made.attributes.update(call.keywords)
+    return of(made)
+
+
+@framework.element("loader")
+def one_batch(it: Interpreter, item: Object, site: Site) -> Value | None:
+    """One batch that stands for all."""
+    made = it.new("data", "", "batch", site)
+    made.state["grad"] = FALSE
+    return of(made)
+
+
+@framework.element("data")
+def part_of_batch(it: Interpreter, item: Object, site: Site) -> Value | None:
+    """A part of a batch is data as well."""
+    made = it.new("data", "", f"{item.label}[...]", site)
+    made.state["grad"], made.each, made.origins = item.state.get("grad", FALSE), True, item.origins
+    made.parent = item
+    return of(made)
