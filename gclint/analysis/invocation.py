@@ -118,6 +118,7 @@ def instantiate(it: Interpreter, owner: Class, call: Call) -> Value:
     made = it.new("instance", owner, "", call.site)
     made.kind = it.library.kind_of_class(owner)
     call.instance = made
+    made.built = None if call.open else (list(call.positional), dict(call.keywords))
     initialiser = names.class_attribute(owner, "__init__")
     if initialiser is not None:
         bound = Value((guard, item.bound(made) if isinstance(item, Function) else item) for guard, item in initialiser)

@@ -147,6 +147,7 @@ class Object:
     parent: Object | None = None
     each: bool = False
     sites: dict[str, Site] = field(default_factory=dict)
+    built: tuple[list[Value], dict[str, Value]] | None = None
 
     def __hash__(self) -> int:
         return self.id

@@ -143,5 +143,6 @@ def _proof_options(options: Namespace) -> ProofOptions | None:
         processes=options.nproc or 0,
         steps=options.steps,
         python=options.python or "",
+        allow_import=options.allow_import,
         gpu_memory=options.gpu_memory or 0,
     )

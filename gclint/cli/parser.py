@@ -151,6 +151,7 @@ def _fix(parser: Parser) -> None:
         metavar="EVIDENCE",
         help="run before and after; EVIDENCE is architecture (default) or program",
     )
+    group.add_argument("--allow-import", action="store_true", help="also import the project's own model classes")
     group.add_argument("--program", metavar="COMMAND", help=_PROGRAM)
     group.add_argument("--device", metavar="NAME", help="cuda, rocm, xpu, mps or cpu (default: the best there is)")
     group.add_argument("--timeout", type=float, metavar="SECONDS", default=120.0, help="for each run (120)")

@@ -30,6 +30,7 @@ class ProofOptions:
     processes: int = 0
     steps: int = 3
     python: str = ""
+    allow_import: bool = False
     gpu_memory: int = 0
 
 

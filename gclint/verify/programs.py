@@ -131,6 +131,15 @@ def is_symptom(failure: str, symptom: str) -> bool:
     return same and sum(word in failure for word in words) * 2 >= len(words)
 
 
+def changed_texts(request: ProofRequest, sources: Mapping[str, Source]) -> dict[str, str]:
+    """The texts of `sources` that differ from those on disk, by path relative to the project's root."""
+    return {
+        _relative(source, request.root.resolve()): source.text
+        for path, source in sources.items()
+        if path not in request.before or source.text != request.before[path].text
+    }
+
+
 def _launch_of(run: Run | None, root: Path) -> Launch | None:
     if run is None or run.entry is None:
         return None
@@ -144,11 +153,7 @@ def _recipe(
     request: ProofRequest, sources: Mapping[str, Source], launch: Launch, run: Run | None, root: Path, title: str
 ) -> ProgramRecipe:
     name = launch.program.resolve().relative_to(root).as_posix()
-    changed = {
-        _relative(source, root): source.text
-        for path, source in sources.items()
-        if path not in request.before or source.text != request.before[path].text
-    }
+    changed = changed_texts(request, sources)
     directory = launch.directory.resolve() if launch.directory is not None else root
     environment = tuple(_environment(launch))
     given = {} if run is None else {name: str(run.targets.version(name) or "") for name in ("torch", "transformers")}

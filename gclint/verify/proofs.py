@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 from gclint.analysis.guards import Guard
 from gclint.analysis.program import Analysis, analyse
 from gclint.analysis.run import Run
+from gclint.analysis.values import Object
 from gclint.files.source import Source
 from gclint.finding import Finding
 from gclint.fix.edits import Chosen
@@ -20,9 +21,11 @@ from gclint.verify.api import Verification, Verifier
 from gclint.verify.derive import recipe_of, trained_models
 from gclint.verify.fit import fit
 from gclint.verify.footprint import Sizes
+from gclint.verify.moments import Train
 from gclint.verify.options import Options
 from gclint.verify.outcome import Outcome
-from gclint.verify.programs import judged, named_launch, pair_of
+from gclint.verify.own import own_class
+from gclint.verify.programs import changed_texts, judged, named_launch, pair_of
 from gclint.verify.recipe import Recipe
 from gclint.verify.sizes import sizes_of
 
@@ -86,7 +89,7 @@ def _prove(request: ProofRequest, chosen: Chosen, after: Analysis, rule: Rule, v
     finding = chosen.finding
     without = request.without(chosen)
     before = _analysed(request, without, [rule])
-    pair = _pair(finding, before, after, list(request.after.values()))
+    pair = _pair(request, finding, before, after, without)
     if pair is None:
         return _unverified(chosen, "no training run around this place can be derived")
     first, second, sizes = pair
@@ -104,8 +107,29 @@ def _holding(finding: Finding, analysis: Analysis) -> Iterator[tuple[Run, Guard]
             yield run, run.found[min(keys, key=lambda key: (abs(key[1] - finding.location.line), key))]
 
 
+def _with_own(
+    request: ProofRequest, recipe: Recipe, model: Object, guard: Guard, sources: Mapping[str, Source]
+) -> Recipe:
+    """The recipe with the steps asked for, and the project's own class where it may be imported, else why not."""
+    moments = tuple(
+        replace(moment, steps=request.options.steps) if isinstance(moment, Train) else moment
+        for moment in recipe.moments
+    )
+    recipe = replace(recipe, moments=moments)
+    if recipe.model.origin != "project":
+        return recipe
+    name = recipe.model.class_name
+    if not request.options.allow_import:
+        why = f"{name} is imported with --allow-import only"
+        return replace(recipe, model=replace(recipe.model, why=why))
+    found = own_class(model, guard, request.root.resolve(), changed_texts(request, sources))
+    if isinstance(found, str):
+        return replace(recipe, model=replace(recipe.model, why=f"{name} cannot be built: {found}"))
+    return replace(recipe, model=replace(recipe.model, own=found))
+
+
 def _pair(
-    finding: Finding, before: Analysis, after: Analysis, sources: Sequence[Source]
+    request: ProofRequest, finding: Finding, before: Analysis, after: Analysis, without: Mapping[str, Source]
 ) -> tuple[Recipe, Recipe, Sizes] | None:
     for run, guard in _holding(finding, before):
         if not trained_models(run):
@@ -116,9 +140,10 @@ def _pair(
         models = trained_models(second) if second is not None else []
         if second is None or not models:
             continue
-        first = recipe_of(run, trained_models(run)[0], guard, place)
-        sizes = sizes_of(second, models[0], guard, sources)
-        return first, recipe_of(second, models[0], guard, place), sizes
+        mine = trained_models(run)[0]
+        first = _with_own(request, recipe_of(run, mine, guard, place), mine, guard, without)
+        other = _with_own(request, recipe_of(second, models[0], guard, place), models[0], guard, request.after)
+        return first, other, sizes_of(second, models[0], guard, list(request.after.values()))
     return None
 
 

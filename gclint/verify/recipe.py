@@ -33,6 +33,18 @@ class Variable:
 
 
 @dataclass(frozen=True)
+class OwnClass:
+    """A class of the project at `root` that a worker may import, from a copy with the `changed` texts.
+
+    `made` names its file and class and has its arguments as JSON (`gclint.verify.own`).
+    """
+
+    root: str
+    changed: dict[str, str] = field(default_factory=dict)
+    made: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
 class ModelSpec:
     """Which model trains.
 
@@ -40,7 +52,8 @@ class ModelSpec:
     "project" (the user's own class: shown by a stand-in), "stand-in". `dtype` None is the target version's
     default (float32 up to transformers 4.x, the checkpoint's own, taken as bfloat16, from 5.0). `dropout`
     None leaves the architecture's own. `tied`: the stand-in's head shares the embedding's weight. `config`
-    overrides fields of the scaled-down config.
+    overrides fields of the scaled-down config. `own` is the project's class where it may be imported, `why` the
+    reason where a stand-in takes its place.
     """
 
     origin: Literal["transformers", "project", "stand-in"] = "stand-in"
@@ -53,6 +66,8 @@ class ModelSpec:
     dropout: float | None = None
     tied: bool = False
     config: dict[str, Any] = field(default_factory=dict)
+    own: OwnClass | None = None
+    why: str = ""
 
 
 @dataclass(frozen=True)
@@ -122,6 +137,13 @@ class ProgramRecipe:
 
 
 AnyRecipe: TypeAlias = Union[Recipe, ProgramRecipe]  # noqa: UP007
+
+
+def imports_project(recipe: AnyRecipe) -> bool:
+    """Whether the user's code is executed, in a copy of the project."""
+    if isinstance(recipe, ProgramRecipe):
+        return recipe.copy_of is not None
+    return recipe.model.own is not None
 
 
 def recipe_to_data(recipe: AnyRecipe) -> dict[str, Any]:

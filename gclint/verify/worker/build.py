@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import torch
 
 from gclint.verify.outcome import Evidence
-from gclint.verify.recipe import ModelSpec
+from gclint.verify.project import TooLarge
+from gclint.verify.recipe import ModelSpec, OwnClass
+from gclint.verify.worker.calling import Calling, calling_of
+from gclint.verify.worker.own import CannotBuild, build_own
 from gclint.verify.worker.patterns import model_type_of
 from gclint.verify.worker.shrink import shrink
 from gclint.verify.worker.standin import StandIn
@@ -18,16 +22,22 @@ class Built:
 
     def __init__(self, model: Any, evidence: Evidence, name: str, limits: list[str]):
         self.model, self.evidence, self.name, self.limits = model, evidence, name, limits
+        self.calling: Calling | None = None
 
 
-def build(spec: ModelSpec, target: dict[str, str], seed: int) -> Built:
-    """Return the model of `spec` in eval mode and in its dtype, as from_pretrained gives it."""
+def build(spec: ModelSpec, target: dict[str, str], seed: int, scratch: Path) -> Built:
+    """Return the model of `spec` in eval mode and in its dtype, as from_pretrained gives it.
+
+    A class of the project is imported from a copy below `scratch`.
+    """
     limits: list[str] = []
     torch.manual_seed(seed)
     if spec.origin == "transformers":
         built = _architecture(spec, limits)
+    elif spec.own is not None:
+        built = _own(spec, spec.own, limits, scratch)
     else:
-        built = Built(StandIn(spec.dropout or 0.0, spec.tied), "stand-in", "stand-in decoder", limits)
+        built = _stand_in(spec, spec.why, limits)
     if spec.quantization is not None:
         limits.append(f"the weights are not quantised to {spec.quantization} here")
     built.model.to(dtype_of(spec, target))
@@ -36,10 +46,26 @@ def build(spec: ModelSpec, target: dict[str, str], seed: int) -> Built:
     return built
 
 
+def _stand_in(spec: ModelSpec, why: str, limits: list[str]) -> Built:
+    named = f"stand-in decoder ({why})" if why else "stand-in decoder"
+    return Built(StandIn(spec.dropout or 0.0, spec.tied), "stand-in", named, limits)
+
+
+def _own(spec: ModelSpec, own: OwnClass, limits: list[str], scratch: Path) -> Built:
+    try:
+        model, smaller = build_own(own, scratch)
+        calling = calling_of(model)
+    except (CannotBuild, TooLarge, OSError) as error:
+        return _stand_in(spec, f"{spec.class_name} cannot be built: {error}", limits)
+    made = Built(model, "architecture", f"{spec.class_name}, imported ({smaller}; loss: {calling.loss})", limits)
+    made.calling = calling
+    return made
+
+
 def _architecture(spec: ModelSpec, limits: list[str]) -> Built:
     config, how = find_config(spec)
     if config is None:
-        return Built(StandIn(spec.dropout or 0.0, spec.tied), "stand-in", f"stand-in decoder ({how})", limits)
+        return _stand_in(spec, how, limits)
     override(shrink(config), spec)
     model = from_config(spec, config)
     return Built(model, "architecture", f"{type(model).__name__}, scaled down ({how})", limits)

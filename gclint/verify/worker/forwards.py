@@ -31,6 +31,8 @@ def set_checkpointing(stage: Stage, moment: Checkpointing) -> None:
         _wrap_layers(stage, moment)
     elif moment.by == "call" and hasattr(stage.model, "checkpoint_call"):
         stage.model.checkpoint_call = _keywords(moment.reentrant, moment.preserve_rng_state)
+    elif moment.by == "call" and stage.calling is not None:
+        stage.run.expects_recomputation = True
     else:
         enable_library(stage, moment.reentrant, moment.preserve_rng_state)
 

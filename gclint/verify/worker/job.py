@@ -19,13 +19,13 @@ from gclint.verify.codec import from_data, to_data
 from gclint.verify.footprint import Sizes
 from gclint.verify.outcome import Raised, RankReport
 from gclint.verify.project import program_text
-from gclint.verify.recipe import AnyRecipe, ProgramRecipe, Recipe, Variable, recipe_from_data
+from gclint.verify.recipe import AnyRecipe, ProgramRecipe, Recipe, Variable, imports_project, recipe_from_data
 from gclint.verify.worker import exchange, limits
 from gclint.verify.worker.importing import ImportWatch
 from gclint.verify.worker.lines import Lines
 from gclint.verify.worker.refusal import NotRun, lacking, missing_file
 from gclint.verify.worker.script import lay_out, own_modules, run_script
-from gclint.verify.worker.shims import Replacements, install_before_torch
+from gclint.verify.worker.shims import Replacements, stay_in_copy
 
 LEARNED = ("torch", "transformers", "accelerate", "peft", "trl", "datasets", "tokenizers", "safetensors")
 SECONDARY = (
@@ -95,8 +95,8 @@ def _measured(recipe: AnyRecipe, job: dict[str, Any], scratch: Path) -> RankRepo
     sys.meta_path.insert(0, watch)
     measurement = Measurement(recipe, job, scratch)
     _kept.append(measurement)
-    if isinstance(recipe, ProgramRecipe):
-        install_before_torch(recipe, measurement.found)
+    if imports_project(recipe):
+        stay_in_copy(measurement.found)
     if isinstance(recipe, ProgramRecipe) and recipe.cold:
         watch.then = measurement.prepare
     else:

@@ -82,7 +82,8 @@ def _forward_backward(stage: Stage, moment: Train, step: int, part: int) -> None
         total: Any = 0.0
         for index in range(moment.forwards_per_backward):
             batch = _batch(stage, moment, (step * moment.accumulate + part) * 8 + index)
-            total = total + _loss(called(**batch))
+            output = called(**batch)
+            total = total + (_loss(output) if stage.calling is None else stage.calling.loss_of(output))
         (total / (moment.accumulate * moment.forwards_per_backward)).backward()
 
 
@@ -93,6 +94,9 @@ def _loss(output: Any) -> Any:
 def _batch(stage: Stage, moment: Train, number: int) -> dict[str, Any]:
     """Return random tokens, different on every rank and for every number, the same in every run."""
     seed = (stage.recipe.seed * 1000 + number) * 64 + stage.rank
+    if stage.calling is not None:
+        made: dict[str, Any] = stage.calling.batch(seed, stage.run.hardware.device)
+        return made
     shape = (moment.batch_size, moment.sequence_length)
     return make_batch(stage.model, stage.recipe.model, shape, seed, stage.run.hardware.device)
 

@@ -35,6 +35,7 @@ class Run:
         self.saved_bytes: int | None = None
         self.performance: Performance | None = None
         self.reference = bool(job.get("reference"))
+        self.expects_recomputation = False
         try:
             self.hardware = _hardware(job)
         except LookupError as error:
@@ -64,6 +65,8 @@ class Run:
     def report(self) -> RankReport:
         """Return what was measured; status and exception are the caller's to add."""
         self.recorder.finish()
+        if self.expects_recomputation and not self.reference and not self.recorder.recomputed:
+            self.limits.append("the class's own checkpointing was not switched on")
         parameters = list(self.recorder.named_parameters().values())
         trainable = [each for each in parameters if each.requires_grad]
         changed, unchanged = self.recorder.changed()

@@ -14,10 +14,10 @@ from gclint.verify.worker.stage import Stage
 def load(stage: Stage, moment: Load) -> None:
     """Build the model and place it."""
     recipe, run = stage.recipe, stage.run
-    built = build(recipe.model, recipe.target, recipe.seed)
+    built = build(recipe.model, recipe.target, recipe.seed, run.scratch)
     run.evidence, run.model = built.evidence, built.name
     run.limits.extend(built.limits)
-    stage.model = built.model
+    stage.model, stage.calling = built.model, built.calling
     if moment.offload == "none":
         stage.model.to(run.hardware.device)
     else:

@@ -11,13 +11,17 @@ from gclint.verify.recipe import Recipe
 
 @dataclass
 class Stage:
-    """`model` is the user's model (with adapters), `wrapped` what the loop calls."""
+    """`model` is the user's model (with adapters), `wrapped` what the loop calls.
+
+    `calling` says how a class of the project is called (`worker/calling.py`), None for models with input_ids.
+    """
 
     recipe: Recipe
     run: Any
     model: Any = None
     wrapped: Any = None
     optimizer: Any = None
+    calling: Any = None
     state: dict[str, Any] | None = None
     untouched: dict[str, Any] | None = None
     originals: list[tuple[Any, Any, int]] = field(default_factory=list)

@@ -41,13 +41,12 @@ class Replacements:
         return file.exists() and file.stat().st_mtime >= self.began and self.scratch in file.resolve().parents
 
 
-def install_before_torch(recipe: ProgramRecipe, found: Replacements) -> None:
+def stay_in_copy(found: Replacements) -> None:
     """Keep a copied project's writing below its copy, and its connections on this machine."""
-    if recipe.copy_of is not None:
-        from gclint.verify.worker.shims import files, network
+    from gclint.verify.worker.shims import files, network
 
-        network.install(found)
-        files.install(found)
+    network.install(found)
+    files.install(found)
 
 
 def install(recipe: ProgramRecipe, family: str, found: Replacements) -> None:
