@@ -5,19 +5,22 @@ from __future__ import annotations
 import sys
 from argparse import Namespace
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 
 from gclint.cli import EXIT_CLEAN, EXIT_FINDINGS, complain
 from gclint.cli.check import finish
+from gclint.cli.interactive import ask, require_terminal
 from gclint.cli.output import emit, format_of, write_text
 from gclint.cli.parser import UsageError
 from gclint.cli.request import pairs, request_of
 from gclint.files.source import Source
-from gclint.fix.job import Outcome, Prove
+from gclint.fix.choose import Decision
+from gclint.fix.job import Ask, Outcome, Prove
 from gclint.fix.job import fix as fix_request
 from gclint.fix.proof import ProofOptions, verify_fixes
+from gclint.fix.proof import proving as proving_fixes
+from gclint.fix.trials import Trial
 from gclint.gather import Request
 from gclint.report.tally import counted
 
@@ -26,9 +29,15 @@ def fix(options: Namespace) -> int:
     """Run the command and return its exit status."""
     if options.program and options.verify != "program":
         raise UsageError("--program needs --verify=program")
+    if options.interactive:
+        require_terminal()
     request = request_of(options)
-    proof = _proof_options(options)
-    with _watched(proof is not None) as prove:
+    if options.report and not (options.verify or options.alternatives):
+        raise UsageError("--report needs --verify")
+    if options.report and not options.report.endswith((".html", ".htm", ".json")):
+        raise UsageError(f"--report takes a file that ends in .html or .json, not {options.report}")
+    proof = _proof_options(options) if _proves(options) else None
+    with _watched(proof is not None) as (prove, asking):
         outcome = fix_request(
             request,
             unsafe=options.unsafe,
@@ -36,20 +45,54 @@ def fix(options: Namespace) -> int:
             write=not options.diff and request.stdin is None,
             proof=proof,
             prove=prove,
+            alternatives=options.alternatives,
+            ask=asking if options.interactive else None,
         )
+    if options.report:
+        _write_report(outcome, options.report)
     return _tell(outcome, request, options)
 
 
+def _write_report(outcome: Outcome, path: str) -> None:
+    """Write the proof as a page or as JSON, whole or not at all; the name says which."""
+    if path.endswith((".html", ".htm")):
+        from gclint.report.html import page
+
+        write_text(page(outcome), path)
+    else:
+        write_text(_with_proofs(outcome), path)
+
+
+def _proves(options: Namespace) -> bool:
+    """Whether fixes are to be run: asked for, or for the figures of a choice where torch is there."""
+    if options.verify or options.alternatives:
+        return True
+    if not options.interactive:
+        return False
+    from importlib.util import find_spec
+
+    if options.python or find_spec("torch") is not None:
+        return True
+    print("gclint: no figures: pip install 'gclint[verify]'", file=sys.stderr)
+    return False
+
+
 @contextmanager
-def _watched(proving: bool) -> Iterator[Prove]:
-    """What proves the fixes, and says on a terminal what is running."""
+def _watched(proving: bool) -> Iterator[tuple[Prove, Ask]]:
+    """What proves the fixes and says on a terminal what is running, and what asks the user in between."""
     if not proving:
-        yield verify_fixes
+        yield verify_fixes, ask
         return
     from gclint.report.proofs import watching
 
-    with watching() as tell:
-        yield lambda request: verify_fixes(replace(request, tell=tell))
+    with watching() as tell, proving_fixes(tell) as prove:
+
+        def asking(trials: Sequence[Sequence[Trial]]) -> Iterator[Decision]:
+            if tell is not None:
+                tell.pause()
+            yield from ask(trials)
+
+        yield prove, asking
 
 
 def fix_for_check(options: Namespace) -> int:
@@ -66,17 +109,17 @@ def _tell(outcome: Outcome, request: Request, options: Namespace) -> int:
         complain(f"{place}: fix of {finding.code} not applied: {refused.why}")
     if options.diff:
         status = _show_diff(outcome, options)
-        _show_proofs(outcome)
+        _show_proofs(outcome, options)
         return status
     if request.stdin is not None:
         _pass_through(outcome, request)
         return finish(outcome.report, options)
     name = format_of(options, request)
-    if outcome.proofs and name == "json":
+    if (outcome.proofs or outcome.trials) and name == "json":
         write_text(_with_proofs(outcome), options.output_file)
     else:
         emit(outcome.report, name, options)
-        _show_proofs(outcome)
+        _show_proofs(outcome, options)
     if outcome.changes:
         _say(outcome)
     status = finish(outcome.report, options)
@@ -85,23 +128,27 @@ def _tell(outcome: Outcome, request: Request, options: Namespace) -> int:
     return status
 
 
-def _show_proofs(outcome: Outcome) -> None:
+def _show_proofs(outcome: Outcome, options: Namespace) -> None:
+    if not outcome.proofs and not outcome.trials:
+        return
+    from rich.console import Console
+
+    from gclint.report.choices import show_ranking
+    from gclint.report.proofs import show
+
+    console = Console()
     if outcome.proofs:
-        from rich.console import Console
-
-        from gclint.report.proofs import show
-
-        show(outcome.proofs, Console())
+        show(outcome.proofs, console)
+    for trials in outcome.trials if options.alternatives else ():
+        show_ranking(trials, console)
 
 
 def _with_proofs(outcome: Outcome) -> str:
     import json
 
-    from gclint.report.as_json import record
-    from gclint.report.proofs import as_data
+    from gclint.report.verification import document
 
-    findings = [record(outcome.report, finding) for finding in outcome.report.findings]
-    return json.dumps({"findings": findings, "verification": as_data(outcome.proofs)}, indent=2) + "\n"
+    return json.dumps(document(outcome), indent=2) + "\n"
 
 
 def _show_diff(outcome: Outcome, options: Namespace) -> int:
@@ -132,11 +179,9 @@ def _fixes(outcome: Outcome) -> str:
     return f"{number} fix{'' if number == 1 else 'es'} in {counted(len(outcome.changes), 'file')}"
 
 
-def _proof_options(options: Namespace) -> ProofOptions | None:
-    if not options.verify:
-        return None
+def _proof_options(options: Namespace) -> ProofOptions:
     return ProofOptions(
-        evidence=options.verify,
+        evidence=options.verify or "architecture",
         program=options.program or "",
         device=options.device or "",
         timeout=options.timeout,

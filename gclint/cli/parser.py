@@ -142,7 +142,11 @@ def _fix(parser: Parser) -> None:
     group.add_argument("--diff", action="store_true", help="show the edits, write nothing")
     group.add_argument("--unsafe", "--unsafe-fixes", action="store_true", help="also fixes that need judgement")
     group.add_argument("--choose", metavar="CODE=NAME", action="append", help="of a rule's fixes take this one")
+    group.add_argument(
+        "--interactive", action="store_true", help="show each finding's fixes side by side, choose by one key"
+    )
     group = parser.add_argument_group("proving")
+    group.add_argument("--alternatives", action="store_true", help="run every fix of a finding, and rank them")
     group.add_argument(
         "--verify",
         nargs="?",

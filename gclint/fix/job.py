@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from gclint.engine import gathered_for, read_beside, report_of
 from gclint.files.source import Source
-from gclint.finding import Finding
-from gclint.fix.choose import Policy
+from gclint.finding import Finding, Fix
+from gclint.fix.choose import Decision, Policy
 from gclint.fix.converge import Convergence, NotConverging, Refused, converge
 from gclint.fix.edits import Chosen
 from gclint.fix.proof import Proof, ProofOptions, ProofRequest, verify_fixes
+from gclint.fix.trials import Trial, tried, ways
 from gclint.fix.write import write_all
 from gclint.gather import Batch, Request
 from gclint.judge import Judge, Judgement, builtin_judge, judge_batch
@@ -20,6 +21,7 @@ from gclint.report.content import Problem, Report
 from gclint.selection import ALL
 
 Prove = Callable[[ProofRequest], Sequence[Proof]]
+Ask = Callable[[Sequence[Sequence[Trial]]], Iterable[Decision]]
 
 
 @dataclass(frozen=True)
@@ -34,6 +36,7 @@ class Outcome:
     applied: tuple[Chosen, ...] = ()
     refused: tuple[Refused, ...] = ()
     proofs: tuple[Proof, ...] = ()
+    trials: tuple[tuple[Trial, ...], ...] = ()
     written: bool = False
 
 
@@ -46,6 +49,7 @@ class _Sums:
     applied: list[Chosen] = field(default_factory=list)
     refused: list[Refused] = field(default_factory=list)
     proofs: list[Proof] = field(default_factory=list)
+    trials: list[tuple[Trial, ...]] = field(default_factory=list)
 
 
 def fix(
@@ -56,23 +60,35 @@ def fix(
     proof: ProofOptions | None = None,
     judge: Judge | None = None,
     prove: Prove = verify_fixes,
+    alternatives: bool = False,
+    ask: Ask | None = None,
 ) -> Outcome:
     """Apply the fixes of everything found in `request`, in memory, and with `write` to the files.
 
-    With `proof` a fix whose verdict is `rejected` is left out. Raises `gclint.config.BadConfig`,
-    `gclint.fix.write.NotWritten` and `gclint.fix.proof.ProofUnavailable`; in each case no file is changed.
+    With `proof` a fix whose verdict is `rejected` is left out. With `alternatives` every fix of a finding that
+    has several is tried; with `ask` every fix of every finding, and it decides which are applied. Raises
+    `gclint.config.BadConfig`, `gclint.fix.write.NotWritten` and `gclint.fix.proof.ProofUnavailable`; in each
+    case no file is changed.
     """
     judge = judge or builtin_judge()
     gathered = gathered_for(request, judge)
     sums = _Sums()
     for batch in gathered.batches:
         policy = policy_of(batch, unsafe, chosen or {})
-        _fix_batch(batch, judge, policy, proof, prove, sums)
+        _fix_batch(_Work(batch, judge, proof, prove), policy, sums, alternatives, ask)
     written = write and bool(sums.changes)
     if written:
         write_all([(before, after.data) for before, after in sums.changes])
     report = report_of(gathered, sums.made, judge, {after.path: after for _, after in sums.changes})
-    return Outcome(report, tuple(sums.changes), tuple(sums.applied), tuple(sums.refused), tuple(sums.proofs), written)
+    return Outcome(
+        report,
+        tuple(sums.changes),
+        tuple(sums.applied),
+        tuple(sums.refused),
+        tuple(sums.proofs),
+        tuple(sums.trials),
+        written,
+    )
 
 
 def policy_of(batch: Batch, unsafe: bool, chosen: Mapping[str, str]) -> Policy:
@@ -83,57 +99,97 @@ def policy_of(batch: Batch, unsafe: bool, chosen: Mapping[str, str]) -> Policy:
     return Policy(unsafe or settings.unsafe_fixes, fixable, unfixable, chosen)
 
 
-def _fix_batch(
-    batch: Batch, judge: Judge, policy: Policy, proof: ProofOptions | None, prove: Prove, sums: _Sums
-) -> None:
-    before: dict[str, Source] = dict(batch.sources)
-    last = Judgement()
-
-    def check(changed: Mapping[str, Source]) -> Sequence[Finding]:
-        nonlocal last
-        last = judge_batch(batch, judge, changed)
-        return last.findings
-
-    def read(path: str) -> Source | None:
-        source = before.get(path) or read_beside(path, batch.root)
-        if source is not None:
-            before[path] = source
-        return source
-
-    def without(one: Chosen) -> Mapping[str, Source]:
-        def accept(other: Chosen) -> bool:
-            return _identity(other) != _identity(one)
-
-        return {**before, **converge(check, read, policy, accept).changed}
-
+def _fix_batch(work: _Work, policy: Policy, sums: _Sums, alternatives: bool, ask: Ask | None) -> None:
     try:
-        state = converge(check, read, policy)
-        if proof and state.applied:
-            proofs = list(prove(_proof_request(batch, before, state, proof, without)))
+        if alternatives or ask is not None:
+            found = list(work.trials(policy, 1 if ask is not None else 2))
+            sums.trials += found
+            if ask is not None:
+                policy = replace(policy, decisions=tuple(ask(found)), decided_only=True)
+        state = work.converged(policy)
+        if work.proof and state.applied:
+            proofs = work.proofs(state, policy)
             sums.proofs += proofs
             bad = {(item.finding.key, item.fix) for item in proofs if item.verdict == "rejected"}
             if bad:
-                state = converge(check, read, policy, lambda c: (c.finding.key, c.fix.name) not in bad)
+                state = work.converged(policy, lambda c: (c.finding.key, c.fix.name) not in bad)
     except NotConverging as error:
-        sums.made.problems.append(Problem(os.fspath(batch.root), str(error), "please report it"))
-        state = Convergence(remaining=last.findings)
+        sums.made.problems.append(Problem(os.fspath(work.batch.root), str(error), "please report it"))
+        state = Convergence(remaining=work.last.findings)
     sums.made.findings += state.remaining
-    sums.made.problems += last.problems
-    sums.changes += [(before[path], source) for path, source in sorted(state.changed.items())]
+    sums.made.problems += work.last.problems
+    sums.changes += [(work.before[path], source) for path, source in sorted(state.changed.items())]
     sums.changes = [(old, new) for old, new in sums.changes if old.data != new.data]
     sums.applied += state.applied
     sums.refused += state.refused
 
 
-def _proof_request(
-    batch: Batch,
-    before: Mapping[str, Source],
-    state: Convergence,
-    options: ProofOptions,
-    without: Callable[[Chosen], Mapping[str, Source]],
-) -> ProofRequest:
-    after = {**before, **state.changed}
-    return ProofRequest(batch.root, batch.settings.target, dict(before), after, state.applied, without, options)
+class _Work:
+    """One project's files as they are, and what fixes make of them. `last` is the last judgement made."""
+
+    def __init__(self, batch: Batch, judge: Judge, proof: ProofOptions | None, prove: Prove):
+        self.batch, self.judge, self.proof, self._prove = batch, judge, proof, prove
+        self.before: dict[str, Source] = dict(batch.sources)
+        self.last = Judgement()
+
+    def converged(self, policy: Policy, allowed: Callable[[Chosen], bool] = lambda _: True) -> Convergence:
+        """The files with every fix that the policy picks."""
+        return converge(self._check, self._read, policy, allowed)
+
+    def proofs(self, state: Convergence, policy: Policy, only: Chosen | None = None) -> list[Proof]:
+        """The verdicts on the fixes of a state (on `only` one), each with what it changes."""
+        request = self._request(state, policy, only)
+        applied = {(each.finding.key, each.fix.name): each for each in request.applied}
+        return [
+            replace(proof, changes=_changes(request, applied[proof.finding.key, proof.fix]))
+            for proof in self._prove(request)
+        ]
+
+    def _request(self, state: Convergence, policy: Policy, only: Chosen | None = None) -> ProofRequest:
+        known: dict[tuple[str, str, str], Mapping[str, Source]] = {}
+
+        def without(one: Chosen) -> Mapping[str, Source]:
+            wanted = _identity(one)
+            if wanted not in known:
+                kept = self.converged(policy, lambda other: _identity(other) != wanted)
+                known[wanted] = {**self.before, **kept.changed}
+            return known[wanted]
+
+        settings, after = self.batch.settings, {**self.before, **state.changed}
+        applied = state.applied if only is None else [only]
+        options = self.proof or ProofOptions()
+        return ProofRequest(self.batch.root, settings.target, dict(self.before), after, applied, without, options)
+
+    def trials(self, policy: Policy, least: int) -> Iterator[tuple[Trial, ...]]:
+        """Every fix of each finding that has at least `least`, tried beside the fixes of the others."""
+        for finding, fixes in ways(self._check({}), policy):
+            if len(fixes) >= least:
+                yield tuple(self._tried(finding, fix, policy) for fix in fixes)
+
+    def _tried(self, finding: Finding, fix: Fix, policy: Policy) -> Trial:
+        decided = policy.deciding(finding, fix.name)
+
+        def proved(state: Convergence, chosen: Chosen) -> Sequence[Proof]:
+            return self.proofs(state, decided, chosen)
+
+        return tried(finding, fix, policy, self.converged, self.before, proved if self.proof else None)
+
+    def _check(self, changed: Mapping[str, Source]) -> Sequence[Finding]:
+        self.last = judge_batch(self.batch, self.judge, changed)
+        return self.last.findings
+
+    def _read(self, path: str) -> Source | None:
+        source = self.before.get(path) or read_beside(path, self.batch.root)
+        if source is not None:
+            self.before[path] = source
+        return source
+
+
+def _changes(request: ProofRequest, chosen: Chosen) -> tuple[tuple[Source, Source], ...]:
+    """The files that one fix changes, with all others in place: before and after it."""
+    start = request.without(chosen)
+    paths = sorted(path for path, source in request.after.items() if start[path].data != source.data)
+    return tuple((start[path], request.after[path]) for path in paths)
 
 
 def _identity(chosen: Chosen) -> tuple[str, str, str]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -39,7 +40,7 @@ class ProofRequest:
     """A project before and after its fixes: all its files, those changed, and the fixes that were
     applied.
 
-    `without` gives the files with every fix but one; `tell` is told what is running.
+    `without` gives the files with every fix but one.
     """
 
     root: Path
@@ -49,7 +50,6 @@ class ProofRequest:
     applied: Sequence[Chosen]
     without: Callable[[Chosen], Mapping[str, Source]]
     options: ProofOptions = field(default_factory=ProofOptions)
-    tell: Callable[[str], None] | None = None
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ class Proof:
     """The verdict on one fix.
 
     `data` is what reports print besides (before, after, evidence, device, memory in bytes, seconds per
-    step).
+    step), `changes` the files before and after this fix, with all others in place.
     """
 
     finding: Finding
@@ -65,14 +65,33 @@ class Proof:
     verdict: Literal["confirmed", "passes", "rejected", "unverified"]
     reason: str = ""
     data: Mapping[str, Any] = field(default_factory=dict)
+    changes: tuple[tuple[Source, Source], ...] = ()
 
 
 def verify_fixes(request: ProofRequest) -> list[Proof]:
     """Return a verdict for every applied fix; raises `ProofUnavailable`."""
-    from gclint.verify.errors import VerifyUnavailable
-    from gclint.verify.proofs import prove_fixes
+    with proving() as prove:
+        return prove(request)
 
-    try:
-        return prove_fixes(request, request.tell)
-    except VerifyUnavailable as error:
-        raise ProofUnavailable(str(error)) from None
+
+@contextmanager
+def proving(tell: Callable[[str], None] | None = None) -> Iterator[Callable[[ProofRequest], list[Proof]]]:
+    """What returns a verdict for every fix of a request, on workers that stay warm while the block runs.
+
+    It raises `ProofUnavailable`; `tell` is told what is running.
+    """
+    from gclint.verify.errors import VerifyUnavailable
+    from gclint.verify.proofs import prove_fixes, verifier_for
+
+    with ExitStack() as stack:
+        verifiers: dict[ProofOptions, Any] = {}
+
+        def prove(request: ProofRequest) -> list[Proof]:
+            if request.options not in verifiers:
+                verifiers[request.options] = stack.enter_context(verifier_for(request.options, tell))
+            try:
+                return prove_fixes(request, verifiers[request.options])
+            except VerifyUnavailable as error:
+                raise ProofUnavailable(str(error)) from None
+
+        yield prove

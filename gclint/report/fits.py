@@ -14,8 +14,10 @@ PARTS = ("weights", "adapters", "gradients", "optimizer", "activations", "overhe
 
 
 def gibibytes(value: float) -> str:
-    """Return bytes as text: "14.2 GiB", below a tenth of that in MiB."""
-    return f"{value / 2**30:.1f} GiB" if abs(value) >= 2**30 / 10 else f"{value / 2**20:.0f} MiB"
+    """Return bytes as text: "14.2 GiB", "153 MiB", "12 KiB"."""
+    if abs(value) >= 2**30:
+        return f"{value / 2**30:.1f} GiB"
+    return f"{value / 2**20:.0f} MiB" if abs(value) >= 10 * 2**20 else f"{value / 2**10:.0f} KiB"
 
 
 def run_text(fit: Mapping[str, Any]) -> str:

@@ -69,7 +69,7 @@ def _row(proof: Proof) -> list[str]:
     return [
         "\n".join(told),
         "\n".join(where) or "-",
-        _pair(data.get("peak_memory_bytes"), _megabytes),
+        _pair(data.get("peak_memory_bytes"), fits.gibibytes),
         _pair(data.get("seconds_per_step"), lambda value: f"{value:.3f}"),
         f"[{colour}]{proof.verdict}[/{colour}]",
     ]
@@ -89,16 +89,17 @@ def _measured(data: Any) -> list[str]:
 def _after(data: Any) -> str:
     text = _cut(str(data.get("after", "-")))
     error = data.get("gradient_error")
-    return text if error is None else f"{text}, gradients equal the reference's (relative error {error:.0e})"
+    return text if error is None else f"{text}, {gradients_text(error)}"
+
+
+def gradients_text(error: float) -> str:
+    """Return how far gradients are from the reference's, in words."""
+    return f"gradients within {error:.0e} of the reference's" if error else "gradients equal the reference's"
 
 
 def _cut(text: str, limit: int = 160) -> str:
     line = " ".join(text.split())
     return line if len(line) <= limit else line[: limit - 3] + "..."
-
-
-def _megabytes(value: float) -> str:
-    return f"{value / 2**20:.0f} MB"
 
 
 def _pair(values: Any, shown: Callable[[float], str]) -> str:
@@ -108,8 +109,25 @@ def _pair(values: Any, shown: Callable[[float], str]) -> str:
     return "-" if first == second == "-" else f"{first}\n-> {second}"
 
 
+class Watch:
+    """A line on the terminal that says what is running and for how long; `pause` takes it away until then."""
+
+    def __init__(self, progress: Any):
+        self._progress, self._began = progress, time.monotonic()
+        self._task = progress.add_task("starting workers", total=None, start=True)
+
+    def __call__(self, text: str) -> None:
+        """Say that `text` is running now."""
+        self._progress.start()
+        self._progress.update(self._task, description=f"verify {text} ({time.monotonic() - self._began:.0f} s)")
+
+    def pause(self) -> None:
+        """Take the line away until something runs again."""
+        self._progress.stop()
+
+
 @contextmanager
-def watching() -> Iterator[Callable[[str], None] | None]:
+def watching() -> Iterator[Watch | None]:
     """A function that says on the terminal what is running and for how long; None where nobody watches."""
     if not sys.stderr.isatty():
         yield None
@@ -119,10 +137,4 @@ def watching() -> Iterator[Callable[[str], None] | None]:
 
     columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
     with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
-        task = progress.add_task("starting workers", total=None, start=True)
-        began = time.monotonic()
-
-        def tell(text: str) -> None:
-            progress.update(task, description=f"verify {text} ({time.monotonic() - began:.0f} s)")
-
-        yield tell
+        yield Watch(progress)

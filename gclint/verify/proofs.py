@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,7 @@ from gclint.analysis.values import Object
 from gclint.files.source import Source
 from gclint.finding import Finding
 from gclint.fix.edits import Chosen
-from gclint.fix.proof import Proof, ProofRequest
+from gclint.fix.proof import Proof, ProofOptions, ProofRequest
 from gclint.launch import Launch
 from gclint.rule import Rule, load_rules
 from gclint.verify.api import Verification, Verifier
@@ -32,35 +32,32 @@ from gclint.verify.sizes import sizes_of
 Tell = Callable[[str], None]
 
 
-def prove_fixes(request: ProofRequest, tell: Tell | None = None) -> list[Proof]:
+def verifier_for(options: ProofOptions, tell: Tell | None = None) -> Verifier:
+    """Return the verifier that runs what `options` ask for."""
+    known = {field.name for field in fields(Options)}
+    given = {name: value for name, value in asdict(options).items() if name in known}
+    return Verifier(Options(**{name: value for name, value in given.items() if value not in ("", 0, None)}), tell)
+
+
+def prove_fixes(request: ProofRequest, verifier: Verifier) -> list[Proof]:
     """A verdict for every applied fix: all other fixes stay, only this one is taken back.
 
     Raises VerifyUnavailable when nothing can be run here.
     """
     rules = {rule.code: rule for rule in load_rules()}
-    options = Options(**{name: value for name, value in _options(request).items() if value not in ("", 0, None)})
     by_program = request.options.evidence == "program"
     named = named_launch(request.options.program, request.root) if request.options.program else None
+    after = Analysis() if by_program else _analysed(request, request.after, [])
     proofs = []
-    with Verifier(options, tell) as verifier:
-        after = Analysis() if by_program else _analysed(request, request.after, [])
-        for chosen in request.applied:
-            rule = rules.get(chosen.finding.code)
-            if rule is None:
-                proofs.append(_unverified(chosen, "no rule of this code is installed"))
-            elif by_program:
-                proofs.append(_prove_program(request, chosen, rule, named, verifier))
-            else:
-                proofs.append(_prove(request, chosen, after, rule, verifier))
+    for chosen in request.applied:
+        rule = rules.get(chosen.finding.code)
+        if rule is None:
+            proofs.append(_unverified(chosen, "no rule of this code is installed"))
+        elif by_program:
+            proofs.append(_prove_program(request, chosen, rule, named, verifier))
+        else:
+            proofs.append(_prove(request, chosen, after, rule, verifier))
     return proofs
-
-
-def _options(request: ProofRequest) -> dict[str, Any]:
-    from dataclasses import fields
-
-    known = {field.name for field in fields(Options)}
-    given = asdict(request.options)
-    return {name: value for name, value in given.items() if name in known}
 
 
 def _analysed(request: ProofRequest, sources: Mapping[str, Source], rules: Sequence[Rule]) -> Analysis:

@@ -47,6 +47,7 @@ def estimate_and_measure(name: str) -> dict[str, Any]:
     from gclint.verify.worker.build import from_config
     from gclint.verify.worker.full import footprint, shaped
     from gclint.verify.worker.saved import SavedBytes
+    from gclint.verify.worker.shrink import give_start_token
 
     model_type, overrides, way = CASES[name]
     spec = ModelSpec("transformers", model_type=model_type, dtype="float32", config=overrides)
@@ -61,6 +62,7 @@ def estimate_and_measure(name: str) -> dict[str, Any]:
     import transformers
 
     config = transformers.CONFIG_MAPPING[model_type](**overrides)
+    give_start_token(config)
     torch.manual_seed(0)
     base = limits.resident_bytes(os.getpid())
     model = shaped(recipe, sizes, from_config(spec, config).float()).train()

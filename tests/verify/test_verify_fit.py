@@ -199,6 +199,6 @@ def test_what_changes_the_footprint(plain: Footprint) -> None:
 
 def test_no_figures_where_the_sizes_are_not_known() -> None:
     pytest.importorskip("transformers")
-    assert "only a stand-in" in small(origin="project").unknown
+    assert "not one that transformers builds" in small(origin="project").unknown
     found = small(config={}, name="google/gemma-2-27b", model_type="")
     assert "config of google/gemma-2-27b is not on this machine" in found.unknown

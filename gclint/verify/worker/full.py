@@ -38,8 +38,8 @@ QUANTISED = {"4bit": 0.5 + 4 / 64, "8bit": 1.0}
 def footprint(recipe: Recipe, sizes: Sizes, hardware: device.Hardware) -> Footprint:
     """Return what one rank of the run holds on its device at the fullest moment of a full-size step."""
     empty = Footprint(capacity=device.capacity(hardware))
-    if recipe.model.origin != "transformers":
-        return replace(empty, unknown="the full-size model is the project's own; only a stand-in was run")
+    if recipe.model.origin == "project" or not (recipe.model.name or recipe.model.model_type):
+        return replace(empty, unknown="the full-size model is not one that transformers builds")
     config, how, own = full_config(recipe.model)
     empty = replace(empty, config=how)
     if config is None:
