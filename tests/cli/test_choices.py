@@ -31,7 +31,7 @@ def on_a_terminal(keys: list[str], start, limit: float = 30.0) -> tuple[int, str
     child, terminal = pty.fork()
     if child == 0:
         status = 99
-        sys.stdin, sys.stdout, sys.stderr = open(0), open(1, "w"), open(2, "w")
+        sys.stdin, sys.stdout, sys.stderr = open(0), open(1, "w"), open(2, "w")  # noqa: SIM115
         try:
             status = start()
         finally:
