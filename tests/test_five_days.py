@@ -64,14 +64,9 @@ def test_check_says_what_the_day_was_and_nothing_else(seed: str, tmp_path: Path)
     assert found == sorted(wanted)
 
 
-@pytest.mark.parametrize("seed", ["abel", "chatgot", "dorothy", "visempar"])
+@pytest.mark.parametrize("seed", NAMES)
 def test_the_cured_projects_are_clean(seed: str, tmp_path: Path) -> None:
     gclint(copied(seed, "after", tmp_path), "check", ".", status=0)
-
-
-def test_the_cured_unsloth_project_has_nothing_that_fails(tmp_path: Path) -> None:
-    said = gclint(copied("unsloth-ddp", "after", tmp_path), "check", ".", "--min-certainty", "fails", status=0)
-    assert "GCL" not in said
 
 
 @pytest.mark.parametrize("seed", NAMES)

@@ -13,6 +13,7 @@ from .values import FALSE, NOTHING, Const, Object
 NON_REENTRANT = "use-reentrant-false"
 OFF = "checkpointing-off"
 COST_OFF = "activations stay in memory until backward"
+OWN_WAY = ("unsloth", "diffusers", "vision", "fairscale")
 KWARGS = '{"use_reentrant": False}'
 
 
@@ -41,7 +42,7 @@ def _call_edit(checkpointing: Object) -> Edit | None:
 
 
 def _kwargs_edit(checkpointing: Object) -> Edit | None:
-    if checkpointing.type == "unsloth":
+    if checkpointing.type in OWN_WAY:
         return None
     for item in checkpointing.attributes.get("kwargs", NOTHING).objects():
         place = item.sites.get("use_reentrant")

@@ -156,6 +156,18 @@ def _bound(it: Interpreter, value: Value, receiver: Object) -> Value:
     return union(parts)
 
 
+def call_method(it: Interpreter, item: Object, name: str, site: Site, given: list[Value]) -> Value:
+    """What a method of an object gives: that of the project's class, else the library's."""
+    from .calls import Call
+
+    held = class_attribute(item.type, name) if isinstance(item.type, Class) else None
+    call = Call(it, site, name, given)
+    if held is None:
+        call.receiver = item
+        return it.library.call_method(it, name, call)
+    return it.call(_bound(it, held, item), call)
+
+
 def _of_class(it: Interpreter, item: Class, name: str, node: cst.BaseExpression) -> Value:
     found = class_attribute(item, name)
     if found is None:

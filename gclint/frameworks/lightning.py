@@ -7,12 +7,11 @@ from __future__ import annotations
 
 from ..analysis import names
 from ..analysis.calls import Call
-from ..analysis.events import GradientsCleared, Wrapped
-from ..analysis.guards import DISTRIBUTED
+from ..analysis.events import GradientsCleared
 from ..analysis.interpreter import Interpreter
-from ..analysis.values import FALSE, NONE, TRUE, Class, Const, Function, Object, Value, const, of, root, union
+from ..analysis.values import FALSE, NONE, TRUE, Class, Function, Object, Value, const, of, union
+from .lightning_strategies import started, wrap
 from .registry import Framework
-from .torch_modules import set_state
 from .torch_states import set_mode
 from .torch_training import emit_backward
 from .transformers import at_least
@@ -47,22 +46,46 @@ def fit(call: Call) -> Value:
     """configure_optimizers, then training_step and backward for every batch."""
     it, trainer = call.it, call.receiver
     assert trainer is not None
-    for module in call.get("model", 0).objects():
-        if not isinstance(module.type, Class):
-            continue
-        _modes(call, module)
-        _wrap(call, trainer, module)
-        optimizers = _run(it, module, "configure_optimizers", call, [])
-        if module.attributes.get("automatic_optimization", TRUE).constant() is False:
-            _run(it, module, "training_step", call, [of(_batch(call)), of(it.unknown("batch_idx", call.site))])
-            continue
-        it.loops.append(call.site.node)
-        loss = _run(it, module, "training_step", call, [of(_batch(call)), of(it.unknown("batch_idx", call.site))])
-        entries = [value for item in loss.objects() for key, value in (item.entries or {}).items() if key == "loss"]
-        emit_backward(call, union(entries) if entries else loss)
-        for optimizer in _optimizers(optimizers):
-            it.emit(GradientsCleared(it.moment(site=call.site), optimizer))
-        it.loops.pop()
+    with started(it, trainer):
+        for module in call.get("model", 0).objects():
+            if isinstance(module.type, Class):
+                _modes(call, module)
+                wrap(call, trainer, module, trainer.attributes.get("accumulate_grad_batches", const(1)))
+                _train(call, module)
+    return NONE
+
+
+def _train(call: Call, module: Object) -> None:
+    it = call.it
+    optimizers = _run(it, module, "configure_optimizers", call, [])
+    given = [of(_batch(call)), of(it.unknown("batch_idx", call.site))]
+    if module.attributes.get("automatic_optimization", TRUE).constant() is False:
+        _run(it, module, "training_step", call, given)
+        return
+    it.loops.append(call.site.node)
+    loss = _run(it, module, "training_step", call, given)
+    entries = [value for item in loss.objects() for key, value in (item.entries or {}).items() if key == "loss"]
+    emit_backward(call, union(entries) if entries else loss)
+    for optimizer in _optimizers(optimizers):
+        it.emit(GradientsCleared(it.moment(site=call.site), optimizer))
+    it.loops.pop()
+
+
+@framework.method("lightning_module", "manual_backward")
+def manual_backward(call: Call) -> Value:
+    """self.manual_backward(loss)."""
+    emit_backward(call, call.get("loss", 0))
+    return NONE
+
+
+@framework.method("lightning_module", "save_hyperparameters")
+def save_hyperparameters(call: Call) -> Value:
+    """self.hparams gets what the constructor was given."""
+    assert call.receiver is not None
+    made = call.it.new("namespace", "hparams", "hparams", call.site)
+    made.attributes.update({name: value for name, value in call.it.scope.names.items() if name != "self"})
+    made.attributes.update(call.keywords)
+    call.receiver.attributes["hparams"] = of(made)
     return NONE
 
 
@@ -102,23 +125,3 @@ def _optimizers(value: Value, depth: int = 3) -> list[Object]:
             for inner in [*(item.items or []), *(item.entries or {}).values()]:
                 found += _optimizers(inner, depth - 1)
     return found
-
-
-def _wrap(call: Call, trainer: Object, module: Object) -> None:
-    """DDP on more than one process, with the flags that the strategy's name carries."""
-    it = call.it
-    strategy = trainer.attributes.get("strategy", const("auto")).only()
-    name = strategy.value if isinstance(strategy, Const) and isinstance(strategy.value, str) else ""
-    if name != "auto" and not name.startswith("ddp"):
-        return
-    with it.under(frozenset({(DISTRIBUTED, True)})) as possible:
-        if not possible:
-            return
-        made = it.new("ddp", "torch.nn.parallel.DistributedDataParallel", "DDP by Lightning", trainer.site)
-        made.attributes["module"] = of(module)
-        made.state["find_unused"] = const("find_unused_parameters_true" in name)
-        made.state["static_graph"] = FALSE
-        made.state["accumulation"] = trainer.attributes.get("accumulate_grad_batches", const(1))
-        for model in [module, *(item for item in it.run.models if root(item) is module)]:
-            set_state(it, model, "ddp", of(made), const(None))
-        it.emit(Wrapped(it.moment(site=call.site), module, made))

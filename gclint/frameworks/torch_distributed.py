@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import libcst as cst
+
 from ..analysis.calls import Call
 from ..analysis.events import Wrapped
 from ..analysis.guards import DISTRIBUTED
@@ -12,7 +14,7 @@ from .torch_modules import activated, promote, set_state
 
 framework = Framework(
     "torch.distributed",
-    kinds={"ddp": "module", "fsdp": "module"},
+    kinds={"ddp": "module", "fsdp": "module", "dp": "module"},
     bases={"torch:DistributedDataParallel": "ddp"},
 )
 
@@ -123,10 +125,40 @@ def compile_model(call: Call) -> Value:
     """The same model, compiled; without a model, a decorator."""
     if not call.positional:
         return call.unknown()
+    line = call.site.module.statement(call.site.node)
+    part = line.body[0] if isinstance(line, cst.SimpleStatementLine) else None
+    named = call.site.module.code(part.targets[0].target) if isinstance(part, cst.Assign) else None
     for model in call.positional[0].objects():
-        if model.kind in ("module", "model", "ddp", "part"):
+        if model.kind in ("module", "model", "ddp", "part", "instance", "layer", "modules"):
             set_state(call.it, model, "compiled", TRUE)
+            sure = not call.it.guard - call.run.assumed and _is_value(part, call)
+            model.state["compiled_as"] = const(named if sure else None)
     return call.positional[0]
+
+
+def _is_value(part: cst.CSTNode | None, call: Call) -> bool:
+    return isinstance(part, cst.Assign) and part.value is call.site.node
+
+
+@framework.function("torch:DataParallel")
+def make_data_parallel(call: Call) -> Value:
+    """A model that runs on several devices of one process."""
+    made = call.make("dp", "torch.nn.DataParallel")
+    made.attributes["module"] = call.get("module", 0)
+    for model in call.get("module", 0).objects():
+        promote(model)
+    return of(made)
+
+
+framework.attribute("dp", "module")(inner_module)
+
+
+@framework.calling("dp")
+def call_data_parallel(call: Call) -> Value | None:
+    """dp(x): the inner model's forward."""
+    assert call.receiver is not None
+    inner = call.receiver.attributes["module"]
+    return call.it.call(inner, Call(call.it, call.site, "forward", call.positional, call.keywords, call.open))
 
 
 def unwrapped(value: Value) -> Value:

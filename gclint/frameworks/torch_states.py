@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import libcst as cst
+
 from ..analysis.calls import Call
 from ..analysis.events import (
     Converted,
@@ -9,6 +11,7 @@ from ..analysis.events import (
     StateDictLoaded,
     StateDictSaved,
 )
+from ..analysis.syntax import Site
 from ..analysis.values import (
     NONE,
     NOTHING,
@@ -131,7 +134,20 @@ def state_dict(call: Call) -> Value:
     made = call.it.new("dict", "state_dict", "", call.site)
     made.entries, made.open = {}, True
     made.attributes["of"] = of(call.receiver)
+    made.state["prefix"] = const(prefix_of(call.receiver, call.site))
     return of(made)
+
+
+def prefix_of(item: Object, site: Site) -> str:
+    """What stands before every name in the state dict of a module: "module." for DDP and DataParallel, "_orig_mod."
+    for what torch.compile gave, where the code names it as it named that.
+    """
+    if item.kind in ("ddp", "dp"):
+        return "module."
+    node, compiled = site.node, item.known("compiled_as").constant()
+    if isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute) and compiled is not None:
+        return "_orig_mod." if site.module.code(node.func.value) == compiled else ""
+    return ""
 
 
 @framework.function("torch.save")

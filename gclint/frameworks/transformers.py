@@ -87,7 +87,7 @@ def _dtype(value: Value) -> Value:
     )
 
 
-@framework.function("transformers:from_pretrained", "transformers:from_config", "diffusers:from_pretrained")
+@framework.function("transformers:from_pretrained", "transformers:from_config")
 def from_pretrained(call: Call) -> Value | None:
     """AutoModel... and concrete model classes; tokenizers, configs and processors are something else."""
     parts = call.name.split(".")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ..analysis import names
 from ..analysis.calls import Call
 from ..analysis.events import TrainerStarted, Wrapped
 from ..analysis.interpreter import Interpreter
@@ -10,6 +11,7 @@ from ..analysis.values import (
     NONE,
     NOTHING,
     TRUE,
+    Class,
     Const,
     Object,
     Value,
@@ -21,9 +23,12 @@ from ..analysis.values import (
 from .registry import Framework
 from .torch_distributed import unwrapped
 from .torch_modules import set_state
+from .torch_training import emit_backward
 from .transformers import enable_checkpointing, reentrant_of
 
 framework = Framework("transformers.trainer")
+
+STEPS = ("training_step", "compute_loss")
 
 
 # TrainingArguments
@@ -122,7 +127,41 @@ def _apply(call: Call, trainer: Object, model: Object, settings: Value) -> None:
                 continue
             _checkpoint_by_arguments(it, model, args)
             _wrap_by_arguments(call, model, args)
-    set_state(it, model, "training", TRUE, FALSE)
+            set_state(it, model, "training", TRUE, FALSE)
+            own_steps(call, trainer, model)
+
+
+def own_steps(call: Call, trainer: Object, model: Object) -> None:
+    """Walk the steps that the project's subclass of a trainer has of its own, with the model as it is wrapped."""
+    owner = trainer.type
+    if not isinstance(owner, Class) or not any(names.class_attribute(owner, name) for name in STEPS):
+        return
+    it = call.it
+    held = model.state.get("ddp", NONE)
+    wrapped = Value((guard, item if isinstance(item, Object) else model) for guard, item in held)
+    batch = it.new("data", "", "inputs", call.site)
+    batch.state["grad"] = FALSE
+    it.loops.append(call.site.node)
+    names.call_method(it, trainer, "training_step", call.site, [wrapped, of(batch)])
+    it.loops.pop()
+
+
+@framework.method("trainer", "training_step")
+def training_step(call: Call) -> Value:
+    """Trainer's own step: compute_loss, then backward."""
+    assert call.receiver is not None
+    given = [call.get("model", 0), call.get("inputs", 1)]
+    loss = names.call_method(call.it, call.receiver, "compute_loss", call.site, given)
+    emit_backward(call, loss)
+    return loss
+
+
+@framework.method("trainer", "compute_loss")
+def compute_loss(call: Call) -> Value:
+    """The loss of one forward."""
+    item = call.get("inputs", 1)
+    output = call.it.call(call.get("model", 0), Call(call.it, call.site, "forward", [item]))
+    return of(call.it.derived(call.site, [output]))
 
 
 def _checkpoint_by_arguments(it: Interpreter, model: Object, args: Object) -> None:
@@ -148,6 +187,7 @@ def _enable_by_arguments(it: Interpreter, model: Object, args: Object) -> None:
             reentrant.under(guard) if item == Const(None) else reentrant_of(it, Value([(guard, item)]))
             for guard, item in kwargs
         )
+    value = args.state.get("reentrant_forced", value)
     place = args.sites.get("gradient_checkpointing", args.site)
     if place is None:
         return

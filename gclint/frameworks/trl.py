@@ -1,7 +1,9 @@
-"""trl: trainers for SFT, DPO, GRPO and the like, and their settings.
+"""trl: trainers for SFT, DPO, GRPO, Reward, KTO and the like, and their settings.
 
-trl's settings classes turn gradient_checkpointing on by default; SFTTrainer sets use_reentrant=False on
-transformers below 5 and asks for input gradients when it makes the adapters itself (trl 0.24 and 1.16).
+trl's settings classes turn gradient_checkpointing on from 0.22 on, and choose use_reentrant=False on transformers
+below 5 from 0.27 on. Its trainers ask for input gradients when they make the adapters, from 0.27 on for any model
+with adapters, and use reentrant checkpointing for these under ZeRO-3 (read in 0.19.1, 0.21.0, 0.22.2, 0.24.0, 0.26.2,
+0.27.2, 1.0.0 and 1.16.0).
 """
 
 from __future__ import annotations
@@ -10,6 +12,7 @@ from ..analysis.calls import Call
 from ..analysis.events import ModelLoaded
 from ..analysis.guards import Guard
 from ..analysis.values import FALSE, NONE, NOTHING, TRUE, Alternative, Const, Object, Value, of
+from .deepspeed import configuration, stage
 from .peft import adapt
 from .registry import Framework
 from .torch_modules import set_state
@@ -33,7 +36,9 @@ CONFIGS = (
     "XPOConfig",
 )
 TRAINERS = tuple(name.replace("Config", "Trainer") for name in CONFIGS)
-CHECKPOINT_BY_DEFAULT = ("SFTConfig", "DPOConfig", "GRPOConfig", "RewardConfig", "KTOConfig", "RLOOConfig")
+CHECKPOINT_BY_DEFAULT = tuple(name for name in CONFIGS if name not in ("GKDConfig", "NashMDConfig", "XPOConfig"))
+CHECKPOINTS_SINCE = "0.22.0"
+NON_REENTRANT_SINCE = "0.27.0"
 
 framework = Framework(
     "trl",
@@ -51,10 +56,10 @@ def config(call: Call) -> Value:
 
 
 def _defaults(call: Call, made: Object) -> None:
-    if call.last in CHECKPOINT_BY_DEFAULT and at_least(call.it, "trl", "0.19.0"):
+    if call.last in CHECKPOINT_BY_DEFAULT and at_least(call.it, "trl", CHECKPOINTS_SINCE):
         made.state["default:gradient_checkpointing"] = TRUE
-        if call.last == "SFTConfig" and not at_least(call.it, "transformers", "5.0.0"):
-            made.state["reentrant_default"] = FALSE
+    if at_least(call.it, "trl", NON_REENTRANT_SINCE) and not at_least(call.it, "transformers", "5.0.0"):
+        made.state["reentrant_default"] = FALSE
 
 
 @framework.function(*(f"trl:{name}" for name in TRAINERS))
@@ -71,7 +76,27 @@ def trainer(call: Call) -> Value:
                     adapt(it, made.attributes["model"], of(item), call, TRUE)
                     for model in made.attributes["model"].objects():
                         set_state(it, model, "input_grads", TRUE, FALSE)
+    if at_least(it, "trl", NON_REENTRANT_SINCE):
+        _prepare_adapters(call, made)
     return of(made)
+
+
+def _prepare_adapters(call: Call, made: Object) -> None:
+    """Input gradients for models with adapters, and reentrant checkpointing of these under ZeRO-3."""
+    for model in made.attributes["model"].objects():
+        for guard, adapter in model.state.get("adapter", NONE):
+            with call.it.under(guard) as possible:
+                if possible and isinstance(adapter, Object):
+                    set_state(call.it, model, "input_grads", TRUE, FALSE)
+                    for args in made.attributes.get("args", NOTHING).objects():
+                        if _is_zero3(call, args):
+                            args.state["reentrant_forced"] = TRUE
+
+
+def _is_zero3(call: Call, args: Object) -> bool:
+    launched = call.run.environment.get("ACCELERATE_DEEPSPEED_ZERO_STAGE", NOTHING).constant()
+    given = configuration(call, args.attributes.get("deepspeed", NOTHING))
+    return launched == "3" or any(stage(config) == 3 for config in given.objects())
 
 
 def _loaded(call: Call, model: Value) -> Value:

@@ -26,19 +26,23 @@ transformers 5.0 and later (it asks for input gradients itself); checkpointing t
 (peft adds the hook); trl's SFTTrainer making the adapters; non-reentrant checkpointing.
 
 ## Evidence
-transformers 4.57.6 and 5.23.0 with peft 0.18 and 0.21. huggingface/transformers#26334, #42489, #35826,
-huggingface/peft#742.
+transformers 4.57.6 and 5.23.0 with peft 0.18 and 0.21. Under ZeRO-3 with deepspeed before 0.19.3 non-reentrant
+checkpointing of adapters fails (GCL221): only input gradients are offered there.
+huggingface/transformers#26334, #42489, #35826, huggingface/peft#742.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
+from packaging.version import Version
+
 from gclint.analysis import cures, rewrite
 from gclint.analysis.events import Backward, TrainerStarted
 from gclint.analysis.run import Run, ways
 from gclint.analysis.values import FALSE, NOTHING, Const, Object, Value
 from gclint.finding import Finding, Fix
+from gclint.frameworks.deepspeed import stage
 from gclint.rule import Reproduction, Rule
 
 SYMPTOM = "RuntimeError: element 0 of tensors does not require grad and does not have a grad_fn"
@@ -73,6 +77,13 @@ def frozen_inputs(event: Backward | TrainerStarted, run: Run) -> Iterator[Findin
             yield from _reentrant(run, model, adapter, region, Value([(guard, Const(True))]))
 
 
+def needs_reentrant(run: Run, model: Object) -> bool:
+    """Whether a model trains under ZeRO-3, where adapters with non-reentrant checkpointing break before 0.19.3."""
+    version = run.targets.version("deepspeed")
+    configs = model.known("deepspeed").objects()
+    return version is not None and version < Version("0.19.3") and any(stage(config) == 3 for config in configs)
+
+
 def _reentrant(run: Run, model: Object, adapter: Object, region: Object, base: Value) -> Iterator[Finding]:
     for guard, (_, mode) in ways(frozenset(), base, region.attributes.get("reentrant", NOTHING)):
         if mode != Const(True) or region.site is None or region.type == "call":
@@ -86,7 +97,7 @@ def _reentrant(run: Run, model: Object, adapter: Object, region: Object, base: V
             symptom=SYMPTOM,
             related=related,
             versions=("transformers", "peft"),
-            fixes=(cures.non_reentrant(region), input_grads(adapter)),
+            fixes=(None if needs_reentrant(run, model) else cures.non_reentrant(region), input_grads(adapter)),
         )
         return
 

@@ -5,9 +5,9 @@ Finds state dicts that are taken from a model under a wrapper and loaded into th
 reverse.
 
 ## Why it breaks
-DistributedDataParallel puts `module.` in front of every name. A strict load raises `RuntimeError: Error(s)
-in loading state_dict: Missing key(s) in state_dict`; with `strict=False` nothing at all is loaded,
-silently.
+DistributedDataParallel and DataParallel put `module.` in front of every name, torch.compile `_orig_mod.`.
+A strict load raises `RuntimeError: Error(s) in loading state_dict: Missing key(s) in state_dict`; with
+`strict=False` nothing at all is loaded, silently.
 
 ## Example
 ```python
@@ -41,16 +41,18 @@ from gclint.analysis.saved import content_of
 from gclint.analysis.syntax import Site
 from gclint.analysis.values import Object
 from gclint.finding import Finding, Fix
+from gclint.frameworks.torch_states import prefix_of
 from gclint.rule import Reproduction, Rule
 
 MISSING = "RuntimeError: Error(s) in loading state_dict: Missing key(s) in state_dict"
-MODULES = ("ddp", "module", "model", "modules", "layer")
+MODULES = ("ddp", "dp", "module", "model", "modules", "layer")
+INNER = {"module.": "module", "_orig_mod.": "_orig_mod"}
 
 rule = Rule(
     code="GCL305",
     name="state-dict-prefix-mismatch",
     docs=__doc__ or "",
-    words=(("load_state_dict",), ("DistributedDataParallel",)),
+    words=(("load_state_dict",), ("DistributedDataParallel", "DataParallel", "compile")),
     certainty=("fails", "fragile"),
     fixable="safe",
     reproduction=Reproduction("bad_saved_wrapped.py", "bad_saved_wrapped.fixed.py", processes=2),
@@ -65,17 +67,13 @@ def mismatch(event: RunEnded, run: Run) -> Iterator[Finding]:
         for target in targets:
             for held, taken in _taken(run, load):
                 owner = taken.attributes["of"].objects()[0]
-                if (owner.kind == "ddp") == (target.kind == "ddp") or owner.kind not in MODULES:
+                saved, wanted = str(taken.known("prefix").constant() or ""), prefix_of(target, load.site)
+                if saved == wanted or owner.kind not in MODULES:
                     continue
                 guard = together(load.guard, held)
                 if guard is None or taken.site is None or _stripped(run, load):
                     continue
-                wrapped = owner.kind == "ddp"
-                message = (
-                    "the names were saved with the wrapper's `module.` in front, and the bare model has none"
-                    if wrapped
-                    else "the names were saved without the `module.` that the wrapped model has"
-                )
+                message = _message(saved, wanted)
                 yield rule.finding(
                     run,
                     load.site,
@@ -84,9 +82,17 @@ def mismatch(event: RunEnded, run: Run) -> Iterator[Finding]:
                     certainty="fragile" if run.open_guard(guard) else "fails",
                     symptom="silent: nothing is loaded" if load.strict.is_const(False) else MISSING,
                     related=[(taken.site, "the state dict is taken here")],
-                    fixes=(_inner(taken.site) if wrapped else _inner(load.site),),
+                    fixes=(_inner(taken.site, saved) if saved else _inner(load.site, wanted),),
                 )
                 return
+
+
+def _message(saved: str, wanted: str) -> str:
+    if not wanted:
+        return f"the names were saved with the wrapper's `{saved}` in front, and the bare model has none"
+    if not saved:
+        return f"the names were saved without the `{wanted}` that the wrapped model has"
+    return f"the names were saved with `{saved}` in front, and this model's have `{wanted}`"
 
 
 def _taken(run: Run, load: StateDictLoaded) -> Iterator[tuple[Guard, Object]]:
@@ -113,11 +119,11 @@ def _stripped(run: Run, load: StateDictLoaded) -> bool:
     )
 
 
-def _inner(site: Site) -> Fix | None:
+def _inner(site: Site, prefix: str) -> Fix | None:
     """Ask the module inside the wrapper."""
     node = rewrite.call_node(site)
     if node is None or not isinstance(node.func, cst.Attribute):
         return None
     place = Site.at(site.module, node.func.value)
-    edit = rewrite.replace(place, f"{site.module.code(node.func.value)}.module")
+    edit = rewrite.replace(place, f"{site.module.code(node.func.value)}.{INNER[prefix]}")
     return Fix("inner-module", "Use the module inside the wrapper, whose names are the plain ones", (edit,))
