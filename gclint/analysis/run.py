@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..finding import Location
-from .guards import ALWAYS, Guard, all_of, without_elements
+from .guards import ALWAYS, DISTRIBUTED, Guard, all_of, without_elements
 from .guards import state as stated
 from .values import Alternative, Object, Value
 
@@ -59,7 +59,12 @@ class Run:
 
     def condition(self, guard: Guard) -> str:
         """What a guard leaves open, in words; "" when nothing."""
-        return stated(guard - self.assumed)
+        return stated(self._open(guard))
+
+    def _open(self, guard: Guard) -> Guard:
+        """A guard less what the launcher decides, and less "several processes" where the program starts them."""
+        left = guard - self.assumed
+        return left - {(DISTRIBUTED, True)} if "several_processes" in self.facts else left
 
     def launch_locations(self, message: str) -> list[Location]:
         """Where the launcher decides what is assumed of this run."""
@@ -71,7 +76,7 @@ class Run:
 
     def open_guard(self, guard: Guard) -> Guard:
         """The part of a guard that the code and the launcher leave open."""
-        return without_elements(guard - self.assumed)
+        return without_elements(self._open(guard))
 
 
 def _shown(path: Path) -> str:

@@ -12,6 +12,7 @@ from ..analysis.interpreter import Interpreter
 from ..analysis.values import FALSE, NONE, TRUE, Class, Function, Object, Value, const, of, union
 from .lightning_strategies import started, wrap
 from .registry import Framework
+from .torch_modules import run_forward
 from .torch_states import set_mode
 from .torch_training import emit_backward
 from .transformers import at_least
@@ -63,12 +64,27 @@ def _train(call: Call, module: Object) -> None:
         _run(it, module, "training_step", call, given)
         return
     it.loops.append(call.site.node)
-    loss = _run(it, module, "training_step", call, given)
+    loss = _forward(call, module, given)
     entries = [value for item in loss.objects() for key, value in (item.entries or {}).items() if key == "loss"]
     emit_backward(call, union(entries) if entries else loss)
     for optimizer in _optimizers(optimizers):
         it.emit(GradientsCleared(it.moment(site=call.site), optimizer))
     it.loops.pop()
+
+
+def _forward(call: Call, module: Object, given: list[Value]) -> Value:
+    """training_step, which is the forward of what DDP wraps."""
+    assert isinstance(module.type, Class)
+    held = names.class_attribute(module.type, "training_step")
+    if held is None:
+        return NONE
+    bound = Value((guard, item.bound(module) if isinstance(item, Function) else item) for guard, item in held)
+    result = run_forward(Call(call.it, call.site, "training_step", given), module, bound)
+    result = result if result is not None else call.unknown()
+    for item in result.objects():
+        for entry in [part for value in (item.entries or {}).values() for part in value.objects()]:
+            entry.origins |= item.origins
+    return result
 
 
 @framework.method("lightning_module", "manual_backward")

@@ -14,7 +14,7 @@ from ..analysis.guards import DISTRIBUTED
 from ..analysis.interpreter import Interpreter
 from ..analysis.values import FALSE, NONE, NOTHING, Alternative, Const, Object, Value, const, of, root, union
 from .deepspeed import remember
-from .process_starters import on_processes
+from .process_starters import on_processes, shows_processes
 from .registry import Framework
 from .system import lifted
 from .torch_checkpoint import checkpointing_object, turn_on
@@ -45,7 +45,7 @@ def started(it: Interpreter, trainer: Object) -> Iterator[None]:
         yield
         return
     if several and trainer.site is not None:
-        it.run.facts.setdefault("process_group", trainer.site)
+        shows_processes(it, trainer.site)
     with on_processes(it, several):
         yield
 
@@ -149,7 +149,7 @@ def make_fabric(call: Call) -> Value:
     made.sites.update(call.places)
     made.site = call.site
     if _several(made):
-        call.run.facts.setdefault("process_group", call.site)
+        shows_processes(call.it, call.site)
     return of(made)
 
 

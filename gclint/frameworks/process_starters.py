@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from ..analysis.calls import Call
 from ..analysis.guards import DISTRIBUTED
 from ..analysis.interpreter import Interpreter
+from ..analysis.syntax import Site
 from ..analysis.values import NONE, NOTHING, Const, Object, Value, const, of
 from .registry import Framework
 
@@ -30,10 +31,17 @@ def on_processes(it: Interpreter, several: bool) -> Iterator[None]:
         it.run.assumed, it.guard = assumed, guard
 
 
+def shows_processes(it: Interpreter, site: Site) -> None:
+    """The code itself shows, here, that it runs on several processes."""
+    it.run.facts.setdefault("process_group", site)
+    if not any(atom is DISTRIBUTED for atom, _ in it.guard - it.run.assumed):
+        it.run.facts.setdefault("several_processes", site)
+
+
 def _start(call: Call, function: Value, arguments: list[Value], count: Value) -> None:
     several = count.constant() != 1
     if several:
-        call.run.facts.setdefault("process_group", call.site)
+        shows_processes(call.it, call.site)
     with on_processes(call.it, several):
         call.it.call(function, Call(call.it, call.site, "started", arguments))
 

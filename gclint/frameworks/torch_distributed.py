@@ -78,7 +78,9 @@ def call_ddp(call: Call) -> Value | None:
 @framework.function("torch.distributed.init_process_group", "deepspeed.init_distributed")
 def init_process_group(call: Call) -> Value:
     """The program itself shows that it runs on several processes."""
-    call.run.facts.setdefault("process_group", call.site)
+    from .process_starters import shows_processes
+
+    shows_processes(call.it, call.site)
     return NONE
 
 

@@ -42,6 +42,7 @@ from gclint.analysis.guards import DISTRIBUTED, Guard
 from gclint.analysis.run import Run, ways
 from gclint.analysis.values import NOTHING, Const, Object, Value, root
 from gclint.finding import Finding, Location
+from gclint.frameworks.trl import CHECKPOINT_BY_DEFAULT
 from gclint.rule import Reproduction, Rule
 
 SYMPTOM = "RuntimeError: Expected to mark a variable ready only once."
@@ -51,8 +52,8 @@ rule = Rule(
     name="ddp-without-static-graph",
     docs=__doc__ or "",
     words=(
-        ("checkpoint", "checkpointing", "prepare_model_for_kbit_training"),
-        ("DistributedDataParallel", "Trainer", "Accelerator"),
+        ("checkpoint", "checkpointing", "prepare_model_for_kbit_training", *CHECKPOINT_BY_DEFAULT),
+        ("DistributedDataParallel", "Trainer", "Accelerator", "Fabric"),
     ),
     certainty=("fails", "fragile"),
     fixable="safe",
