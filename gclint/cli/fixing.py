@@ -29,6 +29,8 @@ def fix(options: Namespace) -> int:
     """Run the command and return its exit status."""
     if options.program and options.verify != "program":
         raise UsageError("--program needs --verify=program")
+    if options.launcher and options.nproc:
+        raise UsageError("--launcher says how many processes there are; leave out --nproc")
     if options.interactive:
         require_terminal()
     request = request_of(options)
@@ -189,5 +191,6 @@ def _proof_options(options: Namespace) -> ProofOptions:
         steps=options.steps,
         python=options.python or "",
         allow_import=options.allow_import,
+        launcher=options.launcher or "",
         gpu_memory=options.gpu_memory or 0,
     )

@@ -160,6 +160,7 @@ def _fix(parser: Parser) -> None:
     group.add_argument("--device", metavar="NAME", help="cuda, rocm, xpu, mps or cpu (default: the best there is)")
     group.add_argument("--timeout", type=float, metavar="SECONDS", default=120.0, help="for each run (120)")
     group.add_argument("--nproc", type=_positive, metavar="N", help="processes of a distributed run")
+    group.add_argument("--launcher", metavar="COMMAND", help='run distributed runs under this: such as "srun -n 8"')
     group.add_argument("--steps", type=_positive, metavar="N", default=3, help="training steps (3)")
     group.add_argument("--python", metavar="PATH", help="run in the environment of this interpreter")
     group.add_argument(

@@ -32,6 +32,7 @@ class ProofOptions:
     steps: int = 3
     python: str = ""
     allow_import: bool = False
+    launcher: str = ""
     gpu_memory: int = 0
 
 

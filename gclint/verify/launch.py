@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import shlex
 import shutil
 import signal
 import subprocess
@@ -13,6 +14,7 @@ from pathlib import Path
 
 from gclint.verify.errors import MISSING_TORCH, VerifyUnavailable
 from gclint.verify.options import Options
+from gclint.verify.worker import exchange
 
 BOOTSTRAP = Path(__file__).parent / "worker" / "bootstrap.py"
 OFFLINE = {
@@ -27,6 +29,7 @@ OFFLINE = {
     "PYTHONUNBUFFERED": "1",
     "PYTHONDONTWRITEBYTECODE": "1",
 }
+SCRIPT_LAUNCHERS = ("torchrun", "torch.distributed.run", "torch.distributed.launch", "accelerate", "deepspeed")
 INHERITED_BAD = ("RANK", "LOCAL_RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT")
 
 
@@ -48,24 +51,41 @@ def start(directory: Path, world_size: int, options: Options) -> subprocess.Pope
     """Start `world_size` workers on `directory`, through torchrun when there is more than one."""
     python = require_torch(options.python)
     command = [python]
-    if world_size > 1:
+    if world_size > 1 and options.launcher:
+        command = _under(options.launcher, python)
+        exchange.alive(directory).touch()
+    elif world_size > 1:
         command += ["-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={world_size}"]
     command += [str(BOOTSTRAP), str(directory)]
     with (directory / "log.txt").open("wb") as log:
-        return subprocess.Popen(
-            command,
-            cwd=directory,
-            env=environment(options),
-            stdin=subprocess.PIPE,
-            stdout=log,
-            stderr=subprocess.STDOUT,
-            start_new_session=True,
-        )
+        try:
+            return subprocess.Popen(
+                command,
+                cwd=directory,
+                env=environment(options),
+                stdin=subprocess.PIPE,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+        except OSError as error:
+            raise VerifyUnavailable(f"{command[0]} cannot be started: {error.strerror}") from None
+
+
+def _under(launcher: str, python: str) -> list[str]:
+    """The words of a user's launcher, with the interpreter where it starts a command and not a script."""
+    try:
+        words = shlex.split(launcher)
+    except ValueError as error:
+        raise VerifyUnavailable(f"--launcher: `{launcher}` cannot be read: {error}") from None
+    starts_scripts = any(Path(word).name in SCRIPT_LAUNCHERS for word in words)
+    return words if starts_scripts else [*words, python]
 
 
 def environment(options: Options) -> dict[str, str]:
     """Return the workers' environment: ours, offline, without traces of a launcher around us."""
-    found = {key: value for key, value in os.environ.items() if key not in INHERITED_BAD}
+    kept = ("MASTER_ADDR", "MASTER_PORT") if options.launcher else ()
+    found = {key: value for key, value in os.environ.items() if key not in INHERITED_BAD or key in kept}
     found = {key: value for key, value in found.items() if not key.startswith("TORCHELASTIC_")}
     threads = str(options.threads)
     found |= {

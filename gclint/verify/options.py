@@ -14,7 +14,9 @@ class Options:
 
     `timeout` is in seconds per run, `start_timeout` for a worker to import its libraries, `memory_limit` in
     bytes per rank above what the worker holds before the run, `python` the interpreter of the workers (None:
-    this one), `processes` overrides the world size of distributed recipes, `threads` is per rank.
+    this one), `launcher` the command under which distributed recipes run ("torchrun --nnodes 2 ...", "srun ...";
+    None: torchrun on this machine), which decides how many processes there are; without it `processes` overrides
+    the world size of distributed recipes. `threads` is per rank.
     `saved_bytes` measures what forward keeps for backward, on the last step of a recipe.
     """
 
@@ -23,6 +25,7 @@ class Options:
     start_timeout: float = 120.0
     memory_limit: int = 8 * 2**30
     python: str | None = None
+    launcher: str | None = None
     processes: int | None = None
     threads: int = 1
     saved_bytes: bool = True

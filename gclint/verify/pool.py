@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import shutil
+import socket
 import subprocess
 import tempfile
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
@@ -24,6 +26,7 @@ from gclint.verify.worker import exchange
 
 POLL = 0.02
 GRACE = 5.0
+QUEUE = 5  # a user's launcher may wait for its nodes
 LIBRARIES = ("torch", "torch.distributed", "torch.utils.checkpoint", "torch._dynamo")
 EXTRAS = ("transformers", "accelerate", "peft", "transformers.modeling_utils")
 
@@ -76,6 +79,7 @@ class Crew:
                         deadline = min(deadline, time.monotonic() + max(GRACE, self.options.timeout / 4))
             if self.process is None or self.process.poll() is not None:
                 break
+            self._breathe()
             time.sleep(POLL)
         return reports
 
@@ -114,18 +118,24 @@ class Crew:
         self._await_ready()
 
     def _await_ready(self) -> None:
-        deadline = time.monotonic() + self.options.start_timeout
+        patience = 1 if self.options.launcher is None else QUEUE
+        deadline = time.monotonic() + self.options.start_timeout * patience
         waiting = set(range(self.world_size))
         while waiting:
             for rank in sorted(waiting):
+                self._breathe()
                 said = exchange.read_json(exchange.ready(self.directory, rank))
                 if said is None:
                     continue
                 if "error" in said:
                     self._end()
                     raise VerifyUnavailable(_missing(said, self.options))
-                self.leaders.append(int(said["pid"]))
+                if said["host"] == socket.gethostname():
+                    self.leaders.append(int(said["pid"]))
                 waiting.discard(rank)
+                if said["world_size"] != self.world_size:
+                    waiting = self._resize(int(said["world_size"]), waiting)
+                    break
             assert self.process is not None
             if waiting and (self.process.poll() is not None or time.monotonic() > deadline):
                 log = (self.directory / "log.txt").read_text(encoding="utf-8", errors="replace")
@@ -133,7 +143,28 @@ class Crew:
                 raise VerifyUnavailable(f"the workers did not start: {_last_line(log)}")
             time.sleep(POLL)
 
+    def _resize(self, size: int, waiting: set[int]) -> set[int]:
+        """Take the number of ranks that the user's launcher started; return those to wait for."""
+        if size < 2:
+            self._end()
+            raise VerifyUnavailable(
+                f"`{self.options.launcher}` starts one process; a distributed run needs two or more"
+            )
+        heard = set(range(self.world_size)) - waiting
+        self.world_size = size
+        return set(range(size)) - heard
+
+    def _breathe(self) -> None:
+        """Say that the pool lives, where workers cannot tell by their standard input."""
+        if self.options.launcher is not None and self.directory.exists():
+            exchange.alive(self.directory).touch()
+
     def _end(self) -> None:
+        if self.process is not None and self.options.launcher is not None:
+            exchange.stop(self.directory).touch()
+            with suppress(subprocess.TimeoutExpired):
+                self.process.wait(timeout=GRACE)
+            exchange.stop(self.directory).unlink(missing_ok=True)
         if self.process is not None:
             launch.end(self.process, self.leaders)
         self.process, self.leaders = None, []

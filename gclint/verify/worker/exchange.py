@@ -7,6 +7,7 @@ result-N-RANK.json     what a rank measured
 imports-N-RANK.json    the library modules that the run imported
 cancel-N               ranks that still run job N end it and report
 stop                   workers leave
+alive                  touched by the pool while it lives, where a launcher of the user started the workers
 """
 
 from __future__ import annotations
@@ -55,6 +56,11 @@ def imports(directory: Path, number: int, rank: int) -> Path:
 def cancel(directory: Path, number: int) -> Path:
     """The file that ends a job."""
     return directory / f"cancel-{number}"
+
+
+def alive(directory: Path) -> Path:
+    """The file that says that the pool lives."""
+    return directory / "alive"
 
 
 def stop(directory: Path) -> Path:

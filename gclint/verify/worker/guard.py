@@ -16,10 +16,17 @@ from gclint.verify.worker import exchange
 from gclint.verify.worker.limits import resident_bytes
 
 POLL = 0.01
+SILENCE = 120.0
 
 
-def orphaned() -> bool:
-    """Return whether the pool is gone: it holds the other end of our standard input, and writes nothing."""
+def orphaned(directory: Path) -> bool:
+    """Return whether the pool is gone.
+
+    It holds the other end of our standard input, and writes nothing; a launcher of the user may not pass that on, so
+    there the pool touches a file.
+    """
+    with suppress(OSError):
+        return time.time() - exchange.alive(directory).stat().st_mtime > SILENCE
     try:
         readable, _, _ = select.select([0], [], [], 0)
         return bool(readable) and os.read(0, 1) == b""
@@ -46,7 +53,7 @@ def watch(child: int, job: dict[str, Any], directory: Path) -> dict[str, Any]:
                 }
             elif cancelled.exists():
                 ended = _stuck(child, job, directory, time.monotonic() - started)
-            elif orphaned() or not directory.exists():
+            elif orphaned(directory) or not directory.exists():
                 os.kill(child, signal.SIGKILL)
                 shutil.rmtree(directory, ignore_errors=True)
                 os._exit(1)

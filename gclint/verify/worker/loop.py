@@ -51,7 +51,7 @@ def _shard(stage: Stage, moment: Wrap) -> None:
     from torch.distributed.device_mesh import init_device_mesh
     from torch.distributed.fsdp import fully_shard
 
-    mesh = init_device_mesh(stage.run.hardware.device.type, (stage.recipe.world_size,))
+    mesh = init_device_mesh(stage.run.hardware.device.type, (torch.distributed.get_world_size(),))
     for _, layer, _, _ in layers(stage.model):
         fully_shard(layer, mesh=mesh)
     stage.wrapped = fully_shard(stage.model, mesh=mesh)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib
 import os
 import shutil
+import socket
 import sys
 import time
 from contextlib import suppress
@@ -18,6 +19,7 @@ from typing import Any
 from gclint.verify.worker import exchange
 from gclint.verify.worker.guard import POLL, orphaned, watch
 from gclint.verify.worker.limits import die_with_parent
+from gclint.verify.worker.ranks import name_ranks
 
 CAN_FORK = sys.platform.startswith("linux") and hasattr(os, "fork")
 
@@ -25,6 +27,7 @@ CAN_FORK = sys.platform.startswith("linux") and hasattr(os, "fork")
 def main(argv: list[str]) -> int:
     """Serve the jobs of the directory `argv[0]` until told to stop; return the exit status."""
     directory = Path(argv[0])
+    name_ranks()
     rank = int(os.environ.get("RANK", "0"))
     settings = exchange.read_json(directory / "settings.json") or {}
     try:
@@ -32,7 +35,9 @@ def main(argv: list[str]) -> int:
     except ImportError as error:
         exchange.write_json(exchange.ready(directory, rank), {"error": str(error), "missing": error.name})
         return 1
-    exchange.write_json(exchange.ready(directory, rank), {"pid": os.getpid(), "forks": CAN_FORK})
+    size = int(os.environ.get("WORLD_SIZE", "1"))
+    said = {"pid": os.getpid(), "host": socket.gethostname(), "world_size": size}
+    exchange.write_json(exchange.ready(directory, rank), said)
     number = int(settings.get("first_job", 0))
     while True:
         job = _next_job(directory, number)
@@ -70,7 +75,7 @@ def _next_job(directory: Path, number: int) -> dict[str, Any] | None:
         job: dict[str, Any] | None = exchange.read_json(exchange.job(directory, number))
         if job is not None:
             return job
-        if orphaned() or not directory.exists():
+        if orphaned(directory) or not directory.exists():
             shutil.rmtree(directory, ignore_errors=True)
             return None
         time.sleep(POLL)
