@@ -92,7 +92,8 @@ def gather(request: Request) -> Gathered:
     known: dict[str, Settings | None] = {}
     roots: dict[str, str] = {}
     marked: dict[str, bool] = {}
-    for found in discovery.files:
+    beside = set(discovery.configurations)
+    for found in (*discovery.files, *discovery.configurations):
         directory = os.path.dirname(found.absolute)
         if directory not in roots:
             own = settings_of(request, directory, known)
@@ -101,7 +102,8 @@ def gather(request: Request) -> Gathered:
         try:
             source = read(found.absolute, found.path, _kind(found))
         except Unreadable as error:
-            unreadable.append(error)
+            if found not in beside:
+                unreadable.append(error)
             continue
         members.setdefault(roots[directory], []).append(source)
     named = frozenset(found.path for found in discovery.files if found.explicit)

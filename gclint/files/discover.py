@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from gclint.files.ignored import Patterns, gitignore_in, gitignores_above, ignored
 from gclint.files.source import Unreadable, unreadable_from
 
 SUFFIXES = (".py", ".ipynb")
+CONFIGURATIONS = (".yaml", ".yml", ".json")
+LARGEST_CONFIGURATION = 64_000
+MOST_CONFIGURATIONS = 2_000
 
 
 @dataclass(frozen=True)
@@ -23,10 +26,14 @@ class Found:
 
 @dataclass(frozen=True)
 class Discovery:
-    """What a walk found, in order of path, and what it could not read."""
+    """What a walk found, in order of path, and what it could not read.
+
+    `configurations` are the small YAML and JSON files beside the code: read where they can be, never counted.
+    """
 
     files: tuple[Found, ...]
     problems: tuple[Unreadable, ...]
+    configurations: tuple[Found, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -45,18 +52,24 @@ def discover(paths: Sequence[str], exclusion: Exclusion) -> Discovery:
     Links to directories are not followed, nor links to files outside the directory that is walked.
     """
     files: dict[str, Found] = {}
+    beside: dict[str, Found] = {}
     problems: list[Unreadable] = []
     for path in paths:
         absolute = os.path.abspath(path)
         if os.path.isdir(absolute):
             for found in _walk(absolute, exclusion, problems):
-                files.setdefault(found.absolute, found)
+                kept = beside if found.path.endswith(CONFIGURATIONS) else files
+                kept.setdefault(found.absolute, found)
         elif not os.path.exists(absolute):
             problems.append(Unreadable(path, "no such file or directory", "check the path"))
         elif not (exclusion.force and _excluded_above(absolute, exclusion)):
             files[absolute] = Found(shown(absolute), absolute, explicit=True)
-    ordered = sorted(files.values(), key=lambda found: found.absolute.split(os.sep))
-    return Discovery(tuple(ordered), tuple(problems))
+    configurations = [found for path, found in beside.items() if path not in files][:MOST_CONFIGURATIONS]
+    return Discovery(_ordered(files.values()), tuple(problems), _ordered(configurations))
+
+
+def _ordered(files: Iterable[Found]) -> tuple[Found, ...]:
+    return tuple(sorted(files, key=lambda found: found.absolute.split(os.sep)))
 
 
 def shown(absolute: str) -> str:
@@ -93,11 +106,20 @@ def _walk(root: str, exclusion: Exclusion, problems: list[Unreadable]) -> Iterat
                 if not _left_out(entry.path, True, exclusion, levels):
                     todo.append((entry.path, levels))
             elif (
-                entry.name.endswith(SUFFIXES)
+                (entry.name.endswith(SUFFIXES) or _is_configuration(entry))
                 and _inside(entry, root)
                 and not _left_out(entry.path, False, exclusion, levels)
             ):
                 yield Found(entry.path[prefix:], entry.path)
+
+
+def _is_configuration(entry: os.DirEntry[str]) -> bool:
+    if not entry.name.endswith(CONFIGURATIONS):
+        return False
+    try:
+        return entry.stat().st_size <= LARGEST_CONFIGURATION
+    except OSError:
+        return False
 
 
 def _inside(entry: os.DirEntry[str], root: str) -> bool:

@@ -62,7 +62,7 @@ rule = Rule(
     code="GCL402",
     name="env-after-import",
     docs=__doc__ or "",
-    words=((*READ_AT_IMPORT, *READ_WITH_RUNTIME), ("environ", "putenv")),
+    words=((*READ_AT_IMPORT, *READ_WITH_RUNTIME), ("environ", "putenv", "%env", "%set_env")),
     certainty=("fails", "fragile"),
     fixable="safe",
     reproduction=Reproduction("bad_threads.py", "bad_threads.fixed.py", oracles=("environment",), cold=True),
