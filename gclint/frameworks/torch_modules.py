@@ -52,7 +52,6 @@ PARAMETRIC = (
     "TransformerEncoder",
     "Bilinear",
     "ConvTranspose2d",
-    "InstanceNorm2d",
     "SyncBatchNorm",
     "EmbeddingBag",
 )
@@ -71,6 +70,7 @@ PARAMETERLESS = (
     "AdaptiveAvgPool2d",
     "LeakyReLU",
     "Dropout2d",
+    "InstanceNorm2d",
     "Upsample",
     "ELU",
 )

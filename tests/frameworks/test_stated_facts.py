@@ -1,0 +1,212 @@
+"""What the framework modules state of a library is what the installed library says: names, positions, defaults."""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+import warnings
+from typing import Any
+
+import pytest
+
+torch = pytest.importorskip("torch")
+transformers = pytest.importorskip("transformers")
+pytest.importorskip("accelerate")
+pytest.importorskip("peft")
+
+import installed  # noqa: E402
+
+from gclint.analysis.values import Value  # noqa: E402
+from gclint.frameworks import builtin, torch_checkpoint, torch_modules, torch_training, trl  # noqa: E402
+from gclint.frameworks.transformers_trainer import DEFAULTS  # noqa: E402
+
+
+def plain(value: Value) -> Any:
+    return value.constant()
+
+
+@pytest.mark.parametrize("package", installed.LIBRARIES)
+def test_every_named_function_is_there(package: str) -> None:
+    pytest.importorskip(package)
+    names = [name for name, _ in installed.named(package)]
+    last = {name: name.replace(":", ".").rsplit(".", 1)[-1] for name in names}
+    methods = {name for name in names if last[name] in ("from_pretrained", "from_config")}
+    elsewhere = {f"{package}:{name}" for name in torch_training.OPTIMIZERS}
+    missing = [name for name in names if name not in methods | elsewhere | {*installed.GONE}]
+    assert [name for name in missing if installed.found(name) is None and not experimental(name)] == []
+
+
+def experimental(name: str) -> bool:
+    """Whether trl has moved a trainer out of its top level since."""
+    return name.startswith("trl:") and name.removeprefix("trl:").removesuffix("Trainer").removesuffix("Config") in (
+        "BCO", "CPO", "GKD", "NashMD", "ORPO", "OnlineDPO", "PRM", "XPO", "TrlParser",
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("package", installed.LIBRARIES)
+def test_arguments_stand_where_they_are_read(package: str) -> None:
+    pytest.importorskip(package)
+    wrong = []
+    for name, handler in installed.named(package):
+        function = installed.found(name)
+        wrong += misplaced(name, handler, function) if function is not None else []
+    assert wrong == []
+
+
+def misplaced(name: str, handler: Any, function: Any) -> list[str]:
+    try:
+        names = installed.parameters(function)
+    except (TypeError, ValueError):
+        return []
+    return [
+        f"{name}({argument}) is not argument {index} of {names}"
+        for argument, index in installed.positions(handler)
+        if argument in names and names.index(argument) != index
+    ]
+
+
+@pytest.mark.parametrize("kind", installed.CLASSES)
+def test_arguments_of_methods_stand_where_they_are_read(kind: str) -> None:
+    pytest.importorskip(installed.CLASSES[kind].split(".")[0])
+    owner = installed.found(installed.CLASSES[kind])
+    wrong = []
+    for (of, name), handler in installed.LIBRARY.all.methods.items():
+        method = inspect.getattr_static(owner, name, None)
+        if of == kind and callable(getattr(owner, name, None)) and not isinstance(method, property):
+            wrong += misplaced(f"{kind}.{name}", handler, getattr(owner, name))
+    assert wrong == []
+
+
+def test_defaults_of_training_arguments() -> None:
+    fields = {field.name: field.default for field in dataclasses.fields(transformers.TrainingArguments)}
+    wrong = {name: fields[name] for name, value in DEFAULTS.items() if (plain(value) or None) != (fields[name] or None)}
+    assert wrong == {}
+
+
+def test_defaults_of_ddp_and_fsdp() -> None:
+    from torch.distributed.fsdp import FullyShardedDataParallel
+
+    ddp = inspect.signature(torch.nn.parallel.DistributedDataParallel).parameters
+    assert (ddp["find_unused_parameters"].default, ddp["static_graph"].default) == (False, False)
+    assert inspect.signature(FullyShardedDataParallel).parameters["use_orig_params"].default is False
+
+
+def test_options_and_default_of_checkpoint() -> None:
+    from torch.utils.checkpoint import checkpoint, checkpoint_sequential
+
+    known = {*inspect.signature(checkpoint).parameters, *inspect.signature(checkpoint_sequential).parameters}
+    known |= set(inspect.signature(torch.utils.checkpoint._checkpoint_without_reentrant_generator).parameters)
+    assert set(torch_checkpoint.CHECKPOINT_OPTIONS) <= known
+    x = torch.ones(2, requires_grad=True)
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        made = checkpoint(torch.tanh, x)
+    assert any("use_reentrant" in str(item.message) for item in told)
+    assert type(made.grad_fn).__name__ == "CheckpointFunctionBackward"
+
+
+@pytest.mark.parametrize("base", torch_modules.SETTINGS)
+def test_positional_settings_of_layers(base: str) -> None:
+    names = [name for name in dir(torch.nn) if name.startswith(base) and name not in ("BatchNorm", "ReLU6")]
+    wrong = {
+        name: installed.parameters(getattr(torch.nn, name))
+        for name in names
+        if "Lazy" not in name
+        and tuple(installed.parameters(getattr(torch.nn, name)))[: len(torch_modules.SETTINGS[base])]
+        != torch_modules.SETTINGS[base]
+    }
+    assert wrong == {}
+
+
+def test_which_layers_have_parameters() -> None:
+    sizes = {"num_features": 4, "normalized_shape": 4, "num_groups": 2, "nhead": 2, "num_heads": 2, "num_layers": 1}
+    for name in (*torch_modules.PARAMETRIC, *torch_modules.PARAMETERLESS):
+        owner = getattr(torch.nn, name)
+        wanted = [item for item in inspect.signature(owner).parameters.values() if item.default is item.empty]
+        given: dict[str, Any] = {
+            item.name: sizes.get(item.name, 4)
+            for item in wanted
+            if item.kind not in (item.VAR_POSITIONAL, item.VAR_KEYWORD)
+        }
+        if "encoder_layer" in given:
+            given["encoder_layer"] = torch.nn.TransformerEncoderLayer(4, 2)
+        if name in ("LSTM", "GRU"):
+            given = {"input_size": 4, "hidden_size": 4}
+        made = owner(**given)
+        assert bool(list(made.parameters())) == (name in torch_modules.PARAMETRIC), name
+
+
+def test_prefixes_of_wrapped_state_dicts() -> None:
+    model = torch.nn.Linear(2, 2)
+    assert next(iter(torch.compile(model).state_dict())).startswith("_orig_mod.")
+    assert next(iter(torch.nn.DataParallel(model).state_dict())).startswith("module.")
+
+
+def tiny() -> Any:
+    config = transformers.LlamaConfig(
+        hidden_size=8, intermediate_size=8, num_hidden_layers=1, num_attention_heads=1, vocab_size=16
+    )
+    return transformers.LlamaForCausalLM(config)
+
+
+def test_checkpointing_of_transformers_5(tmp_path: Any) -> None:
+    if int(transformers.__version__.split(".")[0]) < 5:
+        pytest.skip("what is stated of transformers 5")
+    model = tiny()
+    model.gradient_checkpointing_enable()
+    functions = [
+        part._gradient_checkpointing_func for part in model.modules() if hasattr(part, "_gradient_checkpointing_func")
+    ]
+    assert functions and all(function.keywords["use_reentrant"] is False for function in functions)
+    assert model.get_input_embeddings()(torch.zeros(1, 1, dtype=torch.long)).requires_grad
+    model.save_pretrained(tmp_path)
+    assert not transformers.AutoModelForCausalLM.from_pretrained(tmp_path).training
+    assert transformers.AutoModelForCausalLM.from_config(model.config).training
+
+
+@pytest.mark.parametrize(
+    ("adapted", "checkpointed", "picked"), [(True, True, True), (False, True, False), (False, False, True)]
+)
+def test_trainer_picks_find_unused_parameters(tmp_path: Any, adapted: bool, checkpointed: bool, picked: bool) -> None:
+    import peft
+
+    model = peft.get_peft_model(tiny(), peft.LoraConfig(target_modules=["q_proj"])) if adapted else tiny()
+    args = transformers.TrainingArguments(
+        str(tmp_path), gradient_checkpointing=checkpointed, report_to=[], use_cpu=True
+    )
+    trainer = transformers.Trainer(model, args)
+    assert trainer.accelerator.ddp_handler.find_unused_parameters is picked
+
+
+def test_defaults_of_trl() -> None:
+    library = pytest.importorskip("trl")
+    for name in trl.CHECKPOINT_BY_DEFAULT:
+        owner = getattr(library, name, None)
+        if owner is not None:
+            fields = {field.name: field.default for field in dataclasses.fields(owner)}
+            assert fields["gradient_checkpointing"] is True, name
+
+
+def test_adapters_of_peft_freeze_and_inference_mode_freezes_all() -> None:
+    import peft
+
+    trains = peft.get_peft_model(tiny(), peft.LoraConfig(target_modules=["q_proj"]))
+    assert {"lora_" in name for name, item in trains.named_parameters() if item.requires_grad} == {True}
+    frozen = peft.get_peft_model(tiny(), peft.LoraConfig(target_modules=["q_proj"], inference_mode=True))
+    assert not any(item.requires_grad for item in frozen.parameters())
+    parameters = inspect.signature(peft.PeftModel.from_pretrained).parameters
+    assert parameters["is_trainable"].default is False
+
+
+def test_defaults_of_lightning() -> None:
+    lightning = pytest.importorskip("lightning")
+    for owner in (lightning.Trainer, lightning.Fabric):
+        parameters = inspect.signature(owner).parameters
+        assert (parameters["strategy"].default, parameters["num_nodes"].default) == ("auto", 1)
+    names = lightning.pytorch.strategies.StrategyRegistry.available_strategies()
+    assert {"ddp", "ddp_find_unused_parameters_true", "deepspeed_stage_3", "fsdp"} <= {*names}
+
+
+def test_builtins_are_python_s_own() -> None:
+    names = [name.removeprefix("builtins.") for name in builtin.framework.functions if name.startswith("builtins.")]
+    assert [name for name in names if not hasattr(__import__("builtins"), name)] == []
