@@ -147,9 +147,7 @@ class Crew:
         """Take the number of ranks that the user's launcher started; return those to wait for."""
         if size < 2:
             self._end()
-            raise VerifyUnavailable(
-                f"`{self.options.launcher}` starts one process; a distributed run needs two or more"
-            )
+            raise VerifyUnavailable(f"`{self.options.launcher}` starts one process; two or more are needed")
         heard = set(range(self.world_size)) - waiting
         self.world_size = size
         return set(range(size)) - heard

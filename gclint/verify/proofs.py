@@ -79,7 +79,7 @@ def _prove_program(
         return _unverified(chosen, pair)
     made = verifier.verify(pair.before, pair.after)
     verdict = judged(made, pair, chosen.finding)
-    return Proof(chosen.finding, chosen.fix.name, verdict.name, verdict.reason, _data(made, made.after.world_size))
+    return Proof(chosen.finding, chosen.fix.name, verdict.name, verdict.reason, _data(made))
 
 
 def _prove(request: ProofRequest, chosen: Chosen, after: Analysis, rule: Rule, verifier: Verifier) -> Proof:
@@ -92,7 +92,7 @@ def _prove(request: ProofRequest, chosen: Chosen, after: Analysis, rule: Rule, v
     first, second, sizes = pair
     made = verifier.verify(first, second)
     sized = fit(second, sizes, verifier.footprint, request.options.gpu_memory or None)
-    data = {**_data(made, second.world_size), "fit": sized.to_data()}
+    data = {**_data(made), "fit": sized.to_data()}
     return Proof(finding, chosen.fix.name, made.verdict.name, made.verdict.reason, data)
 
 
@@ -108,11 +108,9 @@ def _with_own(
     request: ProofRequest, recipe: Recipe, model: Object, guard: Guard, sources: Mapping[str, Source]
 ) -> Recipe:
     """The recipe with the steps asked for, and the project's own class where it may be imported, else why not."""
-    moments = tuple(
-        replace(moment, steps=request.options.steps) if isinstance(moment, Train) else moment
-        for moment in recipe.moments
-    )
-    recipe = replace(recipe, moments=moments)
+    steps = request.options.steps
+    moments = (replace(each, steps=steps) if isinstance(each, Train) else each for each in recipe.moments)
+    recipe = replace(recipe, moments=tuple(moments))
     if recipe.model.origin != "project":
         return recipe
     name = recipe.model.class_name
@@ -152,11 +150,11 @@ def _same_run(run: Run, others: Sequence[Run], index: int) -> Run | None:
     return others[index] if index < len(others) and others[index] in same else next(iter(same), None)
 
 
-def _data(made: Verification, processes: int) -> dict[str, Any]:
+def _data(made: Verification) -> dict[str, Any]:
     return {
         "evidence": made.verdict.evidence,
         "device": made.after.device,
-        "processes": processes,
+        "processes": made.after.world_size,
         "before": made.verdict.before_failure or _state(made.before),
         "after": made.verdict.after_failure or _state(made.after),
         "gradient_error": made.verdict.gradient_error,

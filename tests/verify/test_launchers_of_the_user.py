@@ -1,15 +1,14 @@
 from __future__ import annotations
 
 import json
-import shutil
 import sys
 from pathlib import Path
 
 import pytest
-import runs
+from scripts import DDP, script
 
 from gclint.cli import main
-from gclint.verify import Options, Verifier, VerifyUnavailable, verify
+from gclint.verify import Options, ProgramRecipe, Verifier, VerifyUnavailable, verify
 from gclint.verify.worker.ranks import name_ranks
 
 pytestmark = [
@@ -17,6 +16,34 @@ pytestmark = [
     pytest.mark.skipif(not sys.platform.startswith("linux"), reason="starts shell scripts"),
 ]
 TORCHRUN = f"{sys.executable} -m torch.distributed.run --standalone --nproc_per_node"
+BYPASS = [
+    ProgramRecipe(call, script("layer(hidden)", DDP, call), world_size=2) for call in ("ddp.module(x)", "ddp(x)")
+]
+OWN = """
+import torch
+import torch.distributed as dist
+from torch import nn
+from torch.nn.parallel import DistributedDataParallel
+from torch.utils.checkpoint import checkpoint
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layers = nn.ModuleList(nn.Linear(8, 8) for _ in range(3))
+    def forward(self, x):
+        for layer in self.layers:
+            x = checkpoint(layer, x)
+        return x.pow(2).mean()
+
+if __name__ == "__main__":
+    dist.init_process_group("nccl")
+    net = DistributedDataParallel(Net().cuda())
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+    for _ in range(10):
+        net(torch.randn(4, 8).cuda()).backward()
+        optimizer.step()
+        optimizer.zero_grad()
+"""
 SRUN = """#!/bin/sh
 # starts what follows as srun does: SLURM's variables, standard input for nobody
 for rank in 0 1; do
@@ -28,7 +55,7 @@ wait
 
 def test_torchrun_decides_how_many_processes_there_are() -> None:
     options = Options(device="cpu", timeout=60, launcher=f"{TORCHRUN} 3")
-    found = verify(runs.adapters_under_ddp(True), runs.adapters_under_ddp(False), options=options)
+    found = verify(*BYPASS, options=options)
     assert (found.verdict.name, found.after.world_size) == ("confirmed", 3), found.verdict
 
 
@@ -37,9 +64,8 @@ def test_a_scheduler_that_sets_its_own_variables(tmp_path: Path) -> None:
     srun.write_text(SRUN)
     srun.chmod(0o755)
     with Verifier(Options(device="cpu", timeout=60, launcher=str(srun))) as verifier:
-        for reentrant, status in ((True, "raised"), (False, "finished")):
-            found = verifier.outcome(runs.adapters_under_ddp(reentrant))
-            assert (found.status, found.world_size) == (status, 2), found.summary
+        found = verifier.verify(*BYPASS)
+        assert (found.verdict.name, found.after.world_size) == ("confirmed", 2), found.verdict
 
 
 @pytest.mark.parametrize(
@@ -54,18 +80,17 @@ def test_a_scheduler_that_sets_its_own_variables(tmp_path: Path) -> None:
 def test_a_launcher_that_does_not_serve_is_one_line(launcher: str, told: str) -> None:
     options = Options(device="cpu", timeout=20, launcher=launcher)
     with Verifier(options) as verifier, pytest.raises(VerifyUnavailable) as error:
-        verifier.outcome(runs.adapters_under_ddp(False))
+        verifier.outcome(BYPASS[0])
     assert told in str(error.value)
 
 
 def test_the_command_line_passes_it_on(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    seed = Path(__file__).parents[2] / "fixtures" / "seeds" / "abel" / "before"
-    shutil.copytree(seed, tmp_path / "abel")
-    command = ["fix", "--verify", "--select", "GCL201", "--unsafe", "--device", "cpu", "--output-format", "json"]
-    main([*command, "--launcher", f"{TORCHRUN} 2", str(tmp_path / "abel")])
+    (tmp_path / "train.py").write_text(OWN)
+    command = ["fix", "--verify", "--select", "GCL501", "--unsafe", "--device", "cpu", "--output-format", "json"]
+    main([*command, "--launcher", f"{TORCHRUN} 3", str(tmp_path)])
     (found,) = json.loads(capsys.readouterr().out)["verification"]
-    assert (found["verdict"], found["evidence"], found["processes"]) == ("confirmed", "architecture", 2)
-    assert main([*command, "--launcher", "x", "--nproc", "2", str(tmp_path / "abel")]) == 2
+    assert (found["evidence"], found["processes"]) == ("stand-in", 3), found
+    assert main([*command, "--launcher", "x", "--nproc", "2", str(tmp_path)]) == 2
     assert "leave out --nproc" in capsys.readouterr().err
 
 
