@@ -37,7 +37,7 @@ def wanted() -> list[tuple[str, str]]:
 def train(model_type: str, auto_class: str) -> str:
     """Return "" when a step of the scaled-down model gives gradients, else what went wrong."""
     spec = ModelSpec("transformers", auto_class, model_type=model_type, dtype="float32")
-    built = build(spec, {}, 0)
+    built = build(spec, {}, 0, Path(tempfile.gettempdir()))
     if built.evidence != "architecture":
         return built.name
     model = built.model.train()
@@ -85,9 +85,7 @@ def main() -> None:
         if text:
             print(f"{model_type}: {text}", flush=True)
     good = len(chosen) - failed
-    print(
-        f"{good} of {len(chosen)} types train a step ({good / len(chosen):.0%}), {transformers.__version__}"
-    )
+    print(f"{good} of {len(chosen)} types train a step ({good / len(chosen):.0%}), {transformers.__version__}")
 
 
 if __name__ == "__main__":

@@ -78,8 +78,13 @@ def from_config(spec: ModelSpec, config: Any) -> Any:
     names = (spec.auto_class, "AutoModelForCausalLM", "AutoModelForSeq2SeqLM")
     known: list[Any] = [getattr(transformers, name, None) for name in names]
     classes = [each for each in known if hasattr(each, "from_config")]
-    suitable = (each for each in classes if type(config) in each._model_mapping)
-    return next(suitable, classes[0]).from_config(config)
+    suitable = next((each for each in classes if type(config) in each._model_mapping), None)
+    if suitable is None:
+        return classes[0].from_config(config)
+    made = suitable._model_mapping[type(config)]
+    wanted = made[0].config_class if isinstance(made, tuple) else made.config_class
+    inner = next((each for each in vars(config).values() if type(each) is wanted), config)
+    return suitable.from_config(config) if type(config) is wanted or inner is config else made(inner)
 
 
 def find_config(spec: ModelSpec, read: Any = None) -> tuple[Any | None, str]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import Any
 
+from gclint.verify.worker.families import complete
+
 SIZE, LAYERS, HEADS, HEAD, FFN, VOCABULARY, POSITIONS, WINDOW = 64, 2, 4, 16, 128, 512, 256, 8
 
 KINDS = ("layer_types", "layers_block_type", "block_types", "mlp_layer_types")
@@ -23,6 +25,7 @@ WIDTHS = (
     "embedding_dim",
     "cross_attention_hidden_size",
     "word_embed_proj_dim",
+    "hidden_size_global",
 )
 INNER = (
     "intermediate_size", "n_inner", "ffn_dim", "d_ff", "encoder_ffn_dim", "decoder_ffn_dim",
@@ -42,7 +45,8 @@ AT_MOST = {
     "n_group": 1, "topk_group": 1, "q_lora_rank": 32, "kv_lora_rank": 16, "qk_rope_head_dim": 8,
     "qk_nope_head_dim": 8, "v_head_dim": 16, "first_k_dense_replace": 1, "index_n_heads": 2,
     "index_head_dim": 16, "index_topk": 8, "mamba_n_heads": 8, "mamba_d_head": 16, "mamba_num_heads": 8,
-    "mamba_head_dim": 16, "mamba_d_state": 8, "state_size": 8, "ssm_state_size": 8, "mamba_chunk_size": 8,
+    "mamba_head_dim": 16, "mamba_headdim": 16, "num_filters": 4, "mamba_d_state": 8, "state_size": 8,
+    "ssm_state_size": 8, "mamba_chunk_size": 8,
     "chunk_size": 8, "time_step_rank": 8, "mamba_expand": 2, "mamba_n_groups": 1, "n_groups": 1,
     "linear_num_key_heads": 2, "linear_num_value_heads": 4, "linear_key_head_dim": 16,
     "linear_value_head_dim": 16, "lru_width": SIZE, "attention_head_size": 16, "rotary_dim": 8,
@@ -79,6 +83,7 @@ def shrink(config: Any, positions: int = POSITIONS) -> Any:
     for value in list(vars(config).values()):
         if _is_config(value):
             shrink(value, positions)
+    complete(config)
     return config
 
 
@@ -92,8 +97,11 @@ def _fill_in(config: Any) -> None:
 
 def give_start_token(config: Any) -> None:
     """Give an encoder-decoder the token its decoder starts with, which a class's defaults leave open."""
-    if getattr(config, "is_encoder_decoder", False) and _value(config, "decoder_start_token_id") is None:
-        _put(config, "decoder_start_token_id", _value(config, "pad_token_id") or 0)
+    if not getattr(config, "is_encoder_decoder", False):
+        return
+    for name in ("pad_token_id", "decoder_start_token_id"):
+        if _value(config, name) is None:
+            _put(config, name, _value(config, "pad_token_id") or 0)
 
 
 def _agree(config: Any) -> None:
@@ -108,6 +116,7 @@ def _agree(config: Any) -> None:
         _put(config, "num_heads", expand * SIZE // head)
     if _integer(config, "mamba_d_ssm"):
         _put(config, "mamba_d_ssm", 8 * 16)
+        _put(config, "mamba_d_head", 16)
     if _integer(config, "attn_layer_period"):
         _put(config, "attn_layer_period", 2)
         _put(config, "attn_layer_offset", 1)
@@ -147,6 +156,8 @@ def _shrink_lists(config: Any, old: int | None, layers: int) -> None:
     for name, value in list(vars(config).items()):
         if isinstance(value, (list, tuple)) and old and len(value) == old and name not in KINDS:
             _put(config, name, type(value)(value[:layers]))
+        elif name == "depths":
+            _put(config, name, [1] * len(value))
 
 
 def _shrink_vocabulary(config: Any) -> None:
