@@ -9,6 +9,7 @@ import shutil
 import signal
 import subprocess
 import sys
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 
@@ -47,8 +48,13 @@ def require_torch(python: str | None) -> str:
     return python
 
 
-def start(directory: Path, world_size: int, options: Options) -> subprocess.Popen[bytes]:
-    """Start `world_size` workers on `directory`, through torchrun when there is more than one."""
+def start(
+    directory: Path, world_size: int, options: Options, variables: Mapping[str, str] | None = None
+) -> subprocess.Popen[bytes]:
+    """Start `world_size` workers on `directory`, through torchrun when there is more than one.
+
+    `variables` are set before they import anything.
+    """
     python = require_torch(options.python)
     command = [python]
     if world_size > 1 and options.launcher:
@@ -62,7 +68,7 @@ def start(directory: Path, world_size: int, options: Options) -> subprocess.Pope
             return subprocess.Popen(
                 command,
                 cwd=directory,
-                env=environment(options),
+                env={**environment(options), **(variables or {})},
                 stdin=subprocess.PIPE,
                 stdout=log,
                 stderr=subprocess.STDOUT,

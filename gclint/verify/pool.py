@@ -9,7 +9,6 @@ import tempfile
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -29,13 +28,15 @@ GRACE = 5.0
 QUEUE = 5  # a user's launcher may wait for its nodes
 LIBRARIES = ("torch", "torch.distributed", "torch.utils.checkpoint", "torch._dynamo")
 EXTRAS = ("transformers", "accelerate", "peft", "transformers.modeling_utils")
+Topology = tuple[int, tuple[str, ...], tuple[tuple[str, str], ...]]
 
 
 class Crew:
-    """The workers of one topology: `world_size` ranks with the same libraries imported."""
+    """The workers of one topology: `world_size` ranks with the same variables set and libraries imported."""
 
-    def __init__(self, world_size: int, preload: tuple[str, ...], options: Options):
-        self.world_size, self.preload, self.options = world_size, preload, options
+    def __init__(self, topology: Topology, options: Options):
+        self.world_size, self.preload, self.variables = topology
+        self.options = options
         self.directory = Path(tempfile.mkdtemp(prefix="gclint-verify-"))
         self.number = 0
         self.process: subprocess.Popen[bytes] | None = None
@@ -114,7 +115,7 @@ class Crew:
             "first_job": self.number,
         }
         exchange.write_json(self.directory / "settings.json", settings)
-        self.process = launch.start(self.directory, self.world_size, self.options)
+        self.process = launch.start(self.directory, self.world_size, self.options, dict(self.variables))
         self._await_ready()
 
     def _await_ready(self) -> None:
@@ -173,26 +174,26 @@ class Pool:
 
     def __init__(self, options: Options, progress: Callable[[str], None] | None = None):
         self.options, self.progress = options, progress
-        self._crews: dict[tuple[int, tuple[str, ...]], Crew] = {}
+        self._crews: dict[Topology, Crew] = {}
 
     def run(self, recipe: AnyRecipe, reference: bool = False) -> list[RankReport]:
         """Run a recipe and return its ranks' reports."""
+        return self._crew(recipe).run(recipe, reference)
+
+    def footprint(self, recipe: Recipe, sizes: Sizes) -> Footprint:
+        """Return what the recipe asks of one device at full size; its own workers tell, which are warm by then."""
+        report = self._crew(recipe).run(recipe, False, sizes)[0]
+        return report.footprint or Footprint(unknown=f"the estimate {report.status}: {report.reason}")
+
+    def _crew(self, recipe: AnyRecipe) -> Crew:
         size = recipe.world_size
         if size > 1 and self.options.processes is not None:
             size = self.options.processes
-        return self._crew(size, preload_of(recipe)).run(recipe, reference)
-
-    def footprint(self, recipe: Recipe, sizes: Sizes) -> Footprint:
-        """Return what the recipe asks of one device at full size."""
-        report = self._crew(1, (*LIBRARIES, *EXTRAS)).run(replace(recipe, environment=()), False, sizes)[0]
-        return report.footprint or Footprint(unknown=f"the estimate {report.status}: {report.reason}")
-
-    def _crew(self, size: int, preload: tuple[str, ...]) -> Crew:
-        key = (size, preload)
+        key = (size, preload_of(recipe), variables_of(recipe))
         if key not in self._crews:
             if self.progress is not None:
                 self.progress(f"starting {size} worker{'s' * (size > 1)}")
-            self._crews[key] = Crew(size, preload, self.options)
+            self._crews[key] = Crew(key, self.options)
         return self._crews[key]
 
     def close(self) -> None:
@@ -211,12 +212,17 @@ class Pool:
 
 
 def preload_of(recipe: AnyRecipe) -> tuple[str, ...]:
-    """Return what the worker imports before the run: nothing when the order of imports is the question."""
+    """Return what the worker imports before the run: nothing when a program's order of imports is the question."""
     if isinstance(recipe, ProgramRecipe):
         return () if recipe.cold else _preload_of_text(program_text(recipe))
-    if recipe.environment:
-        return ()
     return (*LIBRARIES, *EXTRAS) if recipe.model.origin == "transformers" else LIBRARIES
+
+
+def variables_of(recipe: AnyRecipe) -> tuple[tuple[str, str], ...]:
+    """Return the variables that a recipe sets before torch is imported; a program sets its own."""
+    if isinstance(recipe, ProgramRecipe):
+        return ()
+    return tuple((each.name, each.value) for each in recipe.environment if each.when == "before-import")
 
 
 def _preload_of_text(text: str) -> tuple[str, ...]:

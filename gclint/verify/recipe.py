@@ -178,4 +178,4 @@ def reference_of(recipe: AnyRecipe) -> AnyRecipe:
             kept.append(replace(moment, checkpointing=False, reentrant=None))
         elif not isinstance(moment, dropped):
             kept.append(moment)
-    return replace(recipe, environment=(), moments=tuple(kept))
+    return replace(recipe, moments=tuple(kept))

@@ -115,6 +115,8 @@ def _footprint(recipe: AnyRecipe, job: dict[str, Any]) -> RankReport:
     from gclint.verify.worker import device
     from gclint.verify.worker.full import footprint
 
+    if int(job["rank"]):
+        return RankReport()
     try:
         hardware = device.choose(str(job.get("device", "auto")), 0, 1)
     except LookupError as error:
