@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from gclint.report.verification import schema
+
 SEEDS = Path(__file__).parent.parent / "fixtures" / "seeds"
 
 # seed, file, a piece of the line, code, certainty
@@ -99,9 +101,11 @@ VERDICTS = [
 @pytest.mark.parametrize("seed", sorted({seed for seed, *_ in VERDICTS}))
 def test_verify_runs_both_sides(seed: str, tmp_path: Path) -> None:
     pytest.importorskip("torch")
+    jsonschema = pytest.importorskip("jsonschema")
     project = copied(seed, "before", tmp_path)
     asked = ("fix", ".", "--unsafe", "--verify", "--gpu-memory", "24GiB", "--exit-zero", "--output-format", "json")
     said = json.loads(gclint(project, *asked, status=0))
+    jsonschema.validate(said, schema())
     seen = {item["code"]: item for item in said["verification"]}
     for name, code, verdict, symptom in VERDICTS:
         if name == seed:

@@ -139,7 +139,7 @@ def _price(data: Mapping[str, Any]) -> str:
 def _bar(when: str, value: float | None, most: float, shown: Any) -> str:
     if value is None:
         return f"<div class=bar><span class=when>{when}</span><span class=value>not measured</span></div>"
-    width = max(0.5, 100 * value / most)
+    width = max(0.5, 100 * value / most) if value else 0
     return (
         f'<div class=bar><span class=when>{when}</span><span class=track><i class="{when}" style="width:{width:.1f}%">'
         f"</i></span><span class=value>{shown(value)}</span></div>"

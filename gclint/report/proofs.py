@@ -64,6 +64,9 @@ def _row(proof: Proof) -> list[str]:
     if "before" in data:
         told += [f"before: {escape(_cut(str(data['before'])))}", f"after:  {escape(_after(data))}"]
     told += _measured(data)
+    sized = data.get("fit", {})
+    if sized.get("fits") is False:
+        told.append(f"full size: {fits.verdict_text(sized)}")
     if proof.verdict != "confirmed":
         told.append(escape(proof.reason))
     return [
@@ -76,8 +79,11 @@ def _row(proof: Proof) -> list[str]:
 
 
 def _measured(data: Any) -> list[str]:
-    """What else was counted: recomputed regions, and keys of state dicts that were loaded."""
+    """What else was counted: bytes kept for backward, recomputed regions, keys of state dicts that were loaded."""
     told = []
+    kept = data.get("saved_bytes", (None, None))
+    if None not in kept and any(kept):
+        told.append("kept for backward: {} -> {}".format(*map(fits.gibibytes, kept)))
     if any(data.get("recomputations", ())):
         told.append("recomputed regions: {} -> {}".format(*data["recomputations"]))
     keys = [loads[0] for loads in data.get("keys_loaded", ()) if loads]

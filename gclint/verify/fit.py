@@ -78,7 +78,7 @@ class Fit:
 
 def fit(recipe: Recipe, sizes: Sizes, measure: Measure, capacity: int | None = None) -> Fit:
     """Return how the full-size run of `recipe` fits `capacity` bytes (None: what the device has)."""
-    found = measure(recipe, sizes)
+    found = _shared(measure(recipe, sizes), sizes)
     limit = capacity if capacity is not None else found.capacity
     made = Fit(found, overhead(found), limit, _assumed(sizes))
     if made.fits is not False:
@@ -108,7 +108,7 @@ def proposals(recipe: Recipe, sizes: Sizes, found: Footprint, measure: Measure) 
     """
     suffix = "" if found.checkpointing else ", gradient checkpointing"
     checkpointed = _checkpointed(recipe)
-    base = found if found.checkpointing else measure(checkpointed, sizes)
+    base = found if found.checkpointing else _shared(measure(checkpointed, sizes), sizes)
     if not found.checkpointing:
         yield from _proposal("checkpointing", "Turn gradient checkpointing on", base)
     if found.batch_size > 1:
@@ -133,6 +133,10 @@ def proposals(recipe: Recipe, sizes: Sizes, found: Footprint, measure: Measure) 
 def _proposal(name: str, title: str, made: Footprint) -> Iterator[Proposal]:
     if not made.unknown:
         yield Proposal(name, title, made.tensors + overhead(made))
+
+
+def _shared(found: Footprint, sizes: Sizes) -> Footprint:
+    return found.sharded(sizes.ranks) if sizes.ranks > 1 else found
 
 
 def _fewer_tokens(found: Footprint, parts: int) -> Footprint:
@@ -163,6 +167,8 @@ def _with(recipe: Recipe, *more: Moment) -> Recipe:
 def _assumed(sizes: Sizes) -> str:
     """What was taken for granted of the user's sizes, in words."""
     parts = [sizes.told] if sizes.told else []
+    if sizes.ranks > 1:
+        parts.append(f"shared out over {sizes.ranks} ranks")
     if sizes.batch_size is None:
         parts.append("the batch size is assumed")
     if sizes.sequence_length is None:

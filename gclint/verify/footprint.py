@@ -14,8 +14,9 @@ class Sizes:
 
     `batch_size` is per device; None where the code does not tell, and `BATCH` and `SEQUENCE` are assumed then.
     `rank` is the adapters' (0: unknown), `accumulate` the backward calls of an optimizer step, `optimizer` a
-    name of torch, Trainer or bitsandbytes, `autocast` the dtype of mixed precision ("" for none). `told` says
-    where batch size and sequence length come from.
+    name of torch, Trainer or bitsandbytes, `autocast` the dtype of mixed precision ("" for none), `ranks` over
+    how many the parameters, their gradients and the optimizer's state are shared out (1: each has them whole).
+    `told` says where batch size and sequence length come from.
     """
 
     batch_size: int | None = None
@@ -24,6 +25,7 @@ class Sizes:
     accumulate: int = 1
     optimizer: str = "AdamW"
     autocast: Literal["", "float16", "bfloat16"] = ""
+    ranks: int = 1
     told: str = ""
 
 
@@ -60,8 +62,8 @@ class Footprint:
         """The bytes of all tensors at the fullest moment."""
         return self.weights + self.adapters + self.gradients + self.optimizer + self.activations
 
-    def offloaded(self, ranks: int = 1) -> Footprint:
-        """Return the footprint of one of `ranks` under ZeRO-3 or FSDP with parameters and optimizer on the CPU.
+    def offloaded(self) -> Footprint:
+        """Return the footprint under ZeRO-3 or FSDP with parameters and optimizer on the CPU.
 
         On the device stay the activations and two gathered layers: the one at work and the next.
         """

@@ -12,10 +12,11 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from gclint.analysis import events as ev
-from gclint.analysis.guards import Guard, conj
+from gclint.analysis.guards import FSDP, Guard, conj
 from gclint.analysis.run import Run
 from gclint.analysis.values import NONE, NOTHING, Const, Object, Value
 from gclint.files.source import Source
+from gclint.frameworks.deepspeed import stage
 from gclint.frameworks.transformers_trainer import argument
 from gclint.verify.footprint import Sizes
 
@@ -50,6 +51,7 @@ def sizes_of(run: Run, model: Object, chosen: Guard, sources: Iterable[Source]) 
         _literal(args, "gradient_accumulation_steps", chosen) or _accumulated(run),
         _optimizer(run, args, chosen),
         _autocast(run, args, chosen),
+        _ranks(run, model, args, chosen | run.assumed),
         "; ".join(told),
     )
 
@@ -107,6 +109,16 @@ def _autocast(run: Run, args: Object | None, chosen: Guard) -> Any:
             dtype = str(_pick(block.attributes.get("dtype", NONE), chosen))
             return "bfloat16" if "bfloat16" in dtype else "float16"
     return ""
+
+
+def _ranks(run: Run, model: Object, args: Object | None, held: Guard) -> int:
+    """Over how many ranks FSDP or ZeRO-3 share the model out; two where the launcher does not say how many."""
+    shared = bool(model.known("fsdp").objects() or model.known("sharded").is_const(True) or (FSDP, True) in held)
+    if args is not None:
+        shared = shared or _pick(argument(args, "fsdp"), held) not in (None, "", False)
+    shared = shared or any(stage(config) == 3 for config in model.known("deepspeed").objects())
+    named = [launch.world_size for launch in run.launch_places if launch.world_size]
+    return max(named, default=2) if shared else 1
 
 
 def _named(sources: list[Source], length: int | None, batch: int | None) -> dict[str, tuple[int, str]]:

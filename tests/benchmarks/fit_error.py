@@ -2,10 +2,9 @@
 
 python tests/benchmarks/fit_error.py
 
-Each case trains in a process of its own on the CPU. Measured are the bytes of real parameters, gradients and
-optimizer state, what forward keeps for backward (saved_tensors_hooks), and the growth of the process's peak
-resident memory, with malloc told to give every tensor pages of its own. The estimate is made before, from fake
-tensors.
+Each case trains in a process of its own on the CPU. Measured is the growth of the process's peak
+resident memory, with malloc told to give every tensor pages of its own, and what forward keeps for backward
+(saved_tensors_hooks). The estimate is made before, from fake tensors.
 """
 
 from __future__ import annotations
@@ -37,39 +36,43 @@ SHAPE = (2, 512)
 
 
 def estimate_and_measure(name: str) -> dict[str, Any]:
-    """Return the estimate's parts, the measured ones, and peak resident memory, in bytes."""
-    import torch
-
+    """Return the estimate, the growth of peak resident memory, and what forward kept, in bytes."""
     from gclint.verify.footprint import Sizes
     from gclint.verify.moments import Adapter, Checkpointing, Load
     from gclint.verify.recipe import ModelSpec, Recipe
-    from gclint.verify.worker import device, limits
-    from gclint.verify.worker.build import from_config
-    from gclint.verify.worker.full import footprint, shaped
-    from gclint.verify.worker.saved import SavedBytes
-    from gclint.verify.worker.shrink import give_start_token
+    from gclint.verify.worker import device
+    from gclint.verify.worker.full import footprint
 
     model_type, overrides, way = CASES[name]
-    spec = ModelSpec("transformers", model_type=model_type, dtype="float32", config=overrides)
     moments: list[Any] = [Load()]
     moments += [Adapter(targets=("q_proj", "v_proj"), rank=16)] * bool(way.get("lora"))
     moments += [Checkpointing(reentrant=False)] * bool(way.get("checkpointing"))
+    spec = ModelSpec("transformers", model_type=model_type, dtype="float32", config=overrides)
     recipe = Recipe(model=spec, moments=tuple(moments))
     sizes = Sizes(*SHAPE, 16, way.get("accumulate", 1), "adamw_torch_fused", way.get("autocast", ""))
     found = footprint(recipe, sizes, device.choose("cpu", 0, 1))
     assert not found.unknown, found.unknown
+    return {"estimate": found.tensors, "parameters": found.parameters, **measured(recipe, sizes)}
 
+
+def measured(recipe: Any, sizes: Any) -> dict[str, int]:
+    """Train three steps and return what the last one needed at most, and what forward kept in the second."""
+    import torch
     import transformers
 
-    config = transformers.CONFIG_MAPPING[model_type](**overrides)
+    from gclint.verify.worker import limits
+    from gclint.verify.worker.build import from_config
+    from gclint.verify.worker.full import shaped
+    from gclint.verify.worker.saved import SavedBytes
+    from gclint.verify.worker.shrink import give_start_token
+
+    config = transformers.CONFIG_MAPPING[recipe.model.model_type](**recipe.model.config)
     give_start_token(config)
     torch.manual_seed(0)
     base = limits.resident_bytes(os.getpid())
-    model = shaped(recipe, sizes, from_config(spec, config).float()).train()
-    trainable = [each for each in model.parameters() if each.requires_grad]
-    optimizer = torch.optim.AdamW(trainable, fused=True)
+    model = shaped(recipe, sizes, from_config(recipe.model, config).float()).train()
+    optimizer = torch.optim.AdamW([each for each in model.parameters() if each.requires_grad], fused=True)
     saved = SavedBytes(list(model.parameters()))
-    held = 0
     for number in range(3):
         if number == 2:
             limits.reset_peak()
@@ -79,17 +82,9 @@ def estimate_and_measure(name: str) -> dict[str, Any]:
                 with torch.autocast("cpu", torch.bfloat16, enabled=bool(sizes.autocast)):
                     loss = model(input_ids=tokens, attention_mask=torch.ones_like(tokens), labels=tokens).loss
                 loss.backward()
-        held = sum(each.grad.nbytes for each in trainable)
         optimizer.step()
         optimizer.zero_grad()
-    state = sum(each.nbytes for item in optimizer.state.values() for each in item.values() if each.ndim)
-    return {
-        "estimate": found.tensors,
-        "parts": [found.weights + found.adapters, held, found.optimizer, found.activations],
-        "measured_parts": [sum(each.nbytes for each in model.parameters()), held, state, saved.total],
-        "resident": limits.peak_bytes() - base,
-        "parameters": found.parameters,
-    }
+    return {"resident": (limits.peak_bytes() or 0) - base, "kept": saved.total}
 
 
 def main() -> None:
@@ -111,7 +106,7 @@ def main() -> None:
         found = json.loads(made.stdout.splitlines()[-1])
         error = found["estimate"] / found["resident"] - 1
         worst = max(worst, abs(error))
-        mega = [f"{each / 2**20:.0f}" for each in (found["estimate"], found["resident"], found["measured_parts"][3])]
+        mega = [f"{each / 2**20:.0f}" for each in (found["estimate"], found["resident"], found["kept"])]
         said = f"estimated {mega[0]} MiB, measured {mega[1]} MiB ({error:+.1%}), kept by forward {mega[2]} MiB"
         print(f"{name} ({found['parameters'] / 1e6:.0f} M parameters): {said}", flush=True)
     print(f"largest error {worst:.1%}")

@@ -57,6 +57,14 @@ def test_what_does_not_fit_proposes_the_least_change_first() -> None:
     assert all(each.total <= 24 * GIB for each in made.proposals)
 
 
+def test_what_is_shared_out_needs_less_on_each_rank() -> None:
+    whole, shared = (fit(PLAIN, Sizes(2, 2048, ranks=ranks), smaller, 80 * GIB) for ranks in (1, 4))
+    assert shared.footprint.optimizer == FOUND.optimizer // 4
+    assert shared.footprint.weights == FOUND.weights // 4 + 2 * GIB
+    assert shared.footprint.activations == whole.footprint.activations
+    assert shared.assumed == "shared out over 4 ranks"
+
+
 def test_an_unknown_stays_unknown() -> None:
     made = fit(PLAIN, Sizes(), lambda recipe, sizes: Footprint(unknown="no config"), GIB)
     assert made.fits is None and made.to_data() == {"unknown": "no config", "config": ""}
@@ -102,8 +110,14 @@ def sizes(text: str) -> Sizes:
 
 def test_sizes_of_a_trainer() -> None:
     found = sizes(TRAINER.format(more=""))
-    assert found == Sizes(8, 512, 64, 4, "adamw_torch_fused", "bfloat16", "MAX_SEQ_LENGTH in train.py:4")
+    assert found == Sizes(8, 512, 64, 4, "adamw_torch_fused", "bfloat16", 1, "MAX_SEQ_LENGTH in train.py:4")
     assert sizes(TRAINER.format(more=", per_device_train_batch_size=3, optim='sgd'")).batch_size == 3
+
+
+def test_sizes_under_fsdp() -> None:
+    assert sizes(TRAINER.format(more=", fsdp='full_shard'")).ranks == 2
+    assert sizes(TRAINER.format(more=", deepspeed={'zero_optimization': {'stage': 3}}")).ranks == 2
+    assert sizes(TRAINER.format(more=", deepspeed={'zero_optimization': {'stage': 2}}")).ranks == 1
 
 
 def test_sizes_of_a_loop() -> None:
