@@ -13,6 +13,7 @@ from gclint.analysis import events as ev
 from gclint.analysis.guards import ALWAYS, DISTRIBUTED, Guard, conj
 from gclint.analysis.run import Run
 from gclint.analysis.values import FALSE, NONE, NOTHING, Class, Const, Function, Object, Partial, Value, root
+from gclint.frameworks.deepspeed import stage
 from gclint.verify import moments as mo
 from gclint.verify.recipe import ModelSpec, Recipe, Variable
 
@@ -273,17 +274,34 @@ class _Way:
                 by_trainer=by_trainer,
             )
 
-    def _before_training(self, by_trainer: bool) -> Iterator[mo.Moment]:
+    def _before_training(self, by_trainer: bool, args: Object | None = None) -> Iterator[mo.Moment]:
         if self.model.kind == "model":
             yield mo.InputGrads(self.pick(self.model.state.get("input_grads", FALSE)) is True)
-        if self.model.state.get("ddp") is not None:
+        sharded = self._sharded(by_trainer, args)
+        if sharded is not None:
+            yield sharded
+        elif self.model.state.get("ddp") is not None:
             if conj(self.chosen, frozenset({(DISTRIBUTED, True)})) is not None and by_trainer:
                 self.chosen = self.chosen | {(DISTRIBUTED, True)}
             yield from self._wrap(self.model.known("ddp"), by_trainer)
 
+    def _sharded(self, by_trainer: bool, args: Object | None) -> mo.Wrap | None:
+        """How the model is sharded on this way, by DeepSpeed or by torch's FSDP; None when it is not."""
+        state = self.model.state
+        config = self.pick(state.get("deepspeed", NONE))
+        if isinstance(config, Object):
+            return mo.Wrap("zero", stage(config) or 2, by_trainer=by_trainer)
+        if self.pick(state.get("sharded", NONE)) is True:
+            return mo.Wrap("fsdp2")
+        if isinstance(self.pick(state.get("fsdp", NONE)), Object):
+            return mo.Wrap("fsdp1")
+        asked = self.pick(args.attributes.get("fsdp", NONE)) if args is not None else None
+        launched = self.run.environment.get("ACCELERATE_USE_FSDP", NOTHING).constant() == "true"
+        return mo.Wrap("fsdp1", by_trainer=True) if asked or launched else None
+
     def _trainer(self, event: ev.TrainerStarted) -> Iterator[mo.Moment]:
-        yield from self._before_training(True)
         args = event.trainer.attributes.get("args", NOTHING).objects()
+        yield from self._before_training(True, args[0] if args else None)
         steps = self.pick(args[0].attributes.get("gradient_accumulation_steps", NONE)) if args else None
         count = steps if isinstance(steps, int) else 1
         yield mo.Train(accumulate=min(count, 2), no_sync=count > 1)

@@ -102,6 +102,7 @@ def environment(options: Options) -> dict[str, str]:
     }
     if options.device == "cpu":
         found |= {"CUDA_VISIBLE_DEVICES": "", "HIP_VISIBLE_DEVICES": "", "ACCELERATE_USE_CPU": "true"}
+        found["DS_ACCELERATOR"] = "cpu"
     return found
 
 

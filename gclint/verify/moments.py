@@ -173,10 +173,14 @@ class Optimizer:
 
 @dataclass(frozen=True)
 class Wrap:
-    """The model is wrapped for data parallelism; `by_trainer`: a Trainer does it, its choices spelled out."""
+    """The model is wrapped for data parallelism; `by_trainer`: a Trainer does it, its choices spelled out.
+
+    "zero" is DeepSpeed's engine with the given ZeRO `stage`.
+    """
 
     do: ClassVar[str] = "wrap"
-    kind: Literal["ddp", "fsdp1", "fsdp2"] = "ddp"
+    kind: Literal["ddp", "fsdp1", "fsdp2", "zero"] = "ddp"
+    stage: int = 2
     find_unused_parameters: bool = False
     static_graph: bool = False
     by_trainer: bool = False

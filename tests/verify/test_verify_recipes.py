@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import importlib.util
+
 import pytest
 import runs
 
@@ -183,6 +185,41 @@ def test_sharded_gradients_match_the_reference(verifier: Verifier, kind: str) ->
     found = verifier.verify(*[Recipe(world_size=2, moments=moments)] * 2)
     assert found.verdict.name == "passes", found.verdict
     assert found.verdict.gradient_error is not None
+
+
+@pytest.mark.parametrize(("stage", "reentrant"), [(2, False), (3, True)])
+def test_deepspeeds_gradients_match_the_reference(verifier: Verifier, stage: int, reentrant: bool) -> None:
+    pytest.importorskip("deepspeed")
+    moments = (Load(), Checkpointing(reentrant=reentrant), InputGrads(), Wrap("zero", stage), Train(accumulate=2))
+    found = verifier.verify(*[Recipe(world_size=2, model=LLAMA, moments=moments)] * 2)
+    assert found.verdict.name == "passes", found.verdict
+    assert found.verdict.gradient_error == pytest.approx(0, abs=1e-3)
+    assert found.after.first.changed == found.after.first.trainable > 0
+
+
+def test_without_deepspeed_its_runs_are_unverified(verifier: Verifier) -> None:
+    if importlib.util.find_spec("deepspeed") is not None:
+        pytest.skip("deepspeed is installed")
+    found = verifier.verify(*[Recipe(world_size=2, moments=(Load(), Wrap("zero", 3)))] * 2)
+    assert found.verdict.name == "unverified"
+    assert "DeepSpeed is not installed" in found.verdict.reason
+
+
+def test_sharding_by_a_trainer_is_no_sharding_without_an_accelerator(verifier: Verifier) -> None:
+    found = verifier.verify(*[Recipe(world_size=2, moments=(Load(), Wrap("fsdp1", by_trainer=True)))] * 2)
+    assert found.verdict.name == "unverified"
+    assert "without an accelerator they fall back to DDP" in found.verdict.reason
+
+
+@pytest.mark.parametrize("bits", ["4bit", "8bit"])
+def test_weights_are_quantised_by_bitsandbytes(verifier: Verifier, bits: str) -> None:
+    pytest.importorskip("bitsandbytes")
+    spec = ModelSpec("transformers", model_type="llama", dtype="bfloat16", quantization=bits)  # type: ignore[arg-type]
+    recipe = Recipe(model=spec, moments=(Load(), Kbit(True, False), Adapter(targets=("q_proj", "v_proj")), Train()))
+    found = verifier.verify(recipe, recipe)
+    assert found.verdict.name == "passes", found.verdict
+    assert found.after.model.endswith(f"{bits} by bitsandbytes") and not found.after.limits
+    assert found.after.first.recomputed == 6
 
 
 def test_what_the_machine_lacks_is_no_failure(verifier: Verifier) -> None:

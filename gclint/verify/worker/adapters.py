@@ -53,9 +53,19 @@ def _low_rank(stage: Stage, moment: Adapter) -> Any:
 
 
 def prepare_kbit(stage: Stage, moment: Kbit) -> None:
-    """Do what `prepare_model_for_kbit_training` does to a quantised model, without its quantisation."""
+    """`prepare_model_for_kbit_training` of a quantised model; of another one, what it would do besides."""
     import torch
 
+    if getattr(stage.model, "is_quantized", False):
+        import peft
+
+        keywords = (
+            {} if moment.reentrant is None else {"gradient_checkpointing_kwargs": {"use_reentrant": moment.reentrant}}
+        )
+        stage.model = peft.prepare_model_for_kbit_training(
+            stage.model, use_gradient_checkpointing=moment.checkpointing, **keywords
+        )
+        return
     for parameter in stage.model.parameters():
         parameter.requires_grad_(False)
         if parameter.dtype in (torch.float16, torch.bfloat16):

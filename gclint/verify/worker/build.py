@@ -13,6 +13,7 @@ from gclint.verify.recipe import ModelSpec, OwnClass
 from gclint.verify.worker.calling import Calling, calling_of
 from gclint.verify.worker.own import CannotBuild, build_own
 from gclint.verify.worker.patterns import model_type_of
+from gclint.verify.worker.quantised import quantise
 from gclint.verify.worker.shrink import shrink
 from gclint.verify.worker.standin import StandIn
 
@@ -38,9 +39,9 @@ def build(spec: ModelSpec, target: dict[str, str], seed: int, scratch: Path) -> 
         built = _own(spec, spec.own, limits, scratch)
     else:
         built = _stand_in(spec, spec.why, limits)
-    if spec.quantization is not None:
-        limits.append(f"the weights are not quantised to {spec.quantization} here")
     built.model.to(dtype_of(spec, target))
+    if spec.quantization is not None:
+        quantise(built, spec.quantization, scratch)
     if spec.origin == "transformers":
         built.model.eval()
     return built

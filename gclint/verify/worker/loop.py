@@ -9,12 +9,15 @@ import torch
 
 from gclint.verify.moments import Optimizer, Train, Wrap
 from gclint.verify.recipe import ModelSpec
+from gclint.verify.worker import zero
 from gclint.verify.worker.saved import SavedBytes
 from gclint.verify.worker.stage import Stage
 
 
 def build_optimizer(stage: Stage, moment: Optimizer) -> None:
-    """Build the optimizer of the parameters as they are now."""
+    """Build the optimizer of the parameters as they are now; an engine has one already."""
+    if stage.engine:
+        return
     parameters = list(stage.model.parameters())
     if moment.of == "trainable":
         parameters = [each for each in parameters if each.requires_grad]
@@ -27,7 +30,10 @@ def wrap(stage: Stage, moment: Wrap) -> None:
     if not stage.distributed:
         stage.run.limits.append(f"{moment.kind} was not run: one process")
         return
-    if moment.kind == "ddp":
+    fallback = moment.kind.startswith("fsdp") and moment.by_trainer and stage.run.hardware.family == "cpu"
+    if fallback:
+        stage.run.limits.append("FSDP by Trainer or accelerate: without an accelerator they fall back to DDP")
+    if moment.kind == "ddp" or fallback:
         stage.wrapped = torch.nn.parallel.DistributedDataParallel(
             stage.model,
             find_unused_parameters=moment.find_unused_parameters,
@@ -35,6 +41,8 @@ def wrap(stage: Stage, moment: Wrap) -> None:
         )
     elif stage.run.reference:
         stage.wrapped = torch.nn.parallel.DistributedDataParallel(stage.model)
+    elif moment.kind == "zero":
+        stage.wrapped = zero.engine_of(stage, moment.stage)
     else:
         _shard(stage, moment)
 
@@ -70,7 +78,7 @@ def train(stage: Stage, moment: Train) -> None:
                 _forward_backward(stage, moment, step, part)
         if measure:
             stage.run.saved_bytes = saved.total
-        if stage.optimizer is not None:
+        if stage.optimizer is not None and not stage.engine:
             stage.optimizer.step()
             stage.optimizer.zero_grad()
 
@@ -84,7 +92,10 @@ def _forward_backward(stage: Stage, moment: Train, step: int, part: int) -> None
             batch = _batch(stage, moment, (step * moment.accumulate + part) * 8 + index)
             output = called(**batch)
             total = total + (_loss(output) if stage.calling is None else stage.calling.loss_of(output))
-        (total / (moment.accumulate * moment.forwards_per_backward)).backward()
+        if stage.engine:
+            zero.step(stage, total / moment.forwards_per_backward)
+        else:
+            (total / (moment.accumulate * moment.forwards_per_backward)).backward()
 
 
 def _loss(output: Any) -> Any:

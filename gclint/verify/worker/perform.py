@@ -57,5 +57,5 @@ class Performance:
         for moment in completed(self.recipe.moments):
             torch.manual_seed(self.recipe.seed + 2)
             PLAYERS[moment.do](self.stage, moment)
-        if self.recipe.world_size > 1:
+        if self.recipe.world_size > 1 and not self.stage.engine:  # an engine's parameters are gathered once more
             torch.distributed.destroy_process_group()

@@ -19,7 +19,8 @@ def load(stage: Stage, moment: Load) -> None:
     run.limits.extend(built.limits)
     stage.model, stage.calling = built.model, built.calling
     if moment.offload == "none":
-        stage.model.to(run.hardware.device)
+        if not getattr(stage.model, "is_quantized", False):  # it is where it was quantised
+            stage.model.to(run.hardware.device)
     else:
         stage.model = _offload(stage, moment)
     stage.wrapped = stage.model

@@ -47,6 +47,16 @@ class Recorder:
         self._depth = threading.local()
         self._snapshot: dict[int, Any] = {}
         self._since: float | None = None
+        self._hooked = True
+        self._gradient: Callable[[Any], Any] = lambda parameter: parameter.grad
+        self._gather: Callable[[list[Any]], Any] | None = None
+
+    def by_hand(self, gradient: Callable[[Any], Any], gather: Callable[[list[Any]], Any] | None) -> None:
+        """Leave the steps to `close_step` and `count_step`, for an engine that keeps gradients and parameters in parts.
+
+        `gradient` gives a parameter's whole gradient, `gather` a context in which parameters are whole.
+        """
+        self._hooked, self._gradient, self._gather = False, gradient, gather
 
     def install(self) -> None:
         """Start watching this process."""
@@ -83,12 +93,20 @@ class Recorder:
     def finish(self) -> None:
         """Close the last step when the run took a backward that no optimizer step followed."""
         if self._open:
-            self._close_step()
+            self.close_step()
 
     def changed(self) -> tuple[int, list[str]]:
         """Return how many trainable tensors changed since the first backward, and the names that did not."""
+        parameters = self.named_parameters()
+        with self._whole(parameters):
+            return self._compare(parameters)
+
+    def _whole(self, parameters: dict[str, Any]) -> Any:
+        return contextlib.nullcontext() if self._gather is None else self._gather(list(parameters.values()))
+
+    def _compare(self, parameters: dict[str, Any]) -> tuple[int, list[str]]:
         changed, same = 0, []
-        for name, parameter in self.named_parameters().items():
+        for name, parameter in parameters.items():
             old = self._snapshot.get(id(parameter))
             if old is None:
                 continue
@@ -159,8 +177,13 @@ class Recorder:
     def _take_snapshot(self) -> None:
         if self._snapshot:
             return
+        parameters = self.named_parameters()
+        with self._whole(parameters):
+            self._keep(parameters)
+
+    def _keep(self, parameters: dict[str, Any]) -> None:
         budget = SNAPSHOT_LIMIT
-        for parameter in self.named_parameters().values():
+        for parameter in parameters.values():
             local = _local(parameter)
             if not local.numel():
                 continue
@@ -179,28 +202,34 @@ class Recorder:
         torch.nn.Module.load_state_dict = watched
 
     def _before_step(self, optimizer: Any, args: Any, kwargs: Any) -> None:
-        if self._in_step:
+        if self._in_step or not self._hooked:
             return
         self._in_step = True
         known = {id(each) for each in self.extra}
         for group in optimizer.param_groups:
             self.extra += [each for each in group["params"] if id(each) not in known]
-        self._close_step()
+        self.close_step()
 
     def _after_step(self, optimizer: Any, args: Any, kwargs: Any) -> None:
         self._in_step = False
+        if self._hooked:
+            self.count_step()
+
+    def count_step(self) -> None:
+        """Count an optimizer step; raises Enough after the last one wanted."""
         self.step_count += 1
         if self.stop_after is not None and self.step_count >= self.stop_after:
             raise Enough
 
-    def _close_step(self) -> None:
+    def close_step(self) -> None:
+        """Keep what the step is about to use: losses, gradients, time."""
         seconds = time.perf_counter() - self._since if self._since is not None else 0.0
         parameters = {n: p for n, p in self.named_parameters().items() if p.requires_grad}
         gradients: dict[str, list[float] | None] = {}
         if len(self.steps) < KEPT_STEPS:
             with whole(self._called):
                 for name, parameter in parameters.items():
-                    grad = parameter.grad
+                    grad = self._gradient(parameter)
                     gradients[name] = None if grad is None else (sketch(grad) or None)
         self.steps.append(Step(tuple(self.losses), gradients, seconds))
         self.losses = []
@@ -221,7 +250,9 @@ def whole(modules: list[Any]) -> Iterator[None]:
 
 def unwrap(module: Any) -> Any:
     """Return the user's module inside data-parallel and compile wrappers."""
-    wrappers = ("DistributedDataParallel", "PlainParallel", "FullyShardedDataParallel", "DataParallel")
+    wrappers = (
+        "DistributedDataParallel", "PlainParallel", "FullyShardedDataParallel", "DataParallel", "DeepSpeedEngine",
+    )  # fmt: skip
     while True:
         if type(module).__name__ in wrappers:
             module = module.module

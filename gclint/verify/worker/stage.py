@@ -13,7 +13,8 @@ from gclint.verify.recipe import Recipe
 class Stage:
     """`model` is the user's model (with adapters), `wrapped` what the loop calls.
 
-    `calling` says how a class of the project is called (`worker/calling.py`), None for models with input_ids.
+    `calling` says how a class of the project is called (`worker/calling.py`), None for models with input_ids; `engine`
+    that `wrapped` is DeepSpeed's engine, which takes the backward and the step.
     """
 
     recipe: Recipe
@@ -22,6 +23,7 @@ class Stage:
     wrapped: Any = None
     optimizer: Any = None
     calling: Any = None
+    engine: bool = False
     state: dict[str, Any] | None = None
     untouched: dict[str, Any] | None = None
     originals: list[tuple[Any, Any, int]] = field(default_factory=list)
