@@ -209,6 +209,8 @@ def test_what_changes_the_footprint(plain: Footprint) -> None:
     packed = small(Kbit(reentrant=False), Adapter(targets=("q_proj",)), quantization="4bit")
     assert packed.weights < plain.weights / 2 and packed.checkpointing
     assert small(Wrap()).gradients > plain.gradients
+    classifier = small(auto_class="AutoModelForSequenceClassification")
+    assert not classifier.unknown and classifier.activations < plain.activations
 
 
 def test_no_figures_where_the_sizes_are_not_known() -> None:

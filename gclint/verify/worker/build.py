@@ -73,9 +73,14 @@ def _architecture(spec: ModelSpec, limits: list[str]) -> Built:
 
 
 def from_config(spec: ModelSpec, config: Any) -> Any:
-    """Return a model of `config` by the auto class of `spec`, or by the language-model class its type has."""
+    """Return a model of `config` by the auto class of `spec`, or by the language-model class its type has.
+
+    A classifier of sequences gets a padding token: programs set one once the model is loaded.
+    """
     import transformers
 
+    if "SequenceClassification" in spec.auto_class and getattr(config, "pad_token_id", None) is None:
+        config.pad_token_id = 0
     names = (spec.auto_class, "AutoModelForCausalLM", "AutoModelForSeq2SeqLM")
     known: list[Any] = [getattr(transformers, name, None) for name in names]
     classes = [each for each in known if hasattr(each, "from_config")]

@@ -17,6 +17,7 @@ from gclint.verify.worker import adapters, device, forwards
 from gclint.verify.worker.build import dtype_of, from_config, override
 from gclint.verify.worker.layers import layers
 from gclint.verify.worker.live import LiveBytes
+from gclint.verify.worker.loop import make_batch
 from gclint.verify.worker.optimizers import state_bytes, step_bytes
 from gclint.verify.worker.published import full_config, named_parameters
 from gclint.verify.worker.shrink import give_start_token
@@ -165,6 +166,7 @@ class FullSize:
         self.model.train()
         trainable = [each for each in self.model.parameters() if each.requires_grad]
         dtype = getattr(torch, self.sizes.autocast or "bfloat16")
+        given = make_batch(self.inner, self.recipe.model, (batch, length), 0, torch.device("cpu"))
         with self.fake:
             if self.sizes.accumulate > 1:
                 for each in trainable:
@@ -173,9 +175,9 @@ class FullSize:
             live = LiveBytes([*self.model.parameters(), *self.model.buffers(), *grads])
             live.watch_gradients(trainable)
             with live, _fused_attention():
-                tokens = torch.zeros((batch, length), dtype=torch.long)
+                given = {name: torch.empty(each.shape, dtype=each.dtype) for name, each in given.items()}
                 with torch.autocast("cpu", dtype=dtype, enabled=bool(self.sizes.autocast)):
-                    loss = self.model(input_ids=tokens, attention_mask=torch.ones_like(tokens), labels=tokens).loss
+                    loss = self.model(attention_mask=torch.ones_like(given["input_ids"]), **given).loss
                 loss.backward()
         return live
 
