@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from argparse import Namespace
 from collections import Counter
@@ -34,10 +35,7 @@ def fix(options: Namespace) -> int:
     if options.interactive:
         require_terminal()
     request = request_of(options)
-    if options.report and not (options.verify or options.alternatives):
-        raise UsageError("--report needs --verify")
-    if options.report and not options.report.endswith((".html", ".htm", ".json")):
-        raise UsageError(f"--report takes a file that ends in .html or .json, not {options.report}")
+    _check_report(options)
     proof = _proof_options(options) if _proves(options) else None
     with _watched(proof is not None) as (prove, asking):
         outcome = fix_request(
@@ -53,6 +51,19 @@ def fix(options: Namespace) -> int:
     if options.report:
         _write_report(outcome, options.report)
     return _tell(outcome, request, options)
+
+
+def _check_report(options: Namespace) -> None:
+    """Raise `UsageError` before anything runs where the report could not be made or written."""
+    path = options.report
+    if not path:
+        return
+    if not (options.verify or options.alternatives):
+        raise UsageError("--report needs --verify")
+    if not path.endswith((".html", ".htm", ".json")):
+        raise UsageError(f"--report takes a file that ends in .html or .json, not {path}")
+    if not os.access(os.path.dirname(path) or ".", os.W_OK):
+        raise UsageError(f"{path}: cannot be written (no such directory, or it is not writable)")
 
 
 def _write_report(outcome: Outcome, path: str) -> None:

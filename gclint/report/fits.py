@@ -57,7 +57,8 @@ def show(fits: Iterable[Mapping[str, Any]], console: Console) -> None:
 
     for fit in fits:
         if "unknown" in fit:
-            console.print(f"Fit of the full-size run: unknown, {escape(printable(fit['unknown']))}")
+            told = f"Fit of the full-size run: unknown, {escape(printable(fit['unknown']))}"
+            console.print(told, highlight=False)
             continue
         table = Table(title="Fit of the full-size run, after the fixes", title_justify="left", show_header=False)
         table.add_column("part")
@@ -68,7 +69,8 @@ def show(fits: Iterable[Mapping[str, Any]], console: Console) -> None:
         table.add_section()
         table.add_row("needed", gibibytes(fit["total"]))
         console.print(table)
-        console.print(escape(printable(run_text(fit))), style="dim")
-        console.print(verdict_text(fit), style={True: "green", False: "red", None: ""}[fit["fits"]])
+        console.print(escape(printable(run_text(fit))), style="dim", highlight=False)
+        colour = {True: "green", False: "red", None: ""}[fit["fits"]]
+        console.print(verdict_text(fit), style=colour, highlight=False)
         for proposal in fit["proposals"]:
-            console.print(f"  would fit: {proposal['title']} ({gibibytes(proposal['total'])})")
+            console.print(f"  would fit: {proposal['title']} ({gibibytes(proposal['total'])})", highlight=False)

@@ -88,6 +88,21 @@ def test_q_leaves_the_rest_and_control_c_everything(project, no_torch):
     assert (project / "a.py").read_text() == TEXT.replace("boom(1)", "calm(1)")
 
 
+@pytest.mark.parametrize(
+    ("options", "complaint"),
+    [
+        (["--report", "x.html"], "--report needs --verify"),
+        (["--verify", "--report", "x.txt"], "--report takes a file that ends in .html or .json, not x.txt"),
+        (["--verify", "--report", "nowhere/x.html"], "nowhere/x.html: cannot be written"),
+    ],
+)
+def test_a_report_that_cannot_be_made_is_said_before_anything_runs(gclint, project, options, complaint):
+    (project / "a.py").write_text(TEXT)
+    status, _, err = gclint("fix", *options)
+    assert status == 2 and complaint in err and err.count("\n") == 1
+    assert (project / "a.py").read_text() == TEXT
+
+
 def proving(verdicts):
     def prove(request):
         return [Proof(c.finding, c.fix.name, verdicts[c.fix.name]) for c in request.applied]

@@ -17,12 +17,12 @@ NAMES = (
     "vocab_size", "tie_word_embeddings",
 )  # fmt: skip
 PUBLISHED: tuple[tuple[str, str, tuple[Any, ...]], ...] = (
-    (r"qwen2\.5-0\.5b", "qwen2", (896, 4864, 24, 14, 2, 151936, True)),
-    (r"qwen2\.5-1\.5b|r1-distill-qwen-1\.5b", "qwen2", (1536, 8960, 28, 12, 2, 151936, True)),
-    (r"qwen2\.5-3b", "qwen2", (2048, 11008, 36, 16, 2, 151936, True)),
-    (r"qwen2\.5-(coder-)?7b|qwen2-7b|r1-distill-qwen-7b", "qwen2", (3584, 18944, 28, 28, 4, 152064, False)),
-    (r"qwen2\.5-(coder-)?14b", "qwen2", (5120, 13824, 48, 40, 8, 152064, False)),
-    (r"qwen2\.5-(coder-)?32b|qwq-32b", "qwen2", (5120, 27648, 64, 40, 8, 152064, False)),
+    (r"qwen2\.5-((coder|math)-)?0\.5b", "qwen2", (896, 4864, 24, 14, 2, 151936, True)),
+    (r"qwen2\.5-((coder|math)-)?1\.5b|r1-distill-qwen-1\.5b", "qwen2", (1536, 8960, 28, 12, 2, 151936, True)),
+    (r"qwen2\.5-((coder|math)-)?3b", "qwen2", (2048, 11008, 36, 16, 2, 151936, True)),
+    (r"qwen2\.5-((coder|math)-)?7b|qwen2-7b|r1-distill-qwen-7b", "qwen2", (3584, 18944, 28, 28, 4, 152064, False)),
+    (r"qwen2\.5-((coder|math)-)?14b", "qwen2", (5120, 13824, 48, 40, 8, 152064, False)),
+    (r"qwen2\.5-((coder|math)-)?32b|qwq-32b", "qwen2", (5120, 27648, 64, 40, 8, 152064, False)),
     (r"qwen2(\.5)?-72b", "qwen2", (8192, 29568, 80, 64, 8, 152064, False)),
     (r"qwen3-0\.6b", "qwen3", (1024, 3072, 28, 16, 8, 151936, True)),
     (r"qwen3-1\.7b", "qwen3", (2048, 6144, 28, 16, 8, 151936, True)),
