@@ -21,7 +21,7 @@ from gclint.verify.recipe import ModelSpec
 from gclint.verify.worker.build import build
 from gclint.verify.worker.loop import make_batch
 
-TIME_LIMIT = 60.0
+TIME_LIMIT = 180.0
 
 
 def wanted() -> list[tuple[str, str]]:

@@ -18,7 +18,7 @@ NAMES = (
 )  # fmt: skip
 PUBLISHED: tuple[tuple[str, str, tuple[Any, ...]], ...] = (
     (r"qwen2\.5-((coder|math)-)?0\.5b", "qwen2", (896, 4864, 24, 14, 2, 151936, True)),
-    (r"qwen2\.5-((coder|math)-)?1\.5b|r1-distill-qwen-1\.5b", "qwen2", (1536, 8960, 28, 12, 2, 151936, True)),
+    (r"qwen2\.5-((coder|math)-)?1\.5b", "qwen2", (1536, 8960, 28, 12, 2, 151936, True)),
     (r"qwen2\.5-((coder|math)-)?3b", "qwen2", (2048, 11008, 36, 16, 2, 151936, True)),
     (r"qwen2\.5-((coder|math)-)?7b|qwen2-7b|r1-distill-qwen-7b", "qwen2", (3584, 18944, 28, 28, 4, 152064, False)),
     (r"qwen2\.5-((coder|math)-)?14b", "qwen2", (5120, 13824, 48, 40, 8, 152064, False)),
