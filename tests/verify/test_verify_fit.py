@@ -130,7 +130,8 @@ def test_sizes_of_a_loop() -> None:
 
 
 CARDS = {
-    "Qwen/Qwen2.5-0.5B": 0.494, "Qwen/Qwen2.5-Coder-1.5B-Instruct": 1.544, "Qwen/Qwen2.5-3B": 3.086, "Qwen/Qwen2.5-7B": 7.616,
+    "Qwen/Qwen2.5-0.5B": 0.494, "Qwen/Qwen2.5-Coder-1.5B-Instruct": 1.544, "Qwen/Qwen2.5-3B": 3.086,
+    "Qwen/Qwen2.5-7B": 7.616,
     "Qwen/Qwen2.5-14B": 14.770, "Qwen/Qwen2.5-32B": 32.764, "Qwen/Qwen2.5-72B": 72.706, "Qwen/Qwen3-0.6B": 0.596,
     "Qwen/Qwen3-1.7B": 1.721, "Qwen/Qwen3-4B": 4.022, "Qwen/Qwen3-8B": 8.191, "Qwen/Qwen3-14B": 14.768,
     "meta-llama/Llama-3.2-1B": 1.236, "meta-llama/Llama-3.2-3B": 3.213, "meta-llama/Llama-3.1-8B": 8.030,

@@ -62,7 +62,7 @@ def prepare_kbit(stage: Stage, moment: Kbit) -> None:
         keywords = (
             {} if moment.reentrant is None else {"gradient_checkpointing_kwargs": {"use_reentrant": moment.reentrant}}
         )
-        stage.model = peft.prepare_model_for_kbit_training(
+        stage.model = peft.prepare_model_for_kbit_training(  # noqa: GCL602
             stage.model, use_gradient_checkpointing=moment.checkpointing, **keywords
         )
         return
