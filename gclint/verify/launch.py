@@ -62,6 +62,7 @@ def start(
         exchange.alive(directory).touch()
     elif world_size > 1:
         command += ["-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={world_size}"]
+        command += [f"--log-dir={directory / 'torchrun'}"]  # else it leaves a directory among the temporary files
     command += [str(BOOTSTRAP), str(directory)]
     with (directory / "log.txt").open("wb") as log:
         try:
