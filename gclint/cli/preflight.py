@@ -42,7 +42,7 @@ def preflight(options: Namespace) -> int:
     judge = _judge(launch)
     report = _with_command(check(request, judge), words)
     if options.verify:
-        report = without(report, _harmless(request, judge, options))
+        report = without(report, _harmless(request, judge, launch, options))
     _tell(report, options)
     stopping = [item for item in report.findings if item.certainty == "fails"]
     if options.force or not (stopping or report.failed):
@@ -75,14 +75,14 @@ def _with_command(report: Report, words: list[str]) -> Report:
     return replace(report, sources={**report.sources, SHOWN: command})
 
 
-def _harmless(request: Request, judge: Judge, options: Namespace) -> Iterable[Finding]:
+def _harmless(request: Request, judge: Judge, launch: Launch, options: Namespace) -> Iterable[Finding]:
     """Yield the findings whose failure was tried on this machine and did not show."""
     from gclint.fix.job import fix
     from gclint.fix.proof import ProofOptions
     from gclint.report.proofs import show, watching
 
     with watching():
-        proof = ProofOptions(device=options.device or "", timeout=options.timeout)
+        proof = ProofOptions(device=options.device or "", timeout=options.timeout, launch=launch)
         outcome = fix(request, unsafe=True, write=False, proof=proof, judge=judge)
     if outcome.proofs:
         from rich.console import Console

@@ -11,6 +11,7 @@ from typing import Any, Literal
 from gclint.files.source import Source
 from gclint.finding import Finding
 from gclint.fix.edits import Chosen
+from gclint.launch import Launch
 
 
 class ProofUnavailable(Exception):
@@ -21,7 +22,8 @@ class ProofUnavailable(Exception):
 class ProofOptions:
     """How to prove: on what evidence, with which program, where, and for how long (seconds a run).
 
-    `gpu_memory` are the bytes of the device that the full-size run is to fit (0: those of the device here).
+    `gpu_memory` are the bytes of the device that the full-size run is to fit (0: those of the device here). With a
+    `launch` the runs are those that it starts, else those of the project's launchers.
     """
 
     evidence: Literal["architecture", "program"] = "architecture"
@@ -33,6 +35,7 @@ class ProofOptions:
     python: str = ""
     allow_import: bool = False
     launcher: str = ""
+    launch: Launch | None = None
     gpu_memory: int = 0
 
 

@@ -61,7 +61,8 @@ def prove_fixes(request: ProofRequest, verifier: Verifier) -> list[Proof]:
 
 
 def _analysed(request: ProofRequest, sources: Mapping[str, Source], rules: Sequence[Rule]) -> Analysis:
-    return analyse(list(sources.values()), Path(request.root), request.target, rules, keep_runs=True)
+    launch = request.options.launch
+    return analyse(list(sources.values()), Path(request.root), request.target, rules, keep_runs=True, launch=launch)
 
 
 def _unverified(chosen: Chosen, why: str) -> Proof:

@@ -76,7 +76,9 @@ def test_within_srun_the_processes_around_count(preflight):
 
 
 def test_the_environment_of_the_process_counts(preflight, project):
-    (project / "requirements.txt").write_text("torch==2.8.0+rocm6.4\n--index-url https://download.pytorch.org/whl/rocm6.4\n")
+    (project / "requirements.txt").write_text(
+        "torch==2.8.0+rocm6.4\n--index-url https://download.pytorch.org/whl/rocm6.4\n"
+    )
     (project / "train.py").write_text(trainings.GOOD)
     asked = ("--select", "GCL401", "--", "python", "train.py")
     assert "GCL401" in preflight(*asked).stderr
@@ -163,3 +165,51 @@ def test_the_launch(project):
     assert (launch.program, launch.world_size, launch.configs) == (project / "train.py", 2, (project / "x.yaml",))
     assert {setting.name: setting.value for setting in launch.environment} == {"A": "1", "B": "2"}
     assert launch.arguments == ("--config", "x.yaml") and isinstance(launch.path, Path)
+
+
+OWN_LAUNCH = """
+import argparse
+import torch
+import torch.distributed as dist
+from torch import nn
+from torch.nn.parallel import DistributedDataParallel
+from torch.utils.checkpoint import checkpoint
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layers = nn.ModuleList(nn.Linear(8, 8) for _ in range(3))
+
+    def forward(self, x):
+        for layer in self.layers:
+            x = checkpoint(layer, x, use_reentrant=True)
+        return x.pow(2).mean()
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--parallel", action="store_true")
+    net = Net()
+    if parser.parse_args().parallel:
+        dist.init_process_group("gloo")
+        net = DistributedDataParallel(net, find_unused_parameters=True)
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+    net(torch.randn(4, 8, requires_grad=True)).backward()
+    optimizer.step()
+"""
+
+
+@pytest.mark.slow
+def test_failures_are_tried_as_this_command_starts_them(preflight, project):
+    pytest.importorskip("torch")
+    (project / "alone").mkdir()
+    (project / "alone" / "pyproject.toml").write_text("")
+    (project / "alone" / "run.sh").write_text("python train.py\n")
+    (project / "alone" / "train.py").write_text(OWN_LAUNCH)
+    command = ("--verify", "--device", "cpu", "--select", "GCL201", "--", "torchrun", "--nproc_per_node=2")
+    done = preflight(*command, "alone/train.py", "--parallel")
+    assert done.returncode == 1 and done.stdout == "", done.stderr
+    said = " ".join(done.stderr.split())
+    assert "confirmed" in said and "2 ranks" in said and "mark a variable ready" in said
+    assert preflight(*command, "alone/train.py").returncode == 7, "without the flag nothing fails"
