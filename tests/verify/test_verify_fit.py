@@ -214,6 +214,26 @@ def test_what_changes_the_footprint(plain: Footprint) -> None:
     assert not classifier.unknown and classifier.activations < plain.activations
 
 
+@pytest.mark.parametrize("moments", [(), (Checkpointing(reentrant=False),), (Adapter(targets=("q_proj",), rank=4),)])
+@pytest.mark.parametrize("accumulate", [1, 2])
+def test_a_long_stack_follows_from_short_ones(moments: tuple[object, ...], accumulate: int) -> None:
+    pytest.importorskip("peft")
+    from gclint.verify.worker.full import FullSize
+    from gclint.verify.worker.published import full_config
+
+    spec = ModelSpec("transformers", model_type="qwen2", dtype="float32")
+    config = full_config(spec)[0]
+    for name, value in {**SMALL, "num_hidden_layers": 12, "layer_types": ["full_attention"] * 12}.items():
+        setattr(config, name, value)
+    recipe = Recipe(model=spec, moments=(Load(), *moments))  # type: ignore[arg-type]
+    full = FullSize(recipe, Sizes(2, 128, accumulate=accumulate), config)
+    full.play()
+    followed, whole = full.step(2, 128), full.run(2, 128)
+    # tensors in reference cycles live until Python collects them, more of them in the long run
+    assert followed.peak == pytest.approx(whole.peak, rel=0.03)
+    assert (followed.held, followed.kept) == (whole.held, pytest.approx(whole.kept, rel=0.03))
+
+
 def test_no_figures_where_the_sizes_are_not_known() -> None:
     pytest.importorskip("transformers")
     assert "not one that transformers builds" in small(origin="project").unknown

@@ -21,6 +21,7 @@ from gclint.verify.worker.loop import make_batch
 from gclint.verify.worker.optimizers import state_bytes, step_bytes
 from gclint.verify.worker.published import full_config, named_parameters
 from gclint.verify.worker.shrink import give_start_token
+from gclint.verify.worker.stack import SHORT, Peak, cut, equal_layers, stretched
 from gclint.verify.worker.stage import Stage
 
 SHAPING: dict[str, Callable[[Stage, Any], None]] = {
@@ -158,19 +159,34 @@ class FullSize:
             module.forward = types.MethodType(_dequantised, module)
         self._give_storage()
 
-    def step(self, batch: int, length: int) -> LiveBytes:
-        """Run forward and backward as before an optimizer step, and return what lived.
+    def step(self, batch: int, length: int) -> Peak:
+        """Return what forward and backward need as they are before an optimizer step.
 
         Where a step has several passes this is its last one: the gradients are there from the start.
         """
+        stack = equal_layers(self.inner)
+        if stack is not None:
+            with contextlib.suppress(Exception):
+                added = 0 if self.sizes.accumulate > 1 else sum(map(_gradient, stack[0].parameters()))
+                peaks = [self._short(batch, length, stack, count) for count in SHORT]
+                found = stretched(peaks[0], peaks[1], len(stack), added)
+                if found is not None:
+                    return found
+        return self.run(batch, length)
+
+    def _short(self, batch: int, length: int, stack: Any, count: int) -> Peak:
+        with cut(stack, count):
+            return self.run(batch, length)
+
+    def run(self, batch: int, length: int) -> Peak:
+        """Return what forward and backward of the layers there are need."""
         self.model.train()
         trainable = [each for each in self.model.parameters() if each.requires_grad]
         dtype = getattr(torch, self.sizes.autocast or "bfloat16")
         given = make_batch(self.inner, self.recipe.model, (batch, length), 0, torch.device("cpu"))
         with self.fake:
-            if self.sizes.accumulate > 1:
-                for each in trainable:
-                    each.grad = torch.empty_like(each)
+            for each in trainable:
+                each.grad = torch.empty_like(each) if self.sizes.accumulate > 1 else None
             grads = [each.grad for each in trainable if each.grad is not None]
             live = LiveBytes([*self.model.parameters(), *self.model.buffers(), *grads])
             live.watch_gradients(trainable)
@@ -178,8 +194,9 @@ class FullSize:
                 given = {name: torch.empty(each.shape, dtype=each.dtype) for name, each in given.items()}
                 with torch.autocast("cpu", dtype=dtype, enabled=bool(self.sizes.autocast)):
                     loss = self.model(attention_mask=torch.ones_like(given["input_ids"]), **given).loss
+                kept = live.live
                 loss.backward()
-        return live
+        return Peak(live.peak, live.held, kept)
 
     def _give_storage(self) -> None:
         """Replace meta tensors by fake ones of the CPU, whose autocast and kernels are those of real ones.
@@ -212,6 +229,10 @@ def _fused_attention() -> Iterator[None]:
         yield
     finally:
         functional.scaled_dot_product_attention = attend
+
+
+def _gradient(parameter: Any) -> int:
+    return int(parameter.nbytes) if parameter.requires_grad else 0
 
 
 def _fake(tensor: Any) -> Any:

@@ -24,6 +24,8 @@ class LiveBytes(TorchDispatchMode):  # type: ignore[misc]
         super().__init__()
         self.live = self.peak = self.held = 0
         self._gradients = 0
+        self._hooks: list[Any] = []
+        self._seen: set[int] = set()
         self._ends: dict[int, Any] = {}
         for tensor in known:
             storage = tensor.untyped_storage()
@@ -32,7 +34,12 @@ class LiveBytes(TorchDispatchMode):  # type: ignore[misc]
     def watch_gradients(self, parameters: Iterable[Any]) -> None:
         """Tell the gradients of `parameters` from other tensors from now on."""
         for parameter in (each for each in parameters if each.grad is None):
-            parameter.register_post_accumulate_grad_hook(self._gradient)
+            self._hooks.append(parameter.register_post_accumulate_grad_hook(self._gradient))
+
+    def __exit__(self, *error: Any) -> None:
+        super().__exit__(*error)
+        for hook in self._hooks:
+            hook.remove()
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         made = func(*args, **(kwargs or {}))
@@ -56,6 +63,6 @@ class LiveBytes(TorchDispatchMode):  # type: ignore[misc]
         self.live -= size
 
     def _gradient(self, parameter: Any) -> None:
-        if not hasattr(parameter, "counted_gradient"):
-            parameter.counted_gradient = True
+        if id(parameter) not in self._seen:
+            self._seen.add(id(parameter))
             self._gradients += parameter.grad.nbytes
