@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import libcst as cst
 
-from .guards import ALWAYS, CUDA, DISTRIBUTED, ROCM, Atom, Guard, Words, conj
+from .guards import ALWAYS, CUDA, DISTRIBUTED, ROCM, Atom, Guard, Words, common, conj
 from .values import Alternative, Const, External, Missing, Object, Value
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ def branches(it: Interpreter, node: cst.BaseExpression) -> list[Branch]:
         return [(guard, not truth) for guard, truth in branches(it, node.expression)]
     if isinstance(node, cst.BooleanOperation):
         found = _connected(it, node)
-        return found if len(found) <= MAX_BRANCHES else _opaque(it, node)
+        return found if len(found) <= MAX_BRANCHES else _summed_up(it, node, found)
     if isinstance(node, cst.Comparison) and len(node.comparisons) == 1:
         target = node.comparisons[0]
         return compare(it, it.evaluate(node.left), target.operator, it.evaluate(target.comparator), node)
@@ -60,6 +60,18 @@ def _connected(it: Interpreter, node: cst.BooleanOperation) -> list[Branch]:
 def _opaque(it: Interpreter, node: cst.BaseExpression) -> list[Branch]:
     atom = Atom(f"{it.module.path}:{id(node)}", *_words(it, node), each=_each(it))
     return _feasible(it, [(frozenset({(atom, True)}), True), (frozenset({(atom, False)}), False)])
+
+
+def _summed_up(it: Interpreter, node: cst.BaseExpression, found: list[Branch]) -> list[Branch]:
+    """One condition for many outcomes, with what all the true ones, and all the false ones, have in common."""
+    return _feasible(
+        it,
+        [
+            (guard | common([held for held, decided in found if decided == truth]), truth)
+            for guard, truth in _opaque(it, node)
+            if any(decided == truth for _, decided in found)
+        ],
+    )
 
 
 def _each(it: Interpreter, *items: Alternative) -> bool:

@@ -47,9 +47,7 @@ def remember_launched(call: Call, model: Object) -> None:
         remember(call, model, lifted(call, config, "accelerate launch"))
 
 
-@framework.attribute("training_args", "deepspeed_plugin")
-@framework.attribute("accelerator", "deepspeed_plugin")
-@framework.attribute("partial_state", "deepspeed_plugin")
+@framework.attribute("*", "deepspeed_plugin")
 def deepspeed_plugin(it: Interpreter, item: Object, name: str, node: cst.CSTNode) -> Value | None:
     """A plugin under DeepSpeed, None elsewhere."""
     made = it.new("deepspeed_plugin", "", f"{item.text}.{name}", it.site(node))
