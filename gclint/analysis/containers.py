@@ -57,18 +57,23 @@ def _element_of(it: Interpreter, item: Object, node: cst.CSTNode) -> Value:
     return of(it.child(item, ANY, it.site(node), each=True))
 
 
-def at(it: Interpreter, value: Value, index: int, count: int, node: cst.CSTNode) -> Value:
-    """Element `index` of a value that is unpacked into `count` targets."""
+def at(it: Interpreter, value: Value, index: int, count: int, node: cst.CSTNode, star: int | None = None) -> Value:
+    """Element `index` of a value that is unpacked into `count` targets, of which `star` takes the rest."""
     parts = []
+    place = index if star is None or index < star else index - count
     for guard, item in value.possible(it.guard):
-        if isinstance(item, Object) and item.items is not None and not item.each and len(item.items) == count:
-            parts.append(item.items[index].under(guard))
+        if isinstance(item, Object) and item.items is not None and not item.each and _fits(item.items, count, star):
+            parts.append(item.items[place].under(guard))
         elif isinstance(item, Object):
             known = it.library.unpacked(it, item, index, it.site(node))
             parts.append((known or of(it.child(item, f"[{index}]", it.site(node)))).under(guard))
         else:
             parts.append(of(it.unknown(ANY, it.site(node))).under(guard))
     return union(parts)
+
+
+def _fits(items: list[Value], count: int, star: int | None) -> bool:
+    return len(items) == count if star is None else len(items) >= count - 1
 
 
 def subscript(it: Interpreter, base: Value, node: cst.Subscript) -> Value:

@@ -213,9 +213,10 @@ def assign(it: Interpreter, target: cst.BaseExpression, value: Value, place: cst
     if isinstance(target, cst.Name):
         it.bind(target.value, value)
     elif isinstance(target, (cst.Tuple, cst.List)):
+        count = len(target.elements)
+        star = next((at for at, each in enumerate(target.elements) if isinstance(each, cst.StarredElement)), None)
         for index, element in enumerate(target.elements):
-            starred = isinstance(element, cst.StarredElement)
-            part = value if starred else containers.at(it, value, index, len(target.elements), target)
+            part = value if index == star else containers.at(it, value, index, count, target, star)
             assign(it, element.value, part, place)
     elif isinstance(target, cst.Attribute):
         assign_attribute(it, it.evaluate(target.value), target.attr.value, value, target, place)

@@ -25,7 +25,8 @@ args = TrainingArguments("out", deepspeed="zero3.json", gradient_checkpointing=T
 DeepSpeed 0.19.3 and later; ZeRO-2; full fine-tuning; reentrant checkpointing.
 
 ## Evidence
-deepspeed 0.18.2 and 0.19.2 fail, 0.19.3 to 0.19.8 pass. huggingface/transformers#47254, deepspeedai/DeepSpeed#8130.
+deepspeed 0.18.2 and 0.19.2 fail (0.19.2 on two gloo ranks without a GPU, too), 0.19.3 to 0.19.8 pass.
+huggingface/transformers#47254, deepspeedai/DeepSpeed#8130.
 """
 
 from __future__ import annotations
@@ -51,7 +52,9 @@ rule = Rule(
     certainty=("fails",),
     fixable="unsafe",
     holds="deepspeed < 0.19.3",
-    reproduction=Reproduction(needs="deepspeed<0.19.3"),
+    reproduction=Reproduction(
+        "bad_two_ranks.py", "bad_two_ranks.fixed.py", processes=2, oracles=("finite",), needs="deepspeed<0.19.3"
+    ),
 )
 
 

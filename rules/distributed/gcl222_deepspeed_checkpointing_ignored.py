@@ -47,7 +47,9 @@ rule = Rule(
     words=(("deepspeed",),),
     certainty=("fails",),
     fixable="unsafe",
-    reproduction=Reproduction(needs="deepspeed"),
+    reproduction=Reproduction(
+        "bad_two_ranks.py", "good_two_ranks.py", processes=2, oracles=("recompute",), needs="deepspeed"
+    ),
 )
 
 

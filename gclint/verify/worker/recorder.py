@@ -98,8 +98,13 @@ class Recorder:
     def changed(self) -> tuple[int, list[str]]:
         """Return how many trainable tensors changed since the first backward, and the names that did not."""
         parameters = self.named_parameters()
-        with self._whole(parameters):
-            return self._compare(parameters)
+        try:
+            with self._whole(parameters):
+                return self._compare(parameters)
+        except RuntimeError:
+            if self._gather is None:
+                raise
+            return 0, []  # an engine that an exception left half-way does not gather
 
     def _whole(self, parameters: dict[str, Any]) -> Any:
         return contextlib.nullcontext() if self._gather is None else self._gather(list(parameters.values()))

@@ -26,7 +26,7 @@ def engine_of(stage: Stage, zero_stage: int) -> Any:
         deepspeed: Any = importlib.import_module("deepspeed")
     except ImportError as error:
         raise NotRun(f"DeepSpeed is not installed, or cannot be imported: {error}") from error
-    _without_shared_memory()
+    without_shared_memory()
     build_optimizer(stage, Optimizer())
     train = next((each for each in stage.recipe.moments if isinstance(each, Train)), Train())
     dtype = next(stage.model.parameters()).dtype
@@ -45,7 +45,7 @@ def engine_of(stage: Stage, zero_stage: int) -> Any:
     return engine
 
 
-def _without_shared_memory() -> None:
+def without_shared_memory() -> None:
     """Have the ranks talk through gloo alone on a CPU: the operator for shared memory would be compiled first."""
     operators: Any = importlib.import_module("deepspeed.ops").__compatible_ops__
     operators.update({name: False for name in operators if "shm" in name})

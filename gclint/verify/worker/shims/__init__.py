@@ -55,6 +55,10 @@ def install(recipe: ProgramRecipe, family: str, found: Replacements) -> None:
         from gclint.verify.worker.shims import devices
 
         devices.install(found)
+    if family == "cpu" and "deepspeed" in found.text and _present("deepspeed"):
+        from gclint.verify.worker import zero
+
+        zero.without_shared_memory()
     if "datasets" in found.text:
         from gclint.verify.worker.shims import data
 
