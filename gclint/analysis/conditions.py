@@ -232,9 +232,24 @@ def _membership(it: Interpreter, item: Alternative, holder: Alternative, node: c
         if holder.entries is not None and isinstance(item, Const):
             return [(ALWAYS, item.value in holder.entries)]
         members = [value.only() for value in holder.items or []]
-        if isinstance(item, Const) and members and all(isinstance(member, Const) for member in members):
-            return [(ALWAYS, item in members)]
+        if members and all(isinstance(member, Const) for member in members):
+            if isinstance(item, Const):
+                return [(ALWAYS, item in members)]
+            if isinstance(item, Object) and item.kind in _UNDECIDED and len(members) < MAX_BRANCHES:
+                return _one_of(it, item, members, node)
     return _text_atom(it, item, holder, node)
+
+
+def _one_of(it: Interpreter, item: Object, members: list[Alternative | None], node: cst.BaseExpression) -> list[Branch]:
+    """Whether an unknown is one of some literals: it is the first, or the second, ..., or none of them."""
+    found: list[Branch] = []
+    none: Guard = ALWAYS
+    for member in members:
+        if member is not None:
+            ((yes, _), (no, _)) = _equality(it, item, member, node)
+            found.append((yes, True))
+            none |= no
+    return [*found, (none, False)]
 
 
 def _text_atom(it: Interpreter, first: Alternative, second: Alternative, node: cst.BaseExpression) -> list[Branch]:
