@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from .finding import Certainty, Finding, Fix, Location
 
 if TYPE_CHECKING:
-    from .analysis.events import Event, FileSite
+    from .analysis.events import FileSite
     from .analysis.guards import Guard
     from .analysis.run import Run
     from .analysis.syntax import Site
@@ -123,13 +123,11 @@ class Rule:
 
     def listens(self, kind: type) -> bool:
         """Whether the rule asks anything at events of this type."""
-        return any(issubclass(kind, kinds) for kinds, _ in self.questions)
+        return bool(self.questions_at(kind))
 
-    def ask(self, event: Event, run: Run) -> Iterator[Finding]:
-        """The findings of this rule at an event."""
-        for kinds, question in self.questions:
-            if isinstance(event, kinds):
-                yield from question(event, run)
+    def questions_at(self, kind: type) -> list[Question]:
+        """What the rule asks at events of this type."""
+        return [question for kinds, question in self.questions if issubclass(kind, kinds)]
 
 
 def gate() -> tuple[tuple[bytes, ...], list[Sequence[Sequence[str]]]]:

@@ -15,7 +15,7 @@ from gclint.launch import Launch
 
 from ..finding import Finding, Location
 from ..frameworks.registry import Library, load_library
-from ..rule import Rule
+from ..rule import Question, Rule
 from .allowed import Origins, said
 from .calls import Call
 from .configs import MAX_BYTES, DocumentError, read_document
@@ -70,8 +70,7 @@ def analyse(
     place and code, in order. `keep_runs` keeps the runs with all their events, for recipes. With a
     `launch` only its program is walked, as that command starts it.
     """
-    walk = _Walk(Project(root, sources), load_library(), target, rules)
-    walk.keep_runs = keep_runs
+    walk = _Walk(Project(root, sources), load_library(), target, rules, keep_runs)
     if launch is not None:
         walk.walk_launch(launch)
     else:
@@ -89,7 +88,14 @@ def analyse(
 
 
 class _Walk:
-    def __init__(self, project: Project, library: Library, target: Mapping[str, str], rules: Sequence[Rule]):
+    def __init__(
+        self,
+        project: Project,
+        library: Library,
+        target: Mapping[str, str],
+        rules: Sequence[Rule],
+        keep_runs: bool = False,
+    ):
         self.project = project
         self.library = library
         self.target = target
@@ -100,28 +106,29 @@ class _Walk:
         self.instantiated: set[int] = set()
         self.walked: set[str] = set()
         self.runs: list[Run] = []
-        self.keep_runs = False
-        self.asked: dict[type, list[Rule]] = {}
-        self.reach = Reach(word for rule in rules for choice in rule.words[:1] for word in choice)
+        self.keep_runs = keep_runs
+        self.asked: dict[type, list[tuple[Rule, Question]]] = {}
+        gates = [rule.words for rule in rules if not rule.listens(ConfigurationRead)]
+        self.reach = Reach(project, () if keep_runs else gates)
         self.entries = Entries(project)
         self.origins = Origins()
 
     def programs(self, sources: Sequence[Source]) -> None:
         """Walk the entries, then whatever no entry reached."""
         paths = [os.path.realpath(source.absolute) for source in sources]
+        self.reach.learn(paths)
         waiting = []
         entries = {path: self.entries.of(path) for path in paths}
         for path in sorted(paths, key=lambda path: (not entries[path], path)):
             for entry in entries[path]:
-                self._walk_entry(path, entry)
-            if not entries[path]:
+                if self.reach.started(path, entry.function):
+                    self._walk_entry(path, entry)
+            if not entries[path] and self.reach.matters(path):
                 waiting.append(path)
         imported = set(self.walked)
         for path in waiting:
             if path not in imported:
                 self._walk_entry(path, Entry())
-        modules = [module for path in paths if (module := self.project.module(path)) is not None]
-        self.reach.learn(modules)
         for path in paths:
             self._walk_rest(path)
 
@@ -176,7 +183,7 @@ class _Walk:
 
     def _walk_rest(self, path: str) -> None:
         """Functions and classes of a module that no program reached: each with arguments nobody knows."""
-        module = self.project.module(path)
+        module = self.project.module(path) if self.reach.anything_in(path) else None
         if module is None or not self._unreached(module):
             return
         self.project.enter(Path(path), inserted_paths(self.project.sources.get(path)))
@@ -194,8 +201,9 @@ class _Walk:
 
     def _unreached(self, module: Module) -> bool:
         reached = self.interpreted | self.instantiated
+        path = os.fspath(self.project.absolute(module))
         return any(
-            id(node) not in reached and self.reach.matters(module, node) for node in _definitions(module.tree.body)
+            id(node) not in reached and self.reach.matters(path, name) for name, node in _definitions(module.tree.body)
         )
 
     def _in_order(self, module: Module, scope: Scope) -> list[tuple[str, Alternative]]:
@@ -212,7 +220,10 @@ class _Walk:
 
     def _walk_definition(self, it: Interpreter, name: str, given: Alternative) -> None:
         item = _definition(given)
-        if item is None or item.node_id in it.interpreted or not self.reach.matters(item.module, item.node):
+        if item is None or item.node_id in it.interpreted:
+            return
+        path = os.fspath(self.project.absolute(item.module))
+        if not self.reach.matters(path, name):
             return
         it.steps, it.call_limit = STEPS_PER_DEFINITION, CALLS_PER_DEFINITION
         it.entered.clear()
@@ -223,12 +234,12 @@ class _Walk:
             return
         it.interpreted.add(item.node_id)
         made = instantiate(it, item, call)
-        for held in list(item.names.values()):
+        for method, held in list(item.names.items()):
             for _, part in held:
                 if (
                     isinstance(part, Function)
                     and part.node_id not in it.interpreted
-                    and self.reach.matters(part.module, part.node)
+                    and self.reach.matters(path, f"{name}.{method}")
                 ):
                     receiver = made.only()
                     bound = part.bound(receiver) if receiver is not None else part
@@ -253,10 +264,12 @@ class _Walk:
     def _listen(self, event: Event, run: Run) -> None:
         asked = self.asked.get(type(event))
         if asked is None:
-            asked = self.asked[type(event)] = [rule for rule in self.rules if rule.listens(type(event))]
-        for rule in asked:
+            asked = self.asked[type(event)] = [
+                (rule, question) for rule in self.rules for question in rule.questions_at(type(event))
+            ]
+        for rule, question in asked:
             try:
-                for finding in rule.ask(event, run):
+                for finding in question(event, run):
                     self.origins.remember(finding, run)
                     self._keep(finding)
             except Exception as error:
@@ -296,13 +309,12 @@ def it_moment(it: Interpreter, module: Module) -> Moment:
     return Moment(Site.at(module, module.tree), it.guard)
 
 
-def _definitions(body: Iterable[cst.CSTNode]) -> Iterator[cst.FunctionDef | cst.ClassDef]:
+def _definitions(body: Iterable[cst.CSTNode], owner: str = "") -> Iterator[tuple[str, cst.FunctionDef | cst.ClassDef]]:
     for statement in body:
-        if isinstance(statement, cst.FunctionDef):
-            yield statement
-        elif isinstance(statement, cst.ClassDef):
-            yield statement
-            yield from _definitions(statement.body.body)
+        if isinstance(statement, (cst.FunctionDef, cst.ClassDef)):
+            yield owner + statement.name.value, statement
+        if isinstance(statement, cst.ClassDef) and not owner:
+            yield from _definitions(statement.body.body, f"{statement.name.value}.")
 
 
 def _definition(item: Alternative) -> Function | Class | None:

@@ -34,6 +34,7 @@ class Project:
         self._modules: dict[str, Module | None] = {}
         self._absolute: dict[str, str] = {}
         self._data: dict[str, Any] = {}
+        self._read: dict[str, Source | None] = {}
 
     def enter(self, entry: Path, inserted: Iterable[str] = ()) -> None:
         """Imports from here on are those of a program that starts with `entry`."""
@@ -45,15 +46,25 @@ class Project:
             self._modules[path] = self._parse(path)
         return self._modules[path]
 
+    def text(self, path: str) -> str | None:
+        """The Python text of a file (an absolute path); None when it cannot be read."""
+        source = self._source(path)
+        return source.text if source is not None else None
+
+    def _source(self, path: str) -> Source | None:
+        if path not in self.sources and path not in self._read:
+            try:
+                self._read[path] = read(path, _shown(path))
+            except Unreadable:
+                self._read[path] = None
+        return self.sources.get(path) or self._read.get(path)
+
     def _parse(self, path: str) -> Module | None:
         if os.path.isdir(path):
             return self._keep(path, Module(os.path.relpath(path), "", cst.Module([]), os.path.basename(path)))
-        source = self.sources.get(path)
+        source = self._source(path)
         if source is None:
-            try:
-                source = read(path, _shown(path))
-            except Unreadable:
-                return None
+            return None
         if too_deep(source.text):
             self.broken[source.path] = (1, "nested too deeply to be parsed")
             return None

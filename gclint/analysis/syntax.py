@@ -127,9 +127,18 @@ def _parts(node: cst.CSTNode) -> Iterator[cst.CSTNode]:
     """The nodes directly below a node, white space left out."""
     for name in _fields(type(node)):
         held = getattr(node, name)
-        for part in held if isinstance(held, (list, tuple)) else (held,):
-            if isinstance(part, cst.CSTNode) and not isinstance(part, _SPACE):
-                yield part
+        if held.__class__ is list or held.__class__ is tuple:
+            for part in held:
+                if _counts(part.__class__):
+                    yield part
+        elif _counts(held.__class__):
+            yield held
+
+
+@cache
+def _counts(kind: type) -> bool:
+    """Whether values of this type are nodes that hold code; asked of types, since LibCST's are slow to ask."""
+    return issubclass(kind, cst.CSTNode) and not issubclass(kind, _SPACE)
 
 
 _SPACE = (

@@ -45,13 +45,15 @@ from gclint.finding import Finding, Fix
 from gclint.frameworks.deepspeed import stage
 from gclint.rule import Reproduction, Rule
 
+from ..words import TRAINS, TURNS_ON
+
 SYMPTOM = "RuntimeError: element 0 of tensors does not require grad and does not have a grad_fn"
 
 rule = Rule(
     code="GCL601",
     name="adapter-without-input-grads",
     docs=__doc__ or "",
-    words=(("get_peft_model", "PeftModel", "add_adapter", "AutoPeftModelForCausalLM"), ("checkpointing", "checkpoint")),
+    words=(("get_peft_model", "PeftModel", "add_adapter", "AutoPeftModelForCausalLM"), TRAINS, TURNS_ON),
     certainty=("fails",),
     fixable="safe",
     holds="transformers < 5.0",

@@ -41,6 +41,8 @@ from gclint.analysis.values import NOTHING, Const, Object
 from gclint.finding import Edit, Finding, Fix
 from gclint.rule import Reproduction, Rule
 
+from ..words import TRAINS
+
 SYMPTOM = (
     "RuntimeError: element 0 of tensors does not require grad; with checkpointing on transformers 5 silent: "
     "no parameter changes"
@@ -51,16 +53,8 @@ rule = Rule(
     name="nothing-trainable",
     docs=__doc__ or "",
     words=(
-        (
-            "from_pretrained",
-            "inference_mode",
-            "prepare_model_for_kbit_training",
-            "requires_grad",
-            "requires_grad_",
-            "disable_adapter_layers",
-            "disable_adapters",
-        ),
-        ("backward", "Trainer"),
+        TRAINS,
+        ("from_pretrained", "inference_mode", "prepare_model_for_kbit_training", "requires_grad", "disable_adapter"),
     ),
     certainty=("fails",),
     fixable="safe",

@@ -53,13 +53,15 @@ from gclint.analysis.values import NOTHING, Object, root
 from gclint.finding import Finding, Fix
 from gclint.rule import Reproduction, Rule
 
+from ..words import STEPS
+
 SYMPTOM = "silent: the parameters that train are not the optimizer's; none of them changes"
 
 rule = Rule(
     code="GCL603",
     name="optimizer-before-adapter",
     docs=__doc__ or "",
-    words=(("get_peft_model", "add_adapter", "Linear", "to_empty", "assign"), ("parameters",)),
+    words=(STEPS, ("get_peft_model", "add_adapter", "Linear", "to_empty", "assign"), ("parameters",)),
     certainty=("fails",),
     fixable="unsafe",
     reproduction=Reproduction("bad_lora.py", "bad_lora.fixed.py"),

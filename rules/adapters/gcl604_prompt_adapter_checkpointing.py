@@ -38,19 +38,13 @@ from gclint.analysis.values import NOTHING, Object
 from gclint.finding import Finding
 from gclint.rule import Reproduction, Rule
 
+from ..words import TRAINS, TURNS_ON
+
 rule = Rule(
     code="GCL604",
     name="prompt-adapter-checkpointing",
     docs=__doc__ or "",
-    words=(
-        ("PrefixTuningConfig",),
-        (
-            "gradient_checkpointing",
-            "gradient_checkpointing_enable",
-            "activation_checkpointing",
-            "activation_checkpointing_enable",
-        ),
-    ),
+    words=(("PrefixTuningConfig",), TRAINS, TURNS_ON),
     certainty=("fails",),
     fixable="unsafe",
     reproduction=Reproduction("bad_prefix.py", "bad_prefix.fixed.py"),

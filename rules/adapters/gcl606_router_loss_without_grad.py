@@ -39,21 +39,15 @@ from gclint.analysis.values import NOTHING, Const, Object
 from gclint.finding import Finding
 from gclint.rule import Reproduction, Rule
 
+from ..words import TRAINS, TURNS_ON
+
 NAME = "output_router_logits"
 
 rule = Rule(
     code="GCL606",
     name="router-loss-without-grad",
     docs=__doc__ or "",
-    words=(
-        (NAME,),
-        (
-            "gradient_checkpointing",
-            "gradient_checkpointing_enable",
-            "activation_checkpointing",
-            "activation_checkpointing_enable",
-        ),
-    ),
+    words=(("output_router_logits",), TRAINS, TURNS_ON),
     certainty=("fails",),
     fixable="safe",
     reproduction=Reproduction("bad_mixtral.py", "bad_mixtral.fixed.py"),

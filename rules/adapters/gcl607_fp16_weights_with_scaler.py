@@ -43,11 +43,13 @@ from gclint.frameworks.torch_modules import trainable
 from gclint.frameworks.transformers_trainer import argument
 from gclint.rule import Reproduction, Rule
 
+from ..words import STEPS
+
 rule = Rule(
     code="GCL607",
     name="fp16-weights-with-scaler",
     docs=__doc__ or "",
-    words=(("GradScaler", "fp16", "mixed_precision"), ("half", "float16")),
+    words=(("GradScaler", "fp16", "mixed_precision"), ("half", "float16"), (*STEPS, "unscale_")),
     certainty=("fails",),
     fixable="unsafe",
     reproduction=Reproduction("bad_half.py", "bad_half.fixed.py"),

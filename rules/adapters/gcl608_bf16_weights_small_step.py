@@ -44,6 +44,8 @@ from gclint.frameworks.torch_modules import trainable
 from gclint.frameworks.transformers_trainer import argument
 from gclint.rule import Reproduction, Rule
 
+from ..words import STEPS
+
 LIMIT = 5e-5
 PLUGINS = ("fsdp_plugin", "deepspeed_plugin", "parallelism_config")
 OPTIMIZERS = ("AdamW", "Adam", "SGD", "AdamW8bit", "PagedAdamW8bit", "PagedAdamW32bit", "PagedAdamW", "Adam8bit")
@@ -52,7 +54,7 @@ rule = Rule(
     code="GCL608",
     name="bf16-weights-small-step",
     docs=__doc__ or "",
-    words=(("bfloat16",), ("lr", "learning_rate", "TrainingArguments", "SFTConfig")),
+    words=(("bfloat16",), STEPS, ("lr", "learning_rate", "TrainingArguments", "SFTConfig")),
     certainty=("fragile",),
     fixable="unsafe",
     reproduction=Reproduction("bad_small_step.py", "bad_small_step.fixed.py"),

@@ -42,8 +42,9 @@ from gclint.analysis.guards import DISTRIBUTED, Guard
 from gclint.analysis.run import Run, ways
 from gclint.analysis.values import NOTHING, Const, Object, Value, root
 from gclint.finding import Finding, Location
-from gclint.frameworks.trl import CHECKPOINT_BY_DEFAULT
 from gclint.rule import Reproduction, Rule
+
+from ..words import TRAINS, TURNS_ON
 
 SYMPTOM = "RuntimeError: Expected to mark a variable ready only once."
 
@@ -51,10 +52,7 @@ rule = Rule(
     code="GCL201",
     name="ddp-without-static-graph",
     docs=__doc__ or "",
-    words=(
-        ("checkpoint", "checkpointing", "prepare_model_for_kbit_training", *CHECKPOINT_BY_DEFAULT),
-        ("DistributedDataParallel", "Trainer", "Accelerator", "Fabric"),
-    ),
+    words=(("DistributedDataParallel", "Trainer", "Accelerator", "Fabric"), TRAINS, TURNS_ON),
     certainty=("fails", "fragile"),
     fixable="safe",
     reproduction=Reproduction("bad_find_unused.py", "bad_find_unused.fixed.py", processes=2),

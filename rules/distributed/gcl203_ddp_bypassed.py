@@ -43,13 +43,15 @@ from gclint.analysis.values import Object
 from gclint.finding import Finding, Fix
 from gclint.rule import Reproduction, Rule
 
+from ..words import BACKWARD
+
 SYMPTOM = "silent: gradients are not averaged over processes"
 
 rule = Rule(
     code="GCL203",
     name="ddp-bypassed",
     docs=__doc__ or "",
-    words=(("DistributedDataParallel",), ("backward",)),
+    words=(("DistributedDataParallel",), BACKWARD),
     certainty=("fails",),
     fixable="unsafe",
     reproduction=Reproduction("bad_inner_module.py", "bad_inner_module.fixed.py", processes=2),

@@ -41,13 +41,15 @@ from gclint.analysis.syntax import Site
 from gclint.finding import Finding, Fix
 from gclint.rule import Reproduction, Rule
 
+from ..words import BACKWARD
+
 SYMPTOM = "silent: the second backward's gradients are not averaged over processes"
 
 rule = Rule(
     code="GCL206",
     name="ddp-two-backwards",
     docs=__doc__ or "",
-    words=(("retain_graph",), ("DistributedDataParallel",), ("backward",)),
+    words=(("retain_graph",), ("DistributedDataParallel",), BACKWARD),
     certainty=("fails",),
     fixable="unsafe",
     reproduction=Reproduction("bad_two_losses.py", "bad_two_losses.fixed.py", processes=2),

@@ -44,13 +44,15 @@ from gclint.analysis.syntax import Site
 from gclint.finding import Finding, Fix
 from gclint.rule import Reproduction, Rule
 
+from ..words import BACKWARD
+
 SYMPTOM = "silent: gradients are not averaged over processes"
 
 rule = Rule(
     code="GCL207",
     name="no-sync-around-forward-only",
     docs=__doc__ or "",
-    words=(("no_sync",), ("backward",)),
+    words=(("no_sync",), BACKWARD),
     certainty=("fails",),
     fixable="unsafe",
     reproduction=Reproduction("bad_backward_outside.py", "bad_backward_outside.fixed.py", processes=2),

@@ -45,11 +45,13 @@ from gclint.finding import Finding, Fix
 from gclint.frameworks.torch_modules import trainable
 from gclint.rule import Reproduction, Rule
 
+from ..words import BACKWARD, TURNS_ON
+
 rule = Rule(
     code="GCL209",
     name="unused-parameters-under-checkpointing",
     docs=__doc__ or "",
-    words=(("checkpoint", "checkpoint_wrapper"), ("DistributedDataParallel",)),
+    words=(("DistributedDataParallel",), BACKWARD, TURNS_ON),
     certainty=("fragile",),
     fixable="unsafe",
     reproduction=Reproduction("bad_text_only.py", "bad_text_only.fixed.py", processes=2),

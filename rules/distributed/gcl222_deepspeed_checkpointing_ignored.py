@@ -44,7 +44,11 @@ rule = Rule(
     code="GCL222",
     name="deepspeed-checkpointing-ignored",
     docs=__doc__ or "",
-    words=(("deepspeed",),),
+    words=(
+        ("import deepspeed", "from deepspeed", "TrainingArguments", "Config("),
+        ("deepspeed",),
+        ("initialize", "Trainer"),
+    ),
     certainty=("fails",),
     fixable="unsafe",
     reproduction=Reproduction(

@@ -45,6 +45,8 @@ from gclint.analysis.values import Object
 from gclint.finding import Finding, Fix, Location
 from gclint.rule import Reproduction, Rule
 
+from ..words import TRAINS, TURNS_ON
+
 NAME = "HIP_LAUNCH_BLOCKING"
 SYMPTOM = "hip_global.cpp:158 : Module not initialized, then abort, at the first backward"
 TELLTALE = ("HIP_", "HSA_", "ROCM_", "AMD_")
@@ -53,7 +55,7 @@ rule = Rule(
     code="GCL401",
     name="rocm-without-launch-blocking",
     docs=__doc__ or "",
-    words=(("checkpoint", "checkpointing"), ("backward", "Trainer", "train")),
+    words=(TRAINS, TURNS_ON),
     certainty=("fragile",),
     fixable="safe",
     reproduction=Reproduction(needs="rocm"),

@@ -51,6 +51,8 @@ from gclint.analysis.values import Class, Function, Object, Value, root
 from gclint.finding import Edit, Finding, Fix
 from gclint.rule import Reproduction, Rule
 
+from ..words import assigned
+
 WRAPPER = "torch.distributed.algorithms._checkpoint.checkpoint_wrapper"
 MISSING = "RuntimeError: Error(s) in loading state_dict: Missing key(s) in state_dict"
 
@@ -58,7 +60,7 @@ rule = Rule(
     code="GCL301",
     name="unrestored-forward-before-load",
     docs=__doc__ or "",
-    words=(("forward", "checkpoint"), ("load_state_dict", "forward")),
+    words=((*assigned("forward"), "load_state_dict"), ("checkpoint", "forward")),
     certainty=("fails", "fragile"),
     fixable="unsafe",
     reproduction=Reproduction("bad_wrapped_layers.py", "bad_wrapped_layers.fixed.py"),

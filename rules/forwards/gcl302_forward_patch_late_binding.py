@@ -52,6 +52,8 @@ from gclint.analysis.values import Alternative, Function, Partial
 from gclint.finding import Edit, Finding, Fix
 from gclint.rule import Reproduction, Rule
 
+from ..words import assigned
+
 WRONG = "silent: every patched layer runs the forward of the last one"
 ENDLESS = "RecursionError: maximum recursion depth exceeded"
 
@@ -59,7 +61,7 @@ rule = Rule(
     code="GCL302",
     name="forward-patch-late-binding",
     docs=__doc__ or "",
-    words=(("forward",), ("lambda", "def"), ("for", "while")),
+    words=(assigned("forward"), ("lambda", "def"), ("for", "while")),
     fixable="safe",
     reproduction=Reproduction("bad_lambda.py", "bad_lambda.fixed.py"),
 )

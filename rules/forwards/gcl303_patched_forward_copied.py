@@ -42,6 +42,8 @@ from gclint.analysis.values import Function, Object, Value, root
 from gclint.finding import Edit, Finding, Fix
 from gclint.rule import Reproduction, Rule
 
+from ..words import assigned
+
 COPIED = "silent: the copy's layers run the original's weights"
 PICKLED = "AttributeError: Can't pickle local object"
 COPIES = ("copy.deepcopy", "torch.optim.swa_utils.AveragedModel")
@@ -50,7 +52,7 @@ rule = Rule(
     code="GCL303",
     name="patched-forward-copied",
     docs=__doc__ or "",
-    words=(("forward",), ("deepcopy", "AveragedModel", "save")),
+    words=(assigned("forward"), ("deepcopy", "AveragedModel", "save")),
     certainty=("fails", "fragile"),
     fixable="safe",
     reproduction=Reproduction("bad_target_network.py", "bad_target_network.fixed.py", oracles=("agrees",)),

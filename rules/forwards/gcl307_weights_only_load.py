@@ -51,7 +51,11 @@ rule = Rule(
     code="GCL307",
     name="weights-only-load",
     docs=__doc__ or "",
-    words=(("load",), ("save",), ("torch",)),
+    words=(
+        ("load(", "load,", "load)", "import load", "load as"),
+        ("save(", "save,", "save)", "import save", "save as"),
+        ("torch",),
+    ),
     certainty=("fails", "fragile"),
     fixable="unsafe",
     holds="torch >= 2.6",

@@ -36,11 +36,13 @@ from gclint.analysis.values import Const, Object
 from gclint.finding import Finding, Fix
 from gclint.rule import Reproduction, Rule
 
+from ..words import assigned
+
 rule = Rule(
     code="GCL311",
     name="state-dict-method-replaced",
     docs=__doc__ or "",
-    words=(("state_dict",),),
+    words=(assigned("state_dict"),),
     certainty=("fragile",),
     fixable="unsafe",
     reproduction=Reproduction("bad_lambda.py", "bad_lambda.fixed.py"),

@@ -41,6 +41,8 @@ from gclint.analysis.values import NOTHING, Const, Object
 from gclint.finding import Finding, Fix
 from gclint.rule import Reproduction, Rule
 
+from ..words import TRAINS
+
 AUTOMATIC = ("auto", "balanced", "balanced_low_0", "sequential")
 OFFLOADED = ("cpu", "disk")
 META = (
@@ -62,7 +64,7 @@ rule = Rule(
             "dispatch_model",
             "load_checkpoint_and_dispatch",
         ),
-        ("backward", "Trainer"),
+        TRAINS,
     ),
     certainty=("fails", "fragile"),
     fixable="unsafe",

@@ -41,6 +41,8 @@ from gclint.finding import Finding, Fix
 from gclint.frameworks.peft import is_quantised
 from gclint.rule import Reproduction, Rule
 
+from ..words import TRAINS
+
 SPREAD = ("auto", "balanced", "balanced_low_0", "sequential")
 SYMPTOM = "ValueError: You can't train a model that has been loaded with `device_map='auto'` in any distributed mode."
 
@@ -48,7 +50,7 @@ rule = Rule(
     code="GCL102",
     name="device-map-under-launcher",
     docs=__doc__ or "",
-    words=(("device_map",), ("backward", "Trainer")),
+    words=(("device_map",), TRAINS),
     certainty=("fails", "fragile"),
     fixable="unsafe",
     reproduction=Reproduction(needs="more than one accelerator: the check counts the devices of the map"),

@@ -53,7 +53,7 @@ rule = Rule(
     code="GCL801",
     name="autocast-spans-steps",
     docs=__doc__ or "",
-    words=(("autocast",), ("step",)),
+    words=(("autocast",), (".step",)),
     certainty=("fails",),
     fixable="safe",
     reproduction=Reproduction("bad_around_the_loop.py", "bad_around_the_loop.fixed.py", oracles=("finite", "agrees")),

@@ -41,13 +41,15 @@ from gclint.analysis.values import NOTHING, Const, Object
 from gclint.finding import Finding, Fix
 from gclint.rule import Reproduction, Rule
 
+from ..words import BACKWARD
+
 STEPS = "gradient_accumulation_steps"
 
 rule = Rule(
     code="GCL804",
     name="accumulate-without-accelerator",
     docs=__doc__ or "",
-    words=((STEPS, "accumulate", "GradientAccumulationPlugin"), ("Accelerator",), ("backward",)),
+    words=((STEPS, "accumulate", "GradientAccumulationPlugin"), ("Accelerator",), BACKWARD),
     certainty=("fails",),
     fixable="unsafe",
     reproduction=Reproduction("bad_plain_backward.py", "bad_plain_backward.fixed.py", oracles=("finite", "agrees")),

@@ -40,11 +40,13 @@ from gclint.analysis.stepping import argument_text, looped, receiver_text, toget
 from gclint.finding import Finding, Fix
 from gclint.rule import Reproduction, Rule
 
+from ..words import BACKWARD
+
 rule = Rule(
     code="GCL805",
     name="missing-zero-grad",
     docs=__doc__ or "",
-    words=(("backward",), ("step",)),
+    words=(BACKWARD, (".step",)),
     certainty=("fragile",),
     fixable="unsafe",
     reproduction=Reproduction("bad_loop.py", "bad_loop.fixed.py", oracles=("finite", "agrees")),

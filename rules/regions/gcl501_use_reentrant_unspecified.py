@@ -37,6 +37,8 @@ from gclint.analysis.run import Run
 from gclint.finding import Finding, Fix
 from gclint.rule import Reproduction, Rule
 
+from ..words import CHECKPOINTS
+
 OWN_KEYWORDS = {
     "use_reentrant",
     "preserve_rng_state",
@@ -54,7 +56,7 @@ rule = Rule(
     code="GCL501",
     name="use-reentrant-unspecified",
     docs=__doc__ or "",
-    words=(("checkpoint",),),
+    words=(CHECKPOINTS, ("checkpoint",)),
     certainty=("fails", "fragile"),
     fixable="safe",
     reproduction=Reproduction("bad_keyword.py", "bad_keyword.fixed.py"),

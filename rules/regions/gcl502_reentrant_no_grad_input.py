@@ -47,13 +47,15 @@ from gclint.finding import Finding
 from gclint.frameworks.torch_modules import trainable
 from gclint.rule import Reproduction, Rule
 
+from ..words import CHECKPOINTS, TRAINS
+
 SYMPTOM = "silent: .grad stays None behind the warning `None of the inputs have requires_grad=True`"
 
 rule = Rule(
     code="GCL502",
     name="reentrant-no-grad-input",
     docs=__doc__ or "",
-    words=(("checkpoint", "checkpoint_sequential", "checkpoint_wrapper"), ("backward", "Trainer")),
+    words=(CHECKPOINTS, TRAINS, ("checkpoint",)),
     certainty=("fails", "fragile"),
     fixable="safe",
     reproduction=Reproduction("bad_frozen_embedding.py", "bad_frozen_embedding.fixed.py"),

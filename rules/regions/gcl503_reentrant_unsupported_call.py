@@ -43,6 +43,8 @@ from gclint.analysis.values import Const, Function, Object, Value
 from gclint.finding import Finding
 from gclint.rule import Reproduction, Rule
 
+from ..words import CHECKPOINTS
+
 SECOND_TIME = "RuntimeError: Trying to backward through the graph a second time"
 GRAD = "RuntimeError: When use_reentrant=True, torch.utils.checkpoint is incompatible with .grad()"
 
@@ -50,7 +52,7 @@ rule = Rule(
     code="GCL503",
     name="reentrant-unsupported-call",
     docs=__doc__ or "",
-    words=(("checkpoint",), ("use_reentrant", "CheckpointImpl")),
+    words=(CHECKPOINTS, ("use_reentrant", "CheckpointImpl"), ("checkpoint",)),
     certainty=("fails", "fragile"),
     fixable="safe",
     reproduction=Reproduction("bad_returns_dict.py", "bad_returns_dict.fixed.py"),

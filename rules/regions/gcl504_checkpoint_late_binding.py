@@ -49,13 +49,15 @@ from gclint.analysis.values import Alternative, Function, Partial
 from gclint.finding import Finding, Fix
 from gclint.rule import Reproduction, Rule
 
+from ..words import CHECKPOINTS
+
 SYMPTOM = "silent: backward recomputes another layer, and gradients are wrong"
 
 rule = Rule(
     code="GCL504",
     name="checkpoint-late-binding",
     docs=__doc__ or "",
-    words=(("checkpoint",), ("lambda", "def")),
+    words=(CHECKPOINTS, ("checkpoint",), ("lambda", "def")),
     fixable="safe",
     reproduction=Reproduction("bad_lambda.py", "bad_lambda.fixed.py"),
 )

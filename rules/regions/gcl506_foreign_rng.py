@@ -40,6 +40,8 @@ from gclint.analysis.run import Run
 from gclint.finding import Edit, Finding, Fix
 from gclint.rule import Reproduction, Rule
 
+from ..words import CHECKPOINTS
+
 SETUP = (
     "seed",
     "Random",
@@ -58,7 +60,7 @@ rule = Rule(
     code="GCL506",
     name="foreign-rng",
     docs=__doc__ or "",
-    words=(("checkpoint", "checkpoint_wrapper"), ("random", "generator")),
+    words=(CHECKPOINTS, ("checkpoint",), ("random", "generator")),
     certainty=("fragile",),
     fixable="unsafe",
     reproduction=Reproduction("bad_python_random.py", "bad_python_random.fixed.py"),

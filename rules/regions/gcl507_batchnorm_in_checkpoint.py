@@ -37,11 +37,13 @@ from gclint.analysis.values import NOTHING, Object
 from gclint.finding import Finding
 from gclint.rule import Reproduction, Rule
 
+from ..words import CHECKPOINTS
+
 rule = Rule(
     code="GCL507",
     name="batchnorm-in-checkpoint",
     docs=__doc__ or "",
-    words=(("checkpoint", "checkpoint_sequential", "checkpoint_wrapper"), ("BatchNorm",)),
+    words=(CHECKPOINTS, ("checkpoint",), ("BatchNorm",)),
     fixable="unsafe",
     reproduction=Reproduction("bad_block.py", "bad_block.fixed.py"),
 )

@@ -51,11 +51,13 @@ from gclint.analysis.values import Class, Function, of
 from gclint.finding import Finding
 from gclint.rule import Reproduction, Rule
 
+from ..words import CHECKPOINTS
+
 rule = Rule(
     code="GCL508",
     name="stateful-checkpointed-forward",
     docs=__doc__ or "",
-    words=(("checkpoint", "checkpoint_sequential", "checkpoint_wrapper"),),
+    words=(CHECKPOINTS, ("checkpoint",)),
     certainty=("fails", "fragile"),
     fixable="unsafe",
     reproduction=Reproduction("bad_moving_average.py", "bad_moving_average.fixed.py"),

@@ -48,6 +48,8 @@ from gclint.analysis.values import Const, Function, Object
 from gclint.finding import Finding, Fix
 from gclint.rule import Reproduction, Rule
 
+from ..words import CHECKPOINTS
+
 SYMPTOM = (
     "RuntimeError: one of the variables needed for gradient computation has been modified by an inplace "
     "operation; or silent: wrong gradients"
@@ -58,7 +60,7 @@ rule = Rule(
     code="GCL509",
     name="checkpointed-input-mutated",
     docs=__doc__ or "",
-    words=(("checkpoint", "checkpoint_sequential", "checkpoint_wrapper"),),
+    words=(CHECKPOINTS, ("checkpoint",)),
     fixable="safe",
     reproduction=Reproduction("bad_method.py", "bad_method.fixed.py"),
 )

@@ -46,11 +46,13 @@ from gclint.analysis.values import Object, Value, root
 from gclint.finding import Finding, Fix
 from gclint.rule import Reproduction, Rule
 
+from ..words import BACKWARD, TURNS_ON
+
 rule = Rule(
     code="GCL510",
     name="mode-changed-before-backward",
     docs=__doc__ or "",
-    words=(("checkpoint", "checkpointing", "checkpoint_sequential", "checkpoint_wrapper"), ("backward",)),
+    words=(BACKWARD, TURNS_ON, (".train", ".eval", "training")),
     certainty=("fails", "fragile"),
     fixable="unsafe",
     reproduction=Reproduction("bad_eval.py", "bad_eval.fixed.py"),

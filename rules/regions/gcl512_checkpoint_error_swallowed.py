@@ -43,11 +43,13 @@ from gclint.analysis.syntax import Site
 from gclint.finding import Finding, Fix
 from gclint.rule import Reproduction, Rule
 
+from ..words import CHECKPOINTS
+
 rule = Rule(
     code="GCL512",
     name="checkpoint-error-swallowed",
     docs=__doc__ or "",
-    words=(("checkpoint",), ("except",)),
+    words=(CHECKPOINTS, ("checkpoint",), ("except",)),
     certainty=("fragile",),
     fixable="unsafe",
     reproduction=Reproduction("bad_keyword.py", "bad_keyword.fixed.py", oracles=("recompute",)),

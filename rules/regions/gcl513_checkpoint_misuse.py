@@ -44,11 +44,13 @@ from gclint.analysis.values import Class, Function
 from gclint.finding import Edit, Finding, Fix
 from gclint.rule import Reproduction, Rule
 
+from ..words import CHECKPOINTS
+
 rule = Rule(
     code="GCL513",
     name="checkpoint-misuse",
     docs=__doc__ or "",
-    words=(("checkpoint",),),
+    words=(CHECKPOINTS, ("checkpoint",)),
     fixable="safe",
     reproduction=Reproduction("bad_result.py", "bad_result.fixed.py"),
 )

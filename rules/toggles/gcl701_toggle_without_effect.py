@@ -44,6 +44,8 @@ from gclint.finding import Finding, Fix
 from gclint.frameworks.transformers_trainer import argument
 from gclint.rule import Reproduction, Rule
 
+from ..words import CHECKPOINTS, LIBRARIES
+
 NAMES = ("gradient_checkpointing", "activation_checkpointing")
 SYMPTOM = "silent: the setting has no effect"
 
@@ -51,7 +53,7 @@ rule = Rule(
     code="GCL701",
     name="toggle-without-effect",
     docs=__doc__ or "",
-    words=(("gradient_checkpointing", "activation_checkpointing", "checkpoint", "checkpoint_wrapper"),),
+    words=((*LIBRARIES, *CHECKPOINTS), ("checkpoint",)),
     certainty=("fails",),
     fixable="unsafe",
     reproduction=Reproduction("bad_attribute.py", "bad_attribute.fixed.py", oracles=("recompute-off",)),

@@ -39,6 +39,8 @@ from gclint.analysis.syntax import Site
 from gclint.finding import Finding, Fix
 from gclint.rule import Reproduction, Rule
 
+from ..words import assigned
+
 REPLACED = ("torch.utils.checkpoint.checkpoint", "torch.utils.checkpoint.checkpoint_sequential")
 TAKE_THEIR_OWN = ("transformers", "peft", "trl", "accelerate", "diffusers", "unsloth")
 
@@ -46,7 +48,7 @@ rule = Rule(
     code="GCL702",
     name="checkpoint-override-without-effect",
     docs=__doc__ or "",
-    words=(("checkpoint",),),
+    words=(assigned("checkpoint"),),
     certainty=("fails", "fragile"),
     fixable="unsafe",
     reproduction=Reproduction("bad_override.py", "after_disable.py", oracles=("recompute-off",)),

@@ -42,6 +42,8 @@ from gclint.analysis.values import Const, Object, root
 from gclint.finding import Finding, Fix
 from gclint.rule import Reproduction, Rule
 
+from ..words import BACKWARD
+
 rule = Rule(
     code="GCL703",
     name="checkpointing-in-eval-mode",
@@ -49,7 +51,7 @@ rule = Rule(
     words=(
         ("gradient_checkpointing_enable", "activation_checkpointing_enable"),
         ("from_pretrained", "eval"),
-        ("backward", "LightningModule"),
+        (*BACKWARD, "LightningModule"),
     ),
     certainty=("fails",),
     fixable="safe",

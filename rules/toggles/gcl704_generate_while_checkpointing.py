@@ -40,21 +40,13 @@ from gclint.analysis.values import NOTHING, Const, Object
 from gclint.finding import Finding, Fix
 from gclint.rule import Reproduction, Rule
 
+from ..words import LIBRARIES, TURNS_ON
+
 rule = Rule(
     code="GCL704",
     name="generate-while-checkpointing",
     docs=__doc__ or "",
-    words=(
-        ("generate",),
-        (
-            "gradient_checkpointing",
-            "gradient_checkpointing_enable",
-            "activation_checkpointing",
-            "activation_checkpointing_enable",
-            "SFTConfig",
-            "DPOConfig",
-        ),
-    ),
+    words=((".generate", '"generate"'), LIBRARIES, TURNS_ON),
     certainty=("fails",),
     fixable="safe",
     holds="transformers >= 4.53",

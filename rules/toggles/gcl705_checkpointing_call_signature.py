@@ -42,6 +42,8 @@ from gclint.finding import Edit, Finding, Fix
 from gclint.frameworks.transformers_trainer import argument
 from gclint.rule import Reproduction, Rule
 
+from ..words import LIBRARIES
+
 ENABLE = ("gradient_checkpointing_enable", "activation_checkpointing_enable")
 OPTIONS = ("use_reentrant", "preserve_rng_state", "context_fn", "determinism_check", "early_stop")
 
@@ -49,7 +51,7 @@ rule = Rule(
     code="GCL705",
     name="checkpointing-call-signature",
     docs=__doc__ or "",
-    words=((*ENABLE, "gradient_checkpointing"),),
+    words=(LIBRARIES, ("gradient_checkpointing", "activation_checkpointing")),
     certainty=("fails",),
     fixable="safe",
     reproduction=Reproduction("bad_options.py", "bad_options.fixed.py"),

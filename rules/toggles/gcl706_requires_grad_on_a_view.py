@@ -42,11 +42,13 @@ from gclint.analysis.values import Object
 from gclint.finding import Finding, Fix
 from gclint.rule import Reproduction, Rule
 
+from ..words import assigned
+
 rule = Rule(
     code="GCL706",
     name="requires-grad-on-a-view",
     docs=__doc__ or "",
-    words=(("requires_grad_", "requires_grad"),),
+    words=((".requires_grad_", *assigned("requires_grad")), ("for",)),
     certainty=("fails",),
     fixable="unsafe",
     reproduction=Reproduction("bad_rows.py", "bad_rows.fixed.py"),

@@ -43,6 +43,7 @@ from gclint.analysis.values import Class
 from gclint.finding import Edit, Finding, Fix
 from gclint.rule import Reproduction, Rule
 
+from ..words import LIBRARIES
 from .removed import ARGUMENTS
 
 QUANTISED = ("load_in_4bit", "load_in_8bit")
@@ -51,7 +52,7 @@ rule = Rule(
     code="GCL901",
     name="removed-argument",
     docs=__doc__ or "",
-    words=(tuple(sorted({name for _, name in ARGUMENTS} | set(QUANTISED))),),
+    words=(LIBRARIES, tuple(sorted({name for _, name in ARGUMENTS} | set(QUANTISED)))),
     certainty=("fails",),
     fixable="unsafe",
     reproduction=Reproduction("bad_trainer.py", "bad_trainer.fixed.py"),

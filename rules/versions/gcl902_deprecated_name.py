@@ -41,6 +41,8 @@ from gclint.analysis.values import Class
 from gclint.finding import Finding, Fix
 from gclint.rule import Reproduction, Rule
 
+from ..words import LIBRARIES
+
 OLD = "torch.cuda.amp"
 METHODS = ("gradient_checkpointing_enable", "gradient_checkpointing_disable")
 ARGUMENTS = ("gradient_checkpointing", "gradient_checkpointing_kwargs")
@@ -49,7 +51,10 @@ rule = Rule(
     code="GCL902",
     name="deprecated-name",
     docs=__doc__ or "",
-    words=(("amp", *METHODS, *ARGUMENTS),),
+    words=(
+        (*LIBRARIES, "cuda.amp", "cuda import amp", "torch.cuda as", "torch import cuda"),
+        ("autocast", "GradScaler", *METHODS, *ARGUMENTS),
+    ),
     certainty=("fragile",),
     fixable="safe",
     reproduction=Reproduction(needs="a version that has removed the names"),

@@ -1,0 +1,166 @@
+"""Units: what a file defines at its top level, told from its text without parsing it.
+
+Strings that span lines and comments are left out, since nothing runs in them. A unit is a statement that starts at
+the first column: a function, a class with its methods, or anything else, known by the names it binds.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import pairwise
+
+_STRING_OR_COMMENT = re.compile(
+    r"#[^\n]*"
+    r'|"""(?:[^"\\]|\\.|"(?!""))*"""'
+    r"|'''(?:[^'\\]|\\.|'(?!''))*'''"
+    r'|"(?:[^"\\\n]|\\.)*"'
+    r"|'(?:[^'\\\n]|\\.)*'",
+    re.DOTALL,
+)
+_START = re.compile(r"^(?=[^\s)\]}])", re.MULTILINE)
+_DEFINITION = re.compile(r"(?:async[ \t]+)?(?:def|class)[ \t]+(\w+)[ \t]*")
+_INNER = re.compile(r"^([ \t]+)(?:async[ \t]+)?def[ \t]+(\w+)", re.MULTILINE)
+_NESTED = re.compile(r"^[ \t]+(?:async[ \t]+)?(?:def|class)[ \t]+(\w+)", re.MULTILINE)
+_IMPORT = re.compile(
+    r"^[ \t]*(?:import[ \t]+(?P<modules>[^\n;]+)"
+    r"|from[ \t]+(?P<dots>\.*)[ \t]*(?P<module>[\w.]*)[ \t]+import[ \t]*(?:\((?P<block>[^)]*)\)|(?P<names>[^\n;]+)))",
+    re.MULTILINE,
+)
+_IDENTIFIER = re.compile(r"[^\W\d]\w*")
+_NEVER_RUNS = re.compile(r"if[ \t]+(?:typing\.|t\.)?TYPE_CHECKING[ \t]*:")
+_TARGETS = re.compile(r"[^=\n]*?(?:[-+*/|&]?=(?!=)|:)")
+
+
+def code_of(text: str) -> str:
+    """The text without comments and without the insides of strings that are quoted three times."""
+    return _STRING_OR_COMMENT.sub(_kept, text.replace("\\\n", " "))
+
+
+def _kept(match: re.Match[str]) -> str:
+    found = match.group()
+    if found[0] == "#":
+        return ""
+    return '""' if found[:3] in ('"""', "'''") else found
+
+
+@dataclass(frozen=True)
+class Import:
+    """A name that an import binds: the module it reads, with its leading dots, and the member it takes of it.
+
+    `member` is "" for a module itself; for all of its names both are "*".
+    """
+
+    name: str
+    module: str
+    level: int = 0
+    member: str = ""
+
+
+@dataclass(eq=False)
+class Unit:
+    """A statement of a file's top level; its bases and decorators stand by themselves."""
+
+    path: str
+    name: str
+    text: str
+    bases: str = ""
+    decorators: str = ""
+    owner: Unit | None = field(default=None, repr=False)
+
+    @cached_property
+    def identifiers(self) -> frozenset[str]:
+        """Every identifier that it mentions, in strings too."""
+        return frozenset(_IDENTIFIER.findall(self.text))
+
+    @cached_property
+    def methods(self) -> dict[str, Unit]:
+        """A class's methods, by name."""
+        starts = list(_INNER.finditer(self.text))
+        if not starts or not self.bases:
+            return {}
+        depth = min(len(match.group(1).expandtabs()) for match in starts)
+        outer = [match for match in starts if len(match.group(1).expandtabs()) == depth]
+        ends = [*(match.start() for match in outer[1:]), len(self.text)]
+        return {
+            match.group(2): Unit(self.path, f"{self.name}.{match.group(2)}", self.text[match.start() : end], owner=self)
+            for match, end in zip(outer, ends, strict=True)
+        }
+
+
+class Sheet:
+    """The units of one file, by the names they bind."""
+
+    def __init__(self, path: str, text: str):
+        self.path = path
+        self.units: dict[str, list[Unit]] = {}
+        self.statements: list[str] = []
+        self.imports: dict[str, list[Import]] = {}
+        self._read(code_of(text))
+
+    def _read(self, code: str) -> None:
+        head = ""
+        for start, end in pairwise([*(match.start() for match in _START.finditer(code)), len(code)]):
+            chunk = head + code[start:end]
+            if code[start] == "@":
+                head = chunk
+                continue
+            self._keep(chunk, len(head))
+            head = ""
+
+    def _keep(self, chunk: str, decorated: int) -> None:
+        match = _DEFINITION.match(chunk, decorated)
+        if match is not None:
+            self._define(chunk, match)
+            return
+        if _NEVER_RUNS.match(chunk):
+            return
+        self.statements.append(chunk)
+        for item in imports_of(chunk):
+            self.imports.setdefault(item.name, []).append(item)
+        targets = _TARGETS.match(chunk)
+        bound = _IDENTIFIER.findall(targets.group()) if targets is not None else []
+        for name in dict.fromkeys((*bound, *_NESTED.findall(chunk))):
+            self.units.setdefault(name, []).append(Unit(self.path, name, chunk))
+
+    def _define(self, chunk: str, match: re.Match[str]) -> None:
+        name, end = match.group(1), match.end()
+        bases = ""
+        if "class" in match.group() and not match.group().startswith(("def", "async")):
+            end = _closing(chunk, end)
+            bases = chunk[match.end() : end] or "()"
+        text, decorators = chunk[end:], chunk[: match.start()]
+        self.units.setdefault(name, []).append(Unit(self.path, name, text, bases, decorators))
+
+    @cached_property
+    def module(self) -> Unit:
+        """All that is neither a function nor a class, imports among it, as one unit without a name."""
+        return Unit(self.path, "", "".join(self.statements))
+
+
+def _closing(text: str, start: int) -> int:
+    """Where the parenthesis that opens at `start` is closed; `start` where none opens."""
+    if not text.startswith("(", start):
+        return start
+    depth = 0
+    for at in range(start, len(text)):
+        depth += {"(": 1, ")": -1}.get(text[at], 0)
+        if depth == 0:
+            return at + 1
+    return start
+
+
+def imports_of(code: str) -> Iterator[Import]:
+    """The names that import statements anywhere in the text bind."""
+    for match in _IMPORT.finditer(code):
+        if match["modules"] is not None:
+            for item in match["modules"].split(","):
+                full, _, alias = item.strip().partition(" as ")
+                yield Import((alias or full.split(".")[0]).strip(), full.strip())
+            continue
+        for item in (match["block"] or match["names"] or "").split(","):
+            member, _, alias = " ".join(item.split()).partition(" as ")
+            if member:
+                yield Import(alias or member, match["module"], len(match["dots"]), member)

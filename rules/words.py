@@ -1,0 +1,53 @@
+"""Words that the gates of several rules share: without one of each set the state they stand for cannot arise.
+
+A word is any piece of text, so that `.forward =` tells an assignment from the thousands of methods of this name.
+"""
+
+from __future__ import annotations
+
+from gclint.frameworks.trl import CHECKPOINT_BY_DEFAULT
+
+BACKWARD = (".backward", "import backward", '"backward"', "'backward'")
+TRAINS = (*BACKWARD, "Trainer")
+STEPS = (".step", "Trainer")
+CHECKPOINTS = (
+    "utils.checkpoint",
+    "torch.utils import",
+    "torch.utils as",
+    "import torch.utils\n",
+    "torch import utils",
+    ", utils",
+    "checkpoint_wrapper",
+    "checkpoint_sequential",
+    "apply_activation_checkpointing",
+)
+TURNS_ON = (
+    "checkpoint",
+    "checkpoint_sequential",
+    "checkpoint_wrapper",
+    "apply_activation_checkpointing",
+    "gradient_checkpointing",
+    "gradient_checkpointing_enable",
+    "activation_checkpointing",
+    "activation_checkpointing_enable",
+    "enable_gradient_checkpointing",
+    "use_gradient_checkpointing",
+    "prepare_model_for_kbit_training",
+    *CHECKPOINT_BY_DEFAULT,
+)
+LIBRARIES = (
+    "from transformers",
+    "import transformers",
+    "from trl",
+    "import trl",
+    "from peft",
+    "import peft",
+    "unsloth",
+    "diffusers",
+)
+
+
+def assigned(name: str) -> tuple[str, ...]:
+    """The ways in which an attribute `name` is written to: by assignment, or by its name in quotes."""
+    ends = (" =", "=", ":", ",", ")")
+    return (*(f".{name}{end}" for end in ends), f'"{name}"', f"'{name}'")
