@@ -1,0 +1,93 @@
+"""Deferral: a module of the project whose import does nothing but bind names is walked when one of them is read.
+
+What such an import sets off all the same, the libraries and the other modules that it imports in turn, happens at
+once. Whether a module is quiet in this way is told from its text.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from .guards import Guard
+from .units import Import, Sheet
+
+if TYPE_CHECKING:
+    from .interpreter import Interpreter
+    from .project import Project
+    from .syntax import Site
+    from .values import Value
+
+# what changes the process, or takes hold of a function that somebody may replace
+NOISE = (
+    *("environ", "putenv", "setattr", "import utils", "utils.checkpoint", "torch.utils import", "torch.utils as"),
+    *("set_default", "init_process_group", "set_device", "backends", "sys.path", "site.addsitedir", "monkey"),
+)
+_ACTS = re.compile(r"^[ \t]*(?:await )?[A-Za-z_][\w.]*\(|^[ \t]*[A-Za-z_][\w.]*\.\w+[ \t]*[-+|]?=(?!=)", re.MULTILINE)
+_LOOPS = re.compile(r"(?:for|while|with|del|async|match)\b")
+_REGISTERS = re.compile(r"regist|subscribe|add_", re.IGNORECASE)
+
+
+@dataclass(frozen=True, eq=False)
+class Deferred:
+    """A name that an import bound: the file, the member it takes of it ("" for the module), where, and when."""
+
+    path: str
+    member: str
+    guard: Guard = field(repr=False)
+    site: Site = field(repr=False)
+
+
+class Deferral:
+    """Which modules of a project are quiet. `words` are those that a quiet module's top level does not use."""
+
+    def __init__(self, project: Project, words: Iterable[str] = ()):
+        self._project = project
+        self._words = tuple(words)
+        self._quiet: dict[str, Sheet | None] = {}
+
+    def of(self, path: str) -> Sheet | None:
+        """The units of a quiet module; None for one that has to be walked when it is imported."""
+        if path not in self._quiet:
+            text = self._project.text(path)
+            self._quiet[path] = self._judged(path, text) if text is not None else None
+        return self._quiet[path]
+
+    def _judged(self, path: str, text: str) -> Sheet | None:
+        if any(word in text for word in NOISE):
+            return None
+        sheet = Sheet(path, text)
+        units = [unit for held in sheet.units.values() for unit in held]
+        if any(_REGISTERS.search(unit.decorators) for unit in units) or any(map(self._acts, sheet.statements)):
+            return None
+        return sheet
+
+    def _acts(self, statement: str) -> bool:
+        if statement.startswith(("import ", "from ")):
+            return False
+        return (
+            _LOOPS.match(statement) is not None
+            or _ACTS.search(statement) is not None
+            or ("(" in statement and any(word in statement for word in self._words))
+        )
+
+
+def imports_of(sheet: Sheet) -> Iterator[Import]:
+    """What the top level of a module imports, each statement's source once."""
+    seen = set()
+    for held in sheet.imports.values():
+        for item in held:
+            if (item.module, item.level, item.member) not in seen:
+                seen.add((item.module, item.level, item.member))
+                yield item
+
+
+def forced(it: Interpreter, value: Value) -> Value:
+    """The value with the names that imports left open filled in."""
+    from .values import union
+
+    if not any(item.__class__ is Deferred for _, item in value):
+        return value
+    return union([_filled(it, item) if isinstance(item, Deferred) else one for one, item in _parts(value)])
