@@ -7,18 +7,15 @@ once. Whether a module is quiet in this way is told from its text.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from .guards import Guard
-from .units import Import, Sheet
+from .units import Sheet
+from .values import Deferred, Value, of, union
 
 if TYPE_CHECKING:
     from .interpreter import Interpreter
     from .project import Project
-    from .syntax import Site
-    from .values import Value
 
 # what changes the process, or takes hold of a function that somebody may replace
 NOISE = (
@@ -28,16 +25,6 @@ NOISE = (
 _ACTS = re.compile(r"^[ \t]*(?:await )?[A-Za-z_][\w.]*\(|^[ \t]*[A-Za-z_][\w.]*\.\w+[ \t]*[-+|]?=(?!=)", re.MULTILINE)
 _LOOPS = re.compile(r"(?:for|while|with|del|async|match)\b")
 _REGISTERS = re.compile(r"regist|subscribe|add_", re.IGNORECASE)
-
-
-@dataclass(frozen=True, eq=False)
-class Deferred:
-    """A name that an import bound: the file, the member it takes of it ("" for the module), where, and when."""
-
-    path: str
-    member: str
-    guard: Guard = field(repr=False)
-    site: Site = field(repr=False)
 
 
 class Deferral:
@@ -74,20 +61,32 @@ class Deferral:
         )
 
 
-def imports_of(sheet: Sheet) -> Iterator[Import]:
-    """What the top level of a module imports, each statement's source once."""
-    seen = set()
-    for held in sheet.imports.values():
-        for item in held:
-            if (item.module, item.level, item.member) not in seen:
-                seen.add((item.module, item.level, item.member))
-                yield item
-
-
 def forced(it: Interpreter, value: Value) -> Value:
-    """The value with the names that imports left open filled in."""
-    from .values import union
-
-    if not any(item.__class__ is Deferred for _, item in value):
+    """The value with what imports left open filled in, by walking the modules that they read."""
+    if not any(isinstance(item, Deferred) for _, item in value):
         return value
-    return union([_filled(it, item) if isinstance(item, Deferred) else one for one, item in _parts(value)])
+    parts = [
+        _filled(it, item).under(guard) if isinstance(item, Deferred) else Value([(guard, item)])
+        for guard, item in value
+    ]
+    return union(parts)
+
+
+def _filled(it: Interpreter, item: Deferred) -> Value:
+    """What the import would have bound, had its module been walked then."""
+    from .imports import member_of
+
+    if item in it.filling:
+        return of(it.unknown(item.member))
+    held = (it.guard, it.frames, it.handlers, it.steps)
+    before = set(it.modules)
+    it.filling.add(item)
+    it.guard, it.frames, it.handlers = item.guard, it.frames[:1], []
+    try:
+        return forced(it, member_of(it, item.path, item.member) if item.member else it.import_module(item.path))
+    finally:
+        it.filling.discard(item)
+        it.guard, it.frames, it.handlers, it.steps = held
+        if it.run.entry is item.site.module:
+            for path in it.modules.keys() - before:
+                it.run.import_sites.setdefault(path, item.site)

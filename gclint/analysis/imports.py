@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import libcst as cst
@@ -11,10 +13,11 @@ import libcst as cst
 from . import names
 from .events import Imported
 from .syntax import dotted
-from .values import Const, External, Object, Value, of
+from .values import Const, Deferred, External, Object, Value, of
 
 if TYPE_CHECKING:
     from .interpreter import Interpreter
+    from .units import Sheet
 
 
 def import_names(it: Interpreter, statement: cst.Import) -> bool:
@@ -39,7 +42,7 @@ def module_value(it: Interpreter, full: str, level: int, statement: cst.CSTNode)
     path = it.project.resolve(full, level, it.module)
     if path is not None:
         with entering(it, statement):
-            return it.import_module(path)
+            return deferred(it, path, "", statement) or it.import_module(path)
     if level == 0:
         loaded(it, full, statement)
     return of(External(full))
@@ -105,25 +108,68 @@ def _bind_imported(it: Interpreter, statement: cst.ImportFrom, path: str | None,
         bound = dotted(alias.asname.name) if alias.asname is not None else name
         if path is None:
             it.run.taken.setdefault(f"{full}.{name}", it.site(statement))
-        it.bind(bound, _imported(it, path, full, level, name))
+        held = deferred(it, path, name, statement) if path is not None else None
+        it.bind(bound, held or _imported(it, path, full, level, name))
 
 
 def _imported(it: Interpreter, path: str | None, full: str, level: int, name: str) -> Value:
-    if path is not None:
-        module = it.project.module(path)
-        if module is not None:
-            scope = it.module_scope(module)
-            if name in scope.names:
-                return scope.names[name]
-            submodule = it.project.submodule(module, name)
-            if submodule is not None:
-                return it.import_module(submodule)
-            return names.made_on_demand(it, scope, name) or of(it.unknown(name))
+    if path is not None and it.project.module(path) is not None:
+        return member_of(it, path, name)
     deeper = it.project.resolve(f"{full}.{name}" if full else name, level, it.module)
     if deeper is not None:
         return it.import_module(deeper)
     external = f"{full}.{name}" if full else name
     return it.run.overrides.get(external) or it.library.constant(it, external) or of(External(external))
+
+
+def member_of(it: Interpreter, path: str, name: str) -> Value:
+    """A name of a module of the project, or a submodule of it."""
+    module = it.project.module(path)
+    if module is None:
+        return of(it.unknown(name))
+    scope = it.module_scope(module)
+    if name in scope.names:
+        return scope.names[name]
+    submodule = it.project.submodule(module, name)
+    if submodule is not None:
+        return it.import_module(submodule)
+    return names.made_on_demand(it, scope, name) or of(it.unknown(name))
+
+
+def deferred(it: Interpreter, path: str, member: str, statement: cst.CSTNode) -> Value | None:
+    """What a top-level import of a quiet module binds, without walking it; None for any other import."""
+    deferral = it.project.deferral
+    if deferral is None or it.frame.function is not None or it.scope.is_class or it.project.is_among(path, it.modules):
+        return None
+    sheet = deferral.of(path)
+    if sheet is None:
+        return None
+    _bring(it, path, sheet, statement)
+    return of(Deferred(path, member, it.guard, it.site(statement)))
+
+
+def _bring(it: Interpreter, path: str, sheet: Sheet, statement: cst.CSTNode) -> None:
+    """Let happen what a quiet module's own imports set off."""
+    if path in it.brought:
+        return
+    it.brought.add(path)
+    imports = it.project.imports
+    for item in (item for held in sheet.imports.values() for item in held):
+        file = imports.resolve(item.module, item.level, Path(path))
+        inner = imports.member(item.module, item.level, item.member, Path(path)) if item.member else None
+        if file is None and inner is None and item.level == 0:
+            loaded(it, item.module, statement)
+        for found in (file, inner):
+            if found is not None:
+                _enter(it, os.path.realpath(found), statement)
+
+
+def _enter(it: Interpreter, path: str, statement: cst.CSTNode) -> None:
+    quiet = it.project.deferral.of(path) if it.project.deferral is not None else None
+    if quiet is not None:
+        _bring(it, path, quiet, statement)
+    elif path.endswith(".py"):
+        it.import_module(path)
 
 
 def _star(it: Interpreter, path: str | None, full: str) -> None:

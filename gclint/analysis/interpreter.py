@@ -20,6 +20,7 @@ from .syntax import Module, Site
 from .values import (
     NOTHING,
     Alternative,
+    Deferred,
     Function,
     ModuleRef,
     Object,
@@ -95,6 +96,8 @@ class Interpreter:
         self.handlers: list[Site] = []
         self.forwards: list[Object] = []
         self.modules: dict[str, Scope] = {}
+        self.brought: set[str] = set()
+        self.filling: set[Deferred] = set()
         self.interpreted: set[int] = set()
         self.instantiated: set[int] = set()
         self.decorations: dict[int, list[Object]] = {}

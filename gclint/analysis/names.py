@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from . import containers
+from .deferral import forced
 from .events import AttributeSet, EnvSet, ForwardPatched
 from .guards import Guard, conj
 from .syntax import Site
@@ -42,8 +43,9 @@ def read(it: Interpreter, node: cst.Name) -> Value:
     literal = _LITERALS.get(node.value)
     if literal is not None:
         return literal
-    value = it.scope.lookup(node.value)
-    if value is not None:
+    holder = it.scope.holder(node.value)
+    if holder is not None:
+        value = holder.names[node.value] = forced(it, holder.names[node.value])
         return value.possible(it.guard) or value
     if node.value in _BUILTINS:
         return of(External(f"builtins.{node.value}"))
@@ -91,7 +93,8 @@ def of_item(it: Interpreter, item: Alternative, name: str, node: cst.BaseExpress
 def _of_module(it: Interpreter, ref: ModuleRef, name: str, node: cst.BaseExpression) -> Value:
     scope = it.module_scope(ref.module)
     if name in scope.names:
-        return scope.names[name]
+        value = scope.names[name] = forced(it, scope.names[name])
+        return value
     submodule = it.project.submodule(ref.module, name)
     if submodule is not None:
         return it.import_module(submodule)

@@ -19,6 +19,7 @@ from ..rule import Question, Rule
 from .allowed import Origins, said
 from .calls import Call
 from .configs import MAX_BYTES, DocumentError, read_document
+from .deferral import Deferral
 from .entries import Entries, Entry, assumed, call_function, inserted_paths
 from .events import ConfigurationRead, Event, Moment, RunEnded
 from .interpreter import Frame, Interpreter
@@ -110,6 +111,8 @@ class _Walk:
         self.asked: dict[type, list[tuple[Rule, Question]]] = {}
         gates = [rule.words for rule in rules if not rule.listens(ConfigurationRead)]
         self.reach = Reach(project, () if keep_runs else gates)
+        if self.reach.gated:
+            project.deferral = Deferral(project, self.reach.telling)
         self.entries = Entries(project)
         self.origins = Origins()
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,7 @@ from gclint.files.depth import too_deep
 from gclint.files.source import Source, Unreadable, read
 
 from .configs import DocumentError, load_document
+from .deferral import Deferral
 from .resolve import Imports
 from .syntax import Module
 
@@ -35,6 +36,7 @@ class Project:
         self._absolute: dict[str, str] = {}
         self._data: dict[str, Any] = {}
         self._read: dict[str, Source | None] = {}
+        self.deferral: Deferral | None = None
 
     def enter(self, entry: Path, inserted: Iterable[str] = ()) -> None:
         """Imports from here on are those of a program that starts with `entry`."""
@@ -81,6 +83,11 @@ class Project:
     def _keep(self, path: str, module: Module) -> Module:
         self._absolute[module.path] = path
         return module
+
+    def is_among(self, path: str, modules: Container[str]) -> bool:
+        """Whether a file's path as shown is one of these."""
+        source = self._source(path)
+        return source is not None and source.path in modules
 
     def absolute(self, module: Module) -> Path:
         """Where a module's file lies."""

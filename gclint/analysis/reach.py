@@ -38,6 +38,7 @@ class Reach:
         self._project = project
         self._words = tuple(sorted({word for gate in self.gates for choice in gate for word in choice}))
         self._telling = [{word for choice in gate for word in choice} - COMMON for gate in self.gates]
+        self.telling = frozenset().union(*self._telling)
         self._sheets: dict[str, Sheet | None] = {}
         self._held: dict[Unit, frozenset[str]] = {}
         self._tops: dict[str, frozenset[str]] = {}

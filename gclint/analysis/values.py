@@ -123,6 +123,18 @@ class ModuleRef:
     path: str = ""
 
 
+@dataclass(frozen=True, eq=False)
+class Deferred:
+    """What an import bound without walking its module: the file, the member it takes of it ("" for the module
+    itself), and the guard and the place of the import.
+    """
+
+    path: str
+    member: str
+    guard: Guard = field(repr=False)
+    site: Site = field(repr=False)
+
+
 @dataclass(eq=False)
 class Object:
     """Something on the abstract heap; aliases share it.
@@ -178,7 +190,7 @@ class Object:
         return self.type.rsplit(".", 1)[-1] in names
 
 
-Alternative = Union[Const, Missing, External, Function, Class, Partial, Method, Super, ModuleRef, Object]  # noqa: UP007
+Alternative = Union[Const, Missing, External, Function, Class, Partial, Method, Super, ModuleRef, Deferred, Object]  # noqa: UP007
 MISSING = Missing()
 
 
@@ -290,10 +302,15 @@ class Scope:
 
     def lookup(self, name: str) -> Value | None:
         """The value that a name has here, in the nearest scope that binds it."""
+        scope = self.holder(name)
+        return scope.names[name] if scope is not None else None
+
+    def holder(self, name: str) -> Scope | None:
+        """The nearest scope that binds a name."""
         scope: Scope | None = self
         while scope is not None:
             if name in scope.names and not (scope.is_class and scope is not self):
-                return scope.names[name]
+                return scope
             scope = scope.parent
         return None
 
