@@ -17,14 +17,20 @@ if TYPE_CHECKING:
     from .interpreter import Interpreter
     from .project import Project
 
-# what changes the process, or takes hold of a function that somebody may replace
-NOISE = (
-    *("environ", "putenv", "setattr", "import utils", "utils.checkpoint", "torch.utils import", "torch.utils as"),
-    *("set_default", "init_process_group", "set_device", "backends", "sys.path", "site.addsitedir", "monkey"),
+CHANGES_THE_PROCESS = (
+    *("environ[", "environ.", "putenv", "setattr(", "torch.backends", "sys.path", "addsitedir"),
+    *("set_default", "init_process_group", "set_device"),
 )
-_ACTS = re.compile(r"^[ \t]*(?:await )?[A-Za-z_][\w.]*\(|^[ \t]*[A-Za-z_][\w.]*\.\w+[ \t]*[-+|]?=(?!=)", re.MULTILINE)
+TAKES_WHAT_MAY_BE_REPLACED = ("utils.checkpoint", "torch.utils import", "torch.utils as", "torch import utils")
+_ACTS = re.compile(
+    r"^[ \t]*(?!warnings\.|logger\.|logging\.|print\(|super\()[A-Za-z_][\w.]*\("
+    r"|^[ \t]*[A-Za-z_][\w.]*\.\w+[ \t]*[-+|]?=(?!=)",
+    re.MULTILINE,
+)
+_NEVER_WHEN_IMPORTED = re.compile(r"if[ \t]+__name__[ \t]*==")
 _LOOPS = re.compile(r"(?:for|while|with|del|async|match)\b")
 _REGISTERS = re.compile(r"regist|subscribe|add_", re.IGNORECASE)
+_CALLED = re.compile(r"([A-Za-z_]\w*)\(")
 
 
 class Deferral:
@@ -32,7 +38,7 @@ class Deferral:
 
     def __init__(self, project: Project, words: Iterable[str] = ()):
         self._project = project
-        self._words = tuple(words)
+        self._words = frozenset(words)
         self._quiet: dict[str, Sheet | None] = {}
 
     def of(self, path: str) -> Sheet | None:
@@ -43,8 +49,6 @@ class Deferral:
         return self._quiet[path]
 
     def _judged(self, path: str, text: str) -> Sheet | None:
-        if any(word in text for word in NOISE):
-            return None
         sheet = Sheet(path, text)
         units = [unit for held in sheet.units.values() for unit in held]
         if any(_REGISTERS.search(unit.decorators) for unit in units) or any(map(self._acts, sheet.statements)):
@@ -52,13 +56,16 @@ class Deferral:
         return sheet
 
     def _acts(self, statement: str) -> bool:
+        if _NEVER_WHEN_IMPORTED.match(statement):
+            return False
+        if any(word in statement for word in TAKES_WHAT_MAY_BE_REPLACED):
+            return True
         if statement.startswith(("import ", "from ")):
             return False
-        return (
-            _LOOPS.match(statement) is not None
-            or _ACTS.search(statement) is not None
-            or ("(" in statement and any(word in statement for word in self._words))
-        )
+        if any(word in statement.replace("environ.get(", "") for word in CHANGES_THE_PROCESS):
+            return True
+        acts = _LOOPS.match(statement) is not None or _ACTS.search(statement) is not None
+        return acts or not self._words.isdisjoint(_CALLED.findall(statement))
 
 
 def forced(it: Interpreter, value: Value) -> Value:
