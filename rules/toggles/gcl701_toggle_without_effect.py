@@ -53,7 +53,7 @@ rule = Rule(
     code="GCL701",
     name="toggle-without-effect",
     docs=__doc__ or "",
-    words=((*LIBRARIES, *CHECKPOINTS), ("checkpoint",)),
+    words=((*LIBRARIES, *CHECKPOINTS), ("gradient_checkpointing", "activation_checkpointing", *CHECKPOINTS)),
     certainty=("fails",),
     fixable="unsafe",
     reproduction=Reproduction("bad_attribute.py", "bad_attribute.fixed.py", oracles=("recompute-off",)),

@@ -46,6 +46,7 @@ from ..words import LIBRARIES
 OLD = "torch.cuda.amp"
 METHODS = ("gradient_checkpointing_enable", "gradient_checkpointing_disable")
 ARGUMENTS = ("gradient_checkpointing", "gradient_checkpointing_kwargs")
+QUOTED = tuple(f'"{name}"' for name in (*METHODS, *ARGUMENTS))
 
 rule = Rule(
     code="GCL902",
@@ -53,7 +54,7 @@ rule = Rule(
     docs=__doc__ or "",
     words=(
         (*LIBRARIES, "cuda.amp", "cuda import amp", "torch.cuda as", "torch import cuda"),
-        ("autocast", "GradScaler", *METHODS, *ARGUMENTS),
+        ("autocast", "GradScaler", *(f"{name}(" for name in METHODS), *(f"{name}=" for name in ARGUMENTS), *QUOTED),
     ),
     certainty=("fragile",),
     fixable="safe",
