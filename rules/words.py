@@ -32,6 +32,7 @@ TURNS_ON = (
     "activation_checkpointing_enable",
     "enable_gradient_checkpointing",
     "use_gradient_checkpointing",
+    "set_grad_checkpointing",
     "prepare_model_for_kbit_training",
     *CHECKPOINT_BY_DEFAULT,
 )

@@ -126,11 +126,11 @@ class _Walk:
             for entry in entries[path]:
                 if self.reach.started(path, entry.function):
                     self._walk_entry(path, entry)
-            if not entries[path] and self.reach.matters(path):
+            if not entries[path]:
                 waiting.append(path)
         imported = set(self.walked)
         for path in waiting:
-            if path not in imported:
+            if path not in imported and self.reach.started(path):
                 self._walk_entry(path, Entry())
         for path in paths:
             self._walk_rest(path)

@@ -53,6 +53,11 @@ class Project:
         source = self._source(path)
         return source.text if source is not None else None
 
+    def is_notebook(self, path: str) -> bool:
+        """Whether a file is a notebook, whose magics its Python text does not show."""
+        source = self._source(path)
+        return source is not None and source.kind == "notebook"
+
     def _source(self, path: str) -> Source | None:
         if path not in self.sources and path not in self._read:
             try:

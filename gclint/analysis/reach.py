@@ -10,6 +10,7 @@ from __future__ import annotations
 import keyword
 import os
 from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
 MOST_UNITS = 600
 COMMON = frozenset((*keyword.kwlist, "torch", "forward", "parameters", "to", "cuda", "float"))
+BY_NAME = ("instantiate", "import_module", "__import__")
 CALLED_BY_MODULES = frozenset(("__init__", "__call__", "forward", "__enter__", "__exit__"))
 
 
@@ -73,6 +75,9 @@ class Reach:
         sheet = self._sheet(path)
         if not self.gated or sheet is None:
             return not self.gated
+        text = self._project.text(path) or ""
+        if any(word in text for word in BY_NAME) or self._project.is_notebook(path):
+            return True
         units = [sheet.module, *self._named(path, function, None)] if function else [sheet.module]
         return any(self._leads(unit) for unit in units)
 
@@ -111,9 +116,29 @@ class Reach:
                 yield rule
 
     def _led(self, unit: Unit) -> set[int]:
-        """The rules in which a unit has a part by a word of its own and by what it mentions."""
+        """The rules in which a unit has a part by what it mentions: with a word of its own, or as a root."""
         found = {rule for other in self._called(unit) for rule in self._parts.get(other, ())}
+        if found and self._is_root(unit):
+            return found
         return {rule for rule in found if not unit.identifiers.isdisjoint(self._telling[rule])}
+
+    def _is_root(self, unit: Unit) -> bool:
+        """Whether nothing mentions a function or a class, which is no project class's child either."""
+        if not unit.defines or unit.name in self._taken:
+            return False
+        sheet = self._sheet(unit.path)
+        others = [other for held in (sheet.units.values() if sheet else ()) for other in held if other is not unit]
+        if sheet is None or any(unit.name in other.identifiers for other in (*others, sheet.module)):
+            return False
+        bases = Unit(unit.path, "", unit.bases).identifiers
+        return not any(True for name in bases for _ in self._named(unit.path, name, None))
+
+    @cached_property
+    def _taken(self) -> frozenset[str]:
+        """The names that some import takes of a module of the project."""
+        sheets = [self._sheet(path) for path in self._project.sources]
+        held = [items for sheet in sheets if sheet is not None for items in sheet.imports.values()]
+        return frozenset(item.member for items in held for item in items)
 
     def _bound(self, path: str, rule: int) -> frozenset[str]:
         """The names that a file's top level binds with one of the rule's anchors."""
@@ -162,8 +187,16 @@ class Reach:
 
     def _mentions(self, unit: Unit) -> tuple[Unit, ...]:
         """All that runs because of a unit, as far as names tell: what it calls, and what decorates it."""
-        decorators = Unit(unit.path, "", unit.decorators)
+        if not unit.name:
+            return (*self._called(unit), *self._decorated(unit.path))
+        decorators = Unit(unit.path, unit.name, unit.decorators)
         return (*self._called(unit), *(self._called(decorators) if unit.decorators else ()))
+
+    def _decorated(self, path: str) -> Iterator[Unit]:
+        """The units of a file that their decorators may hand to whoever calls them."""
+        sheet = self._sheet(path)
+        for units in sheet.units.values() if sheet is not None else ():
+            yield from (unit for unit in units if unit.decorators)
 
     def _called(self, unit: Unit) -> tuple[Unit, ...]:
         if unit not in self._mentioned:
@@ -243,7 +276,7 @@ class Reach:
     def _top_words(self, path: str) -> frozenset[str]:
         if path not in self._tops:
             sheet = self._sheet(path)
-            text = sheet.module.text if sheet is not None else ""
+            text = "".join(sheet.statements) if sheet is not None else ""
             self._tops[path] = frozenset(word for word in self._words if word in text)
         return self._tops[path]
 

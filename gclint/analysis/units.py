@@ -69,6 +69,7 @@ class Unit:
     bases: str = ""
     decorators: str = ""
     owner: Unit | None = field(default=None, repr=False)
+    defines: bool = False
 
     @cached_property
     def identifiers(self) -> frozenset[str]:
@@ -132,12 +133,13 @@ class Sheet:
             end = _closing(chunk, end)
             bases = chunk[match.end() : end] or "()"
         text, decorators = chunk[end:], chunk[: match.start()]
-        self.units.setdefault(name, []).append(Unit(self.path, name, text, bases, decorators))
+        self.units.setdefault(name, []).append(Unit(self.path, name, text, bases, decorators, defines=True))
 
     @cached_property
     def module(self) -> Unit:
-        """All that is neither a function nor a class, imports among it, as one unit without a name."""
-        return Unit(self.path, "", "".join(self.statements))
+        """What the top level calls, as one unit without a name."""
+        calls = [text for text in self.statements if "(" in text and not text.startswith(("import ", "from "))]
+        return Unit(self.path, "", "".join(calls))
 
 
 def _closing(text: str, start: int) -> int:
