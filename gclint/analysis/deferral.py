@@ -6,10 +6,13 @@ once. Whether a module is quiet in this way is told from its text.
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterable
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+from .resolve import Imports
 from .units import Sheet
 from .values import Deferred, Value, of, union
 
@@ -29,31 +32,46 @@ _ACTS = re.compile(
 )
 _NEVER_WHEN_IMPORTED = re.compile(r"if[ \t]+__name__[ \t]*==")
 _LOOPS = re.compile(r"(?:for|while|with|del|async|match)\b")
-_REGISTERS = re.compile(r"regist|subscribe|add_", re.IGNORECASE)
+_REGISTERS = re.compile(r"regist|subscribe", re.IGNORECASE)
 _CALLED = re.compile(r"([A-Za-z_]\w*)\(")
 
 
 class Deferral:
-    """Which modules of a project are quiet. `words` are those that a quiet module's top level does not use."""
+    """Which modules of a project are quiet. `words` are those that a quiet module's top level does not call."""
 
     def __init__(self, project: Project, words: Iterable[str] = ()):
         self._project = project
+        self._imports = Imports(project.root)
         self._words = frozenset(words)
-        self._quiet: dict[str, Sheet | None] = {}
+        self._quiet: dict[str, bool] = {}
+        self._imported: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {}
 
-    def of(self, path: str) -> Sheet | None:
-        """The units of a quiet module; None for one that has to be walked when it is imported."""
+    def is_quiet(self, path: str) -> bool:
+        """Whether nothing but names comes of importing a file of the project, besides what it imports itself."""
         if path not in self._quiet:
-            text = self._project.text(path)
-            self._quiet[path] = self._judged(path, text) if text is not None else None
+            sheet = self._project.sheet(path)
+            self._quiet[path] = sheet is not None and self._judged(sheet)
         return self._quiet[path]
 
-    def _judged(self, path: str, text: str) -> Sheet | None:
-        sheet = Sheet(path, text)
+    def imported(self, path: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """What a file's top level imports: libraries' modules by name, and the project's by file."""
+        if path not in self._imported:
+            libraries: dict[str, None] = {}
+            files: dict[str, None] = {}
+            sheet = self._project.sheet(path)
+            for item in (item for held in (sheet.imports.values() if sheet else ()) for item in held):
+                file = self._imports.resolve(item.module, item.level, Path(path))
+                inner = self._imports.member(item.module, item.level, item.member, Path(path)) if item.member else None
+                if file is None and inner is None and item.level == 0:
+                    libraries[item.module] = None
+                files |= {os.path.realpath(found): None for found in (file, inner) if found and found.suffix == ".py"}
+            self._imported[path] = (tuple(libraries), tuple(files))
+        return self._imported[path]
+
+    def _judged(self, sheet: Sheet) -> bool:
         units = [unit for held in sheet.units.values() for unit in held]
-        if any(_REGISTERS.search(unit.decorators) for unit in units) or any(map(self._acts, sheet.statements)):
-            return None
-        return sheet
+        registers = any(_REGISTERS.search(unit.decorators) for unit in units if unit.decorators)
+        return not registers and not any(map(self._acts, sheet.statements))
 
     def _acts(self, statement: str) -> bool:
         if _NEVER_WHEN_IMPORTED.match(statement):

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import libcst as cst
@@ -16,8 +14,8 @@ from .syntax import dotted
 from .values import Const, Deferred, External, Object, Value, of
 
 if TYPE_CHECKING:
+    from .deferral import Deferral
     from .interpreter import Interpreter
-    from .units import Sheet
 
 
 def import_names(it: Interpreter, statement: cst.Import) -> bool:
@@ -141,35 +139,28 @@ def deferred(it: Interpreter, path: str, member: str, statement: cst.CSTNode) ->
     deferral = it.project.deferral
     if deferral is None or it.frame.function is not None or it.scope.is_class or it.project.is_among(path, it.modules):
         return None
-    sheet = deferral.of(path)
-    if sheet is None:
+    if not deferral.is_quiet(path):
         return None
-    _bring(it, path, sheet, statement)
+    _bring(it, deferral, path, statement)
     return of(Deferred(path, member, it.guard, it.site(statement)))
 
 
-def _bring(it: Interpreter, path: str, sheet: Sheet, statement: cst.CSTNode) -> None:
+def _bring(it: Interpreter, deferral: Deferral, path: str, statement: cst.CSTNode) -> None:
     """Let happen what a quiet module's own imports set off."""
-    if path in it.brought:
-        return
-    it.brought.add(path)
-    imports = it.project.imports
-    for item in (item for held in sheet.imports.values() for item in held):
-        file = imports.resolve(item.module, item.level, Path(path))
-        inner = imports.member(item.module, item.level, item.member, Path(path)) if item.member else None
-        if file is None and inner is None and item.level == 0:
-            loaded(it, item.module, statement)
-        for found in (file, inner):
-            if found is not None:
-                _enter(it, os.path.realpath(found), statement)
-
-
-def _enter(it: Interpreter, path: str, statement: cst.CSTNode) -> None:
-    quiet = it.project.deferral.of(path) if it.project.deferral is not None else None
-    if quiet is not None:
-        _bring(it, path, quiet, statement)
-    elif path.endswith(".py"):
-        it.import_module(path)
+    todo = [path]
+    while todo:
+        one = todo.pop()
+        if one in it.brought:
+            continue
+        it.brought.add(one)
+        if not deferral.is_quiet(one):
+            it.import_module(one)
+            continue
+        libraries, files = deferral.imported(one)
+        for name in libraries:
+            if name not in it.run.imported:
+                loaded(it, name, statement)
+        todo += reversed(files)
 
 
 def _star(it: Interpreter, path: str | None, full: str) -> None:

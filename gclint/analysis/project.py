@@ -16,6 +16,7 @@ from .configs import DocumentError, load_document
 from .deferral import Deferral
 from .resolve import Imports
 from .syntax import Module
+from .units import Sheet
 
 ROOT_MARKS = ("pyproject.toml", "setup.py", "setup.cfg", "requirements.txt", "environment.yml", ".git")
 
@@ -36,6 +37,7 @@ class Project:
         self._absolute: dict[str, str] = {}
         self._data: dict[str, Any] = {}
         self._read: dict[str, Source | None] = {}
+        self._sheets: dict[str, Sheet | None] = {}
         self.deferral: Deferral | None = None
 
     def enter(self, entry: Path, inserted: Iterable[str] = ()) -> None:
@@ -52,6 +54,13 @@ class Project:
         """The Python text of a file (an absolute path); None when it cannot be read."""
         source = self._source(path)
         return source.text if source is not None else None
+
+    def sheet(self, path: str) -> Sheet | None:
+        """The units of a file (an absolute path); None when it cannot be read."""
+        if path not in self._sheets:
+            text = self.text(path) if path.endswith((".py", ".ipynb")) or path in self.sources else None
+            self._sheets[path] = Sheet(path, text) if text is not None else None
+        return self._sheets[path]
 
     def is_notebook(self, path: str) -> bool:
         """Whether a file is a notebook, whose magics its Python text does not show."""

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from ..files.gate import Words, admits
 from .resolve import Imports
-from .units import Import, Sheet, Unit, imports_of
+from .units import Import, Unit, imports_of
 
 if TYPE_CHECKING:
     from .project import Project
@@ -41,7 +41,6 @@ class Reach:
         self._words = tuple(sorted({word for gate in self.gates for choice in gate for word in choice}))
         self._telling = [{word for choice in gate for word in choice} - COMMON for gate in self.gates]
         self.telling = frozenset().union(*self._telling)
-        self._sheets: dict[str, Sheet | None] = {}
         self._held: dict[Unit, frozenset[str]] = {}
         self._tops: dict[str, frozenset[str]] = {}
         self._closures: dict[Unit, frozenset[str]] = {}
@@ -72,7 +71,7 @@ class Reach:
 
     def started(self, path: str, function: str = "") -> bool:
         """Whether a program that starts with the file, or with a function of it, can make a finding."""
-        sheet = self._sheet(path)
+        sheet = self._project.sheet(path)
         if not self.gated or sheet is None:
             return not self.gated
         text = self._project.text(path) or ""
@@ -93,7 +92,7 @@ class Reach:
             yield from self._units(path)
 
     def _units(self, path: str) -> Iterator[Unit]:
-        sheet = self._sheet(path)
+        sheet = self._project.sheet(path)
         if sheet is not None:
             yield sheet.module
         for unit in [unit for held in (sheet.units.values() if sheet else ()) for unit in held]:
@@ -126,7 +125,7 @@ class Reach:
         """Whether nothing mentions a function or a class, which is no project class's child either."""
         if not unit.defines or unit.name in self._taken:
             return False
-        sheet = self._sheet(unit.path)
+        sheet = self._project.sheet(unit.path)
         others = [other for held in (sheet.units.values() if sheet else ()) for other in held if other is not unit]
         if sheet is None or any(unit.name in other.identifiers for other in (*others, sheet.module)):
             return False
@@ -136,14 +135,14 @@ class Reach:
     @cached_property
     def _taken(self) -> frozenset[str]:
         """The names that some import takes of a module of the project."""
-        sheets = [self._sheet(path) for path in self._project.sources]
+        sheets = [self._project.sheet(path) for path in self._project.sources]
         held = [items for sheet in sheets if sheet is not None for items in sheet.imports.values()]
         return frozenset(item.member for items in held for item in items)
 
     def _bound(self, path: str, rule: int) -> frozenset[str]:
         """The names that a file's top level binds with one of the rule's anchors."""
         if (path, rule) not in self._anchored:
-            sheet, found = self._sheet(path), set[str]()
+            sheet, found = self._project.sheet(path), set[str]()
             for statement in sheet.statements if sheet else ():
                 if any(word in statement for word in self.gates[rule][0]):
                     found |= {item.name for item in imports_of(statement)}
@@ -153,7 +152,7 @@ class Reach:
     def _may_mention(self, path: str) -> bool:
         if path in self.leading:
             return True
-        sheet = self._sheet(path)
+        sheet = self._project.sheet(path)
         items = [item for held in (sheet.imports.values() if sheet else ()) for item in held]
         return any(unit.path in self.leading for item in items for unit in self._imported(path, item, None))
 
@@ -194,7 +193,7 @@ class Reach:
 
     def _decorated(self, path: str) -> Iterator[Unit]:
         """The units of a file that their decorators may hand to whoever calls them."""
-        sheet = self._sheet(path)
+        sheet = self._project.sheet(path)
         for units in sheet.units.values() if sheet is not None else ():
             yield from (unit for unit in units if unit.decorators)
 
@@ -212,7 +211,7 @@ class Reach:
         return self._mentioned[unit]
 
     def _named(self, path: str, name: str, by: Unit | None, depth: int = 0) -> Iterator[Unit]:
-        sheet = self._sheet(path)
+        sheet = self._project.sheet(path)
         if sheet is None or depth > 8:
             return
         yield from sheet.units.get(name, ())
@@ -247,7 +246,7 @@ class Reach:
         return self._read[path, item]
 
     def _of_module(self, path: str, by: Unit | None) -> Iterator[Unit]:
-        sheet = self._sheet(path)
+        sheet = self._project.sheet(path)
         for name, units in sheet.units.items() if sheet else ():
             if by is None or name in by.identifiers:
                 yield from units
@@ -275,16 +274,10 @@ class Reach:
 
     def _top_words(self, path: str) -> frozenset[str]:
         if path not in self._tops:
-            sheet = self._sheet(path)
+            sheet = self._project.sheet(path)
             text = "".join(sheet.statements) if sheet is not None else ""
             self._tops[path] = frozenset(word for word in self._words if word in text)
         return self._tops[path]
-
-    def _sheet(self, path: str) -> Sheet | None:
-        if path not in self._sheets:
-            text = self._project.text(path)
-            self._sheets[path] = Sheet(path, text) if text is not None else None
-        return self._sheets[path]
 
 
 def _python(path: Path | None) -> str:
