@@ -8,23 +8,19 @@ definition that has a part. In a library that leaves a few definitions out of th
 from __future__ import annotations
 
 import keyword
-import os
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..files.gate import Words, admits
-from .resolve import Imports
-from .units import Import, Unit, imports_of
+from .mentions import MOST_UNITS, Mentions
+from .units import Unit, imports_of
 
 if TYPE_CHECKING:
     from .project import Project
 
-MOST_UNITS = 600
 COMMON = frozenset((*keyword.kwlist, "torch", "forward", "parameters", "to", "cuda", "float"))
 BY_NAME = ("instantiate", "import_module", "__import__")
-CALLED_BY_MODULES = frozenset(("__init__", "__call__", "forward", "__enter__", "__exit__"))
 
 
 class Reach:
@@ -36,18 +32,21 @@ class Reach:
     def __init__(self, project: Project, gates: Iterable[Words]):
         self.gates = list(gates)
         self.gated = bool(self.gates) and all(self.gates)
-        self.imports = Imports(project.root)
         self._project = project
+        self._mentions = Mentions(project)
         self._words = tuple(sorted({word for gate in self.gates for choice in gate for word in choice}))
         self._telling = [{word for choice in gate for word in choice} - COMMON for gate in self.gates]
         self.telling = frozenset().union(*self._telling)
+        self._anchors: dict[str, set[int]] = {}
+        for rule, gate in enumerate(self.gates):
+            for word in gate[0] if gate else ():
+                self._anchors.setdefault(word, set()).add(rule)
         self._held: dict[Unit, frozenset[str]] = {}
         self._tops: dict[str, frozenset[str]] = {}
         self._closures: dict[Unit, frozenset[str]] = {}
         self._parts: dict[Unit, frozenset[int]] = {}
-        self._anchored: dict[tuple[str, int], frozenset[str]] = {}
-        self._mentioned: dict[Unit, tuple[Unit, ...]] = {}
-        self._read: dict[tuple[str, Import], tuple[str, str]] = {}
+        self._names: set[str] = set()
+        self._anchored: dict[str, dict[str, set[int]]] = {}
         self.leading: dict[str, set[str]] = {}
 
     def learn(self, paths: Sequence[str]) -> None:
@@ -59,8 +58,9 @@ class Reach:
         while grown:
             grown = False
             for path in paths:
-                if self._may_mention(path):
-                    for unit in self._units(path):
+                names = self._names | self._aliases(path)
+                for unit in self._units(path):
+                    if not names.isdisjoint(unit.identifiers):
                         grown |= self._note(unit, self._led(unit))
 
     def matters(self, path: str, name: str = "") -> bool:
@@ -77,7 +77,7 @@ class Reach:
         text = self._project.text(path) or ""
         if any(word in text for word in BY_NAME) or self._project.is_notebook(path):
             return True
-        units = [sheet.module, *self._named(path, function, None)] if function else [sheet.module]
+        units = [sheet.module, *self._mentions.named(path, function, None)] if function else [sheet.module]
         return any(self._leads(unit) for unit in units)
 
     def anything_in(self, path: str) -> bool:
@@ -88,7 +88,7 @@ class Reach:
 
     def _candidates(self, path: str) -> Iterator[Unit]:
         source = self._project.sources.get(path)
-        if source is not None and any(any(word in source.text for word in gate[0]) for gate in self.gates):
+        if source is not None and any(word in source.text for word in self._anchors):
             yield from self._units(path)
 
     def _units(self, path: str) -> Iterator[Unit]:
@@ -105,18 +105,21 @@ class Reach:
         new = frozenset(rule for rule in rules if rule not in held and self._satisfies(unit, rule))
         if new:
             self._parts[unit] = held | new
+            self._names.add(unit.name.rpartition(".")[2])
             self.leading.setdefault(unit.path, set()).add(unit.name)
         return bool(new)
 
-    def _own(self, unit: Unit) -> Iterator[int]:
-        words = self._words_of(unit)
-        for rule, gate in enumerate(self.gates):
-            if not words.isdisjoint(gate[0]) or not unit.identifiers.isdisjoint(self._bound(unit.path, rule)):
-                yield rule
+    def _own(self, unit: Unit) -> set[int]:
+        """The rules of which a unit holds an anchor, or uses a name that is bound by one."""
+        found = set().union(*(self._anchors[word] for word in self._words_of(unit) if word in self._anchors))
+        for name, rules in self._bound(unit.path).items():
+            if name in unit.identifiers:
+                found |= rules
+        return found
 
     def _led(self, unit: Unit) -> set[int]:
         """The rules in which a unit has a part by what it mentions: with a word of its own, or as a root."""
-        found = {rule for other in self._called(unit) for rule in self._parts.get(other, ())}
+        found = {rule for other in self._mentions.called(unit) for rule in self._parts.get(other, ())}
         if found and self._is_root(unit):
             return found
         return {rule for rule in found if not unit.identifiers.isdisjoint(self._telling[rule])}
@@ -130,7 +133,7 @@ class Reach:
         if sheet is None or any(unit.name in other.identifiers for other in (*others, sheet.module)):
             return False
         bases = Unit(unit.path, "", unit.bases).identifiers
-        return not any(True for name in bases for _ in self._named(unit.path, name, None))
+        return not any(True for name in bases for _ in self._mentions.named(unit.path, name, None))
 
     @cached_property
     def _taken(self) -> frozenset[str]:
@@ -139,22 +142,22 @@ class Reach:
         held = [items for sheet in sheets if sheet is not None for items in sheet.imports.values()]
         return frozenset(item.member for items in held for item in items)
 
-    def _bound(self, path: str, rule: int) -> frozenset[str]:
-        """The names that a file's top level binds with one of the rule's anchors."""
-        if (path, rule) not in self._anchored:
-            sheet, found = self._project.sheet(path), set[str]()
+    def _bound(self, path: str) -> dict[str, set[int]]:
+        """The names that a file's imports bind with an anchor, and of which rules."""
+        if path not in self._anchored:
+            sheet, found = self._project.sheet(path), dict[str, set[int]]()
             for statement in sheet.statements if sheet else ():
-                if any(word in statement for word in self.gates[rule][0]):
-                    found |= {item.name for item in imports_of(statement)}
-            self._anchored[path, rule] = frozenset(found)
-        return self._anchored[path, rule]
+                rules = set[int]().union(*(held for word, held in self._anchors.items() if word in statement))
+                for item in imports_of(statement) if rules else ():
+                    found.setdefault(item.name, set()).update(rules)
+            self._anchored[path] = found
+        return self._anchored[path]
 
-    def _may_mention(self, path: str) -> bool:
-        if path in self.leading:
-            return True
+    def _aliases(self, path: str) -> set[str]:
+        """The other names under which a file imports what leads to a finding."""
         sheet = self._project.sheet(path)
-        items = [item for held in (sheet.imports.values() if sheet else ()) for item in held]
-        return any(unit.path in self.leading for item in items for unit in self._imported(path, item, None))
+        held = [item for items in (sheet.imports.values() if sheet else ()) for item in items]
+        return {item.name for item in held if item.member != item.name and item.member in self._names}
 
     # What a unit leads to
 
@@ -163,107 +166,17 @@ class Reach:
 
     def _leads(self, unit: Unit) -> bool:
         """Whether a unit leads to one that has a part in findings of a rule whose words it leads to as well."""
-        words = self._closure(unit)
-        rules = {rule for other in self._reached(unit) for rule in self._parts.get(other, ())}
-        return any(admits(words, self.gates[rule]) for rule in rules)
-
-    def _reached(self, unit: Unit) -> tuple[Unit, ...]:
-        seen, todo = {unit: None}, [unit]
-        while todo and len(seen) < MOST_UNITS:
-            fresh = [other for other in self._mentions(todo.pop()) if other not in seen]
-            seen.update(dict.fromkeys(fresh))
-            todo += fresh
-        return tuple(seen)
+        rules = {rule for other in self._mentions.reached(unit) for rule in self._parts.get(other, ())}
+        return any(admits(self._closure(unit), self.gates[rule]) for rule in rules)
 
     def _closure(self, unit: Unit) -> frozenset[str]:
         """The words of everything that a unit leads to; all of them where that is too much to follow."""
         if unit not in self._closures:
-            reached = self._reached(unit)
+            reached = self._mentions.reached(unit)
             found = [self._words_of(one) | self._top_words(one.path) for one in reached]
             everything = len(reached) >= MOST_UNITS
             self._closures[unit] = frozenset(self._words) if everything else frozenset().union(*found)
         return self._closures[unit]
-
-    def _mentions(self, unit: Unit) -> tuple[Unit, ...]:
-        """All that runs because of a unit, as far as names tell: what it calls, and what decorates it."""
-        if not unit.name:
-            return (*self._called(unit), *self._decorated(unit.path))
-        decorators = Unit(unit.path, unit.name, unit.decorators)
-        return (*self._called(unit), *(self._called(decorators) if unit.decorators else ()))
-
-    def _decorated(self, path: str) -> Iterator[Unit]:
-        """The units of a file that their decorators may hand to whoever calls them."""
-        sheet = self._project.sheet(path)
-        for units in sheet.units.values() if sheet is not None else ():
-            yield from (unit for unit in units if unit.decorators)
-
-    def _called(self, unit: Unit) -> tuple[Unit, ...]:
-        if unit not in self._mentioned:
-            found = dict.fromkeys(
-                other for name in sorted(unit.identifiers) for other in self._named(unit.path, name, unit)
-            )
-            if unit.owner is not None:
-                siblings = unit.owner.methods
-                found |= dict.fromkeys(siblings[name] for name in sorted(unit.identifiers & siblings.keys()))
-            found |= dict.fromkeys(self._inherited(unit))
-            found.pop(unit, None)
-            self._mentioned[unit] = tuple(found)
-        return self._mentioned[unit]
-
-    def _named(self, path: str, name: str, by: Unit | None, depth: int = 0) -> Iterator[Unit]:
-        sheet = self._project.sheet(path)
-        if sheet is None or depth > 8:
-            return
-        yield from sheet.units.get(name, ())
-        for item in (*sheet.imports.get(name, ()), *sheet.imports.get("*", ())):
-            wanted = name if item.member == "*" else item.member
-            yield from self._imported(path, item, by, wanted or None, depth)
-
-    def _imported(
-        self, path: str, item: Import, by: Unit | None, wanted: str | None = None, depth: int = 0
-    ) -> Iterator[Unit]:
-        """The units that an imported name stands for: of a module, those that the unit `by` mentions too."""
-        file, submodule = self._files(path, item)
-        if submodule:
-            yield from self._of_module(submodule, by)
-        if not file:
-            return
-        wanted = wanted or (item.member if item.member != "*" else "")
-        if wanted:
-            yield from self._named(file, wanted, by, depth + 1)
-        elif not item.member:
-            yield from self._of_module(file, by)
-
-    def _files(self, path: str, item: Import) -> tuple[str, str]:
-        """The file that an import reads, and that of the submodule it takes; "" for none."""
-        if (path, item) not in self._read:
-            importer = Path(path)
-            file = self.imports.resolve(item.module, item.level, importer) if item.module or item.level else None
-            inner = None
-            if file is not None and item.member not in ("", "*"):
-                inner = self.imports.member(item.module, item.level, item.member, importer)
-            self._read[path, item] = (_python(file), _python(inner))
-        return self._read[path, item]
-
-    def _of_module(self, path: str, by: Unit | None) -> Iterator[Unit]:
-        sheet = self._project.sheet(path)
-        for name, units in sheet.units.items() if sheet else ():
-            if by is None or name in by.identifiers:
-                yield from units
-
-    def _inherited(self, unit: Unit) -> Iterator[Unit]:
-        """The methods that a class has of its bases, as far as it calls them or every module does."""
-        seen: set[Unit] = set()
-        todo = [unit.owner or unit]
-        while todo:
-            one = todo.pop()
-            for name in Unit(one.path, "", one.bases).identifiers:
-                for base in self._named(one.path, name, None):
-                    if base not in seen and base.bases:
-                        seen.add(base)
-                        todo.append(base)
-                        wanted = (unit.identifiers | CALLED_BY_MODULES) & base.methods.keys()
-                        yield from (base.methods[method] for method in sorted(wanted))
 
     # Texts
 
@@ -278,7 +191,3 @@ class Reach:
             text = "".join(sheet.statements) if sheet is not None else ""
             self._tops[path] = frozenset(word for word in self._words if word in text)
         return self._tops[path]
-
-
-def _python(path: Path | None) -> str:
-    return os.fspath(path) if path is not None and path.suffix == ".py" else ""

@@ -1,0 +1,124 @@
+"""Mentions: which units of a project a unit leads to, as far as names tell."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from .resolve import Imports
+from .units import Import, Unit
+
+if TYPE_CHECKING:
+    from .project import Project
+
+MOST_UNITS = 600
+MOST_HOPS = 8
+CALLED_BY_MODULES = frozenset(("__init__", "__call__", "forward", "__enter__", "__exit__"))
+
+
+class Mentions:
+    """The graph of a project's units: who names whom, through imports, bases and decorators."""
+
+    def __init__(self, project: Project):
+        self._project = project
+        self._imports = Imports(project.root)
+        self._called: dict[Unit, tuple[Unit, ...]] = {}
+        self._read: dict[tuple[str, Import], tuple[str, str]] = {}
+
+    def reached(self, unit: Unit) -> tuple[Unit, ...]:
+        """All that a unit leads to, itself first; at most about `MOST_UNITS`."""
+        seen, todo = {unit: None}, [unit]
+        while todo and len(seen) < MOST_UNITS:
+            fresh = [other for other in self.all_of(todo.pop()) if other not in seen]
+            seen.update(dict.fromkeys(fresh))
+            todo += fresh
+        return tuple(seen)
+
+    def all_of(self, unit: Unit) -> tuple[Unit, ...]:
+        """All that runs because of a unit, as far as names tell: what it calls, and what decorates it."""
+        if not unit.name:
+            return (*self.called(unit), *self._decorated(unit.path))
+        decorators = Unit(unit.path, unit.name, unit.decorators)
+        return (*self.called(unit), *(self.called(decorators) if unit.decorators else ()))
+
+    def _decorated(self, path: str) -> Iterator[Unit]:
+        """The units of a file that their decorators may hand to whoever calls them."""
+        sheet = self._project.sheet(path)
+        for units in sheet.units.values() if sheet is not None else ():
+            yield from (unit for unit in units if unit.decorators)
+
+    def called(self, unit: Unit) -> tuple[Unit, ...]:
+        """What a unit's own text names, and what it calls of what it inherits."""
+        if unit not in self._called:
+            found = dict.fromkeys(
+                other for name in sorted(unit.identifiers) for other in self.named(unit.path, name, unit)
+            )
+            if unit.owner is not None:
+                siblings = unit.owner.methods
+                found |= dict.fromkeys(siblings[name] for name in sorted(unit.identifiers & siblings.keys()))
+            found |= dict.fromkeys(self._inherited(unit))
+            found.pop(unit, None)
+            self._called[unit] = tuple(found)
+        return self._called[unit]
+
+    def named(self, path: str, name: str, by: Unit | None, depth: int = 0) -> Iterator[Unit]:
+        """The units that a name stands for in a file; of a module, those that `by` mentions."""
+        sheet = self._project.sheet(path)
+        if sheet is None or depth > MOST_HOPS:
+            return
+        yield from sheet.units.get(name, ())
+        for item in (*sheet.imports.get(name, ()), *sheet.imports.get("*", ())):
+            wanted = name if item.member == "*" else item.member
+            yield from self.imported(path, item, by, wanted or None, depth)
+
+    def imported(
+        self, path: str, item: Import, by: Unit | None, wanted: str | None = None, depth: int = 0
+    ) -> Iterator[Unit]:
+        """The units that an imported name stands for: of a module, those that the unit `by` mentions too."""
+        file, submodule = self._files(path, item)
+        if submodule:
+            yield from self._of_module(submodule, by)
+        if not file:
+            return
+        wanted = wanted or (item.member if item.member != "*" else "")
+        if wanted:
+            yield from self.named(file, wanted, by, depth + 1)
+        elif not item.member:
+            yield from self._of_module(file, by)
+
+    def _files(self, path: str, item: Import) -> tuple[str, str]:
+        """The file that an import reads, and that of the submodule it takes; "" for none."""
+        if (path, item) not in self._read:
+            importer = Path(path)
+            file = self._imports.resolve(item.module, item.level, importer) if item.module or item.level else None
+            inner = None
+            if file is not None and item.member not in ("", "*"):
+                inner = self._imports.member(item.module, item.level, item.member, importer)
+            self._read[path, item] = (_python(file), _python(inner))
+        return self._read[path, item]
+
+    def _of_module(self, path: str, by: Unit | None) -> Iterator[Unit]:
+        sheet = self._project.sheet(path)
+        for name, units in sheet.units.items() if sheet else ():
+            if by is None or name in by.identifiers:
+                yield from units
+
+    def _inherited(self, unit: Unit) -> Iterator[Unit]:
+        """The methods that a class has of its bases, as far as it calls them or every module does."""
+        seen: set[Unit] = set()
+        todo = [unit.owner or unit]
+        while todo:
+            one = todo.pop()
+            for name in Unit(one.path, "", one.bases).identifiers:
+                for base in self.named(one.path, name, None):
+                    if base not in seen and base.bases:
+                        seen.add(base)
+                        todo.append(base)
+                        wanted = (unit.identifiers | CALLED_BY_MODULES) & base.methods.keys()
+                        yield from (base.methods[method] for method in sorted(wanted))
+
+
+def _python(path: Path | None) -> str:
+    return os.fspath(path) if path is not None and path.suffix == ".py" else ""
