@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -30,6 +30,7 @@ _ACTS = re.compile(
     r"|^[ \t]*[A-Za-z_][\w.]*\.\w+[ \t]*[-+|]?=(?!=)",
     re.MULTILINE,
 )
+_ASSIGNS = re.compile(r"[A-Za-z_][\w.]*[ \t]*=(?!=)")
 _NEVER_WHEN_IMPORTED = re.compile(r"if[ \t]+__name__[ \t]*==")
 _LOOPS = re.compile(r"(?:for|while|with|del|async|match)\b")
 _REGISTERS = re.compile(r"regist|subscribe", re.IGNORECASE)
@@ -37,12 +38,15 @@ _CALLED = re.compile(r"([A-Za-z_]\w*)\(")
 
 
 class Deferral:
-    """Which modules of a project are quiet. `words` are those that a quiet module's top level does not call."""
+    """Which modules of a project are quiet. A quiet module's top level does not call `words`, nor assigns what
+    one of the project's functions or classes of these `names` gives.
+    """
 
-    def __init__(self, project: Project, words: Iterable[str] = ()):
+    def __init__(self, project: Project, words: Iterable[str], names: Container[str]):
         self._project = project
         self._imports = Imports(project.root)
         self._words = frozenset(words)
+        self._names = names
         self._quiet: dict[str, bool] = {}
         self._imported: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {}
 
@@ -83,7 +87,9 @@ class Deferral:
         if any(word in statement.replace("environ.get(", "") for word in CHANGES_THE_PROCESS):
             return True
         acts = _LOOPS.match(statement) is not None or _ACTS.search(statement) is not None
-        return acts or not self._words.isdisjoint(_CALLED.findall(statement))
+        called = _CALLED.findall(statement)
+        assigns = _ASSIGNS.match(statement) is not None
+        return acts or any(name in self._words or (assigns and name in self._names) for name in called)
 
 
 def forced(it: Interpreter, value: Value) -> Value:

@@ -112,7 +112,7 @@ class _Walk:
         gates = [rule.words for rule in rules if not rule.listens(ConfigurationRead)]
         self.reach = Reach(project, () if keep_runs else gates)
         if self.reach.gated:
-            project.deferral = Deferral(project, self.reach.telling)
+            project.deferral = Deferral(project, self.reach.telling, self.reach.names)
         self.entries = Entries(project)
         self.origins = Origins()
 
@@ -130,10 +130,17 @@ class _Walk:
                 waiting.append(path)
         imported = set(self.walked)
         for path in waiting:
-            if path not in imported and self.reach.started(path):
+            if path not in imported and self._acts(path):
                 self._walk_entry(path, Entry())
         for path in paths:
             self._walk_rest(path)
+
+    def _acts(self, path: str) -> bool:
+        """Whether a file that nothing starts is a program all the same, by what its top level does."""
+        deferral = self.project.deferral
+        if deferral is None or self.reach.matters(path):
+            return True
+        return not deferral.is_quiet(path) and self.reach.started(path)
 
     def walk_launch(self, launch: Launch) -> None:
         """Walk one program as one command starts it."""

@@ -45,7 +45,7 @@ class Reach:
         self._tops: dict[str, frozenset[str]] = {}
         self._closures: dict[Unit, frozenset[str]] = {}
         self._parts: dict[Unit, frozenset[int]] = {}
-        self._names: set[str] = set()
+        self.names: set[str] = set()
         self._anchored: dict[str, dict[str, set[int]]] = {}
         self.leading: dict[str, set[str]] = {}
 
@@ -58,7 +58,7 @@ class Reach:
         while grown:
             grown = False
             for path in paths:
-                names = self._names | self._aliases(path)
+                names = self.names | self._aliases(path)
                 for unit in self._units(path):
                     if not names.isdisjoint(unit.identifiers):
                         grown |= self._note(unit, self._led(unit))
@@ -105,7 +105,7 @@ class Reach:
         new = frozenset(rule for rule in rules if rule not in held and self._satisfies(unit, rule))
         if new:
             self._parts[unit] = held | new
-            self._names.add(unit.name.rpartition(".")[2])
+            self.names.add(unit.name.rpartition(".")[2])
             self.leading.setdefault(unit.path, set()).add(unit.name)
         return bool(new)
 
@@ -157,7 +157,7 @@ class Reach:
         """The other names under which a file imports what leads to a finding."""
         sheet = self._project.sheet(path)
         held = [item for items in (sheet.imports.values() if sheet else ()) for item in items]
-        return {item.name for item in held if item.member != item.name and item.member in self._names}
+        return {item.name for item in held if item.member != item.name and item.member in self.names}
 
     # What a unit leads to
 

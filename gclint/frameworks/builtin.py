@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import libcst as cst
 
 from ..analysis import containers, names
 from ..analysis.calls import Call
 from ..analysis.values import (
+    FALSE,
     NONE,
     Class,
     Const,
@@ -21,7 +24,16 @@ from ..analysis.values import (
 )
 from .registry import Framework
 
+if TYPE_CHECKING:
+    from ..analysis.interpreter import Interpreter
+
 framework = Framework("builtin", kinds={"option": "unknown", "data": "unknown"})
+
+
+@framework.constant("typing.TYPE_CHECKING")
+def type_checking(it: Interpreter) -> Value:
+    """False in every run (the documentation of `typing`)."""
+    return FALSE
 
 
 @framework.function("builtins.int", "builtins.float", "builtins.str", "builtins.bool")
