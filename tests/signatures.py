@@ -13,8 +13,9 @@ import importlib.util
 from importlib import metadata
 from pathlib import Path
 
-from gclint.rules.versions.removed import ARGUMENTS
 from packaging.version import Version
+
+from gclint.rules.versions.removed import ARGUMENTS
 
 FILES = {
     "TrainingArguments": ("transformers", "training_args.py"),
