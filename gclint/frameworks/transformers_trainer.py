@@ -207,7 +207,7 @@ def _wrap_by_arguments(call: Call, model: Object, args: Object) -> None:
         remember(call, model, argument(args, "deepspeed"))
         return
     remember_launched(call, model)
-    if any(item != Const(None) and item != Const("") for _, item in argument(args, "fsdp")):
+    if any(item not in (Const(None), Const(""), Const(False)) for _, item in argument(args, "fsdp")):
         return
     with it.under(PLAIN_DDP) as possible:
         if not possible:
