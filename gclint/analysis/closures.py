@@ -73,7 +73,8 @@ def late_bound(function: Function, loops: Iterable[cst.CSTNode]) -> list[str]:
     the definition counts whether it is among the loops or not.
     """
     rebound = {name for loop in rebinding_loops(function, loops) for name in varying_names(loop)}
-    return [name for name in free_names(function.node) if name in rebound and name not in function.defaults]
+    free = free_names(function.node) if rebound else []
+    return [name for name in free if name in rebound and name not in function.defaults]
 
 
 def rebinding_loops(function: Function, loops: Iterable[cst.CSTNode]) -> list[cst.CSTNode]:

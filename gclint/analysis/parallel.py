@@ -75,4 +75,4 @@ def trained(event: Event) -> list[Object]:
 
 def since(run: Run, first: Event, *kinds: type) -> list[Event]:
     """The events of these types that came after another one, in order."""
-    return [event for event in run.events[run.events.index(first) + 1 :] if isinstance(event, kinds)]
+    return run.of_type(*kinds, start=run.place(first) + 1)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
+from bisect import bisect_left
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from itertools import product
+from itertools import chain, product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -47,15 +48,24 @@ class Run:
     entry: Module | None = None
     path: str = ""
     found: dict[tuple[str, int, int, str], Guard] = field(default_factory=dict)
+    _places: dict[type, list[int]] = field(default_factory=dict, repr=False)
 
     def emit(self, event: Event) -> None:
         """Record an event and let the rules ask their questions at that moment."""
+        self._places.setdefault(type(event), []).append(len(self.events))
         self.events.append(event)
         self.listener(event)
 
-    def of_type(self, *kinds: type) -> list[Any]:
-        """The events of these types so far, in order."""
-        return [event for event in self.events if isinstance(event, kinds)]
+    def of_type(self, *kinds: type, start: int = 0) -> list[Any]:
+        """The events of these types so far, in order, from the `start`th of all on."""
+        held = [
+            places[bisect_left(places, start) :] for kind, places in self._places.items() if issubclass(kind, kinds)
+        ]
+        return [self.events[place] for place in (held[0] if len(held) == 1 else sorted(chain.from_iterable(held)))]
+
+    def place(self, event: Event) -> int:
+        """How many events came before this one; raises StopIteration for one that is not of this run."""
+        return next(place for place in self._places[type(event)] if self.events[place] is event)
 
     def condition(self, guard: Guard) -> str:
         """What a guard leaves open, in words; "" when nothing."""

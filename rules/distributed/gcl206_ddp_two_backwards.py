@@ -94,7 +94,7 @@ def _summed(run: Run, first: Backward, second: Backward) -> Fix | None:
         one is None
         or two is None
         or module is not second.site.module
-        or (steps and run.events.index(steps[0]) < run.events.index(second))
+        or (steps and run.place(steps[0]) < run.place(second))
     ):
         return None
     if not isinstance(one.func, cst.Attribute) or not isinstance(two.func, cst.Attribute) or two.args:

@@ -31,7 +31,7 @@ state_dict; every patch of the forward attribute loaded 16 of 16.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 import libcst as cst
 
@@ -111,14 +111,13 @@ def patched_twice(event: ForwardPatched, run: Run) -> Iterator[Finding]:
 @rule.on(RunEnded)
 def wrapped_before_load(event: RunEnded, run: Run) -> Iterator[Finding]:
     """Are weights loaded into a model whose layers stand inside other modules by then?"""
-    if not run.of_type(StateDictLoaded):
-        return
-    for change, words, fix in _changes(run):
-        place = run.events.index(change)
+    loaded = {root(item) for load in run.of_type(StateDictLoaded) for item in load.target.objects()}
+    for change, words, fix in _changes(run, loaded) if loaded else ():
+        place = run.place(change)
         model = root(change.target) if change.target is not None else None
         own = _saved_after(run, model, place)
-        for load in run.events[place:]:
-            if not isinstance(load, StateDictLoaded) or model not in [root(item) for item in load.target.objects()]:
+        for load in run.of_type(StateDictLoaded, start=place):
+            if model not in [root(item) for item in load.target.objects()]:
                 continue
             guard = together(change.guard, load.guard)
             if guard is None or _taken_since(run, load.source, place):
@@ -140,12 +139,12 @@ def _checkpoints(target: Object) -> bool:
     return "forward" in target.attributes and target.known("checkpointed_forward").constant() is True
 
 
-def _changes(run: Run) -> Iterator[tuple[ItemSet | AttributeSet, str, Fix | None]]:
-    """The moments outside of constructors at which a module comes between the model and a layer."""
+def _changes(run: Run, models: Collection[Object]) -> Iterator[tuple[ItemSet | AttributeSet, str, Fix | None]]:
+    """The moments outside of constructors at which a module comes between one of the models and a layer."""
     copies = _copies(run)
     for change in run.of_type(ItemSet, AttributeSet):
         target: Object | None = change.target
-        if target is None or _constructs(change):
+        if target is None or root(target) not in models or _constructs(change):
             continue
         for item in change.value.objects():
             if _wraps(item, target):
@@ -199,8 +198,8 @@ def _constructs(event: ItemSet | AttributeSet) -> bool:
 
 def _saved_after(run: Run, model: Object | None, place: int) -> bool:
     """Whether the program saves the changed model's own state, so that it may load that again."""
-    for event in run.events[place:]:
-        if isinstance(event, LibraryCall) and event.name == "torch.save" and event.call is not None:
+    for event in run.of_type(LibraryCall, start=place):
+        if event.name == "torch.save" and event.call is not None:
             saved = event.call.get("obj", 0).objects()
             parts = [part for item in saved for value in (item.entries or {}).values() for part in value.objects()]
             held = [
@@ -216,11 +215,7 @@ def _saved_after(run: Run, model: Object | None, place: int) -> bool:
 
 def _taken_since(run: Run, source: Value, place: int) -> bool:
     """Whether what is loaded was taken from the model after the change."""
-    sites = {
-        event.site
-        for event in run.events[place:]
-        if isinstance(event, LibraryCall) and event.name.endswith(".state_dict")
-    }
+    sites = {event.site for event in run.of_type(LibraryCall, start=place) if event.name.endswith(".state_dict")}
     return any(item.type == "state_dict" and item.site in sites for item in source.objects())
 
 
