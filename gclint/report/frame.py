@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from gclint.finding import Location
-from gclint.report.columns import columns_before, on_screen
+from gclint.report.columns import columns_before, on_screen, wrapped
 from gclint.report.content import Report, place_text
 from gclint.report.escape import printable
 from gclint.report.style import Style
@@ -41,6 +41,7 @@ def frames(report: Report, primary: Location, related: Sequence[Location], style
 def _frame(report: Report, marks: list[Mark], shown: dict[Mark, Location], gutter: int, style: Style) -> list[str]:
     bar = style.paint("|", "blue")
     empty = f"{' ' * gutter} {bar}"
+    room = min(_LONGEST, style.width - gutter - 3) if style.width else _LONGEST
     lines = [empty]
     last = 0
     for mark in sorted(marks, key=lambda m: (m.place.line, m.place.column, not m.primary)):
@@ -53,37 +54,43 @@ def _frame(report: Report, marks: list[Mark], shown: dict[Mark, Location], gutte
             if last and mark.place.line > last + 1:
                 lines.append(style.paint("." * max(3, gutter), "blue"))
             number = style.paint(str(shown[mark].line).rjust(gutter), "blue")
-            lines.append(f"{number} {bar} {_cut(text, mark.place)}")
+            lines.append(f"{number} {bar} {_cut(text, mark.place, room)}")
         last = mark.place.line
-        lines.append(f"{empty} {_underline(text, mark, style)}")
+        lines += [f"{empty} {line}" for line in _underline(text, mark, room, style)]
     lines.append(empty)
     return lines
 
 
-def _cut(text: str, place: Location) -> str:
-    """Return the part of a very long line around `place`, as it is printed."""
-    start, end = _window(text, place)
+def _cut(text: str, place: Location, room: int) -> str:
+    """Return the part of a line around `place` that fits, as it is printed."""
+    start, end = _window(text, place, room)
     return on_screen(text[start:end])
 
 
-def _window(text: str, place: Location) -> tuple[int, int]:
-    if len(text) <= _LONGEST:
+def _window(text: str, place: Location, room: int) -> tuple[int, int]:
+    if columns_before(text, len(text) + 1) <= room:
         return 0, len(text)
-    start = max(0, min(place.column - 1 - _LONGEST // 4, len(text) - _LONGEST))
-    return start, start + _LONGEST
+    start = max(0, min(place.column - 1 - room // 4, len(text) - room))
+    return start, start + room
 
 
-def _underline(text: str, mark: Mark, style: Style) -> str:
+def _underline(text: str, mark: Mark, room: int, style: Style) -> list[str]:
+    """Return the carets with the message beside them, or below them where the terminal has no room beside."""
     place = mark.place
-    start, end = _window(text, place)
+    start, end = _window(text, place, room)
     until = place.end_column if place.end_line == place.line else len(text.rstrip()) + 1
     window = text[start:end]
     before = columns_before(window, place.column - start)
     after = columns_before(window, min(until, end + 1) - start)
     character, colour = ("^", "red") if mark.primary else ("-", "cyan")
-    carets = style.paint(character * max(1, after - before), colour, "bold")
+    length = max(1, after - before)
+    carets = " " * before + style.paint(character * length, colour, "bold")
     message = _message(mark)
-    return " " * before + carets + (f" {style.paint(message, colour)}" if message else "")
+    if not message or not style.width or before + length + 1 + len(message) <= room:
+        return [carets + (f" {style.paint(message, colour)}" if message else "")]
+    indent = max(0, min(before, room - len(message)))
+    below = wrapped(message, room - indent, "").splitlines()
+    return [carets, *(" " * indent + style.paint(line, colour) for line in below)]
 
 
 def _message(mark: Mark) -> str:

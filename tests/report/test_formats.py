@@ -109,6 +109,20 @@ def test_carets_stand_under_the_place(line, place, frame):
     assert lines[3:5] == frame
 
 
+def test_no_line_of_a_frame_is_longer_than_the_terminal():
+    line = "model = DistributedDataParallel(Net(), find_unused_parameters=True)"
+    place = Location("a.py", 1, 63, 1, 67, "this one is set here")
+    made = Report((finding("a.py", location=place, related=(), fixes=()),), sources={"a.py": source("a.py", line)})
+    assert f"1 | {line}\n  | {' ' * 62}^^^^ this one is set here\n" in render(made, "full", Style(width=100))
+    narrow = render(made, "full", Style(width=72))
+    assert f"1 | {line}\n  | {' ' * 62}^^^^\n  | {' ' * 48}this one is set here\n" in narrow
+    slim = render(made, "full", Style(width=50)).splitlines()
+    assert max(map(len, slim)) <= 50
+    shown = next(number for number, text in enumerate(slim) if text.startswith("1 |"))
+    start = slim[shown + 1].index("^")
+    assert slim[shown][start : start + 4] == "True" and slim[shown + 2].endswith("this one is set here")
+
+
 def test_a_very_long_line_is_cut_around_the_place():
     text = "x" * 500 + "boom" + "y" * 500 + "\n"
     one = finding("a.py", location=Location("a.py", 1, 501, 1, 505), related=(), fixes=())

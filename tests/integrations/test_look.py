@@ -1,0 +1,26 @@
+"""The terminal pictures of the README show what the programs print now."""
+
+from __future__ import annotations
+
+import sys
+
+import pytest
+
+pytest.importorskip("torch", reason="the example is a training; torch is not installed")
+if sys.platform == "win32":
+    pytest.skip("the pictures are taken on a pseudo-terminal", allow_module_level=True)
+
+from look import DOCS, PICTURES, picture, words
+
+SHOWN = {
+    "check": ["error[GCL#]", "RuntimeError:", "checkpoint(block,", "run.sh:#:#", "[use-reentrant-false]"],
+    "verify": ["use_reentrant=False)", "confirmed", "before:", "after:", "ranks"],
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", PICTURES)
+def test_a_picture_shows_what_is_printed_now(name):
+    kept, now = words((DOCS / f"{name}.svg").read_text(encoding="utf-8")), words(picture(name))
+    assert kept == now, "python tests/look.py draws it anew"
+    assert not [word for word in SHOWN[name] if word not in kept]
