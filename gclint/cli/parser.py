@@ -6,18 +6,8 @@ import argparse
 from collections.abc import Sequence
 from typing import NoReturn
 
+from gclint.cli.examples import examples
 from gclint.report.formats import FORMATS
-
-_EXAMPLES = """\
-examples:
-  gclint check                       find runs that crash or mis-train, here
-  gclint check train.py --target torch=2.5,transformers=4.44
-  gclint fix --diff                  show the edits that remove the causes
-  gclint fix --verify                edit, and prove each edit by a short run
-  gclint preflight -- torchrun --nproc_per_node=8 train.py
-                                     check exactly this run, then start it
-  gclint rule GCL201                 what a rule means, and why
-"""
 
 _PROGRAM = 'with --verify=program: such as "train.py --config x" (default: as a launcher of the project starts it)'
 
@@ -39,7 +29,7 @@ def build() -> tuple[Parser, dict[str, Parser]]:
     top = Parser(
         prog="gclint",
         description="Finds PyTorch training runs that crash or silently mis-train,\n"
-        "edits the cause away, and proves each edit.\n\n" + _EXAMPLES,
+        "edits the cause away, and proves each edit.\n\n" + examples(""),
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
         epilog="exit status: 0 nothing found, 1 findings left, 2 something could not be done",
@@ -51,7 +41,11 @@ def build() -> tuple[Parser, dict[str, Parser]]:
 
     def command(name: str, text: str) -> Parser:
         made[name] = commands.add_parser(
-            name, help=text, description=text[0].upper() + text[1:] + ".", allow_abbrev=False
+            name,
+            help=text,
+            description=f"{text[0].upper()}{text[1:]}.\n\n{examples(name)}",
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+            allow_abbrev=False,
         )
         return made[name]
 
@@ -119,6 +113,7 @@ def _output(parser: Parser) -> None:
 
 
 def _check(parser: Parser) -> None:
+    parser.usage = "gclint check [options] [PATH ...]"
     _files(parser)
     _selection(parser)
     _output(parser)
@@ -135,6 +130,7 @@ def _check(parser: Parser) -> None:
 
 
 def _fix(parser: Parser) -> None:
+    parser.usage = "gclint fix [options] [PATH ...]"
     _files(parser)
     _selection(parser)
     _output(parser)
@@ -191,7 +187,7 @@ def _new_rule(parser: Parser) -> None:
 
 def _preflight(parser: Parser) -> None:
     parser.usage = "gclint preflight [options] -- COMMAND [ARGUMENT ...]"
-    parser.epilog = "COMMAND is python, torchrun, accelerate launch, deepspeed, srun or mpirun, as it is started."
+    parser.epilog = "COMMAND is python, torchrun, accelerate launch, deepspeed, srun or mpirun,\nas it is started."
     _selection(parser)
     group = parser.add_argument_group("what to do")
     group.add_argument("--force", action="store_true", help="start the command whatever is found")

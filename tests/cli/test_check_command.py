@@ -2,10 +2,15 @@ from __future__ import annotations
 
 import json
 import os
+import re
+import shlex
 import subprocess
 import sys
 
 import pytest
+
+from gclint.cli.examples import EXAMPLES
+from gclint.cli.parser import build
 
 BAD = "import torch\nx = boom(1)\n"
 
@@ -132,9 +137,7 @@ def test_selection(gclint, project):
     (project / "a.py").write_text("boom(1)\nshaky(1)\n")
 
     def codes(*flags):
-        return [
-            record["code"] for record in json.loads(gclint("check", "--output-format", "json", *flags)[1])
-        ]
+        return [record["code"] for record in json.loads(gclint("check", "--output-format", "json", *flags)[1])]
 
     assert codes() == ["GCL101", "GCL201"]
     assert codes("--select", "GCL2") == ["GCL201"]
@@ -286,21 +289,27 @@ def test_version_imports_almost_nothing(flag):
     version, modules = out.splitlines()
     assert version.startswith("gclint ")
     assert all(
-        name.startswith("gclint") or name in {"__future__", "typing", "collections.abc"}
-        for name in eval(modules)
+        name.startswith("gclint") or name in {"__future__", "typing", "collections.abc"} for name in eval(modules)
     )
 
 
-def test_help_fits_80_columns():
-    for arguments in (["--help"], ["check", "--help"], ["fix", "--help"]):
-        out = subprocess.run(
-            [sys.executable, "-m", "gclint", *arguments],
-            capture_output=True,
-            text=True,
-            check=True,
-            env={**os.environ, "COLUMNS": "80"},
-        ).stdout
-        assert "usage: gclint" in out and max(map(len, out.splitlines())) <= 80
+@pytest.mark.parametrize("command", EXAMPLES)
+def test_help_fits_80_columns_and_begins_with_examples_that_parse(command):
+    out = subprocess.run(
+        [sys.executable, "-m", "gclint", *command.split(), "--help"],
+        capture_output=True,
+        text=True,
+        check=True,
+        env={**os.environ, "COLUMNS": "80"},
+    ).stdout
+    lines = out.splitlines()
+    assert out.startswith("usage: gclint") and max(map(len, lines)) <= 80
+    assert 0 < lines.index("examples:") < 7 and lines.index("examples:") < lines.index("options:")
+    for line, _ in EXAMPLES[command]:
+        assert f"  {line}" in out
+        arguments = shlex.split(re.search(r"\bgclint ([^|)]*)", line)[1])
+        parsed = build()[0].parse_args(arguments[: arguments.index("--")] if "--" in arguments else arguments)
+        assert command in ("", parsed.command)
 
 
 def test_rule_pages(gclint):
