@@ -45,5 +45,5 @@ def _fix_text(fix: Fix) -> str:
 def _note(label: str, text: str, style: Style) -> str:
     indent = " " * (len(label) + 6)
     width = style.width and style.width - len(indent)
-    body = "\n".join(wrapped(printable(line), width, indent) for line in text.splitlines())
+    body = "\n".join(wrapped(printable(line), width, indent) for line in text.split("\n"))
     return f"  = {style.paint(label, 'bold')}: " + body.replace("\n", "\n" + indent if "\n" in text else "\n")

@@ -34,10 +34,10 @@ def _suite(report: Report, path: str, findings: list[Finding]) -> str:
     for finding in findings:
         place = report.shown(finding.location)
         cell = f"cell {place.cell}, " if place.cell is not None else ""
-        effect = f"\nEffect: {finding.symptom}" if finding.symptom else ""
-        when = f"\nWhen: {finding.condition}" if finding.condition else ""
-        body = f"{cell}line {place.line}, col {place.column}, {finding.message}{effect}{when}"
-        body = _NOT_XML.sub("", body)
+        lines = [f"{cell}line {place.line}, col {place.column}, {finding.message}"]
+        lines += [f"Effect: {finding.symptom}"] if finding.symptom else []
+        lines += [f"When: {finding.condition}"] if finding.condition else []
+        body = "\n".join(_NOT_XML.sub("", printable(line)) for line in lines)
         cases.append(
             f"<testcase name={_attribute(f'org.gclint.{finding.code}')} classname={_attribute(path)} "
             f'line="{place.line}" column="{place.column}">'

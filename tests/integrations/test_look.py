@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 
 import pytest
@@ -10,7 +11,7 @@ pytest.importorskip("torch", reason="the example is a training; torch is not ins
 if sys.platform == "win32":
     pytest.skip("the pictures are taken on a pseudo-terminal", allow_module_level=True)
 
-from look import DOCS, PICTURES, picture, words
+from look import DOCS, PICTURES, picture, printed, words
 
 SHOWN = {
     "check": ["error[GCL#]", "RuntimeError:", "checkpoint(block,", "run.sh:#:#", "[use-reentrant-false]"],
@@ -24,3 +25,14 @@ def test_a_picture_shows_what_is_printed_now(name):
     kept, now = words((DOCS / f"{name}.svg").read_text(encoding="utf-8")), words(picture(name))
     assert kept == now, "python tests/look.py draws it anew"
     assert not [word for word in SHOWN[name] if word not in kept]
+
+
+def test_colours_are_those_of_the_terminal_s_own_theme():
+    """Foregrounds by name only, none of them black or white, and no background: read on light and on dark."""
+    seen = {
+        int(code)
+        for codes in re.findall(r"\x1b\[([0-9;]*)m", printed("gclint check --no-cache", str(DOCS / "example")))
+        for code in codes.split(";")
+    }
+    assert {31, 34, 36} <= seen <= {0, 1, 2, *range(31, 37)}
+    assert "\x1b" not in printed("NO_COLOR=1 gclint check --no-cache", str(DOCS / "example"))
