@@ -107,7 +107,7 @@ def _freeze(it: Interpreter, item: Object, value: Value, site: Site) -> None:
 def mark_trainable(it: Interpreter, item: Object, literal: str, site: Site) -> None:
     """Record which parameters of a module train; what holds the module then trains in part."""
     before = trainable(item)
-    set_state(it, item, "trainable", const(literal))
+    set_state(it, item, "trainable", const(literal), const(before))
     it.emit(TrainableChanged(it.moment(site=site), item, before, literal))
     outer = item.parent
     while outer is not None:

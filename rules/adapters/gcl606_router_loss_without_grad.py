@@ -32,8 +32,9 @@ from collections.abc import Iterator
 
 from gclint.analysis import cures
 from gclint.analysis.events import AttributeSet, Backward, LibraryCall, TrainerStarted
+from gclint.analysis.guards import Guard
 from gclint.analysis.parallel import trained
-from gclint.analysis.run import Run, ways
+from gclint.analysis.run import Run, together, ways
 from gclint.analysis.syntax import Site
 from gclint.analysis.values import NOTHING, Const, Object
 from gclint.finding import Finding
@@ -57,35 +58,50 @@ rule = Rule(
 @rule.on(Backward, TrainerStarted)
 def auxiliary_loss(event: Backward | TrainerStarted, run: Run) -> Iterator[Finding]:
     """Does a model train with router logits behind reentrant checkpointing?"""
-    asked = _asked(run)
-    for model in trained(event) if asked is not None else []:
+    for model in trained(event):
         if model.known("trainable").constant() not in ("all", "some", None):
             continue
-        for guard, (region,) in ways(event.guard, model.known("checkpointing")):
-            if not isinstance(region, Object) or region.site is None or region.type == "call":
-                continue
-            for held, (mode,) in ways(guard, region.attributes.get("reentrant", NOTHING)):
-                if mode != Const(True):
+        for asked, place in _asked(run, model):
+            base = together(event.guard, asked)
+            for guard, (region,) in ways(base, model.known("checkpointing")) if base is not None else ():
+                if not isinstance(region, Object) or region.site is None or region.type == "call":
                     continue
-                yield rule.finding(
-                    run,
-                    region.site,
-                    "router logits leave reentrant regions without gradient: the load-balancing loss trains nothing",
-                    guard=held,
-                    symptom="silent: the auxiliary loss has no gradient",
-                    related=[(asked, "router logits are asked for here")] if asked is not None else [],
-                    fixes=(cures.non_reentrant(region),),
-                    versions=("transformers",),
-                )
-                return
+                for held, (mode,) in ways(guard, region.attributes.get("reentrant", NOTHING)):
+                    if mode == Const(True):
+                        yield _finding(run, region, region.site, place, held)
+                        return
 
 
-def _asked(run: Run) -> Site | None:
-    """Where the run asks for router logits; None when nothing does for certain."""
-    for event in run.events:
+def _finding(run: Run, region: Object, site: Site, asked: Site, guard: Guard) -> Finding:
+    return rule.finding(
+        run,
+        site,
+        "router logits leave reentrant regions without gradient: the load-balancing loss trains nothing",
+        guard=guard,
+        symptom="silent: the auxiliary loss has no gradient",
+        related=[(asked, "router logits are asked for here")],
+        fixes=(cures.non_reentrant(region),),
+        versions=("transformers",),
+    )
+
+
+def _asked(run: Run, model: Object) -> Iterator[tuple[Guard, Site]]:
+    """Where the run asks this model for router logits: in a call that makes it or its configuration, or in that."""
+    configs = _configs(run, model)
+    for event in run.of_type(LibraryCall, AttributeSet):
         if isinstance(event, LibraryCall) and event.call is not None:
-            if event.call.keywords.get(NAME, NOTHING).constant() is True:
-                return event.call.place(NAME)
+            made = [item for item in event.result.objects() if item.kind in ("model", "config")]
+            own = not made or any(item is model or item in configs for item in made)
+            if own and event.call.keywords.get(NAME, NOTHING).constant() is True:
+                yield event.guard, event.call.place(NAME)
         elif isinstance(event, AttributeSet) and event.name == NAME and event.value.constant() is True:
-            return event.site
-    return None
+            holders = [event.target, event.target.parent] if event.target is not None else []
+            if any(holder in configs for holder in holders):
+                yield event.guard, event.site
+
+
+def _configs(run: Run, model: Object) -> list[Object]:
+    """The objects that can hold a model's configuration: its own, and what it was made of."""
+    made = [event.call for event in run.of_type(LibraryCall) if event.call and model in event.result.objects()]
+    given = [value for call in made for value in call.inputs()]
+    return [item for value in (model.attributes.get("config", NOTHING), *given) for item in value.objects()]

@@ -120,11 +120,12 @@ def partial_backward(event: Backward | LibraryCall, run: Run) -> Iterator[Findin
         for item in loss.origins
         if item.kind == "activation"
     }
-    for region in run.of_type(CheckpointCall):
-        roots = [outer for item in region.moment.forwards for outer in _around(item)]
+    for region in run.of_type(CheckpointCall) if models else ():
+        if not any(outer in models for item in region.moment.forwards for outer in _around(item)):
+            continue
         for way in reentrant_ways(region):
             guard = together(event.guard, region.guard, way)
-            if guard is not None and any(model in roots for model in models) and not without_gradients(region):
+            if guard is not None and not without_gradients(region):
                 yield rule.finding(
                     run,
                     region.site,
