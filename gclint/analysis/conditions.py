@@ -141,7 +141,7 @@ def _compare_items(
     it: Interpreter, first: Alternative, operator: cst.BaseCompOp, second: Alternative, node: cst.BaseExpression
 ) -> list[Branch]:
     if isinstance(second, Object) and isinstance(first, Const) and not isinstance(operator, (cst.In, cst.NotIn)):
-        return _compare_items(it, second, _mirrored(operator), first, node)
+        return _compare_items(it, second, _MIRRORED.get(type(operator), operator), first, node)
     negative = isinstance(operator, (cst.NotEqual, cst.IsNot, cst.NotIn))
     if isinstance(operator, (cst.In, cst.NotIn)):
         return [(guard, truth != negative) for guard, truth in _membership(it, first, second, node)]
@@ -156,14 +156,12 @@ def _compare_items(
     return _text_atom(it, first, second, node)
 
 
-def _mirrored(operator: cst.BaseCompOp) -> cst.BaseCompOp:
-    swap: dict[type, cst.BaseCompOp] = {
-        cst.LessThan: cst.GreaterThan(),
-        cst.GreaterThan: cst.LessThan(),
-        cst.LessThanEqual: cst.GreaterThanEqual(),
-        cst.GreaterThanEqual: cst.LessThanEqual(),
-    }
-    return swap.get(type(operator), operator)
+_MIRRORED: dict[type, cst.BaseCompOp] = {
+    cst.LessThan: cst.GreaterThan(),
+    cst.GreaterThan: cst.LessThan(),
+    cst.LessThanEqual: cst.GreaterThanEqual(),
+    cst.GreaterThanEqual: cst.LessThanEqual(),
+}
 
 
 def _decide(first: Any, operator: cst.BaseCompOp, second: Any) -> bool:

@@ -14,6 +14,8 @@ from .values import Alternative, Class, External, Function, Object, Scope, Value
 if TYPE_CHECKING:
     from .interpreter import Interpreter
 
+DECORATOR_STEPS = 400
+
 
 def define_function(it: Interpreter, node: cst.FunctionDef) -> bool:
     """`def f(...)`: bind its name to what its decorators make of it."""
@@ -26,6 +28,15 @@ def define_function(it: Interpreter, node: cst.FunctionDef) -> bool:
 
 
 def _decorated(it: Interpreter, value: Value, function: Function, decorator: cst.Decorator) -> Value:
+    """What a decorator makes of a function; the function itself where the decorator does too much to be followed."""
+    steps, it.steps = it.steps, min(it.steps, DECORATOR_STEPS)
+    allowed = it.steps
+    made = _applied(it, value, function, decorator)
+    spent, it.steps = allowed - it.steps, steps - (allowed - it.steps)
+    return made if spent <= allowed else value
+
+
+def _applied(it: Interpreter, value: Value, function: Function, decorator: cst.Decorator) -> Value:
     made = it.evaluate(decorator.decorator)
     for _, item in made:
         if isinstance(item, Function):

@@ -85,10 +85,6 @@ def conj(left: Guard, right: Guard) -> Guard | None:
 
 
 def _conj(left: Guard, right: Guard) -> Guard | None:
-    both = left | right
-    for atom, truth in both:
-        if not truth and atom.parts is not None and atom.parts <= both:
-            return None
     for atom, truth in right:
         if (atom, not truth) in left:
             return None
@@ -98,12 +94,16 @@ def _conj(left: Guard, right: Guard) -> Guard | None:
             and any(held and other.subject == atom.subject and other.literal != atom.literal for other, held in left)
         ):
             return None
+    both = left | right
+    for atom, truth in both:
+        if not truth and atom.parts is not None and atom.parts <= both:
+            return None
     return both
 
 
 def forget() -> None:
     """Drop the atoms and conjunctions of earlier programs; guards made before must not be used afterwards."""
-    keep = {atom.key: atom for atom in (DISTRIBUTED, ROCM, CUDA)}
+    keep = {atom.key: atom for atom in (DISTRIBUTED, ROCM, DEEPSPEED, FSDP, CUDA)}
     _ATOMS.clear()
     _ATOMS.update(keep)
     _KNOWN.clear()

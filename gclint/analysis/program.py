@@ -32,7 +32,7 @@ from .values import Alternative, Class, Function, Partial, Scope, const, of
 from .versions import targets_for
 
 MANY_MODULES = 40
-STEPS_PER_DEFINITION = 30_000
+STEPS_PER_DEFINITION = 10_000
 CALLS_PER_DEFINITION = 6
 ENTRY_KINDS = ("python", "notebook")
 CONFIGURATION_KINDS = ("yaml", "json")
