@@ -57,8 +57,7 @@ def _frame(report: Report, marks: list[Mark], shown: dict[Mark, Location], gutte
             lines.append(f"{number} {bar} {_cut(text, mark.place, room)}")
         last = mark.place.line
         lines += [f"{empty} {line}" for line in _underline(text, mark, room, style)]
-    lines.append(empty)
-    return lines
+    return [*lines, empty] if len(lines) > 1 else []
 
 
 def _cut(text: str, place: Location, room: int) -> str:

@@ -137,6 +137,12 @@ def test_full_without_the_text():
     assert "--> train.py:3:9" in text and "wrapped here" in text
 
 
+def test_full_draws_no_frame_around_nothing():
+    bare = finding("gone.py", location=Location("gone.py", 1, 1, 1, 1), related=(), fixes=(), condition="")
+    lines = render(Report((bare,), files_checked=1), "full").splitlines()
+    assert lines[1:3] == [" --> gone.py:1:1", "  = effect: RuntimeError: Expected to mark a variable ready only once."]
+
+
 def test_concise():
     assert render(report(finding()), "concise").splitlines()[0] == (
         "train.py:3:9: GCL201 [*] Reentrant checkpointing under DDP marks parameters ready twice"
