@@ -88,6 +88,12 @@ class Mentions:
         elif not item.member:
             yield from self._of_module(file, by)
 
+    def files(self, path: str) -> Iterator[str]:
+        """The files of the project that a file imports from, wherever in it."""
+        sheet = self._project.sheet(path)
+        for item in [item for held in (sheet.imports.values() if sheet else ()) for item in held]:
+            yield from (file for file in self._files(path, item) if file)
+
     def _files(self, path: str, item: Import) -> tuple[str, str]:
         """The file that an import reads, and that of the submodule it takes; "" for none."""
         if (path, item) not in self._read:

@@ -50,8 +50,9 @@ class Reach:
         self.leading: dict[str, set[str]] = {}
 
     def learn(self, paths: Sequence[str]) -> None:
-        """Work out which units of the files lead to a finding, also through one another."""
-        for path in paths if self.gated else ():
+        """Work out which units of the files, and of those they import, lead to a finding, also through one another."""
+        paths = self._followed(paths) if self.gated else ()
+        for path in paths:
             for unit in self._candidates(path):
                 self._note(unit, self._own(unit))
         grown = self.gated
@@ -86,9 +87,17 @@ class Reach:
 
     # Parts in a finding
 
+    def _followed(self, paths: Sequence[str]) -> Sequence[str]:
+        found, todo = dict.fromkeys(paths), list(paths)
+        while todo:
+            fresh = [file for file in self._mentions.files(todo.pop()) if file not in found]
+            found.update(dict.fromkeys(fresh))
+            todo += fresh
+        return tuple(found)
+
     def _candidates(self, path: str) -> Iterator[Unit]:
-        source = self._project.sources.get(path)
-        if source is not None and any(word in source.text for word in self._anchors):
+        text = self._project.text(path) or ""
+        if any(word in text for word in self._anchors):
             yield from self._units(path)
 
     def _units(self, path: str) -> Iterator[Unit]:

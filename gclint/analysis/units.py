@@ -112,6 +112,8 @@ class Sheet:
             head = ""
 
     def _keep(self, chunk: str, decorated: int) -> None:
+        for item in imports_of(chunk):
+            self.imports.setdefault(item.name, []).append(item)
         match = _DEFINITION.match(chunk, decorated)
         if match is not None:
             self._define(chunk, match)
@@ -119,8 +121,6 @@ class Sheet:
         if _NEVER_RUNS.match(chunk):
             return
         self.statements.append(chunk)
-        for item in imports_of(chunk):
-            self.imports.setdefault(item.name, []).append(item)
         targets = _TARGETS.match(chunk)
         bound = _IDENTIFIER.findall(targets.group()) if targets is not None else []
         for name in dict.fromkeys((*bound, *_NESTED.findall(chunk))):

@@ -65,7 +65,7 @@ rule = Rule(
 @rule.on(StateDictLoaded)
 def unchecked(event: StateDictLoaded, run: Run) -> Iterator[Finding]:
     """Are weights loaded of which some may be missing, and does nobody look?"""
-    if not any(_is_model(item) for item in event.target.objects()) or _looked_at(event.site):
+    if not any(_is_model(item) for item in event.target.objects()) or _looked_at(event.site) or _written_out(event):
         return
     filtered = _filter(event)
     for guard in _lenient(event, filtered):
@@ -89,6 +89,12 @@ def unchecked(event: StateDictLoaded, run: Run) -> Iterator[Finding]:
 def _is_model(item: Object) -> bool:
     trains = trainable(item) not in ("adapters", "some", "none") and not item.known("adapter").objects()
     return trains and item.kind in ("module", "model", "instance", "modules", "part", "unknown", "ddp", "layer")
+
+
+def _written_out(event: StateDictLoaded) -> bool:
+    """Whether every name that is loaded is written in the code: the rest is left out on purpose."""
+    held = [item for _, item in event.source]
+    return bool(held) and all(isinstance(item, Object) and item.entries and not item.open for item in held)
 
 
 def _filter(event: StateDictLoaded) -> Site | None:
