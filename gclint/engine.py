@@ -82,7 +82,7 @@ def report_of(gathered: Gathered, made: Judgement, judge: Judge, changed: Mappin
     known |= changed or {}
     return Report(
         ordered,
-        tuple(dict.fromkeys(made.problems)),
+        tuple(dict.fromkeys([*judge.problems, *made.problems])),
         gathered.files,
         _sources(ordered, known),
         {rule.code: rule for rule in (*judge.rules, *OWN_RULES)},

@@ -56,12 +56,14 @@ class Judge:
     """An analysis and the rules it is asked.
 
     `gated` asks only the rules whose words occur; `heeds_noqa` is off where another program heeds `# noqa`.
+    `problems` says which packs of rules could not be loaded.
     """
 
     analyse: Analyse
     rules: tuple[Any, ...]
     gated: bool = True
     heeds_noqa: bool = True
+    problems: tuple[Problem, ...] = ()
 
     def codes(self) -> list[str]:
         """Return every code there is, gclint's own among them, sorted."""
@@ -79,9 +81,9 @@ class Judgement:
 def builtin_judge() -> Judge:
     """Return the judge with gclint's own analysis and every installed rule."""
     from gclint.analysis import analyse
-    from gclint.rule import load_rules
+    from gclint.rule import load_rules, unloaded_packs
 
-    return Judge(analyse, tuple(load_rules()))
+    return Judge(analyse, tuple(load_rules()), problems=tuple(map(_problem, unloaded_packs())))
 
 
 def judge_batch(batch: Batch, judge: Judge, changed: Mapping[str, Source] | None = None) -> Judgement:

@@ -15,6 +15,7 @@ from functools import lru_cache
 from importlib import metadata
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from .failures import Problem, unloaded
 from .finding import Certainty, Finding, Fix, Location
 
 if TYPE_CHECKING:
@@ -138,18 +139,33 @@ def gate() -> tuple[tuple[bytes, ...], list[Sequence[Sequence[str]]]]:
     return vocabulary(anchors), anchors
 
 
-@lru_cache(maxsize=1)
 def load_rules() -> list[Rule]:
     """Every rule of every installed pack, by code. Raises RuleConflict."""
+    return list(_loaded()[0])
+
+
+def unloaded_packs() -> tuple[Problem, ...]:
+    """What is wrong with the packs that cannot be imported; their rules are not among `load_rules`."""
+    return _loaded()[1]
+
+
+@lru_cache(maxsize=1)
+def _loaded() -> tuple[tuple[Rule, ...], tuple[Problem, ...]]:
     found: dict[str, Rule] = {}
+    problems = []
     for pack in _packs():
-        for rule in rules_of(pack):
+        try:
+            rules = list(rules_of(pack))
+        except Exception as error:
+            problems.append(unloaded(f"rule pack {pack}", error))
+            continue
+        for rule in rules:
             if not CODE.match(rule.code):
                 raise RuleConflict(f"{pack}: rule code {rule.code!r} is not of flake8's form, letters then 3 digits")
             if rule.code in found:
                 raise RuleConflict(f"{pack}: rule code {rule.code} is taken by {found[rule.code].name}; rename one")
             found[rule.code] = rule
-    return [found[code] for code in sorted(found)]
+    return tuple(found[code] for code in sorted(found)), tuple(problems)
 
 
 def _packs() -> list[str]:

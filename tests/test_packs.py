@@ -37,7 +37,7 @@ def install(directory: Path, code: str) -> None:
 
 
 def gclint(where: Path, *arguments: str, path: Path | None = None) -> subprocess.CompletedProcess[str]:
-    environment = {**os.environ, "PYTHONPATH": str(path or "")}
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(path or ""), os.environ.get("PYTHONPATH", "")])}
     return subprocess.run(
         [sys.executable, "-m", "gclint", *arguments],
         cwd=where,

@@ -1,5 +1,6 @@
 """The analysis: programs walked as the runs they start, and the rules asked at every moment."""
 
-from .program import Analysis, Problem, analyse
+from ..failures import Problem
+from .program import Analysis, analyse
 
 __all__ = ["Analysis", "Problem", "analyse"]

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 import libcst as cst
@@ -13,6 +14,7 @@ import libcst as cst
 from gclint.files.source import Source
 from gclint.launch import Launch
 
+from ..failures import Problem, failure
 from ..finding import Finding, Location
 from ..frameworks.registry import Library, load_library
 from ..rule import Question, Rule
@@ -24,7 +26,7 @@ from .entries import Entries, Entry, assumed, call_function, inserted_paths
 from .events import ConfigurationRead, Event, Moment, RunEnded
 from .interpreter import Frame, Interpreter
 from .invocation import instantiate
-from .project import Project
+from .project import Project, shown
 from .reach import Reach
 from .run import Run
 from .syntax import Module, Site
@@ -36,16 +38,6 @@ STEPS_PER_DEFINITION = 10_000
 CALLS_PER_DEFINITION = 6
 ENTRY_KINDS = ("python", "notebook")
 CONFIGURATION_KINDS = ("yaml", "json")
-
-
-@dataclass(frozen=True)
-class Problem:
-    """Something that could not be judged: where, what, and what to do."""
-
-    path: str
-    line: int
-    what: str
-    remedy: str = ""
 
 
 @dataclass
@@ -102,7 +94,7 @@ class _Walk:
         self.target = target
         self.rules = rules
         self.found: dict[tuple[str, int, int, str], Finding] = {}
-        self.problems: dict[Problem, None] = {}
+        self.problems: dict[Problem, None] = dict.fromkeys(library.problems)
         self.interpreted: set[int] = set()
         self.instantiated: set[int] = set()
         self.walked: set[str] = set()
@@ -133,7 +125,7 @@ class _Walk:
             if path not in imported and self._acts(path):
                 self._walk_entry(path, Entry())
         for path in paths:
-            self._walk_rest(path)
+            self._going_on(path, partial(self._walk_rest, path))
 
     def _acts(self, path: str) -> bool:
         """Whether a file that nothing starts is a program all the same, by what its top level does."""
@@ -166,6 +158,7 @@ class _Walk:
         targets = targets_for(self.project.program_root(entry), entry, self.target)
         run = Run(targets, assumed(launch), path=path)
         run.listener = lambda event: self._listen(event, run)
+        run.failures = self.problems
         if launch is not None:
             run.launch_places = (launch,)
             run.facts["arguments"] = launch.arguments
@@ -176,6 +169,16 @@ class _Walk:
         return run
 
     def _walk_entry(self, path: str, entry: Entry) -> None:
+        self._going_on(path, lambda: self._walk_program(path, entry))
+
+    def _going_on(self, path: str, walk: Callable[[], None]) -> None:
+        """Walk; where that fails, say so with the file, for the others to be walked."""
+        try:
+            walk()
+        except Exception as error:
+            self.problems[failure("the analysis", error, Location(shown(path), 1, 1, 1, 1))] = None
+
+    def _walk_program(self, path: str, entry: Entry) -> None:
         inserted = inserted_paths(self.project.sources.get(path))
         self.project.enter(Path(path), inserted)
         module = self.project.module(path)
@@ -283,17 +286,7 @@ class _Walk:
                     self.origins.remember(finding, run)
                     self._keep(finding)
             except Exception as error:
-                if os.environ.get("GCLINT_TRACEBACK"):
-                    raise
-                place = event.site.location()
-                self.problems[
-                    Problem(
-                        place.path,
-                        place.line,
-                        f"rule {rule.code} failed: {error!r}",
-                        "report it; the other rules went on",
-                    )
-                ] = None
+                self.problems[failure(f"rule {rule.code}", error, event.site.location())] = None
 
     def _keep(self, finding: Finding) -> None:
         held = self.found.get(finding.key)

@@ -70,7 +70,7 @@ class Project:
     def _source(self, path: str) -> Source | None:
         if path not in self.sources and path not in self._read:
             try:
-                self._read[path] = read(path, _shown(path))
+                self._read[path] = read(path, shown(path))
             except Unreadable:
                 self._read[path] = None
         return self.sources.get(path) or self._read.get(path)
@@ -142,7 +142,8 @@ class Project:
         return None
 
 
-def _shown(path: str) -> str:
+def shown(path: str) -> str:
+    """A file as reports name it: relative to the working directory where it lies below it."""
     relative = os.path.relpath(path)
     return path if relative.startswith("..") else relative
 

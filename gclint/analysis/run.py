@@ -16,6 +16,7 @@ from .guards import state as stated
 from .values import Alternative, Object, Value
 
 if TYPE_CHECKING:
+    from ..failures import Problem
     from .events import Event
     from .syntax import Module, Site
     from .versions import Targets
@@ -28,7 +29,8 @@ class Run:
     `imported` has the first import of each library module, `taken` of each library name, `import_sites` the import
     in the entry that first led to each module of the project. `assumed` holds the conditions that the launcher
     decides; they are never stated. `launch_places` are the launches that decide them. `found` has the guard of
-    every finding that was made of this run. `path` is the file of the entry.
+    every finding that was made of this run. `failures` has the parts of gclint that raised. `path` is the file of
+    the entry.
     """
 
     targets: Targets
@@ -48,6 +50,7 @@ class Run:
     entry: Module | None = None
     path: str = ""
     found: dict[tuple[str, int, int, str], Guard] = field(default_factory=dict)
+    failures: dict[Problem, None] = field(default_factory=dict)
     _places: dict[type, list[int]] = field(default_factory=dict, repr=False)
 
     def emit(self, event: Event) -> None:

@@ -17,6 +17,7 @@ import libcst as cst
 
 from ..analysis.events import LibraryCall
 from ..analysis.values import NOTHING, Class, External, Function, Object, Value, of, union
+from ..failures import Problem, going_on, unloaded
 
 if TYPE_CHECKING:
     from ..analysis.calls import Call
@@ -27,6 +28,7 @@ CallHandler = Callable[["Call"], "Value | None"]
 AttributeHandler = Callable[["Interpreter", Object, str, cst.CSTNode], "Value | None"]
 PartHandler = Callable[["Interpreter", Object, "Site"], "Value | None"]
 SetHandler = Callable[["Interpreter", Object, Value, cst.CSTNode], None]
+HANDLERS = ["constants", "functions", "methods", "attributes", "elements", "setters", "calls", "decorators", "families"]
 F = TypeVar("F", bound=Callable[..., Any])
 
 
@@ -100,24 +102,15 @@ class Framework:
 class Library:
     """Everything the frameworks know, looked up by name and kind."""
 
-    def __init__(self, frameworks: Iterable[Framework]):
+    def __init__(self, frameworks: Iterable[Framework], problems: Iterable[Problem] = ()):
         self.all = Framework("all")
+        self.problems = tuple(problems)
         for framework in frameworks:
-            for table in (
-                "kinds",
-                "bases",
-                "imports",
-                "constants",
-                "functions",
-                "methods",
-                "attributes",
-                "elements",
-                "setters",
-                "calls",
-                "decorators",
-                "families",
-            ):
+            for table in ("kinds", "bases", "imports"):
                 getattr(self.all, table).update(getattr(framework, table))
+            for table in HANDLERS:
+                for key, handler in getattr(framework, table).items():
+                    getattr(self.all, table)[key] = going_on(f"framework {framework.name}", handler)
 
     # Lookup
 
@@ -346,10 +339,14 @@ def load_library() -> Library:
     """All framework modules of this package, put together."""
     import gclint.frameworks as package
 
-    found = []
+    found, problems = [], []
     for info in pkgutil.iter_modules(package.__path__):
-        module = importlib.import_module(f"{package.__name__}.{info.name}")
+        try:
+            module = importlib.import_module(f"{package.__name__}.{info.name}")
+        except Exception as error:
+            problems.append(unloaded(f"framework module {package.__name__}.{info.name}", error))
+            continue
         framework = getattr(module, "framework", None)
         if isinstance(framework, Framework):
             found.append(framework)
-    return Library(sorted(found, key=lambda framework: framework.name))
+    return Library(sorted(found, key=lambda framework: framework.name), problems)

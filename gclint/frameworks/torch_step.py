@@ -67,9 +67,9 @@ def clip(call: Call) -> Value:
     return call.unknown()
 
 
-@framework.method("optimizer", "zero_grad")
+@framework.method("*", "zero_grad")
 def zero_grad(call: Call) -> Value:
-    """The gradients of an optimizer's parameters are set to nothing."""
+    """The gradients of an optimizer's parameters are set to nothing; of something unknown, by the method's name."""
     assert call.receiver is not None
     call.it.emit(GradientsCleared(call.it.moment(site=call.site), call.receiver))
     return NONE
