@@ -14,6 +14,8 @@ from difflib import get_close_matches
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from gclint.files.source import content
+
 if TYPE_CHECKING:
     from dataclasses import Field
 
@@ -123,6 +125,8 @@ def json_schema() -> dict[str, Any]:
 def load(path: str) -> Settings:
     """Return the settings in the file at `path`; raises `BadConfig` with the line of the first mistake."""
     try:
+        if os.path.exists(path) and not os.path.isfile(path):
+            raise BadConfig(f"{path}: not a regular file; name a file")
         with open(path, encoding="utf-8") as file:
             text = file.read()
     except (OSError, UnicodeDecodeError) as error:
@@ -173,11 +177,7 @@ def _header(path: str) -> str:
 def _speaks_of_gclint(path: str) -> bool:
     if not path.endswith("pyproject.toml"):
         return True
-    try:
-        with open(path, "rb") as file:
-            data = file.read()
-    except OSError:
-        return False
+    data = content(path)
     return b"gclint" in data and "gclint" in _tool_table(path, data.decode("utf-8", "replace"))
 
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from gclint.analysis.resolve import Imports
+from gclint.files.source import content, inside
 
 MOST_FILES = 400
 MOST_BYTES = 20_000_000
@@ -35,7 +36,7 @@ def imported(path: str, data: bytes, root: Path) -> dict[str, bytes]:
     while todo:
         importer, text = todo.pop()
         for file in _imports_of(imports, importer, text):
-            if file == path or file in found or len(found) >= MOST_FILES or size > MOST_BYTES:
+            if file == path or file in found or not inside(file, root) or len(found) >= MOST_FILES or size > MOST_BYTES:
                 continue
             found[file] = _read(file)
             size += len(found[file])
@@ -73,8 +74,4 @@ def _statements(text: bytes) -> Iterator[tuple[str, int, list[str]]]:
 
 
 def _read(path: str) -> bytes:
-    try:
-        with open(path, "rb") as file:
-            return file.read()
-    except OSError:
-        return b""
+    return content(path)

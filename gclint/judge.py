@@ -124,8 +124,8 @@ def _admitted(rules: Iterable[Any], sources: Collection[Source], root: Path) -> 
 
 
 def _texts(sources: Collection[Source], root: Path) -> Iterator[bytes]:
-    yield from (source.data for source in sources)
-    yield from outside((source.data for source in sources if source.kind in {"python", "notebook"}), root)
+    yield from map(_data, sources)
+    yield from outside((_data(source) for source in sources if source.kind in {"python", "notebook"}), root)
     if len(sources) > FEW:
         return
     from gclint.imported import MOST_FILES, imported
@@ -137,6 +137,11 @@ def _texts(sources: Collection[Source], root: Path) -> Iterator[bytes]:
             reached = imported(os.path.realpath(source.absolute), data, Path(os.path.realpath(root)))
             yield from (text for path, text in reached.items() if path not in given)
             given |= reached.keys()
+
+
+def _data(source: Source) -> bytes:
+    """A file's bytes; a notebook's code alone, as its outputs may be enormous."""
+    return source.data if source.notebook is None else source.text.encode("utf-8", "surrogatepass")
 
 
 def _syntax(batch: Batch, sources: Mapping[str, Source], made: Judgement) -> None:

@@ -7,10 +7,12 @@ import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from gclint.files.source import content, inside
+
 MOST_FILES = 200
 MOST_BYTES = 2_000_000
 _PARSERS = (b"HfArgumentParser", b"TrlParser")
-_NAMED = re.compile(rb"[\w./-]+\.(?:ya?ml|json|toml)\b")
+_NAMED = re.compile(rb"(?<![\w./-])[\w./-]+\.(?:ya?ml|json|toml)\b")
 
 
 def outside(texts: Iterable[bytes], root: Path) -> Iterator[bytes]:
@@ -31,9 +33,7 @@ def outside(texts: Iterable[bytes], root: Path) -> Iterator[bytes]:
             yield " ".join(launch.arguments).encode("utf-8", "surrogatepass")
             files += [os.fspath(path) for path in launch.configs]
     for path in dict.fromkeys(files):
-        try:
-            if os.path.getsize(path) <= MOST_BYTES:
-                with open(path, "rb") as handle:
-                    yield handle.read()
-        except OSError:
-            continue
+        if inside(path, root):
+            held = content(path, MOST_BYTES + 1)
+            if len(held) <= MOST_BYTES:
+                yield held

@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib
 import json
 import re
+import stat
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -65,6 +66,8 @@ def load_document(path: Path) -> Document:
         status = path.stat()
     except OSError as error:
         raise DocumentError(path, error.strerror or "cannot be read") from None
+    if not stat.S_ISREG(status.st_mode):
+        raise DocumentError(path, "not a regular file")
     if status.st_size > MAX_BYTES:
         raise DocumentError(path, f"larger than {MAX_BYTES} bytes")
     return _load(path, status.st_mtime_ns, status.st_size)
@@ -96,10 +99,12 @@ def _read_json(text: str, path: Path) -> Document:
         value = json.loads(text)
     except json.JSONDecodeError as error:
         raise DocumentError(path, f"not JSON: {error.msg}", error.lineno) from None
-    return Document(path, value, _json_places(text))
+    except ValueError as error:
+        raise DocumentError(path, f"not JSON that Python reads: {error}") from None
+    return Document(path, value, _json_places(text, path))
 
 
-def _json_places(text: str) -> dict[KeyPath, tuple[int, int]]:
+def _json_places(text: str, path: Path) -> dict[KeyPath, tuple[int, int]]:
     places: dict[KeyPath, tuple[int, int]] = {}
     stack: list[str | int | None] = []
     line, line_start, counted = 1, 0, 0
@@ -112,6 +117,8 @@ def _json_places(text: str) -> dict[KeyPath, tuple[int, int]]:
         counted = found.start()
         at = (line, counted - line_start + 1)
         if stack and isinstance(stack[-1], int) and token not in ",]":
+            if len(places) > MAX_VALUES:
+                raise DocumentError(path, "too many values", line)
             places.setdefault(_path(stack), at)
         if token in "{[":
             stack.append(None if token == "{" else 0)
@@ -124,6 +131,8 @@ def _json_places(text: str) -> dict[KeyPath, tuple[int, int]]:
             stack[-1] = top + 1 if isinstance(top, int) else top
             awaits_key = not isinstance(top, int)
         elif awaits_key and token != ":":
+            if len(places) > MAX_VALUES:
+                raise DocumentError(path, "too many values", line)
             stack[-1] = json.loads(token)
             places[_path(stack)] = at
             awaits_key = False

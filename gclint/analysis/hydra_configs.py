@@ -10,6 +10,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from gclint.files.source import content, inside
+
 from .configs import DocumentError, load_document
 
 MAX_DEPTH = 8
@@ -127,16 +129,16 @@ class _Reading:
 
     def _value(self, name: str) -> Any:
         path = self._path(name)
+        if not inside(path, self.directory):
+            return None
         try:
             return load_document(path).value or {}
         except DocumentError:
             return None
 
     def _text(self, name: str) -> str:
-        try:
-            return self._path(name).read_text(encoding="utf-8", errors="replace")
-        except OSError:
-            return ""
+        path = self._path(name)
+        return content(path).decode("utf-8", errors="replace") if inside(path, self.directory) else ""
 
     def _path(self, name: str) -> Path:
         plain = name.lstrip("/")

@@ -10,7 +10,7 @@ from typing import Any
 import libcst as cst
 
 from gclint.files.depth import too_deep
-from gclint.files.source import Source, Unreadable, read
+from gclint.files.source import Source, Unreadable, inside, read
 
 from .configs import DocumentError, load_document
 from .deferral import Deferral
@@ -70,7 +70,7 @@ class Project:
     def _source(self, path: str) -> Source | None:
         if path not in self.sources and path not in self._read:
             try:
-                self._read[path] = read(path, shown(path))
+                self._read[path] = read(path, shown(path)) if inside(path, self.root) else None
             except Unreadable:
                 self._read[path] = None
         return self.sources.get(path) or self._read.get(path)
@@ -135,7 +135,7 @@ class Project:
         here = self.absolute(module).parent
         for base in (self.program_root(here / "_"), here, self.root):
             path = os.path.realpath(base / name)
-            if path.startswith(str(self.root)) and os.path.isfile(path):
+            if Path(path).is_relative_to(self.root) and os.path.isfile(path):
                 if path not in self._data:
                     self._data[path] = _load(path)
                 return self._data[path]

@@ -76,8 +76,11 @@ def gitignores_above(directory: str) -> list[Patterns]:
 
 def gitignore_in(directory: str) -> Patterns | None:
     """Return the patterns of the .gitignore in `directory`, None where there is none that can be read."""
+    path = os.path.join(directory, ".gitignore")
+    if not os.path.isfile(path):
+        return None
     try:
-        with open(os.path.join(directory, ".gitignore"), encoding="utf-8", errors="replace") as file:
+        with open(path, encoding="utf-8", errors="replace") as file:
             return patterns(directory, file)
     except OSError:
         return None

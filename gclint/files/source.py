@@ -107,6 +107,23 @@ def read_bytes(path: str | os.PathLike[str], shown: str) -> bytes:
         raise unreadable_from(shown, error) from None
 
 
+def content(path: str | os.PathLike[str], most: int = SIZE_LIMIT) -> bytes:
+    """Return the first `most` bytes of a regular file; none where it cannot be read or is another thing, as a pipe."""
+    try:
+        if not stat.S_ISREG(os.stat(path).st_mode):
+            return b""
+        with open(path, "rb") as file:
+            return file.read(most)
+    except (OSError, ValueError):
+        return b""
+
+
+def inside(path: str | os.PathLike[str], root: str | os.PathLike[str]) -> bool:
+    """Whether a path, its links followed, is `root` or lies below it."""
+    top, place = os.path.realpath(root), os.path.realpath(path)
+    return place == top or place.startswith(top.rstrip(os.sep) + os.sep)
+
+
 def parse(path: str, absolute: Path, data: bytes, kind: Kind | None = None) -> Source:
     """Return the file with these bytes; raises `Unreadable` for bytes that are no text of its kind."""
     kind = kind or kind_of(path)

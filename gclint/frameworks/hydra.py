@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from gclint.files.source import inside
+
 from ..analysis import imports, names
 from ..analysis.calls import Call
 from ..analysis.hydra_configs import composed
@@ -56,7 +58,8 @@ def _configuration(call: Call, given: dict[str, Value], words: tuple[str, ...] |
     if not name:
         return None
     here = call.it.project.absolute(call.it.module).parent
-    data = composed(Path(here, directory or ".").resolve(), name, words)
+    place = Path(here, directory or ".").resolve()
+    data = composed(place, name, words) if inside(place, call.it.project.root) else None
     return None if data is None else lifted(call, data, name)
 
 

@@ -88,9 +88,7 @@ def _entries(directory: str) -> Iterable[os.DirEntry[str]]:
 
 
 def _content(path: str) -> bytes:
-    try:
-        with open(path, "rb") as file:
-            return file.read()
-    except OSError:
-        return b""
+    from gclint.files.source import content
+
+    return content(path)
 

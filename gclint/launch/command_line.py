@@ -10,6 +10,7 @@ from dataclasses import replace
 from importlib import metadata
 from pathlib import Path
 
+from gclint.files.source import content
 from gclint.gather import project_root
 from gclint.launch.accelerate import configured
 from gclint.launch.commands import PYTHON, started
@@ -90,11 +91,7 @@ def _configured(start: Start, environment: Mapping[str, str], here: Path) -> Sta
         environment.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"), "huggingface"
     )
     path = here / start.config if start.config else Path(home, "accelerate", "default_config.yaml")
-    try:
-        text = path.read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        text = ""
-    return configured(start, text)
+    return configured(start, content(path).decode("utf-8", errors="replace"))
 
 
 def _sized(start: Start, environment: Mapping[str, str]) -> Start:

@@ -11,6 +11,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from gclint.files.source import content, inside
 from gclint.launch.commands import PREFIXES
 from gclint.launch.programs import module_file
 from gclint.pins.manifests import parse_toml
@@ -40,7 +41,7 @@ def commands(root: Path) -> tuple[Command, ...]:
             status = path.stat()
         except OSError:
             continue
-        if status.st_size <= MAX_BYTES:
+        if status.st_size <= MAX_BYTES and inside(path, root):
             for command in _read(path, status.st_mtime_ns, status.st_size):
                 found.setdefault(command.name, command)
     return tuple(found.values())
@@ -59,10 +60,7 @@ def command_of(words: tuple[str, ...], known: Mapping[str, Command]) -> tuple[in
 
 @lru_cache(maxsize=256)
 def _read(path: Path, changed: int, size: int) -> tuple[Command, ...]:
-    try:
-        text = path.read_text(encoding="utf-8-sig", errors="replace")
-    except OSError:
-        return ()
+    text = content(path).decode("utf-8-sig", errors="replace")
     reader = {"pyproject.toml": _pyproject, "setup.cfg": _setup_cfg, "setup.py": _setup_py}[path.name]
     found = []
     for name, given in reader(text):

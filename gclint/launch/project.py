@@ -9,7 +9,7 @@ from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 
-from gclint.files.source import NOTEBOOK_LIMIT
+from gclint.files.source import NOTEBOOK_LIMIT, content, inside
 from gclint.launch.accelerate import configured
 from gclint.launch.commands import started
 from gclint.launch.console import Command, command_of, commands
@@ -107,6 +107,8 @@ def _read(path: Path, root: Path, known: tuple[Command, ...], state: int) -> tup
     """The launches in one file; `state` is that of all launchers, which may run one another."""
     if _stamp(path)[2] > (NOTEBOOK_LIMIT if path.suffix == ".ipynb" else MAX_BYTES):
         return ()
+    if not inside(path, root):
+        return ()
     text = _text(path)
     names = {command.name: command for command in known}
     if not any(word in text for word in (*STARTS, *names)):
@@ -200,18 +202,10 @@ def _may_start(directory: str, name: str) -> bool:
 
 
 def _has_shell_head(path: str) -> bool:
-    try:
-        with open(path, "rb") as handle:
-            head = handle.read(64).split(b"\n", 1)[0]
-    except OSError:
-        return False
+    head = content(path, 64).split(b"\n", 1)[0]
     return head.startswith(b"#!") and re.search(rb"(?:ba|z|k|da)?sh\b", head) is not None
 
 
 def _text(path: Path) -> str:
-    try:
-        with open(path, "rb") as handle:
-            raw = handle.read((NOTEBOOK_LIMIT if path.suffix == ".ipynb" else MAX_BYTES) + 1)
-    except OSError:
-        return ""
+    raw = content(path, (NOTEBOOK_LIMIT if path.suffix == ".ipynb" else MAX_BYTES) + 1)
     return raw.decode("utf-8-sig", errors="replace")

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
+from gclint.files.source import inside
 from gclint.pins.environments import read_conda, read_dockerfile
 from gclint.pins.locks import read_pipfile_lock, read_toml_lock
 from gclint.pins.manifests import (
@@ -71,6 +72,8 @@ def words_near(root: Path, entry: Path | None) -> Iterator[Word]:
 
 
 def _words_of(path: Path, read: Callable[[str], FilePins], root: Path, seen: set[Path]) -> Iterator[Word]:
+    if not inside(path, root):
+        return
     found = _read_file(path, read)
     if found.rocm_line:
         yield Word(path, found.rocm_line, None)

@@ -98,9 +98,9 @@ def test_hostile_size_is_bounded(project):
             "e.sh": "source e.sh\n" * 15_000 + "python",
         }
     )
-    start = time.perf_counter()
+    start = time.process_time()
     launches(root)
-    assert time.perf_counter() - start < 20
+    assert time.process_time() - start < 20
 
 
 def test_unreadable_and_missing_places(project, tmp_path):

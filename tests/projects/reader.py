@@ -75,12 +75,7 @@ def read(path: Path) -> Project:
 
 def found(files: dict[str, str], target: dict[str, str], directory: Path) -> list[Finding]:
     """What gclint finds in the files, written to an empty directory, which is the working directory meanwhile."""
-    for name, text in files.items():
-        path = directory / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(notebook(text) if name.endswith(".ipynb") else text)
-    if "requirements.txt" not in files:
-        (directory / "requirements.txt").write_text("")
+    write(files, directory)
     before = os.getcwd()
     os.chdir(directory)
     try:
@@ -89,6 +84,16 @@ def found(files: dict[str, str], target: dict[str, str], directory: Path) -> lis
         os.chdir(before)
     assert not report.problems, report.problems
     return list(report.findings)
+
+
+def write(files: dict[str, str], directory: Path) -> None:
+    """Write the files, and an empty list of requirements where there is none, to a directory."""
+    for name, text in files.items():
+        path = directory / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(notebook(text) if name.endswith(".ipynb") else text)
+    if "requirements.txt" not in files:
+        (directory / "requirements.txt").write_text("")
 
 
 def notebook(text: str) -> str:

@@ -1,7 +1,8 @@
 """The measure: how many findings every rewrite keeps, and how many false ones it brings.
 
 `python -m tests.rewriting` prints the table of all fixtures; `--show` also what was lost and what was false,
-`--only NAME` takes one rewrite, `--keep DIR` writes the rewritten programs there.
+`--only NAME` takes one rewrite, `--random N` takes N programs with two to five rewrites each, drawn by `--seed`,
+`--keep DIR` writes the rewritten programs there.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
+from random import Random
 
 import libcst as cst
 
@@ -27,6 +29,7 @@ Trees = Mapping[str, cst.Module]
 Rewrite = Callable[[Trees], "Trees | None"]
 MAIN = "train.py"
 AS_WRITTEN = "as written"
+ALL_OF_THEM = "all of these"
 
 
 def _single(change: Callable[[cst.Module], cst.Module | None]) -> Rewrite:
@@ -63,7 +66,7 @@ REWRITES: dict[str, Rewrite] = {
     "early return": _single(branches.returned_early),
 }
 _LAST = "second file"
-REWRITES["all of these"] = _in_turn(
+REWRITES[ALL_OF_THEM] = _in_turn(
     *[change for name, change in reversed(REWRITES.items()) if name != _LAST], REWRITES[_LAST]
 )
 REWRITES |= {
@@ -72,6 +75,25 @@ REWRITES |= {
     "values from settings": _single(spellings.through_settings),
     "bodies in blocks": _single(spellings.in_blocks),
 }
+
+FEWEST, MOST = 2, 5
+_JOINED = " + "
+
+
+def rewrite_named(name: str) -> Rewrite:
+    """The rewrite of a name; names joined by " + " are done one after the other."""
+    if name in REWRITES:
+        return REWRITES[name]
+    return _in_turn(*[REWRITES[part] for part in name.split(_JOINED)])
+
+
+def drawn(count: int, seed: int, paths: Sequence[Path]) -> list[tuple[str, Path]]:
+    """Programs drawn at random, each with two to five different rewrites to be done in a random order."""
+    random = Random(seed)
+    single = [name for name in REWRITES if name != ALL_OF_THEM]
+    return [
+        (_JOINED.join(random.sample(single, random.randint(FEWEST, MOST))), random.choice(paths)) for _ in range(count)
+    ]
 
 
 @dataclass
@@ -112,7 +134,7 @@ def measure(rewrite: str, path: Path, keep: Path | None = None) -> Outcome:
     text = marks.numbered(path.read_text())
     outcome = Outcome(fixtures.name(path), rewrite)
     trees: Trees = {MAIN: cst.parse_module(text)}
-    made = trees if rewrite == AS_WRITTEN else REWRITES[rewrite](trees)
+    made = trees if rewrite == AS_WRITTEN else rewrite_named(rewrite)(trees)
     if made is None:
         outcome.applies = False
         return outcome
@@ -162,7 +184,16 @@ def _try(task: tuple[str, Path], keep: Path | None = None) -> Outcome:
 
 def measured(names: Iterable[str], paths: Sequence[Path], keep: Path | None = None) -> list[Outcome]:
     """Every rewrite of every fixture that gclint judges as expected when it stands as written."""
-    tasks = [(name, path) for name in [AS_WRITTEN, *names] for path in paths]
+    return _judged([(name, path) for name in names for path in paths], keep)
+
+
+def measured_at_random(count: int, seed: int, paths: Sequence[Path], keep: Path | None = None) -> list[Outcome]:
+    """Rewrites combined at random (see `drawn`), of fixtures as `measured` takes them."""
+    return _judged(drawn(count, seed, paths), keep)
+
+
+def _judged(tasks: Sequence[tuple[str, Path]], keep: Path | None) -> list[Outcome]:
+    tasks = [*((AS_WRITTEN, path) for path in dict.fromkeys(path for _, path in tasks)), *tasks]
     with ProcessPoolExecutor(os.cpu_count()) as pool:
         outcomes = list(pool.map(partial(_try, keep=keep), tasks, chunksize=8))
     wrong = {item.fixture for item in outcomes if item.rewrite == AS_WRITTEN and (item.lost or item.false)}
@@ -170,18 +201,23 @@ def measured(names: Iterable[str], paths: Sequence[Path], keep: Path | None = No
 
 
 def rows(outcomes: Iterable[Outcome]) -> list[Row]:
-    """The table: a row per rewrite, and one of all of them."""
+    """The table: a row per rewrite, or per number of rewrites combined, and one of all of them."""
     table: dict[str, Row] = {}
     total = Row("all rewrites")
     for item in outcomes:
         if not item.applies or item.rewrite == AS_WRITTEN:
             continue
-        for row in (table.setdefault(item.rewrite, Row(item.rewrite)), total):
+        for row in (table.setdefault(_row(item.rewrite), Row(_row(item.rewrite))), total):
             row.programs += 1
             row.expected += item.expected
             row.lost += len(item.lost)
             row.false += len(item.false)
     return [*table.values(), total]
+
+
+def _row(rewrite: str) -> str:
+    combined = rewrite.count(_JOINED) + 1
+    return rewrite if combined == 1 else f"{combined} at random"
 
 
 def printed(table: Iterable[Row]) -> str:
@@ -198,18 +234,25 @@ def main(arguments_: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.rewriting", description=__doc__)
     parser.add_argument("--show", action="store_true", help="list what was lost and what was false")
     parser.add_argument("--only", action="append", choices=list(REWRITES))
+    parser.add_argument("--random", type=int, metavar="N", help="N programs, each with rewrites combined at random")
+    parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--code", default="GCL", help="only fixtures of codes that begin so")
     parser.add_argument("--keep", type=Path, help="write the rewritten programs here")
     asked = parser.parse_args(arguments_)
     paths = [path for path in programs() if path.parent.name.startswith(asked.code)]
-    outcomes = measured(asked.only or list(REWRITES), paths, asked.keep)
+    if asked.random is not None:
+        outcomes = measured_at_random(asked.random, asked.seed, paths, asked.keep)
+    else:
+        outcomes = measured(asked.only or list(REWRITES), paths, asked.keep)
     if asked.show:
         for item in outcomes:
             for what, listed in (("lost", item.lost), ("false", item.false)):
                 if listed:
                     print(f"{item.rewrite:20} {item.fixture:36} {what:6}{', '.join(listed)}")
-    table = rows(outcomes)
+    table = sorted(rows(outcomes)[:-1], key=lambda row: row.name) if asked.random else rows(outcomes)[:-1]
+    table.append(rows(outcomes)[-1])
     print(printed(table))
     judged = len({item.fixture for item in outcomes})
-    print(f"{judged} of {len(paths)} programs give what they expect as they are written; only these are rewritten")
+    taken = len(paths) if asked.random is None else len({path for _, path in drawn(asked.random, asked.seed, paths)})
+    print(f"{judged} of {taken} programs give what they expect as they are written; only these are rewritten")
     return int(table[-1].share < 0.95 or table[-1].false > 0)

@@ -26,6 +26,13 @@ def test_findings_survive_rewriting_and_none_appears() -> None:
     assert all(row.share >= 0.9 for row in table), shown
 
 
+def test_findings_survive_rewrites_combined_at_random() -> None:
+    outcomes = measure.measured_at_random(40, 7, measure.programs())
+    table = measure.rows(outcomes)
+    assert table[-1].expected > 0 and table[-1].share >= 0.95, measure.printed(table)
+    assert [item for item in outcomes if item.false] == []
+
+
 @pytest.mark.parametrize("rewrite", seeds.ACROSS_FILES)
 def test_the_five_projects_keep_their_findings(rewrite: str) -> None:
     for seed in NAMES:

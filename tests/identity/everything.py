@@ -1,0 +1,79 @@
+"""Everything that gclint says of every fixture and project, as JSON lines: for one process with one hash seed.
+
+`python -m identity.everything DIRECTORY [--ungated] [--cached]` writes the programs to the empty DIRECTORY.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from collections.abc import Iterator
+from dataclasses import asdict, replace
+from pathlib import Path
+
+import fixtures
+from gclint.analysis.events import ConfigurationRead
+from gclint.engine import check
+from gclint.gather import Request
+from gclint.judge import Judge, builtin_judge
+from projects import reader
+
+LONG_AGO = 1_000_000_000
+
+
+def ungated() -> Judge:
+    """The judge that walks every program for every rule, whatever words occur."""
+    judge = builtin_judge()
+    rules = tuple(rule if rule.listens(ConfigurationRead) else replace(rule, words=()) for rule in judge.rules)
+    return replace(judge, gated=False, rules=rules)
+
+
+def staged(place: Path) -> Iterator[tuple[str, Path, dict[str, str]]]:
+    """Every program's name, the directory it was written to, and its target versions."""
+    for path in (*fixtures.scripts("bad_"), *fixtures.scripts("good_")):
+        text = path.read_text()
+        directory = place / fixtures.name(path)
+        directory.mkdir(parents=True)
+        fixtures.stage(text, directory)
+        yield fixtures.name(path), directory, fixtures.target_of(text)
+    for project in reader.projects():
+        for side, files in (("true", project.true), ("false", project.false)):
+            directory = place / project.name / side
+            reader.write(files, directory)
+            yield f"{project.name} {side}", directory, project.target
+
+
+def lines(place: Path, judge: Judge | None, twice: bool) -> Iterator[str]:
+    """One line per program: its name, and its findings with all that they say.
+
+    With `twice` every program is checked and remembered first, and what is remembered is said.
+    """
+    for name, directory, target in staged(place):
+        os.chdir(directory)
+        for path in directory.rglob("*"):
+            os.utime(path, (LONG_AGO, LONG_AGO))
+        request = Request(["."], {"target": target}, cache=twice)
+        if twice:
+            check(request)
+            assert (directory / ".gclint_cache").exists(), f"{name} is not remembered"
+        report = check(request, judge)
+        assert not report.problems, (name, report.problems)
+        yield json.dumps([name, [asdict(finding) for finding in report.findings]], sort_keys=True)
+
+
+def main() -> None:
+    """Print the lines."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("directory", type=Path)
+    parser.add_argument("--ungated", action="store_true")
+    parser.add_argument("--cached", action="store_true")
+    asked = parser.parse_args()
+    judge = ungated() if asked.ungated else None
+    for line in lines(asked.directory.resolve(), judge, asked.cached):
+        sys.stdout.write(line + "\n")
+
+
+if __name__ == "__main__":
+    main()
