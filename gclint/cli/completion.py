@@ -102,7 +102,7 @@ def _commands() -> dict[str, Parser]:
 
 
 def _about(parser: Parser) -> str:
-    return (parser.description or "").rstrip(".")
+    return (parser.description or "").partition("\n")[0].rstrip(".")
 
 
 def _flags(parser: Parser) -> list[tuple[str, str, tuple[str, ...]]]:
