@@ -94,6 +94,10 @@ class Mentions:
         for item in [item for held in (sheet.imports.values() if sheet else ()) for item in held]:
             yield from (file for file in self._files(path, item) if file)
 
+    def is_own(self, path: str, item: Import) -> bool:
+        """Whether an import reads a file of the project."""
+        return any(self._files(path, item))
+
     def _files(self, path: str, item: Import) -> tuple[str, str]:
         """The file that an import reads, and that of the submodule it takes; "" for none."""
         if (path, item) not in self._read:

@@ -154,13 +154,21 @@ class Reach:
     def _bound(self, path: str) -> dict[str, set[int]]:
         """The names that a file's imports bind with an anchor, and of which rules."""
         if path not in self._anchored:
-            sheet, found = self._project.sheet(path), dict[str, set[int]]()
-            for statement in sheet.statements if sheet else ():
+            found = dict[str, set[int]]()
+            for statement in self._foreign(path):
                 rules = set[int]().union(*(held for word, held in self._anchors.items() if word in statement))
                 for item in imports_of(statement) if rules else ():
                     found.setdefault(item.name, set()).update(rules)
             self._anchored[path] = found
         return self._anchored[path]
+
+    def _foreign(self, path: str) -> Iterator[str]:
+        """The statements of a file's top level but for imports of the project's own, which say nothing of libraries."""
+        sheet = self._project.sheet(path)
+        for statement in sheet.statements if sheet is not None else ():
+            imports = list(imports_of(statement)) if statement.startswith(("import ", "from ")) else []
+            if not imports or not all(self._mentions.is_own(path, item) for item in imports):
+                yield statement
 
     def _aliases(self, path: str) -> set[str]:
         """The other names under which a file imports what leads to a finding."""
@@ -196,7 +204,6 @@ class Reach:
 
     def _top_words(self, path: str) -> frozenset[str]:
         if path not in self._tops:
-            sheet = self._project.sheet(path)
-            text = "".join(sheet.statements) if sheet is not None else ""
+            text = "".join(self._foreign(path))
             self._tops[path] = frozenset(word for word in self._words if word in text)
         return self._tops[path]
