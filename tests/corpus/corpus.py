@@ -22,6 +22,8 @@ TABLE = Path(__file__).parent / "findings.csv"
 PACKAGES = {
     "litgpt": "0.5.13",
     "trl": "1.16.0",
+    "peft": "0.21.2",
+    "llamafactory": "0.9.5",
 }
 # one release of each library, so that what happens to be installed changes nothing
 TARGET = {
