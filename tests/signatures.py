@@ -13,9 +13,8 @@ import importlib.util
 from importlib import metadata
 from pathlib import Path
 
-from packaging.version import Version
-
 from gclint.rules.versions.removed import ARGUMENTS
+from packaging.version import Version
 
 FILES = {
     "TrainingArguments": ("transformers", "training_args.py"),

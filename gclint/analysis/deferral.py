@@ -19,6 +19,7 @@ from .values import Deferred, Value, of, union
 if TYPE_CHECKING:
     from .interpreter import Interpreter
     from .project import Project
+    from .syntax import Module
 
 CHANGES_THE_PROCESS = (
     *("environ[", "environ.", "putenv", "setattr(", "torch.backends", "sys.path", "addsitedir"),
@@ -121,3 +122,16 @@ def _filled(it: Interpreter, item: Deferred) -> Value:
         if it.run.entry is item.site.module:
             for path in it.modules.keys() - before:
                 it.run.import_sites.setdefault(path, item.site)
+
+
+def promised(it: Interpreter, module: Module, name: str) -> Value | None:
+    """What a package that loads its parts on demand tells type checkers of a name; None when it tells nothing."""
+    from .imports import member_of
+
+    path = it.project.absolute(module)
+    sheet = it.project.sheet(os.fspath(path))
+    for item in sheet.promised.get(name, ()) if sheet is not None else ():
+        file = it.project.imports.resolve(item.module, item.level, path)
+        if file is not None and file.suffix == ".py" and item.member not in ("", "*"):
+            return forced(it, member_of(it, os.path.realpath(file), item.member))
+    return None

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from . import names
+from .deferral import promised
 from .events import Imported
 from .syntax import dotted
 from .values import Const, Deferred, External, Object, Value, of
@@ -131,7 +132,7 @@ def member_of(it: Interpreter, path: str, name: str) -> Value:
     submodule = it.project.submodule(module, name)
     if submodule is not None:
         return it.import_module(submodule)
-    return names.made_on_demand(it, scope, name) or of(it.unknown(name))
+    return names.made_on_demand(it, scope, name) or promised(it, module, name) or of(it.unknown(name))
 
 
 def deferred(it: Interpreter, path: str, member: str, statement: cst.CSTNode) -> Value | None:

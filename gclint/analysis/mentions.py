@@ -69,7 +69,8 @@ class Mentions:
         if sheet is None or depth > MOST_HOPS:
             return
         yield from sheet.units.get(name, ())
-        for item in (*sheet.imports.get(name, ()), *sheet.imports.get("*", ())):
+        promised = [item for item in sheet.promised.get(name, ()) if item.member != "*"]
+        for item in (*sheet.imports.get(name, ()), *sheet.imports.get("*", ()), *promised):
             wanted = name if item.member == "*" else item.member
             yield from self.imported(path, item, by, wanted or None, depth)
 

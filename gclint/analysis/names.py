@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from . import containers
-from .deferral import forced
+from .deferral import forced, promised
 from .events import AttributeSet, EnvSet, ForwardPatched
 from .guards import Guard, conj
 from .syntax import Site
@@ -98,7 +98,7 @@ def _of_module(it: Interpreter, ref: ModuleRef, name: str, node: cst.BaseExpress
     submodule = it.project.submodule(ref.module, name)
     if submodule is not None:
         return it.import_module(submodule)
-    return made_on_demand(it, scope, name) or of(it.unknown("", it.site(node)))
+    return made_on_demand(it, scope, name) or promised(it, ref.module, name) or of(it.unknown("", it.site(node)))
 
 
 def made_on_demand(it: Interpreter, scope: Scope, name: str) -> Value | None:

@@ -92,13 +92,17 @@ class Unit:
 
 
 class Sheet:
-    """The units of one file, by the names they bind."""
+    """The units of one file, by the names they bind.
+
+    `promised` are the imports that only type checkers see: what a package that loads its parts on demand has.
+    """
 
     def __init__(self, path: str, text: str):
         self.path = path
         self.units: dict[str, list[Unit]] = {}
         self.statements: list[str] = []
         self.imports: dict[str, list[Import]] = {}
+        self.promised: dict[str, list[Import]] = {}
         self._read(code_of(text))
 
     def _read(self, code: str) -> None:
@@ -119,6 +123,8 @@ class Sheet:
             self._define(chunk, match)
             return
         if _NEVER_RUNS.match(chunk):
+            for item in imports_of(chunk):
+                self.promised.setdefault(item.name, []).append(item)
             return
         self.statements.append(chunk)
         targets = _TARGETS.match(chunk)
