@@ -174,7 +174,7 @@ def _decide(first: Any, operator: cst.BaseCompOp, second: Any) -> bool:
             return bool(first <= second)
         if isinstance(operator, cst.GreaterThanEqual):
             return bool(first >= second)
-    except TypeError:
+    except (TypeError, ValueError):
         return False
     equal = bool(first == second)
     return not equal if isinstance(operator, (cst.NotEqual, cst.IsNot)) else equal
