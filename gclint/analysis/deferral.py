@@ -9,15 +9,14 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Container, Iterable
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from .resolve import Imports
-from .units import Sheet
+from .units import ONLY_WHEN_STARTED, Sheet
 from .values import Deferred, Value, of, union
 
 if TYPE_CHECKING:
     from .interpreter import Interpreter
+    from .mentions import Mentions
     from .project import Project
     from .syntax import Module
 
@@ -32,7 +31,6 @@ _ACTS = re.compile(
     re.MULTILINE,
 )
 _ASSIGNS = re.compile(r"[A-Za-z_][\w.]*[ \t]*=(?!=)")
-_NEVER_WHEN_IMPORTED = re.compile(r"if[ \t]+__name__[ \t]*==")
 _LOOPS = re.compile(r"(?:for|while|with|del|async|match)\b")
 _REGISTERS = re.compile(r"regist|subscribe", re.IGNORECASE)
 _CALLED = re.compile(r"([A-Za-z_]\w*)\(")
@@ -43,9 +41,9 @@ class Deferral:
     one of the project's functions or classes of these `names` gives.
     """
 
-    def __init__(self, project: Project, words: Iterable[str], names: Container[str]):
+    def __init__(self, project: Project, mentions: Mentions, words: Iterable[str], names: Container[str]):
         self._project = project
-        self._imports = Imports(project.root)
+        self._mentions = mentions
         self._words = frozenset(words)
         self._names = names
         self._quiet: dict[str, bool] = {}
@@ -59,17 +57,16 @@ class Deferral:
         return self._quiet[path]
 
     def imported(self, path: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """What a file's top level imports: libraries' modules by name, and the project's by file."""
+        """What importing a file imports: libraries' modules by name, and the project's by file."""
         if path not in self._imported:
             libraries: dict[str, None] = {}
             files: dict[str, None] = {}
             sheet = self._project.sheet(path)
-            for item in (item for held in (sheet.imports.values() if sheet else ()) for item in held):
-                file = self._imports.resolve(item.module, item.level, Path(path))
-                inner = self._imports.member(item.module, item.level, item.member, Path(path)) if item.member else None
-                if file is None and inner is None and item.level == 0:
+            for item in sheet.executed if sheet is not None else ():
+                found = [os.path.realpath(file) for file in self._mentions.reads(path, item) if file]
+                files |= dict.fromkeys(found)
+                if not found and item.level == 0:
                     libraries[item.module] = None
-                files |= {os.path.realpath(found): None for found in (file, inner) if found and found.suffix == ".py"}
             self._imported[path] = (tuple(libraries), tuple(files))
         return self._imported[path]
 
@@ -79,7 +76,7 @@ class Deferral:
         return not registers and not any(map(self._acts, sheet.statements))
 
     def _acts(self, statement: str) -> bool:
-        if _NEVER_WHEN_IMPORTED.match(statement):
+        if ONLY_WHEN_STARTED.match(statement):
             return False
         if any(word in statement for word in TAKES_WHAT_MAY_BE_REPLACED):
             return True

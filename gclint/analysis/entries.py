@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import os
-import re
 from pathlib import Path
 from typing import NamedTuple
 
 import libcst as cst
 
-from gclint.files.source import Source
 from gclint.launch import Command, Launch, commands, launches
 
 from . import names
@@ -21,7 +19,6 @@ from .syntax import Module, Site
 from .values import Scope
 
 MAX_LAUNCHES = 3
-_INSERTED = re.compile(r"sys\.path\.(?:insert\(\s*\d+\s*,|append\()\s*['\"]([^'\"]+)['\"]")
 
 
 class Entry(NamedTuple):
@@ -75,13 +72,6 @@ class Entries:
         if root not in self._commands:
             self._commands[root] = commands(root)
         return self._commands[root]
-
-
-def inserted_paths(source: Source | None) -> list[str]:
-    """Literal entries that a script puts on sys.path."""
-    if source is None or "sys.path" not in source.text:
-        return []
-    return _INSERTED.findall(source.text)
 
 
 def assumed(launch: Launch | None) -> Guard:

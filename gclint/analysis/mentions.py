@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from .resolve import Imports
+from .resolve import Imports, inserted_paths
 from .units import Import, Unit
 
 if TYPE_CHECKING:
@@ -23,7 +23,8 @@ class Mentions:
 
     def __init__(self, project: Project):
         self._project = project
-        self._imports = Imports(project.root)
+        inserted = [place for source in project.sources.values() for place in inserted_paths(source.text)]
+        self._imports = Imports(project.root, None, inserted)
         self._called: dict[Unit, tuple[Unit, ...]] = {}
         self._read: dict[tuple[str, Import], tuple[str, str]] = {}
 
@@ -78,7 +79,7 @@ class Mentions:
         self, path: str, item: Import, by: Unit | None, wanted: str | None = None, depth: int = 0
     ) -> Iterator[Unit]:
         """The units that an imported name stands for: of a module, those that the unit `by` mentions too."""
-        file, submodule = self._files(path, item)
+        file, submodule = self.reads(path, item)
         if submodule:
             yield from self._of_module(submodule, by)
         if not file:
@@ -92,14 +93,15 @@ class Mentions:
     def files(self, path: str) -> Iterator[str]:
         """The files of the project that a file imports from, wherever in it."""
         sheet = self._project.sheet(path)
-        for item in [item for held in (sheet.imports.values() if sheet else ()) for item in held]:
-            yield from (file for file in self._files(path, item) if file)
+        for held in (*sheet.imports.values(), *sheet.promised.values()) if sheet is not None else ():
+            for item in held:
+                yield from (file for file in self.reads(path, item) if file)
 
     def is_own(self, path: str, item: Import) -> bool:
         """Whether an import reads a file of the project."""
-        return any(self._files(path, item))
+        return any(self.reads(path, item))
 
-    def _files(self, path: str, item: Import) -> tuple[str, str]:
+    def reads(self, path: str, item: Import) -> tuple[str, str]:
         """The file that an import reads, and that of the submodule it takes; "" for none."""
         if (path, item) not in self._read:
             importer = Path(path)

@@ -22,12 +22,13 @@ from .allowed import Origins, said
 from .calls import Call
 from .configs import MAX_BYTES, DocumentError, read_document
 from .deferral import Deferral
-from .entries import Entries, Entry, assumed, call_function, inserted_paths
+from .entries import Entries, Entry, assumed, call_function
 from .events import ConfigurationRead, Event, Moment, RunEnded
 from .interpreter import Frame, Interpreter
 from .invocation import instantiate
 from .project import Project, shown
 from .reach import Reach
+from .resolve import inserted_paths
 from .run import Run
 from .syntax import Module, Site
 from .values import Alternative, Class, Function, Partial, Scope, const, of
@@ -104,7 +105,7 @@ class _Walk:
         gates = [rule.words for rule in rules if not rule.listens(ConfigurationRead)]
         self.reach = Reach(project, () if keep_runs else gates)
         if self.reach.gated:
-            project.deferral = Deferral(project, self.reach.telling, self.reach.names)
+            project.deferral = Deferral(project, self.reach.mentions, self.reach.telling, self.reach.names)
         self.entries = Entries(project)
         self.origins = Origins()
 
@@ -140,7 +141,7 @@ class _Walk:
 
     def configurations(self, sources: Sequence[Source]) -> None:
         """Ask the rules about configuration files by themselves, whatever reads them."""
-        asking = [rule for rule in self.rules if any(ConfigurationRead in kinds for kinds, _ in rule.questions)]
+        asking = [rule for rule in self.rules if rule.listens(ConfigurationRead)]
         words = [word for rule in asking for choice in rule.words[:1] for word in choice]
         for source in sources:
             if len(source.text) > MAX_BYTES or not any(word in source.text for word in words):
@@ -179,8 +180,7 @@ class _Walk:
             self.problems[failure("the analysis", error, Location(shown(path), 1, 1, 1, 1))] = None
 
     def _walk_program(self, path: str, entry: Entry) -> None:
-        inserted = inserted_paths(self.project.sources.get(path))
-        self.project.enter(Path(path), inserted)
+        self.project.enter(Path(path), inserted_paths(self.project.text(path) or ""))
         module = self.project.module(path)
         if module is None:
             return
@@ -199,7 +199,7 @@ class _Walk:
         module = self.project.module(path) if self.reach.anything_in(path) else None
         if module is None or not self._unreached(module):
             return
-        self.project.enter(Path(path), inserted_paths(self.project.sources.get(path)))
+        self.project.enter(Path(path), inserted_paths(self.project.text(path) or ""))
         run = self._run(path, next(iter(self.entries.launches(path)), None))
         run.entry = module
         it = Interpreter(self.project, run, self.library)

@@ -13,6 +13,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from ..files.gate import Words, admits
+from ..outside import outside
 from .mentions import MOST_UNITS, Mentions
 from .units import Unit, imports_of
 
@@ -33,7 +34,7 @@ class Reach:
         self.gates = list(gates)
         self.gated = bool(self.gates) and all(self.gates)
         self._project = project
-        self._mentions = Mentions(project)
+        self.mentions = Mentions(project)
         self._words = tuple(sorted({word for gate in self.gates for choice in gate for word in choice}))
         self._telling = [{word for choice in gate for word in choice} - COMMON for gate in self.gates]
         self.telling = frozenset().union(*self._telling)
@@ -41,6 +42,7 @@ class Reach:
         for rule, gate in enumerate(self.gates):
             for word in gate[0] if gate else ():
                 self._anchors.setdefault(word, set()).add(rule)
+        self._given: frozenset[str] = frozenset()
         self._held: dict[Unit, frozenset[str]] = {}
         self._tops: dict[str, frozenset[str]] = {}
         self._closures: dict[Unit, frozenset[str]] = {}
@@ -52,6 +54,7 @@ class Reach:
     def learn(self, paths: Sequence[str]) -> None:
         """Work out which units of the files, and of those they import, lead to a finding, also through one another."""
         paths = self._followed(paths) if self.gated else ()
+        self._given = self._from_outside(paths)
         for path in paths:
             for unit in self._candidates(path):
                 self._note(unit, self._own(unit))
@@ -78,7 +81,7 @@ class Reach:
         text = self._project.text(path) or ""
         if any(word in text for word in BY_NAME) or self._project.is_notebook(path):
             return True
-        units = [sheet.module, *self._mentions.named(path, function, None)] if function else [sheet.module]
+        units = [sheet.module, *self.mentions.named(path, function, None)] if function else [sheet.module]
         return any(self._leads(unit) for unit in units)
 
     def anything_in(self, path: str) -> bool:
@@ -90,7 +93,7 @@ class Reach:
     def _followed(self, paths: Sequence[str]) -> Sequence[str]:
         found, todo = dict.fromkeys(paths), list(paths)
         while todo:
-            fresh = [file for file in self._mentions.files(todo.pop()) if file not in found]
+            fresh = [file for file in self.mentions.files(todo.pop()) if file not in found]
             found.update(dict.fromkeys(fresh))
             todo += fresh
         return tuple(found)
@@ -128,7 +131,7 @@ class Reach:
 
     def _led(self, unit: Unit) -> set[int]:
         """The rules in which a unit has a part by what it mentions: with a word of its own, or as a root."""
-        found = {rule for other in self._mentions.called(unit) for rule in self._parts.get(other, ())}
+        found = {rule for other in self.mentions.called(unit) for rule in self._parts.get(other, ())}
         if found and self._is_root(unit):
             return found
         return {rule for rule in found if not unit.identifiers.isdisjoint(self._telling[rule])}
@@ -142,7 +145,7 @@ class Reach:
         if sheet is None or any(unit.name in other.identifiers for other in (*others, sheet.module)):
             return False
         bases = Unit(unit.path, "", unit.bases).identifiers
-        return not any(True for name in bases for _ in self._mentions.named(unit.path, name, None))
+        return not any(True for name in bases for _ in self.mentions.named(unit.path, name, None))
 
     @cached_property
     def _taken(self) -> frozenset[str]:
@@ -167,7 +170,7 @@ class Reach:
         sheet = self._project.sheet(path)
         for statement in sheet.statements if sheet is not None else ():
             imports = list(imports_of(statement)) if statement.startswith(("import ", "from ")) else []
-            if not imports or not all(self._mentions.is_own(path, item) for item in imports):
+            if not imports or not all(self.mentions.is_own(path, item) for item in imports):
                 yield statement
 
     def _aliases(self, path: str) -> set[str]:
@@ -183,19 +186,25 @@ class Reach:
 
     def _leads(self, unit: Unit) -> bool:
         """Whether a unit leads to one that has a part in findings of a rule whose words it leads to as well."""
-        rules = {rule for other in self._mentions.reached(unit) for rule in self._parts.get(other, ())}
+        rules = {rule for other in self.mentions.reached(unit) for rule in self._parts.get(other, ())}
         return any(admits(self._closure(unit), self.gates[rule]) for rule in rules)
 
     def _closure(self, unit: Unit) -> frozenset[str]:
         """The words of everything that a unit leads to; all of them where that is too much to follow."""
         if unit not in self._closures:
-            reached = self._mentions.reached(unit)
+            reached = self.mentions.reached(unit)
             found = [self._words_of(one) | self._top_words(one.path) for one in reached]
             everything = len(reached) >= MOST_UNITS
-            self._closures[unit] = frozenset(self._words) if everything else frozenset().union(*found)
+            self._closures[unit] = frozenset(self._words) if everything else self._given.union(*found)
         return self._closures[unit]
 
     # Texts
+
+    def _from_outside(self, paths: Sequence[str]) -> frozenset[str]:
+        """The words that configuration files and launchers may give to any program."""
+        texts = ((self._project.text(path) or "").encode("utf-8", "surrogatepass") for path in paths)
+        given = [text.decode("utf-8", "replace") for text in outside(texts, self._project.root)]
+        return frozenset(word for word in self._words if any(word in text for text in given))
 
     def _words_of(self, unit: Unit) -> frozenset[str]:
         if unit not in self._held:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Iterable
 from pathlib import Path
@@ -19,6 +20,12 @@ INSTALLED_NAMES = (
     "yaml"
 )
 INSTALLED = frozenset(INSTALLED_NAMES.split())
+_INSERTED = re.compile(r"sys\.path\.(?:insert\(\s*\d+\s*,|append\()\s*['\"]([^'\"\n]+)['\"]")
+
+
+def inserted_paths(text: str) -> list[str]:
+    """Return the literal entries that a file's text puts on sys.path."""
+    return _INSERTED.findall(text) if "sys.path" in text else []
 
 
 class Imports:

@@ -25,12 +25,14 @@ _DEFINITION = re.compile(r"(?:async[ \t]+)?(?:def|class)[ \t]+(\w+)[ \t]*")
 _INNER = re.compile(r"^([ \t]+)(?:async[ \t]+)?def[ \t]+(\w+)", re.MULTILINE)
 _NESTED = re.compile(r"^[ \t]+(?:async[ \t]+)?(?:def|class)[ \t]+(\w+)", re.MULTILINE)
 _IMPORT = re.compile(
-    r"^[ \t]*(?:import[ \t]+(?P<modules>[^\n;]+)"
+    r"(?:^|;)[ \t]*(?:import[ \t]+(?P<modules>[^\n;]+)"
     r"|from[ \t]+(?P<dots>\.*)[ \t]*(?P<module>[\w.]*)[ \t]+import[ \t]*(?:\((?P<block>[^)]*)\)|(?P<names>[^\n;]+)))",
     re.MULTILINE,
 )
 _IDENTIFIER = re.compile(r"[^\W\d]\w*")
-_NEVER_RUNS = re.compile(r"if[ \t]+(?:typing\.|t\.)?TYPE_CHECKING[ \t]*:")
+_ONLY_FOR_TYPE_CHECKERS = re.compile(r"if[ \t]+(?:typing\.|t\.)?TYPE_CHECKING[ \t]*:")
+ONLY_WHEN_STARTED = re.compile(r"if[ \t]+__name__[ \t]*==")
+_WRITES = re.compile(r"[A-Za-z_][\w.]*[.\[][^=\n]*=(?!=)")
 _TARGETS = re.compile(r"[^=\n]*?(?:[-+*/|&]?=(?!=)|:)")
 
 
@@ -94,7 +96,8 @@ class Unit:
 class Sheet:
     """The units of one file, by the names they bind.
 
-    `promised` are the imports that only type checkers see: what a package that loads its parts on demand has.
+    `imports` are all of the file's, those inside functions among them, and `executed` those that importing the file
+    executes. `promised` only type checkers see: what a package that loads its parts on demand has.
     """
 
     def __init__(self, path: str, text: str):
@@ -102,6 +105,7 @@ class Sheet:
         self.units: dict[str, list[Unit]] = {}
         self.statements: list[str] = []
         self.imports: dict[str, list[Import]] = {}
+        self.executed: list[Import] = []
         self.promised: dict[str, list[Import]] = {}
         self._read(code_of(text))
 
@@ -116,16 +120,19 @@ class Sheet:
             head = ""
 
     def _keep(self, chunk: str, decorated: int) -> None:
-        for item in imports_of(chunk):
-            self.imports.setdefault(item.name, []).append(item)
+        imports = list(imports_of(chunk))
         match = _DEFINITION.match(chunk, decorated)
+        if _ONLY_FOR_TYPE_CHECKERS.match(chunk):
+            for item in imports:
+                self.promised.setdefault(item.name, []).append(item)
+            return
+        for item in imports:
+            self.imports.setdefault(item.name, []).append(item)
         if match is not None:
             self._define(chunk, match)
             return
-        if _NEVER_RUNS.match(chunk):
-            for item in imports_of(chunk):
-                self.promised.setdefault(item.name, []).append(item)
-            return
+        if not ONLY_WHEN_STARTED.match(chunk):
+            self.executed += imports
         self.statements.append(chunk)
         targets = _TARGETS.match(chunk)
         bound = _IDENTIFIER.findall(targets.group()) if targets is not None else []
@@ -143,9 +150,9 @@ class Sheet:
 
     @cached_property
     def module(self) -> Unit:
-        """What the top level calls, as one unit without a name."""
-        calls = [text for text in self.statements if "(" in text and not text.startswith(("import ", "from "))]
-        return Unit(self.path, "", "".join(calls))
+        """What the top level does besides importing and naming things, as one unit without a name."""
+        plain = [text for text in self.statements if not text.startswith(("import ", "from "))]
+        return Unit(self.path, "", "".join(text for text in plain if "(" in text or _WRITES.match(text)))
 
 
 def _closing(text: str, start: int) -> int:
