@@ -70,6 +70,15 @@ class Run:
         """How many events came before this one; raises StopIteration for one that is not of this run."""
         return next(place for place in self._places[type(event)] if self.events[place] is event)
 
+    def first_import(self, library: str) -> Site | None:
+        """The entry's own import that brought a library in, through the project's modules if need be; where the
+        library was imported when no import of the entry did; None when it was not.
+        """
+        imported = self.imported.get(library)
+        if imported is None or imported.module is self.entry:
+            return imported
+        return self.import_sites.get(imported.module.path, imported)
+
     def condition(self, guard: Guard) -> str:
         """What a guard leaves open, in words; "" when nothing."""
         return stated(self._open(guard))

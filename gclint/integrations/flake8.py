@@ -41,10 +41,20 @@ class Plugin:
     @staticmethod
     def add_options(manager: Any) -> None:
         """Register --gclint-target and --gclint-file-only."""
-        manager.add_option("--gclint-target", default="", parse_from_config=True, metavar="NAME=VERSION,...",
-                           help="versions to judge for, such as torch=2.5,transformers=4.44")
-        manager.add_option("--gclint-file-only", action="store_true", default=False, parse_from_config=True,
-                           help="look at each file and what it imports, not at the project around it")
+        manager.add_option(
+            "--gclint-target",
+            default="",
+            parse_from_config=True,
+            metavar="NAME=VERSION,...",
+            help="versions to judge for, such as torch=2.5,transformers=4.44",
+        )
+        manager.add_option(
+            "--gclint-file-only",
+            action="store_true",
+            default=False,
+            parse_from_config=True,
+            help="look at each file and what it imports, not at the project around it",
+        )
 
     @classmethod
     def parse_options(cls, options: argparse.Namespace) -> None:

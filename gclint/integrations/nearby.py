@@ -91,4 +91,3 @@ def _content(path: str) -> bytes:
     from gclint.files.source import content
 
     return content(path)
-

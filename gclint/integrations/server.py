@@ -23,9 +23,7 @@ from gclint.report.content import Report
 DELAY = 0.25
 KINDS = [types.CodeActionKind.QuickFix, FIX_ALL]
 _NOTEBOOKS = types.NotebookDocumentSyncOptions(
-    notebook_selector=[
-        types.NotebookDocumentFilterWithCells(cells=[types.NotebookCellLanguage(language="python")])
-    ],
+    notebook_selector=[types.NotebookDocumentFilterWithCells(cells=[types.NotebookCellLanguage(language="python")])],
     save=True,
 )
 

@@ -40,7 +40,6 @@ from gclint.analysis import cures, rewrite
 from gclint.analysis.events import Backward, TrainerStarted
 from gclint.analysis.guards import ROCM, Guard
 from gclint.analysis.run import Run, together
-from gclint.analysis.syntax import Site
 from gclint.analysis.values import Object
 from gclint.finding import Finding, Fix, Location
 from gclint.rule import Reproduction, Rule
@@ -79,7 +78,7 @@ def first_backward_on_rocm(event: Backward | TrainerStarted, run: Run) -> Iterat
             if both is None or not isinstance(region, Object) or region.site is None:
                 continue
             related = list(places)
-            imported = run.imported.get("torch")
+            imported = run.first_import("torch")
             if imported is not None:
                 related.append(imported.location("torch is imported here, the variable has to be set before"))
             yield rule.finding(
@@ -113,8 +112,8 @@ def rocm_evidence(run: Run) -> tuple[Guard, list[Location]] | None:
 
 def set_before_import(run: Run) -> Fix | None:
     """Set the variable before the first import of torch in the program that is started."""
-    site = first_import(run)
-    if site is None:
+    site = run.first_import("torch")
+    if site is None or site.module is not run.entry:
         return None
     edit = rewrite.before_import(site, f'os.environ["{NAME}"] = "1"')
     if edit is None:
@@ -122,13 +121,3 @@ def set_before_import(run: Run) -> Fix | None:
     return Fix(
         "launch-blocking", f"Set {NAME}=1 before torch is imported", (edit,), "safe", "kernels run one at a time"
     )
-
-
-def first_import(run: Run) -> Site | None:
-    """The first top-level import of the entry that brings torch in; through the project's modules if need be."""
-    imported = run.imported.get("torch")
-    if imported is None or run.entry is None:
-        return None
-    if imported.module is run.entry:
-        return imported
-    return run.import_sites.get(imported.module.path)

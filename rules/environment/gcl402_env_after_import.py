@@ -76,6 +76,8 @@ def set_too_late(event: EnvSet, run: Run) -> Iterator[Finding]:
     imported = run.imported.get(reader)
     if not reader or imported is None:
         return
+    if imported.module is not event.site.module:
+        imported = run.first_import(reader) or imported
     certain = event.name in READ_AT_IMPORT
     when = "while it is imported" if certain else "when its runtime comes up"
     yield rule.finding(

@@ -64,7 +64,7 @@ def replaced_too_late(event: AttributeSet, run: Run) -> Iterator[Finding]:
     taken = run.taken.get(event.library_name)
     if holder is None and taken is None:
         return
-    place: Site | None = run.imported[holder] if holder is not None else taken
+    place = run.first_import(holder) if holder is not None else taken
     who = holder or "another module"
     yield rule.finding(
         run,

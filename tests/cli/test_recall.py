@@ -85,6 +85,4 @@ def test_damage_is_ignored_and_clean_removes(gclint, project, judged):
 def test_recalled_reports_are_the_same_in_every_format(gclint, project, judged):
     write(project / "a.py", "boom(1)\nshaky(2)\n")
     for name in ("full", "json", "gitlab", "junit", "markdown", "github"):
-        assert gclint("check", "--output-format", name) == gclint(
-            "check", "--output-format", name, "--no-cache"
-        )
+        assert gclint("check", "--output-format", name) == gclint("check", "--output-format", name, "--no-cache")

@@ -101,9 +101,7 @@ def test_a_marker_in_a_cell_is_no_marker():
         pytest.param(["x = !ls -l"], ["x = __magic__  # magic: !ls -l\n"], id="assigned"),
         pytest.param(["model?"], ["pass  # magic: model?\n"], id="help"),
         pytest.param(["%%time\n", "x = 1"], ["# magic: %%time\n", "x = 1\n"], id="timed Python"),
-        pytest.param(
-            ["%%bash\n", "ls (\n", "a"], ["# magic: %%bash\n", "# magic: ls (\n", "# magic: a\n"], id="shell"
-        ),
+        pytest.param(["%%bash\n", "ls (\n", "a"], ["# magic: %%bash\n", "# magic: ls (\n", "# magic: a\n"], id="shell"),
         pytest.param(
             ["!pip install a \\\n", "  b\n", "x"],
             ["pass  # magic: !pip install a \\\n", "# magic:   b\n", "x\n"],

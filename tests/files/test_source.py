@@ -29,9 +29,7 @@ def test_text_goes_back_to_the_same_bytes(data):
 
 
 def test_the_encoding_is_the_one_python_reads():
-    assert parse("a.py", None, b"#!/bin/sh\n# vim: set fileencoding=latin-1 :\n'\xe9'\n").text.endswith(
-        "'é'\n"
-    )
+    assert parse("a.py", None, b"#!/bin/sh\n# vim: set fileencoding=latin-1 :\n'\xe9'\n").text.endswith("'é'\n")
     with pytest.raises(Unreadable) as caught:
         parse("a.py", None, b"x\n\n# coding: latin-1\n'\xe9'\n")
     assert caught.value.line == 4

@@ -31,12 +31,8 @@ def test_no_edits_change_nothing(text):
         pytest.param("a", edit(1, 2, 1, 2, "\nb"), "a\nb", id="append without a final newline"),
         pytest.param("", edit(1, 1, 1, 1, "b\n"), "b\n", id="into an empty file"),
         pytest.param("é😀x\n", edit(1, 3, 1, 4, "y"), "é😀y\n", id="columns are code points"),
-        pytest.param(
-            "a\r\nb\r\n", edit(1, 1, 1, 1, "x\ny\n"), "x\r\ny\r\na\r\nb\r\n", id="new lines end as the old"
-        ),
-        pytest.param(
-            "a\x0cb\u2028c\nd", edit(2, 1, 2, 2, "e"), "a\x0cb\u2028c\ne", id="form feed ends no line"
-        ),
+        pytest.param("a\r\nb\r\n", edit(1, 1, 1, 1, "x\ny\n"), "x\r\ny\r\na\r\nb\r\n", id="new lines end as the old"),
+        pytest.param("a\x0cb\u2028c\nd", edit(2, 1, 2, 2, "e"), "a\x0cb\u2028c\ne", id="form feed ends no line"),
     ],
 )
 def test_apply(text, made, expected):
@@ -84,9 +80,7 @@ SOUND = [
     pytest.param("if a:\n    b\nc\n", [edit(1, 1, 2, 5, "")], id="a header gone with its indentation"),
     pytest.param("a\nb\n", [edit(1, 1, 1, 1, "import os\n")], id="a line before"),
     pytest.param("@d\ndef f():\n    return 1\nx = 2\n", [edit(1, 1, 2, 1, "")], id="a decorator gone"),
-    pytest.param(
-        "match x:\n    case 1:\n        a\n        b\n", [edit(3, 9, 3, 10, "c")], id="inside a case"
-    ),
+    pytest.param("match x:\n    case 1:\n        a\n        b\n", [edit(3, 9, 3, 10, "c")], id="inside a case"),
 ]
 
 

@@ -230,9 +230,7 @@ def test_the_program_is_found_from_the_script_and_from_the_root(one, text):
 
 
 def test_beside_the_script_after_cd(one):
-    launch = one(
-        'cd "$(dirname "$0")"\npython fit.py', name="jobs/a/run.sh", **{"jobs/a/fit.py": "", "fit.py": ""}
-    )
+    launch = one('cd "$(dirname "$0")"\npython fit.py', name="jobs/a/run.sh", **{"jobs/a/fit.py": "", "fit.py": ""})
     assert launch.program.parent.name == "a"
 
 
@@ -317,8 +315,7 @@ def test_makefile(one):
 )
 def test_dockerfile(one, ending):
     launch = one(
-        "FROM rocm/pytorch:latest\nENV HIP_LAUNCH_BLOCKING=1 A='b c'\nENV OLD form\n"
-        f"WORKDIR /app\n{ending}\n",
+        f"FROM rocm/pytorch:latest\nENV HIP_LAUNCH_BLOCKING=1 A='b c'\nENV OLD form\nWORKDIR /app\n{ending}\n",
         name="Dockerfile",
     )
     assert launch.world_size == 2
@@ -358,9 +355,7 @@ def test_compose_file(one):
 
 
 def test_training_configuration_is_no_launcher(project):
-    assert (
-        launches(project(**{"config.yaml": "model: python\nargs: {train: train.py}\nrun: train.py\n"})) == []
-    )
+    assert launches(project(**{"config.yaml": "model: python\nargs: {train: train.py}\nrun: train.py\n"})) == []
 
 
 @pytest.mark.parametrize(
@@ -388,9 +383,7 @@ def test_vscode(one):
     assert launch.arguments == ("--url", "http://x") and environment(launch) == {"A": "1"}
 
 
-@pytest.mark.parametrize(
-    "text", ["", "[]", "{", '{"configurations": 3}', '{"configurations": [1, {"program": 2}]}']
-)
+@pytest.mark.parametrize("text", ["", "[]", "{", '{"configurations": 3}', '{"configurations": [1, {"program": 2}]}'])
 def test_odd_launch_json(project, text):
     assert launches(project(**{".vscode/launch.json": text})) == []
 

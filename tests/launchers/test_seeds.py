@@ -23,9 +23,7 @@ STORIES = [
 
 
 @pytest.mark.parametrize("version", ["before", "after"])
-@pytest.mark.parametrize(
-    ("seed", "entry", "transformers", "launcher", "world", "distributed", "rocm"), STORIES
-)
+@pytest.mark.parametrize(("seed", "entry", "transformers", "launcher", "world", "distributed", "rocm"), STORIES)
 def test_what_surrounds_a_seed(seed, version, entry, transformers, launcher, world, distributed, rocm):
     root = SEEDS / seed / version
     targets = targets_for(root, root / entry)

@@ -39,9 +39,7 @@ def test_a_root_that_does_not_exist(tmp_path):
 
 
 def test_module_beside_the_script_and_package_at_the_root(project):
-    root = project(
-        "scripts/train.py", "scripts/settings.py", "settings.py", "models/__init__.py", "models/gpt.py"
-    )
+    root = project("scripts/train.py", "scripts/settings.py", "settings.py", "models/__init__.py", "models/gpt.py")
     imports = Imports(root, root / "scripts/train.py")
     assert found(root, imports.resolve("settings", 0, root / "scripts/train.py")) == "scripts/settings.py"
     assert found(root, imports.resolve("models", 0, root / "scripts/train.py")) == "models/__init__.py"
@@ -77,9 +75,7 @@ def test_a_regular_package_hides_others_of_its_name(project):
 
 
 def test_src_layout(project):
-    root = project(
-        "src/lib_x/__init__.py", "src/lib_x/train/__init__.py", "src/lib_x/train/loop.py", "run.py"
-    )
+    root = project("src/lib_x/__init__.py", "src/lib_x/train/__init__.py", "src/lib_x/train/loop.py", "run.py")
     imports = Imports(root, root / "run.py")
     assert found(root, imports.resolve("lib_x.train.loop", 0, root / "run.py")) == "src/lib_x/train/loop.py"
     assert imports.module_name(root / "src/lib_x/train/loop.py") == "lib_x.train.loop"
@@ -116,10 +112,7 @@ def test_member_is_a_submodule_or_nothing(project):
 
 def test_inserted_paths_come_first(project):
     root = project("check.py", "settings.py", "src/sft/settings.py", "src/sft/deep.py")
-    assert (
-        found(root, Imports(root, root / "check.py").resolve("settings", 0, root / "check.py"))
-        == "settings.py"
-    )
+    assert found(root, Imports(root, root / "check.py").resolve("settings", 0, root / "check.py")) == "settings.py"
     imports = Imports(root, root / "check.py", inserted=["src/sft"])
     assert found(root, imports.resolve("settings", 0, root / "check.py")) == "src/sft/settings.py"
     imports = Imports(root, root / "check.py", inserted=[root / "src" / "sft"])
@@ -154,15 +147,11 @@ def test_a_module_beside_the_script_hides_an_installed_one(project):
 
 
 def test_a_library_that_imports_itself(project):
-    root = project(
-        "src/transformers/__init__.py", "src/transformers/trainer.py", "src/transformers/models/a.py"
-    )
+    root = project("src/transformers/__init__.py", "src/transformers/trainer.py", "src/transformers/models/a.py")
     imports = Imports(root)
     importer = root / "src/transformers/trainer.py"
     assert found(root, imports.resolve("transformers", 0, importer)) == "src/transformers/__init__.py"
-    assert (
-        found(root, imports.resolve("transformers.models.a", 0, importer)) == "src/transformers/models/a.py"
-    )
+    assert found(root, imports.resolve("transformers.models.a", 0, importer)) == "src/transformers/models/a.py"
 
 
 def test_executed_runs_the_packages_first(project):
@@ -194,16 +183,8 @@ def test_module_names(project, path, name):
 
 
 def test_a_project_nested_in_the_root(project):
-    root = project(
-        "examples/one/train.py", "examples/one/model/__init__.py", "examples/two/model/__init__.py"
-    )
+    root = project("examples/one/train.py", "examples/one/model/__init__.py", "examples/two/model/__init__.py")
     imports = Imports(root, root / "examples/one/train.py")
-    assert (
-        found(root, imports.resolve("model", 0, root / "examples/one/train.py"))
-        == "examples/one/model/__init__.py"
-    )
+    assert found(root, imports.resolve("model", 0, root / "examples/one/train.py")) == "examples/one/model/__init__.py"
     imports = Imports(root)
-    assert (
-        found(root, imports.resolve("model", 0, root / "examples/two/x.py"))
-        == "examples/two/model/__init__.py"
-    )
+    assert found(root, imports.resolve("model", 0, root / "examples/two/x.py")) == "examples/two/model/__init__.py"

@@ -16,9 +16,7 @@ pytestmark = [
     pytest.mark.skipif(not sys.platform.startswith("linux"), reason="starts shell scripts"),
 ]
 TORCHRUN = f"{sys.executable} -m torch.distributed.run --standalone --nproc_per_node"
-BYPASS = [
-    ProgramRecipe(call, script("layer(hidden)", DDP, call), world_size=2) for call in ("ddp.module(x)", "ddp(x)")
-]
+BYPASS = [ProgramRecipe(call, script("layer(hidden)", DDP, call), world_size=2) for call in ("ddp.module(x)", "ddp(x)")]
 OWN = """
 import torch
 import torch.distributed as dist

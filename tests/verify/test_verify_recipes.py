@@ -91,10 +91,7 @@ def test_resume_through_replaced_layers_is_confirmed(verifier: Verifier) -> None
 
 
 def test_resume_through_patched_attributes_passes(verifier: Verifier) -> None:
-    assert (
-        verifier.verify(runs.resumed(False, "partial"), runs.resumed(True, "partial")).verdict.name
-        == "passes"
-    )
+    assert verifier.verify(runs.resumed(False, "partial"), runs.resumed(True, "partial")).verdict.name == "passes"
 
 
 def test_late_binding_patch_is_confirmed(verifier: Verifier) -> None:

@@ -99,9 +99,7 @@ def test_unreadable_flag_is_one_clear_line(tmp_path, asked):
 )
 def test_range_is_decided_by_its_newest_known_release(tmp_path, specifier, version, oldest):
     write(tmp_path, {"requirements.txt": specifier})
-    target = targets_for(tmp_path)[
-        specifier.split("[")[0].split("=")[0].split("~")[0].split("<")[0].split(">")[0]
-    ]
+    target = targets_for(tmp_path)[specifier.split("[")[0].split("=")[0].split("~")[0].split("<")[0].split(">")[0]]
     assert (str(target.version), str(target.oldest)) == (version, oldest)
     assert target.exact is (version == oldest)
 
@@ -145,9 +143,7 @@ def test_development_requirements_come_last(tmp_path):
 
 
 def test_nothing_above_the_root_is_read(tmp_path):
-    write(
-        tmp_path, {"requirements.txt": "zzz==1.0\n", "project/requirements.txt": "-r ../requirements.txt\n"}
-    )
+    write(tmp_path, {"requirements.txt": "zzz==1.0\n", "project/requirements.txt": "-r ../requirements.txt\n"})
     assert decided(tmp_path / "project", "zzz") == ("None", "unknown")
 
 
