@@ -20,8 +20,9 @@ class Call:
     """One call with abstract arguments.
 
     `open` says that a `*` or `**` brings arguments nobody knows. `places` are the sites of the keyword
-    arguments' values, also of those that came through a dict. `receiver` is the object of a method call,
-    `instance` the object that a constructor fills in when a class of the project inherits from a library's.
+    arguments' values, also of those that came through a dict. `receiver` is the object of a method call, `method`
+    where the method was read off it, `instance` the object that a constructor fills in when a class of the project
+    inherits from a library's.
     """
 
     it: Interpreter
@@ -32,6 +33,7 @@ class Call:
     open: bool = False
     places: dict[str, Site] = field(default_factory=dict)
     receiver: Object | None = None
+    method: Site | None = None
     instance: Object | None = None
 
     @property

@@ -164,11 +164,12 @@ class OptimizerBuilt(Event):
 
 @dataclass
 class StateDictLoaded(Event):
-    """load_state_dict is called on something."""
+    """load_state_dict is called on something, whose names have a `prefix` in front."""
 
     target: Value = NOTHING
     source: Value = NOTHING
     strict: Value = NONE
+    prefix: str = ""
 
 
 @dataclass

@@ -46,7 +46,7 @@ def _invoke_item(it: Interpreter, item: Alternative, call: Call) -> Value:
         call.name = item.name
         return it.library.call_function(it, call)
     if isinstance(item, Method):
-        call.receiver = item.receiver
+        call.receiver, call.method = item.receiver, item.site
         return it.library.call_method(it, item.name, call)
     if isinstance(item, Function):
         return walk(it, item, call)

@@ -124,7 +124,7 @@ def of_object(it: Interpreter, item: Object, name: str, node: cst.BaseExpression
     if known is not None:
         return known
     if it.library.has_method(item, name):
-        return of(Method(item, name))
+        return of(Method(item, name, it.site(node)))
     return of(it.child(item, name, it.site(node)))
 
 

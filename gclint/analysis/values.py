@@ -101,10 +101,11 @@ class Partial:
 
 @dataclass(frozen=True)
 class Method:
-    """A library method of an object on the heap, not called yet."""
+    """A library method of an object on the heap, not called yet, read at `site`."""
 
     receiver: Object
     name: str
+    site: Site | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True)

@@ -174,7 +174,7 @@ class Library:
     def construct(self, it: Interpreter, name: str, call: Call) -> Value:
         """Run a library's constructor for `call.instance`."""
         inner = type(call)(
-            it, call.site, name, call.positional, call.keywords, call.open, call.places, None, call.instance
+            it, call.site, name, call.positional, call.keywords, call.open, call.places, instance=call.instance
         )
         return self.call_function(it, inner)
 

@@ -11,7 +11,6 @@ from ..analysis.events import (
     StateDictLoaded,
     StateDictSaved,
 )
-from ..analysis.syntax import Site
 from ..analysis.values import (
     NONE,
     NOTHING,
@@ -117,11 +116,9 @@ def apply_function(call: Call) -> Value:
 def load_state_dict(call: Call) -> Value:
     """A state dict goes into a module, an optimizer or a scheduler."""
     assert call.receiver is not None
-    call.it.emit(
-        StateDictLoaded(
-            call.it.moment(site=call.site), of(call.receiver), call.get("state_dict", 0), call.get("strict", 1, TRUE)
-        )
-    )
+    source, strict = call.get("state_dict", 0), call.get("strict", 1, TRUE)
+    prefix = _prefix_of(call.receiver, call)
+    call.it.emit(StateDictLoaded(call.it.moment(site=call.site), of(call.receiver), source, strict, prefix))
     made = call.it.new("load_result", "", "", call.site)
     return of(made)
 
@@ -134,20 +131,20 @@ def state_dict(call: Call) -> Value:
     made = call.it.new("dict", "state_dict", "", call.site)
     made.entries, made.open = {}, True
     made.attributes["of"] = of(call.receiver)
-    made.state["prefix"] = const(prefix_of(call.receiver, call.site))
+    made.state["prefix"] = const(_prefix_of(call.receiver, call))
     return of(made)
 
 
-def prefix_of(item: Object, site: Site) -> str:
+def _prefix_of(item: Object, call: Call) -> str:
     """What stands before every name in the state dict of a module: "module." for DDP and DataParallel, "_orig_mod."
     for what torch.compile gave, where the code names it as it named that.
     """
     if item.kind in ("ddp", "dp"):
         return "module."
-    node, compiled = site.node, item.known("compiled_as").constant()
-    if isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute) and compiled is not None:
-        return "_orig_mod." if site.module.code(node.func.value) == compiled else ""
-    return ""
+    compiled, read = item.known("compiled_as").constant(), call.method.node if call.method is not None else None
+    if call.method is None or compiled is None or not isinstance(read, cst.Attribute):
+        return ""
+    return "_orig_mod." if call.method.module.code(read.value) == compiled else ""
 
 
 @framework.function("torch.save")

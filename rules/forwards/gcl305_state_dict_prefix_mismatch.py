@@ -41,7 +41,6 @@ from gclint.analysis.saved import content_of
 from gclint.analysis.syntax import Site
 from gclint.analysis.values import Object
 from gclint.finding import Finding, Fix
-from gclint.frameworks.torch_states import prefix_of
 from gclint.rule import Reproduction, Rule
 
 MISSING = "RuntimeError: Error(s) in loading state_dict: Missing key(s) in state_dict"
@@ -63,28 +62,27 @@ rule = Rule(
 def mismatch(event: RunEnded, run: Run) -> Iterator[Finding]:
     """Is a state dict loaded on the other side of a wrapper than it was taken from?"""
     for load in run.of_type(StateDictLoaded):
-        targets = [item for item in load.target.objects() if item.kind in MODULES]
-        for target in targets:
-            for held, taken in _taken(run, load):
-                owner = taken.attributes["of"].objects()[0]
-                saved, wanted = str(taken.known("prefix").constant() or ""), prefix_of(target, load.site)
-                if saved == wanted or owner.kind not in MODULES:
-                    continue
-                guard = together(load.guard, held)
-                if guard is None or taken.site is None or _stripped(run, load):
-                    continue
-                message = _message(saved, wanted)
-                yield rule.finding(
-                    run,
-                    load.site,
-                    message,
-                    guard=guard,
-                    certainty="fragile" if run.open_guard(guard) else "fails",
-                    symptom="silent: nothing is loaded" if load.strict.is_const(False) else MISSING,
-                    related=[(taken.site, "the state dict is taken here")],
-                    fixes=(_inner(taken.site, saved) if saved else _inner(load.site, wanted),),
-                )
-                return
+        if not any(item.kind in MODULES for item in load.target.objects()):
+            continue
+        for held, taken in _taken(run, load):
+            owner = taken.attributes["of"].objects()[0]
+            saved, wanted = str(taken.known("prefix").constant() or ""), load.prefix
+            if saved == wanted or owner.kind not in MODULES:
+                continue
+            guard = together(load.guard, held)
+            if guard is None or taken.site is None or _stripped(run, load):
+                continue
+            yield rule.finding(
+                run,
+                load.site,
+                _message(saved, wanted),
+                guard=guard,
+                certainty="fragile" if run.open_guard(guard) else "fails",
+                symptom="silent: nothing is loaded" if load.strict.is_const(False) else MISSING,
+                related=[(taken.site, "the state dict is taken here")],
+                fixes=(_inner(taken.site, saved) if saved else _inner(load.site, wanted),),
+            )
+            return
 
 
 def _message(saved: str, wanted: str) -> str:
