@@ -9,10 +9,16 @@ from __future__ import annotations
 
 import io
 import re
+from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from gclint.files.lines import split_lines
 from gclint.files.source import Source
+
+if TYPE_CHECKING:
+    from tokenize import TokenInfo
 
 _NOQA = re.compile(
     r"#\s*noqa(?P<codes>:[ \t]*(?:[A-Z]+[0-9]+|GCL)(?:[, \t]+(?:[A-Z]+[0-9]+|GCL)\b)*)?(?![\w:])",
@@ -66,30 +72,32 @@ def logical_lines(text: str) -> list[tuple[int, int]]:
     spans: list[tuple[int, int]] = []
     first = 0
     skipped = {tokenize.NL, tokenize.COMMENT, tokenize.INDENT, tokenize.DEDENT}
-    try:
-        for token in tokenize.generate_tokens(io.StringIO(text, newline="").readline):
-            if token.type == tokenize.NEWLINE:
-                spans.append((first or token.start[0], token.start[0]))
-                first = 0
-            elif token.type not in skipped:
-                first = first or token.start[0]
-    except (tokenize.TokenError, SyntaxError):
-        pass
+    for token in _tokens(text):
+        if token.type == tokenize.NEWLINE:
+            spans.append((first or token.start[0], token.start[0]))
+            first = 0
+        elif token.type not in skipped:
+            first = first or token.start[0]
     return spans
+
+
+def _tokens(text: str) -> Iterator[TokenInfo]:
+    """The tokens of Python text, up to where it cannot be tokenized."""
+    import tokenize
+
+    with suppress(tokenize.TokenError, SyntaxError):
+        yield from tokenize.generate_tokens(io.StringIO(text, newline="").readline)
 
 
 def _of_python(text: str) -> list[Directive]:
     import tokenize
 
-    comments: list[tuple[int, int, str]] = []
-    try:
-        for token in tokenize.generate_tokens(io.StringIO(text, newline="").readline):
-            if token.type == tokenize.COMMENT:
-                comments.append((token.start[0], token.start[1] + 1, token.string.rstrip()))
-    except (tokenize.TokenError, SyntaxError):
-        pass
     spans = logical_lines(text)
-    found = (_directive(line, column, comment, spans) for line, column, comment in comments)
+    found = (
+        _directive(token.start[0], token.start[1] + 1, token.string.rstrip(), spans)
+        for token in _tokens(text)
+        if token.type == tokenize.COMMENT
+    )
     return [directive for directive in found if directive is not None]
 
 

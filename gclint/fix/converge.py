@@ -9,6 +9,7 @@ from gclint.files.source import Source, Unwritable
 from gclint.finding import Finding
 from gclint.fix.choose import Policy, choose
 from gclint.fix.edits import BadEdit, Chosen, apply_all, compatible, spans_of
+from gclint.fix.left_out import left_out, moved, remaining
 from gclint.fix.soundness import Unsound, check_sound
 
 ROUNDS = 10
@@ -42,10 +43,8 @@ class Convergence:
     rounds: int = 0
 
 
-def converge(
-    check: Check, read: Reader, policy: Policy, allowed: Callable[[Chosen], bool] = lambda _: True
-) -> Convergence:
-    """Return what the files become when every fix that `policy` and `allowed` let through is applied.
+def converge(check: Check, read: Reader, policy: Policy, without: Iterable[Chosen] = ()) -> Convergence:
+    """Return what the files become when every fix that `policy` lets through is applied, those of `without` left out.
 
     `check` returns the findings of the project with the changed files it is given in place of those on
     disk; `read` returns a file that a fix edits, None for one that must not be edited. Raises
@@ -53,9 +52,10 @@ def converge(
     """
     state = Convergence()
     refused: set[Chosen] = set()
+    out = left_out(without)
     for state.rounds in range(ROUNDS + 1):
         state.remaining = list(check(state.changed))
-        wanted = [c for c in choose(state.remaining, policy) if allowed(c) and c not in refused]
+        wanted = [c for c in remaining(choose(state.remaining, policy), out) if c not in refused]
         current = _files(wanted, state.changed, read)
         accepted, broken = _sound_round(current, wanted)
         refused |= {item.chosen for item in broken}
@@ -65,8 +65,9 @@ def converge(
         if state.rounds == ROUNDS:
             break
         texts = {path: source.text for path, source in current.items()}
-        for path, text in apply_all(texts, accepted).items():
-            state.changed[path] = current[path].with_text(text)
+        new = apply_all(texts, accepted)
+        out = moved(out, texts, new, accepted)
+        state.changed |= {path: current[path].with_text(text) for path, text in new.items()}
         state.applied += accepted
     codes = ", ".join(sorted({chosen.finding.code for chosen in accepted}))
     raise NotConverging(f"fixes of {codes} still apply after {ROUNDS} rounds; nothing was written")

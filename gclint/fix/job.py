@@ -110,9 +110,10 @@ def _fix_batch(work: _Work, policy: Policy, sums: _Sums, alternatives: bool, ask
         if work.proof and state.applied:
             proofs = work.proofs(state, policy)
             sums.proofs += proofs
-            bad = {(item.finding.key, item.fix) for item in proofs if item.verdict == "rejected"}
-            if bad:
-                state = work.converged(policy, lambda c: (c.finding.key, c.fix.name) not in bad)
+            rejected = {_identity(item.finding, item.fix) for item in proofs if item.verdict == "rejected"}
+            if rejected:
+                bad = [each for each in state.applied if _identity(each.finding, each.fix.name) in rejected]
+                state = work.converged(policy, bad)
     except NotConverging as error:
         sums.made.problems.append(Problem(os.fspath(work.batch.root), str(error), "please report it"))
         state = Convergence(remaining=work.last.findings)
@@ -132,28 +133,26 @@ class _Work:
         self.before: dict[str, Source] = dict(batch.sources)
         self.last = Judgement()
 
-    def converged(self, policy: Policy, allowed: Callable[[Chosen], bool] = lambda _: True) -> Convergence:
-        """The files with every fix that the policy picks."""
-        return converge(self._check, self._read, policy, allowed)
+    def converged(self, policy: Policy, without: Iterable[Chosen] = ()) -> Convergence:
+        """The files with every fix that the policy picks, but those of `without`."""
+        return converge(self._check, self._read, policy, without)
 
     def proofs(self, state: Convergence, policy: Policy, only: Chosen | None = None) -> list[Proof]:
         """The verdicts on the fixes of a state (on `only` one), each with what it changes."""
         request = self._request(state, policy, only)
-        applied = {(each.finding.key, each.fix.name): each for each in request.applied}
+        applied = {_identity(each.finding, each.fix.name): each for each in request.applied}
         return [
-            replace(proof, changes=_changes(request, applied[proof.finding.key, proof.fix]))
+            replace(proof, changes=_changes(request, applied[_identity(proof.finding, proof.fix)]))
             for proof in self._prove(request)
         ]
 
     def _request(self, state: Convergence, policy: Policy, only: Chosen | None = None) -> ProofRequest:
-        known: dict[tuple[str, str, str], Mapping[str, Source]] = {}
+        known: dict[Chosen, Mapping[str, Source]] = {}
 
         def without(one: Chosen) -> Mapping[str, Source]:
-            wanted = _identity(one)
-            if wanted not in known:
-                kept = self.converged(policy, lambda other: _identity(other) != wanted)
-                known[wanted] = {**self.before, **kept.changed}
-            return known[wanted]
+            if one not in known:
+                known[one] = {**self.before, **self.converged(policy, [one]).changed}
+            return known[one]
 
         settings, after = self.batch.settings, {**self.before, **state.changed}
         applied = state.applied if only is None else [only]
@@ -192,6 +191,5 @@ def _changes(request: ProofRequest, chosen: Chosen) -> tuple[tuple[Source, Sourc
     return tuple((start[path], request.after[path]) for path in paths)
 
 
-def _identity(chosen: Chosen) -> tuple[str, str, str]:
-    """What stays of a fix when other edits move its lines: code, file, name of the fix."""
-    return (chosen.finding.code, chosen.finding.location.path, chosen.fix.name)
+def _identity(finding: Finding, fix: str) -> tuple[object, ...]:
+    return (*finding.key, fix)

@@ -27,8 +27,9 @@ def write_all(changes: Iterable[tuple[Source, bytes]]) -> list[Path]:
             target = Path(os.path.realpath(source.absolute))
             _check_unchanged(source, target)
             prepared.append((source, target, _prepare(source, target, data)))
-        for source, target, temporary in prepared:
+        for source, target, _ in prepared:
             _check_unchanged(source, target)
+        for source, target, temporary in prepared:
             _replace(source, temporary, target)
     finally:
         for _, _, temporary in prepared:

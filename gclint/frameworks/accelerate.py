@@ -7,6 +7,7 @@ from ..analysis.events import Wrapped
 from ..analysis.interpreter import Interpreter
 from ..analysis.values import FALSE, NONE, NOTHING, Object, Value, const, of
 from .registry import Framework
+from .settings import with_settings
 from .sharding import PLAIN_DDP, is_none, remember_launched
 from .torch_modules import promote, set_state
 from .torch_training import emit_backward
@@ -19,9 +20,7 @@ PLUGINS = ("fsdp_plugin", "deepspeed_plugin", "deepspeed_plugins", "megatron_lm_
 @framework.function("accelerate:Accelerator")
 def make_accelerator(call: Call) -> Value:
     """Accelerator(kwargs_handlers=[DistributedDataParallelKwargs(...)], ...)."""
-    made = call.make("accelerator", call.name)
-    made.attributes.update(call.keywords)
-    made.sites.update(call.places)
+    made = with_settings(call, "accelerator")
     made.site, made.open = call.site, call.open
     return of(made)
 
@@ -29,10 +28,7 @@ def make_accelerator(call: Call) -> Value:
 @framework.function("accelerate:DistributedDataParallelKwargs")
 def ddp_kwargs(call: Call) -> Value:
     """DDP's flags for prepare."""
-    made = call.make("ddp_kwargs", call.name)
-    made.attributes.update(call.keywords)
-    made.sites.update(call.places)
-    return of(made)
+    return of(with_settings(call, "ddp_kwargs"))
 
 
 @framework.method("accelerator", "prepare", "prepare_model")

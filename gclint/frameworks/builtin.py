@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import libcst as cst
@@ -23,6 +24,7 @@ from ..analysis.values import (
     union,
 )
 from .registry import Framework
+from .settings import with_settings
 
 if TYPE_CHECKING:
     from ..analysis.interpreter import Interpreter
@@ -42,18 +44,22 @@ def convert(call: Call) -> Value:
     given = call.get("", 0)
     parts = []
     for guard, item in given:
-        if isinstance(item, Const):
-            try:
-                made = {"int": int, "float": float, "str": str, "bool": bool}[call.last](item.value)
-                parts.append(const(made).under(guard))
-                continue
-            except (TypeError, ValueError):
-                pass
-        if isinstance(item, Object) and (item.kind in ("world_size", "local_rank") or call.last == "bool"):
+        made = _converted(item, call.last)
+        if made is not None:
+            parts.append(made.under(guard))
+        elif isinstance(item, Object) and (item.kind in ("world_size", "local_rank") or call.last == "bool"):
             parts.append(Value([(guard, item)]))
         else:
             parts.append(of(call.it.derived(call.site, [given])).under(guard))
     return union(parts) if parts else call.unknown()
+
+
+def _converted(item: object, name: str) -> Value | None:
+    """A literal as int, float, str or bool makes it; None where it is no literal, or they refuse it."""
+    with suppress(TypeError, ValueError, OverflowError):
+        if isinstance(item, Const):
+            return const({"int": int, "float": float, "str": str, "bool": bool}[name](item.value))
+    return None
 
 
 @framework.function("builtins.dict", "collections.OrderedDict", "collections.defaultdict")
@@ -252,10 +258,7 @@ def make_method(call: Call) -> Value:
 @framework.function("types.SimpleNamespace", "argparse.Namespace", "easydict:EasyDict", "munch:Munch")
 def make_namespace(call: Call) -> Value:
     """An object with these attributes."""
-    made = call.make("namespace", call.name)
-    made.attributes.update(call.keywords)
-    made.sites.update(call.places)
-    return of(made)
+    return of(with_settings(call, "namespace"))
 
 
 @framework.function("dataclasses.field")

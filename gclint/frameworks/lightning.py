@@ -12,6 +12,7 @@ from ..analysis.interpreter import Interpreter
 from ..analysis.values import FALSE, NONE, TRUE, Class, Function, Object, Value, const, of, union
 from .lightning_strategies import started, wrap
 from .registry import Framework
+from .settings import with_settings
 from .torch_modules import run_forward
 from .torch_states import set_mode
 from .torch_training import emit_backward
@@ -35,9 +36,7 @@ def make_module(call: Call) -> Value:
 @framework.function(*(f"{top}:Trainer" for top in PACKAGES))
 def make_trainer(call: Call) -> Value:
     """The trainer and its settings."""
-    made = call.make("lightning_trainer", call.name)
-    made.attributes.update(call.keywords)
-    made.sites.update(call.places)
+    made = with_settings(call, "lightning_trainer")
     made.site = call.site
     return of(made)
 

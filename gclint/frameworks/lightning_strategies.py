@@ -16,6 +16,7 @@ from ..analysis.values import FALSE, NONE, NOTHING, Alternative, Const, Object, 
 from .deepspeed import remember
 from .process_starters import on_processes, shows_processes
 from .registry import Framework
+from .settings import with_settings
 from .system import lifted
 from .torch_checkpoint import checkpointing_object, turn_on
 from .torch_modules import set_state
@@ -30,9 +31,7 @@ framework = Framework("lightning strategies")
 @framework.function(*(f"{top}:{name}" for top in PACKAGES for name in STRATEGIES))
 def make_strategy(call: Call) -> Value:
     """A strategy and its settings."""
-    made = call.make("lightning_strategy", call.name)
-    made.attributes.update(call.keywords)
-    made.sites.update(call.places)
+    made = with_settings(call, "lightning_strategy")
     made.open, made.site = call.open, call.site
     return of(made)
 
@@ -144,9 +143,7 @@ def _fsdp(call: Call, strategy: Alternative, module: Object) -> None:
 @framework.function(*(f"{top}:Fabric" for top in PACKAGES))
 def make_fabric(call: Call) -> Value:
     """Fabric(devices=..., strategy=...)."""
-    made = call.make("fabric", call.name)
-    made.attributes.update(call.keywords)
-    made.sites.update(call.places)
+    made = with_settings(call, "fabric")
     made.site = call.site
     if _several(made):
         shows_processes(call.it, call.site)

@@ -7,6 +7,7 @@ from ..analysis.events import Adapted
 from ..analysis.interpreter import Interpreter
 from ..analysis.values import FALSE, NONE, TRUE, Const, Object, Value, const, of, union
 from .registry import Framework
+from .settings import with_settings
 from .torch_modules import set_state
 from .transformers import at_least, enable_checkpointing, reentrant_of
 
@@ -27,9 +28,7 @@ PROMPT_CONFIGS = ("PrefixTuningConfig", "PromptTuningConfig", "PromptEncoderConf
 )
 def adapter_config(call: Call) -> Value:
     """The settings of an adapter."""
-    made = call.make("adapter_config", call.name)
-    made.attributes.update(call.keywords)
-    made.sites.update(call.places)
+    made = with_settings(call, "adapter_config")
     made.open = call.open
     return of(made)
 

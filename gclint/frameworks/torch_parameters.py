@@ -40,12 +40,10 @@ def parts_of_module(call: Call) -> Value:
     """An iterable of a module's parameters or submodules."""
     assert call.receiver is not None
     promote(call.receiver)
-    last = call.name.rsplit(".", 1)[-1]
-    made = call.it.new(
-        "parameters" if "parameters" in last else "submodules", last, f"{call.receiver.label}.{last}()", call.site
-    )
+    kind = "parameters" if "parameters" in call.last else "submodules"
+    made = call.it.new(kind, call.last, f"{call.receiver.label}.{call.last}()", call.site)
     made.parent = call.receiver
-    if last == "named_parameters":
+    if call.last == "named_parameters":
         made.state["names_of"] = of(root(call.receiver))
     return of(made)
 

@@ -78,7 +78,7 @@ def converted(call: Call) -> Value:
     """The module itself, perhaps in another dtype or place."""
     item = call.receiver
     assert item is not None
-    last = call.name.rsplit(".", 1)[-1]
+    last = call.last
     before = item.known("dtype")
     dtype = const(DTYPES.get(last, last)) if last in ("half", "bfloat16", "float", "double") else NOTHING
     for value in [*call.positional, *call.keywords.values()]:

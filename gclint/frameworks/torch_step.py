@@ -6,6 +6,7 @@ from ..analysis.calls import Call
 from ..analysis.events import GradientsCleared, GradientsClipped, OptimizerStep, ScalerUsed
 from ..analysis.values import NONE, TRUE, Value, of
 from .registry import Framework
+from .settings import with_settings
 
 framework = Framework("torch.step", kinds={"scaler": "unknown"})
 
@@ -13,9 +14,7 @@ framework = Framework("torch.step", kinds={"scaler": "unknown"})
 @framework.function("torch:GradScaler", "torch:ShardedGradScaler")
 def make_scaler(call: Call) -> Value:
     """A gradient scaler: the loss is multiplied before backward, the gradients divided before the step."""
-    made = call.make("scaler", call.name)
-    made.attributes.update(call.keywords)
-    made.sites.update(call.places)
+    made = with_settings(call, "scaler")
     made.state["enabled"] = call.get("enabled", None, TRUE)
     return of(made)
 
@@ -39,7 +38,7 @@ def scale(call: Call) -> Value:
 @framework.method("scaler", "unscale_", "update")
 def unscale(call: Call) -> Value:
     """The gradients divided by the scale; the scale adapted."""
-    _used(call, call.name.rsplit(".", 1)[-1], call.get("optimizer", 0))
+    _used(call, call.last, call.get("optimizer", 0))
     return NONE
 
 

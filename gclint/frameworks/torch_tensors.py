@@ -69,14 +69,15 @@ def same_tensor(call: Call) -> Value:
     assert call.receiver is not None
     made = call.it.derived(call.site, [of(call.receiver)])
     made.kind = call.receiver.kind
-    if call.name.rsplit(".", 1)[-1] in ("detach", "long"):
+    if call.last in ("detach", "long"):
         made.state["grad"] = FALSE
     return of(made)
 
 
+@framework.method("unknown", "requires_grad_")
 @framework.method("tensor", "requires_grad_")
 def tensor_requires_grad(call: Call) -> Value:
-    """A tensor asks for its gradient."""
+    """A tensor asks for its gradient; of what is unknown it is a tensor or a module that does."""
     assert call.receiver is not None
     call.receiver.state["grad"] = call.get("requires_grad", 0, TRUE)
     return of(call.receiver)
@@ -86,14 +87,6 @@ def tensor_requires_grad(call: Call) -> Value:
 def tensor_set_requires_grad(it: Interpreter, item: Object, value: Value, node: object) -> None:
     """`x.requires_grad = True`."""
     item.state["grad"] = value
-
-
-@framework.method("unknown", "requires_grad_")
-def unknown_requires_grad(call: Call) -> Value:
-    """Something asks for its gradient: it is a tensor, or a module."""
-    assert call.receiver is not None
-    call.receiver.state["grad"] = call.get("requires_grad", 0, TRUE)
-    return of(call.receiver)
 
 
 @framework.function("torch.utils.data.DataLoader", "torch:DataLoader")

@@ -50,6 +50,10 @@ class Verifier:
         self._seen: dict[str, Outcome] = {}
         self._sized: dict[tuple[str, Sizes], Footprint] = {}
 
+    def expect(self, recipes: Iterable[AnyRecipe]) -> None:
+        """Start the workers of recipes that are run later, all at once."""
+        self._pool.expect(recipes)
+
     def outcome(self, recipe: AnyRecipe, reference: bool = False) -> Outcome:
         """Run a recipe, or return what it gave before; `reference` runs it without checkpointing and DDP."""
         if reference:

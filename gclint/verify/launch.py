@@ -16,6 +16,7 @@ from pathlib import Path
 from gclint.verify.errors import MISSING_TORCH, VerifyUnavailable
 from gclint.verify.options import Options
 from gclint.verify.worker import exchange
+from gclint.verify.worker.limits import CAN_FORK
 
 BOOTSTRAP = Path(__file__).parent / "worker" / "bootstrap.py"
 OFFLINE = {
@@ -49,21 +50,24 @@ def require_torch(python: str | None) -> str:
 
 
 def start(
-    directory: Path, world_size: int, options: Options, variables: Mapping[str, str] | None = None
+    directory: Path, world_size: int, options: Options, variables: Mapping[str, str] | None = None, warm: bool = False
 ) -> subprocess.Popen[bytes]:
     """Start `world_size` workers on `directory`, through torchrun when there is more than one.
 
-    `variables` are set before they import anything.
+    `variables` are set before they import anything. `warm` ones, which import libraries before they run anything, share
+    one import where there is a safe fork.
     """
     python = require_torch(options.python)
-    command = [python]
+    command, worker = [python], [str(BOOTSTRAP), str(directory)]
     if world_size > 1 and options.launcher:
         command = _under(options.launcher, python)
         exchange.alive(directory).touch()
+    elif world_size > 1 and shares_import(warm, options):
+        worker.append(str(world_size))
     elif world_size > 1:
         command += ["-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={world_size}"]
         command += [f"--log-dir={directory / 'torchrun'}"]  # else it leaves a directory among the temporary files
-    command += [str(BOOTSTRAP), str(directory)]
+    command += worker
     with (directory / "log.txt").open("wb") as log:
         try:
             return subprocess.Popen(
@@ -77,6 +81,11 @@ def start(
             )
         except OSError as error:
             raise VerifyUnavailable(f"{command[0]} cannot be started: {error.strerror}") from None
+
+
+def shares_import(warm: bool, options: Options) -> bool:
+    """Whether several ranks are forked from one process that has imported the libraries."""
+    return warm and CAN_FORK and options.launcher is None
 
 
 def _under(launcher: str, python: str) -> list[str]:

@@ -7,7 +7,7 @@ import socket
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
@@ -32,7 +32,10 @@ Topology = tuple[int, tuple[str, ...], tuple[tuple[str, str], ...]]
 
 
 class Crew:
-    """The workers of one topology: `world_size` ranks with the same variables set and libraries imported."""
+    """The workers of one topology: `world_size` ranks with the same variables set and libraries imported.
+
+    Rank 0 alone runs what wants one process, without the others' variables.
+    """
 
     def __init__(self, topology: Topology, options: Options):
         self.world_size, self.preload, self.variables = topology
@@ -41,17 +44,19 @@ class Crew:
         self.number = 0
         self.process: subprocess.Popen[bytes] | None = None
         self.leaders: list[int] = []
-        self.answered = False
+        self.is_ready = False
 
     def run(self, recipe: AnyRecipe, reference: bool, sizes: Sizes | None = None) -> list[RankReport]:
         """Run a recipe on every rank and return the ranks' reports; bounded in time whatever it does.
 
         With `sizes` nothing is run: the reports hold the footprint at full size.
         """
-        self._ensure()
+        self._await_ready()
         number = self.number
+        ranks = 1 if recipe.world_size == 1 or sizes is not None else self.world_size
         job = {
             "recipe": recipe_to_data(recipe),
+            "ranks": ranks,
             "reference": reference,
             "saved_bytes": self.options.saved_bytes,
             "sizes": None if sizes is None else to_data(sizes),
@@ -59,9 +64,10 @@ class Crew:
         exchange.write_json(exchange.job(self.directory, number), job)
         self.number += 1
         deadline = time.monotonic() + self.options.timeout
-        reports = self._collect(number, deadline)
+        reports = self._collect(number, ranks, deadline)
         if any(each is None for each in reports):
             self._cancel(number, reports)
+        self._sweep(number, ranks)
         return [_report(each) for each in reports]
 
     def close(self) -> None:
@@ -69,16 +75,14 @@ class Crew:
         self._end()
         shutil.rmtree(self.directory, ignore_errors=True)
 
-    def _collect(self, number: int, deadline: float) -> list[dict[str, Any] | None]:
+    def _collect(self, number: int, ranks: int, deadline: float) -> list[dict[str, Any] | None]:
         """Wait for results; once a rank has failed, or left, the others get a few seconds more."""
-        reports: list[dict[str, Any] | None] = [None] * self.world_size
+        reports: list[dict[str, Any] | None] = [None] * ranks
         while any(each is None for each in reports) and time.monotonic() < deadline:
-            for rank, known in enumerate(reports):
-                if known is None:
-                    reports[rank] = exchange.read_json(exchange.result(self.directory, number, rank))
-                    if reports[rank] is not None:
-                        deadline = min(deadline, time.monotonic() + max(GRACE, self.options.timeout / 4))
-            if self.process is None or self.process.poll() is not None:
+            ended = self._has_ended()
+            if self._read(number, reports):
+                deadline = min(deadline, time.monotonic() + max(GRACE, self.options.timeout / 4))
+            if ended:
                 break
             self._breathe()
             time.sleep(POLL)
@@ -88,12 +92,8 @@ class Crew:
         """End the ranks that still run, and collect what they say of it."""
         exchange.cancel(self.directory, number).touch()
         answer = time.monotonic() + GRACE
-        while time.monotonic() < answer and any(each is None for each in reports):
-            if self.process is None or self.process.poll() is not None:
-                break
-            for rank, known in enumerate(reports):
-                if known is None:
-                    reports[rank] = exchange.read_json(exchange.result(self.directory, number, rank))
+        while time.monotonic() < answer and any(each is None for each in reports) and not self._has_ended():
+            self._read(number, reports)
             time.sleep(POLL)
         if any(each is None for each in reports):
             self._end()
@@ -101,8 +101,26 @@ class Crew:
                 if known is None:
                     reports[rank] = {"status": "killed", "reason": "its worker did not answer and was ended"}
 
-    def _ensure(self) -> None:
-        if self.process is not None and self.process.poll() is None:
+    def _read(self, number: int, reports: list[dict[str, Any] | None]) -> bool:
+        """Fill in the results that have come; return whether there were any."""
+        missing = [rank for rank, known in enumerate(reports) if known is None]
+        for rank in missing:
+            reports[rank] = exchange.read_json(exchange.result(self.directory, number, rank))
+        return any(reports[rank] is not None for rank in missing)
+
+    def _has_ended(self) -> bool:
+        return self.process is None or self.process.poll() is not None
+
+    def _sweep(self, number: int, ranks: int) -> None:
+        """Remove what a job leaves: copies of the project, what it wrote there and what it printed."""
+        shutil.rmtree(exchange.scratch(self.directory, number), ignore_errors=True)
+        for rank in range(ranks):
+            shutil.rmtree(exchange.scratch(self.directory, number, rank), ignore_errors=True)
+            exchange.output(self.directory, number, rank).unlink(missing_ok=True)
+
+    def start(self) -> None:
+        """Start the workers unless they are there; `run` waits until they are ready, and tells why they are not."""
+        if self.process is not None and not (self.is_ready and self._has_ended()):
             return
         self._end()
         for rank in range(self.world_size):
@@ -115,10 +133,15 @@ class Crew:
             "first_job": self.number,
         }
         exchange.write_json(self.directory / "settings.json", settings)
-        self.process = launch.start(self.directory, self.world_size, self.options, dict(self.variables))
-        self._await_ready()
+        variables, warm = dict(self.variables), bool(self.preload)
+        self.process = launch.start(self.directory, self.world_size, self.options, variables, warm)
+        self.is_ready = False
 
     def _await_ready(self) -> None:
+        """Start the workers, or new ones in place of those that ended, and wait until all have their libraries."""
+        self.start()
+        if self.is_ready:
+            return
         patience = 1 if self.options.launcher is None else QUEUE
         deadline = time.monotonic() + self.options.start_timeout * patience
         waiting = set(range(self.world_size))
@@ -137,12 +160,12 @@ class Crew:
                 if said["world_size"] != self.world_size:
                     waiting = self._resize(int(said["world_size"]), waiting)
                     break
-            assert self.process is not None
-            if waiting and (self.process.poll() is not None or time.monotonic() > deadline):
+            if waiting and (self._has_ended() or time.monotonic() > deadline):
                 log = (self.directory / "log.txt").read_text(encoding="utf-8", errors="replace")
                 self._end()
                 raise VerifyUnavailable(f"the workers did not start: {_last_line(log)}")
             time.sleep(POLL)
+        self.is_ready = True
 
     def _resize(self, size: int, waiting: set[int]) -> set[int]:
         """Take the number of ranks that the user's launcher started; return those to wait for."""
@@ -180,6 +203,11 @@ class Pool:
         """Run a recipe and return its ranks' reports."""
         return self._crew(recipe).run(recipe, reference)
 
+    def expect(self, recipes: Iterable[AnyRecipe]) -> None:
+        """Start the workers of recipes that are run later."""
+        for recipe in sorted(recipes, key=lambda each: -each.world_size):
+            self._crew(recipe).start()
+
     def footprint(self, recipe: Recipe, sizes: Sizes) -> Footprint:
         """Return what the recipe asks of one device at full size; its own workers tell, which are warm by then."""
         report = self._crew(recipe).run(recipe, False, sizes)[0]
@@ -190,6 +218,9 @@ class Pool:
         if size > 1 and self.options.processes is not None:
             size = self.options.processes
         key = (size, preload_of(recipe), variables_of(recipe))
+        wider = next((each for each in self._crews if each[0] > size == 1 and each[1:] == key[1:]), None)
+        if wider is not None and launch.shares_import(bool(key[1]), self.options):
+            return self._crews.get(key) or self._crews[wider]
         if key not in self._crews:
             if self.progress is not None:
                 self.progress(f"starting {size} worker{'s' * (size > 1)}")

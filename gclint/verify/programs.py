@@ -191,5 +191,5 @@ def _environment(launch: Launch) -> list[Variable]:
 
 
 def _relative(source: Source, root: Path) -> str:
-    path = source.absolute.resolve()
+    path = source.absolute.parent.resolve() / source.absolute.name  # a file that is a link is copied in its place
     return path.relative_to(root).as_posix() if path.is_relative_to(root) else source.path

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import shutil
+import stat
 from collections.abc import Iterator
+from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
 
@@ -32,10 +34,10 @@ def files_of(root: Path) -> Iterator[tuple[str, int]]:
         folders[:] = sorted(name for name in folders if _is_needed(Path(directory, name)))
         for name in sorted(names):
             path = Path(directory, name)
-            try:
-                yield path.relative_to(root).as_posix(), path.stat().st_size
-            except OSError:
-                continue
+            with suppress(OSError):
+                status = path.stat()
+                if stat.S_ISREG(status.st_mode):
+                    yield path.relative_to(root).as_posix(), status.st_size
 
 
 def copy_project(root: Path, target: Path) -> list[str]:
@@ -71,8 +73,9 @@ def text_of(root: Path) -> str:
     found, size = [], 0
     for name, length in files_of(root):
         if name.endswith(".py") and size + length < TEXT:
-            found.append((root / name).read_text(encoding="utf-8", errors="replace"))
-            size += length
+            with suppress(OSError):
+                found.append((root / name).read_text(encoding="utf-8", errors="replace"))
+                size += length
     return "\0".join(found)
 
 

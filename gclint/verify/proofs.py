@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, fields, replace
+from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +26,7 @@ from gclint.verify.options import Options
 from gclint.verify.outcome import Outcome
 from gclint.verify.own import own_class
 from gclint.verify.programs import changed_texts, judged, named_launch, pair_of
-from gclint.verify.recipe import Recipe
+from gclint.verify.recipe import AnyRecipe, Recipe
 from gclint.verify.sizes import sizes_of
 
 Tell = Callable[[str], None]
@@ -39,25 +39,39 @@ def verifier_for(options: ProofOptions, tell: Tell | None = None) -> Verifier:
     return Verifier(Options(**{name: value for name, value in given.items() if value not in ("", 0, None)}), tell)
 
 
+@dataclass(frozen=True)
+class _Pair:
+    """One fix's runs to make, and what `proof` makes of them."""
+
+    before: AnyRecipe
+    after: AnyRecipe
+    proof: Callable[[Verification], Proof]
+
+
 def prove_fixes(request: ProofRequest, verifier: Verifier) -> list[Proof]:
     """A verdict for every applied fix: all other fixes stay, only this one is taken back.
 
     Raises VerifyUnavailable when nothing can be run here.
     """
+    pairs = list(_pairs(request, verifier))
+    verifier.expect(recipe for pair in pairs if isinstance(pair, _Pair) for recipe in (pair.before, pair.after))
+    return [pair if isinstance(pair, Proof) else pair.proof(verifier.verify(pair.before, pair.after)) for pair in pairs]
+
+
+def _pairs(request: ProofRequest, verifier: Verifier) -> Iterator[_Pair | Proof]:
+    """The runs of each applied fix, or the proof that says why there are none."""
     rules = {rule.code: rule for rule in load_rules()}
     by_program = request.options.evidence == "program"
     named = named_launch(request.options.program, request.root) if request.options.program else None
     after = Analysis() if by_program else _analysed(request, request.after, [])
-    proofs = []
     for chosen in request.applied:
         rule = rules.get(chosen.finding.code)
         if rule is None:
-            proofs.append(_unverified(chosen, "no rule of this code is installed"))
+            yield _unverified(chosen, "no rule of this code is installed")
         elif by_program:
-            proofs.append(_prove_program(request, chosen, rule, named, verifier))
+            yield _by_program(request, chosen, rule, named)
         else:
-            proofs.append(_prove(request, chosen, after, rule, verifier))
-    return proofs
+            yield _by_recipe(request, chosen, after, rule, verifier)
 
 
 def _analysed(request: ProofRequest, sources: Mapping[str, Source], rules: Sequence[Rule]) -> Analysis:
@@ -69,32 +83,35 @@ def _unverified(chosen: Chosen, why: str) -> Proof:
     return Proof(chosen.finding, chosen.fix.name, "unverified", why)
 
 
-def _prove_program(
-    request: ProofRequest, chosen: Chosen, rule: Rule, named: Launch | None, verifier: Verifier
-) -> Proof:
+def _by_program(request: ProofRequest, chosen: Chosen, rule: Rule, named: Launch | None) -> _Pair | Proof:
     """The user's own program before and after, in copies of the project."""
     without = request.without(chosen)
     holding = next((run for run, _ in _holding(chosen.finding, _analysed(request, without, [rule]))), None)
     pair = pair_of(request, chosen, without, holding, named)
     if isinstance(pair, str):
         return _unverified(chosen, pair)
-    made = verifier.verify(pair.before, pair.after)
-    verdict = judged(made, pair, chosen.finding)
-    return Proof(chosen.finding, chosen.fix.name, verdict.name, verdict.reason, _data(made))
+
+    def proof(made: Verification) -> Proof:
+        verdict = judged(made, pair, chosen.finding)
+        return Proof(chosen.finding, chosen.fix.name, verdict.name, verdict.reason, _data(made))
+
+    return _Pair(pair.before, pair.after, proof)
 
 
-def _prove(request: ProofRequest, chosen: Chosen, after: Analysis, rule: Rule, verifier: Verifier) -> Proof:
-    finding = chosen.finding
+def _by_recipe(request: ProofRequest, chosen: Chosen, after: Analysis, rule: Rule, verifier: Verifier) -> _Pair | Proof:
+    """The run that the analysis knows, before and after, and whether it fits at full size."""
     without = request.without(chosen)
-    before = _analysed(request, without, [rule])
-    pair = _pair(request, finding, before, after, without)
+    pair = _recipes(request, chosen.finding, _analysed(request, without, [rule]), after, without)
     if pair is None:
         return _unverified(chosen, "no training run around this place can be derived")
     first, second, sizes = pair
-    made = verifier.verify(first, second)
-    sized = fit(second, sizes, verifier.footprint, request.options.gpu_memory or None)
-    data = {**_data(made), "fit": sized.to_data()}
-    return Proof(finding, chosen.fix.name, made.verdict.name, made.verdict.reason, data)
+
+    def proof(made: Verification) -> Proof:
+        sized = fit(second, sizes, verifier.footprint, request.options.gpu_memory or None)
+        data = {**_data(made), "fit": sized.to_data()}
+        return Proof(chosen.finding, chosen.fix.name, made.verdict.name, made.verdict.reason, data)
+
+    return _Pair(first, second, proof)
 
 
 def _holding(finding: Finding, analysis: Analysis) -> Iterator[tuple[Run, Guard]]:
@@ -124,7 +141,7 @@ def _with_own(
     return replace(recipe, model=replace(recipe.model, own=found))
 
 
-def _pair(
+def _recipes(
     request: ProofRequest, finding: Finding, before: Analysis, after: Analysis, without: Mapping[str, Source]
 ) -> tuple[Recipe, Recipe, Sizes] | None:
     for run, guard in _holding(finding, before):

@@ -35,22 +35,10 @@ from gclint.analysis import rewrite
 from gclint.analysis.events import CheckpointCall
 from gclint.analysis.run import Run
 from gclint.finding import Finding, Fix
+from gclint.frameworks.torch_checkpoint import CHECKPOINT_OPTIONS
 from gclint.rule import Reproduction, Rule
 
 from ..words import CHECKPOINTS
-
-OWN_KEYWORDS = {
-    "use_reentrant",
-    "preserve_rng_state",
-    "context_fn",
-    "determinism_check",
-    "debug",
-    "early_stop",
-    "function",
-    "functions",
-    "segments",
-    "input",
-}
 
 rule = Rule(
     code="GCL501",
@@ -69,7 +57,7 @@ def left_out(event: CheckpointCall, run: Run) -> Iterator[Finding]:
     call = event.call
     if call is None or event.reentrant or call.open:
         return
-    extra = sorted(set(call.keywords) - OWN_KEYWORDS) if not event.sequential else []
+    extra = sorted(set(call.keywords) - set(CHECKPOINT_OPTIONS)) if not event.sequential else []
     message = "use_reentrant is not given: torch takes True and warns"
     symptom = ""
     if extra:

@@ -192,6 +192,45 @@ def test_a_rejected_fix_is_not_written_and_a_confirmed_one_is(project):
     assert [finding.location.path for finding in outcome.report.findings] == ["a.py"]
 
 
+def numbered(sources, root, target, rules):
+    """A finding for every `boom`, whose fix puts a line of its own before it."""
+    found = []
+    for source in sources:
+        path = source.path
+        for number, line in enumerate(source.text.splitlines(), 1):
+            if line.startswith("boom"):
+                one = fake_analysis.finding(path, number, 1, "boom(", target)
+                edits = (fake_analysis.edit(path, number, 1, 5, "# calmed\ncalm"),)
+                calm = fake_analysis.Fix("calm", "Calm it", edits)
+                found.append(fake_analysis.Finding("GCL101", "goes-boom", "m", one.location, "fails", fixes=(calm,)))
+    return fake_analysis.FakeAnalysis(found)
+
+
+@pytest.mark.parametrize("bad", [1, 2, 3])
+def test_a_rejected_fix_stays_out_when_the_fixes_around_it_move_its_line(project, bad):
+    (project / "a.py").write_text("boom(1)\nboom(2)\nboom(3)\n")
+
+    def prove(request):
+        lines = [chosen.finding.location.line for chosen in request.applied]
+        assert lines == [1, 2, 3]
+        for chosen in request.applied:
+            text, line = request.without(chosen)["a.py"].text, chosen.finding.location.line
+            assert text == written(line), "only this fix is taken back"
+        return [Proof(c.finding, c.fix.name, "rejected" if c.finding.location.line == bad else "passes")
+                for c in request.applied]  # fmt: skip
+
+    def written(left: int) -> str:
+        return "".join(f"boom({each})\n" if each == left else f"# calmed\ncalm({each})\n" for each in (1, 2, 3))
+
+    judge = fake_analysis.Judge(numbered, fake_analysis.RULES)
+    outcome = fix(Request(["."]), proof=ProofOptions(), judge=judge, prove=prove)
+    assert (project / "a.py").read_text() == written(bad)
+    assert len(outcome.applied) == 2 and [each.location.line for each in outcome.report.findings] == [2 * bad - 1]
+    for proof in outcome.proofs:
+        ((before, after),) = proof.changes
+        assert (before.text, after.text) == (written(proof.finding.location.line), written(0)), "its own diff only"
+
+
 def test_killed_during_fix_leaves_the_old_or_the_new_file_whole(project):
     old, new = "boom(1)\n" * 5000, "calm(1)\n" * 5000
     env = {**os.environ, "PYTHONPATH": str(Path(gclint.__file__).parents[1])}

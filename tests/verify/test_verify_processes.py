@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import sys
@@ -12,7 +13,7 @@ from pathlib import Path
 import pytest
 from scripts import DDP, script
 
-from gclint.verify import Options, ProgramRecipe, Verification, Verifier, verify
+from gclint.verify import Options, ProgramRecipe, Verification, Verifier, VerifyUnavailable, verify
 
 pytestmark = [
     pytest.mark.slow,
@@ -27,6 +28,21 @@ if dist.get_rank() == 0:
     dist.barrier()
 else:
     time.sleep(1000)
+"""
+
+RANK_OF_TORCHRUN = """
+import multiprocessing, os, signal, sys, torch.distributed as dist
+from pathlib import Path
+assert os.environ["WORLD_SIZE"] == os.environ["LOCAL_WORLD_SIZE"] == "2"
+assert os.environ["RANK"] == os.environ["LOCAL_RANK"]
+assert dist.is_torchelastic_launched() and os.environ["TORCHELASTIC_USE_AGENT_STORE"] == "True"
+assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
+assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+dist.init_process_group("gloo")
+agents = [None, None]
+server = Path(f"/proc/{os.getppid()}/status").read_text()
+dist.all_gather_object(agents, next(line.split()[1] for line in server.splitlines() if line.startswith("PPid:")))
+assert agents[0] == agents[1], "one agent has started both ranks"
 """
 
 
@@ -86,6 +102,7 @@ def test_a_rank_that_leaves_a_collective(clean: None) -> None:
         ("import os, signal; os.kill(os.getpid(), signal.SIGKILL)", "killed", "SIGKILL"),
         ("import os; os._exit(7)", "killed", "exit status 7"),
         ("import torch\nkept = []\nwhile True: kept.append(torch.ones(1 << 22))", "killed", "512 MiB"),
+        ("while True: print('x' * 100000)", "killed", "printed more than 64 MiB"),
         ("while True: pass", "timeout", "still running in <module>"),
     ],
 )
@@ -103,6 +120,80 @@ def test_a_pool_survives_the_death_of_its_worker() -> None:
         outcome = verifier.outcome(ProgramRecipe("kill", kill))
         assert outcome.status == "killed", outcome.reason
         assert verifier.outcome(ProgramRecipe("again", script("layer(hidden)"))).status == "finished"
+
+
+def test_ranks_are_what_torchrun_makes_them_and_share_one_import(clean: None) -> None:
+    importer = """command = Path(f"/proc/{agents[0]}/cmdline").read_text()
+assert "bootstrap.py" in command and "torch.distributed.run" not in command, command
+"""
+    with Verifier(Options(device="cpu", timeout=30)) as verifier:
+        outcome = verifier.outcome(ProgramRecipe("rank", RANK_OF_TORCHRUN + importer, world_size=2))
+    assert outcome.status == "finished", outcome.summary
+
+
+def test_cold_ranks_are_started_by_torchrun_and_have_imported_nothing(clean: None) -> None:
+    text = f"import sys\nassert 'torch' not in sys.modules\n{RANK_OF_TORCHRUN}"
+    with Verifier(Options(device="cpu", timeout=60)) as verifier:
+        outcome = verifier.outcome(ProgramRecipe("cold", text, world_size=2, cold=True))
+    assert outcome.status == "finished", outcome.summary
+
+
+def test_a_run_leaves_no_copy_of_the_project_while_its_workers_wait(clean: None, tmp_path: Path) -> None:
+    (tmp_path / "train.py").write_text("print('here'); open('made.txt', 'w').write('x')")
+    recipe = ProgramRecipe("copy", name="train.py", copy_of=str(tmp_path))
+    with Verifier(Options(device="cpu", timeout=20)) as verifier:
+        assert verifier.outcome(recipe).status == verifier.outcome(GOOD).status == "finished"
+        (crew,) = Path(tempfile.gettempdir()).glob("gclint-verify-*")
+        left = [path.name for path in crew.iterdir() if path.is_dir() or path.name.startswith("output")]
+        assert not left
+    assert not (tmp_path / "made.txt").exists()
+
+
+def test_a_project_with_links_runs_and_nothing_is_written_through_them(clean: None, tmp_path: Path) -> None:
+    project, outside = tmp_path / "project", tmp_path / "outside"
+    project.mkdir()
+    outside.mkdir()
+    (outside / "rows.txt").write_text("3")
+    (outside / "linked.py").write_text("VALUE = 1\n")
+    (project / "data").symlink_to(outside, target_is_directory=True)
+    (project / "linked.py").symlink_to(outside / "linked.py")
+    os.mkfifo(project / "pipe.py")
+    (project / "train.py").write_text(
+        "import linked\nassert linked.VALUE == 2 and open('data/rows.txt').read() == '3'\n"
+        "open('data/rows.txt', 'w').write('4')\nassert open('data/new.txt', 'w').write('5')"
+    )
+    recipe = ProgramRecipe("links", name="train.py", copy_of=str(project), files={"linked.py": "VALUE = 2\n"})
+    with Verifier(Options(device="cpu", timeout=20)) as verifier:
+        outcome = verifier.outcome(recipe)
+    assert outcome.status == "finished", outcome.summary
+    assert sorted(path.name for path in outside.iterdir()) == ["linked.py", "rows.txt"]
+    assert [(outside / name).read_text() for name in ("linked.py", "rows.txt")] == ["VALUE = 1\n", "3"]
+
+
+ALONE = """
+import os, sys, torch
+assert not [name for name in os.environ if name.startswith(("TORCHELASTIC", "MASTER_", "RANK", "WORLD", "LOCAL_"))]
+assert not torch.distributed.is_torchelastic_launched() and not torch.distributed.is_initialized()
+"""
+
+
+def test_one_process_runs_alone_among_workers_that_are_there_already(clean: None) -> None:
+    one, two = ProgramRecipe("alone", ALONE), ProgramRecipe("rank", RANK_OF_TORCHRUN, world_size=2)
+    before = workers()
+    with Verifier(Options(device="cpu", timeout=60)) as verifier:
+        verifier.expect([one, two])
+        assert [verifier.outcome(each).summary.split(";")[0] for each in (one, two, GOOD)][:2] == ["loss none"] * 2
+        assert verifier.outcome(one).world_size == 1 and verifier.outcome(two).world_size == 2
+        assert len(workers() - before) == 3, "the agent and two workers"
+
+
+def test_workers_that_end_while_they_start_are_told(clean: None) -> None:
+    with Verifier(Options(device="cpu", launcher="false --for")) as verifier:
+        recipe = ProgramRecipe("two", GOOD.text, world_size=2)
+        verifier.expect([recipe])
+        time.sleep(0.5)
+        with pytest.raises(VerifyUnavailable, match="the workers did not start"):
+            verifier.outcome(recipe)
 
 
 def test_two_verifications_at_once(clean: None) -> None:

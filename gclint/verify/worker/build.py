@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -103,12 +104,10 @@ def find_config(spec: ModelSpec, read: Any = None) -> tuple[Any | None, str]:
     except ImportError:
         return None, "transformers is not installed"
     if spec.name:
-        try:
+        with suppress(Exception):
             read = read or transformers.AutoConfig.from_pretrained
             found = read(spec.name, local_files_only=True, trust_remote_code=False)
             return found, f"config of {spec.name}"
-        except Exception:
-            pass
     model_type = spec.model_type or (model_type_of(spec.name) if spec.name else None)
     if model_type not in transformers.CONFIG_MAPPING:
         return None, f"no known architecture for {spec.name or spec.model_type or 'this model'}"

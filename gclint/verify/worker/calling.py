@@ -58,7 +58,8 @@ def calling_of(model: Any) -> Calling:
             model.train(training)
             torch.random.set_rng_state(state)
         return calling
-    raise CannotBuild(f"its forward takes neither tokens nor numbers: {type(last).__name__}: {last}")
+    why = "it has no embedding, linear or convolution" if last is None else f"{type(last).__name__}: {last}"
+    raise CannotBuild(f"its forward takes neither tokens nor numbers: {why}")
 
 
 def _candidates(model: Any) -> Iterator[Calling]:

@@ -5,6 +5,8 @@ ready-RANK.json        the worker has imported its libraries (or says why it can
 job-N.json             the next run, the same for every rank
 result-N-RANK.json     what a rank measured
 imports-N-RANK.json    the library modules that the run imported
+output-N-RANK.txt      what a rank printed
+run-N, run-N-RANK      where all ranks, or one, run the job; removed by the pool once all have reported
 cancel-N               ranks that still run job N end it and report
 stop                   workers leave
 alive                  touched by the pool while it lives, where a launcher of the user started the workers
@@ -51,6 +53,16 @@ def result(directory: Path, number: int, rank: int) -> Path:
 def imports(directory: Path, number: int, rank: int) -> Path:
     """The file that names the modules a job imported."""
     return directory / f"imports-{number}-{rank}.json"
+
+
+def output(directory: Path, number: int, rank: int) -> Path:
+    """The file that takes what a rank prints."""
+    return directory / f"output-{number}-{rank}.txt"
+
+
+def scratch(directory: Path, number: int, rank: int | None = None) -> Path:
+    """The directory in which a job runs: of one rank, or of all of them."""
+    return directory / (f"run-{number}" if rank is None else f"run-{number}-{rank}")
 
 
 def cancel(directory: Path, number: int) -> Path:

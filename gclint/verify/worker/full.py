@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import types
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -13,27 +13,18 @@ import torch
 from gclint.verify.footprint import BATCH, SEQUENCE, Footprint, Sizes
 from gclint.verify.moments import Adapter, Kbit, Wrap
 from gclint.verify.recipe import ModelSpec, Recipe
-from gclint.verify.worker import adapters, device, forwards
+from gclint.verify.worker import device
 from gclint.verify.worker.build import dtype_of, from_config, override
 from gclint.verify.worker.layers import layers
 from gclint.verify.worker.live import LiveBytes
 from gclint.verify.worker.loop import make_batch
 from gclint.verify.worker.optimizers import state_bytes, step_bytes
+from gclint.verify.worker.perform import SHAPING
 from gclint.verify.worker.published import full_config, named_parameters
 from gclint.verify.worker.shrink import give_start_token
 from gclint.verify.worker.stack import SHORT, Peak, cut, equal_layers, stretched
 from gclint.verify.worker.stage import Stage
 
-SHAPING: dict[str, Callable[[Stage, Any], None]] = {
-    "adapter": adapters.adapt,
-    "kbit": adapters.prepare_kbit,
-    "freeze": adapters.freeze,
-    "input_grads": adapters.require_input_grads,
-    "checkpointing": forwards.set_checkpointing,
-    "patch_forward": forwards.patch_forwards,
-    "restore_forward": forwards.restore_forwards,
-    "set_attribute": forwards.set_attribute,
-}
 QUANTISED = {"4bit": 0.5 + 4 / 64, "8bit": 1.0}
 
 

@@ -17,6 +17,7 @@ from gclint.verify.worker.limits import resident_bytes
 
 POLL = 0.01
 SILENCE = 120.0
+OUTPUT = 64 << 20
 
 
 def orphaned(directory: Path) -> bool:
@@ -40,6 +41,7 @@ def watch(child: int, job: dict[str, Any], directory: Path) -> dict[str, Any]:
     limit = int(job.get("memory_limit", 1 << 62))
     allowance = resident_bytes(os.getpid()) + limit
     cancelled = exchange.cancel(directory, int(job["number"]))
+    printed = exchange.output(directory, int(job["number"]), int(job["rank"]))
     ended: dict[str, Any] | None = None
     while True:
         pid, status = os.waitpid(child, os.WNOHANG)
@@ -47,10 +49,9 @@ def watch(child: int, job: dict[str, Any], directory: Path) -> dict[str, Any]:
             return ended or {"status": "killed", "reason": _death(status)}
         if ended is None:
             if resident_bytes(child) > allowance:
-                ended = {
-                    "status": "killed",
-                    "reason": f"it used more than the limit of {limit >> 20} MiB of memory",
-                }
+                ended = {"status": "killed", "reason": f"it used more than the limit of {limit >> 20} MiB of memory"}
+            elif _size(printed) > OUTPUT:
+                ended = {"status": "killed", "reason": f"it printed more than {OUTPUT >> 20} MiB"}
             elif cancelled.exists():
                 ended = _stuck(child, job, directory, time.monotonic() - started)
             elif orphaned(directory) or not directory.exists():
@@ -76,6 +77,13 @@ def _stuck(child: int, job: dict[str, Any], directory: Path, seconds: float) -> 
     where = f" in {frames[0][2]} ({Path(frames[0][0]).name}:{frames[0][1]})" if frames else ""
     status = "hung" if collective else "timeout"
     return {"status": status, "reason": f"still running{where} after {seconds:.0f} s"}
+
+
+def _size(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except OSError:
+        return 0
 
 
 def _death(status: int) -> str:

@@ -7,7 +7,6 @@ import os
 import random
 import signal
 import sys
-import tempfile
 import time
 import traceback
 import warnings
@@ -41,7 +40,7 @@ SECONDARY = (
 def perform_job(job: dict[str, Any]) -> None:
     """Run the job and write its result file; never raises for what the run does."""
     directory, number, rank = Path(job["directory"]), int(job["number"]), int(job["rank"])
-    output = directory / f"output-{number}-{rank}.txt"
+    output = exchange.output(directory, number, rank)
     _redirect(output)
     stacks = (directory / f"stack-{number}-{rank}.txt").open("w", encoding="utf-8")
     if hasattr(faulthandler, "register"):
@@ -69,10 +68,11 @@ def perform_job(job: dict[str, Any]) -> None:
 def _scratch(recipe: AnyRecipe, directory: Path, number: int, rank: int) -> Path:
     """The run's working directory: a copied project has one for all ranks, as on a shared file system."""
     if isinstance(recipe, ProgramRecipe) and recipe.copy_of is not None:
-        shared = directory.resolve() / f"run-{number}"
-        shared.mkdir(exist_ok=True)
-        return shared
-    return Path(tempfile.mkdtemp(prefix=f"run-{number}-{rank}-", dir=directory))
+        scratch = exchange.scratch(directory.resolve(), number)
+    else:
+        scratch = exchange.scratch(directory, number, rank)
+    scratch.mkdir(exist_ok=True)
+    return scratch
 
 
 def _library_modules(known: set[str]) -> list[str]:

@@ -12,8 +12,8 @@ from gclint.verify.recipe import Recipe
 from gclint.verify.worker import adapters, forwards, loop, placement, states
 from gclint.verify.worker.stage import Stage
 
-PLAYERS: dict[str, Callable[[Stage, Any], None]] = {
-    "load": placement.load,
+Player = Callable[[Stage, Any], None]
+SHAPING: dict[str, Player] = {  # what the model becomes, whether it is run or only sized
     "adapter": adapters.adapt,
     "kbit": adapters.prepare_kbit,
     "freeze": adapters.freeze,
@@ -22,6 +22,10 @@ PLAYERS: dict[str, Callable[[Stage, Any], None]] = {
     "patch_forward": forwards.patch_forwards,
     "restore_forward": forwards.restore_forwards,
     "set_attribute": forwards.set_attribute,
+}
+PLAYERS: dict[str, Player] = {
+    **SHAPING,
+    "load": placement.load,
     "override_checkpoint": forwards.override_checkpoint,
     "save_state": states.save_state,
     "load_state": states.load_state,

@@ -13,41 +13,56 @@ import socket
 import sys
 import time
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from gclint.verify.worker import exchange
+from gclint.verify.worker.agent import fork_ranks
 from gclint.verify.worker.guard import POLL, orphaned, watch
-from gclint.verify.worker.limits import die_with_parent
+from gclint.verify.worker.limits import CAN_FORK, die_with_parent
 from gclint.verify.worker.ranks import name_ranks
-
-CAN_FORK = sys.platform.startswith("linux") and hasattr(os, "fork")
 
 
 def main(argv: list[str]) -> int:
-    """Serve the jobs of the directory `argv[0]` until told to stop; return the exit status."""
+    """Serve the jobs of the directory `argv[0]` until told to stop; return the exit status.
+
+    With a number of ranks in `argv[1]` this process imports for all of them, and each of them serves.
+    """
     directory = Path(argv[0])
     name_ranks()
-    rank = int(os.environ.get("RANK", "0"))
     settings = exchange.read_json(directory / "settings.json") or {}
     try:
         _preload(settings.get("preload", []))
     except ImportError as error:
+        rank = int(os.environ.get("RANK", "0"))
         exchange.write_json(exchange.ready(directory, rank), {"error": str(error), "missing": error.name})
         return 1
-    size = int(os.environ.get("WORLD_SIZE", "1"))
+    serve = partial(_serve_jobs, directory, settings, dict(os.environ))
+    if len(argv) == 1:
+        serve()
+    else:
+        fork_ranks(int(argv[1]), directory, serve)
+    return 0
+
+
+def _serve_jobs(directory: Path, settings: dict[str, Any], alone: dict[str, str]) -> None:
+    """Serve the jobs that this rank takes part in; `alone` is the environment of one that wants no other rank."""
+    rank, size = int(os.environ.get("RANK", "0")), int(os.environ.get("WORLD_SIZE", "1"))
     said = {"pid": os.getpid(), "host": socket.gethostname(), "world_size": size}
     exchange.write_json(exchange.ready(directory, rank), said)
     number = int(settings.get("first_job", 0))
     while True:
         job = _next_job(directory, number)
         if job is None:
-            return 0
+            return
         job = {**settings, **job, "number": number, "rank": rank, "directory": str(directory)}
+        if rank < job["ranks"] and CAN_FORK:
+            _serve(job, alone)
+        elif rank < job["ranks"]:
+            _work(job, alone)
         if not CAN_FORK:
-            _work(job)
-            return 0
-        _serve(job, directory, number, rank)
+            return
         if settings.get("preload"):
             _learn(exchange.read_json(exchange.imports(directory, number, rank)) or [])
         number += 1
@@ -82,23 +97,27 @@ def _next_job(directory: Path, number: int) -> dict[str, Any] | None:
     return None
 
 
-def _serve(job: dict[str, Any], directory: Path, number: int, rank: int) -> None:
+def _serve(job: dict[str, Any], alone: dict[str, str]) -> None:
     child = os.fork()
     if child == 0:
         status = 1
         try:
             die_with_parent()
-            _work(job)
+            _work(job, alone)
             status = 0
         finally:
             os._exit(status)
+    directory = Path(job["directory"])
     reason = watch(child, job, directory)
-    path = exchange.result(directory, number, rank)
+    path = exchange.result(directory, job["number"], job["rank"])
     if exchange.read_json(path) is None:
         exchange.write_json(path, reason)
 
 
-def _work(job: dict[str, Any]) -> None:
+def _work(job: dict[str, Any], alone: dict[str, str]) -> None:
     from gclint.verify.worker.job import perform_job
 
+    if job["ranks"] == 1:
+        os.environ.clear()
+        os.environ.update(alone)
     perform_job(job)

@@ -29,6 +29,7 @@ REFUSED = (
     "os.mkdir", "os.rename", "os.remove", "os.rmdir", "os.link", "os.symlink", "os.truncate", "os.chmod", "os.chown",
     "os.utime", "shutil.rmtree", "shutil.move",
 )  # fmt: skip
+TWO_PLACES = ("os.rename", "os.link", "shutil.move")
 
 
 def install(found: Replacements) -> None:
@@ -89,7 +90,8 @@ class Places:
                 return
         elif event not in REFUSED:
             return
-        for each in args[: 2 if event in ("os.rename", "os.link", "shutil.move") else 1]:
+        made = slice(1, 2) if event == "os.symlink" else slice(0, 2 if event in TWO_PLACES else 1)
+        for each in args[made]:
             real = _real(each)
             if real is not None and not self.inside(real):
                 raise PermissionError(f"{event.partition('.')[2] or 'open'} {real}: {OUTSIDE}")

@@ -1,0 +1,32 @@
+"""Ranks that share one import of the libraries: torchrun's own agent forks them from the process that imported."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Callable
+from pathlib import Path
+
+
+def fork_ranks(size: int, directory: Path, serve: Callable[[], None]) -> None:
+    """Have torchrun's agent start `size` ranks that call `serve`, as it starts a script; return when they have left.
+
+    Their place in the run and their store are what `torchrun --standalone --nproc-per-node SIZE` gives them; the
+    agent's own files stay in `directory`.
+    """
+    from torch.distributed.launcher.api import elastic_launch
+    from torch.distributed.run import config_from_args, parse_args
+
+    words = ["--rdzv-backend=c10d", "--rdzv-endpoint=localhost:0", f"--rdzv-id={directory.name}"]
+    words += [f"--nproc-per-node={size}", "--start-method=fork", f"--log-dir={directory / 'torchrun'}", "worker"]
+    config, _, _ = config_from_args(parse_args(words))
+    elastic_launch(config, _rank)(serve, os.dup(0))
+
+
+def _rank(serve: Callable[[], None], pool: int) -> None:
+    """One rank: as a process of its own has it, signals do what they do and standard input is the pool's end."""
+    for name in ("SIGTERM", "SIGHUP", "SIGQUIT"):
+        signal.signal(getattr(signal, name), signal.SIG_DFL)
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    os.dup2(pool, 0)
+    serve()
