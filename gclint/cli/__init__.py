@@ -9,14 +9,14 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-EXIT_CLEAN, EXIT_FINDINGS, EXIT_ERROR = 0, 1, 2
+EXIT_CLEAN, EXIT_FINDINGS, EXIT_ERROR, EXIT_INTERRUPTED = 0, 1, 2, 130
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command in `argv` (default: of this process) and return its exit status.
 
     0: nothing found; 1: findings are left; 2: something could not be done, said in one line on standard
-    error.
+    error; 130: interrupted.
     """
     arguments = list(sys.argv[1:] if argv is None else argv)
     if arguments in (["--version"], ["-V"]):
@@ -36,9 +36,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return EXIT_ERROR
-    except KeyboardInterrupt:
-        return 130
-    except Exception as error:
+    except (Exception, KeyboardInterrupt) as error:
+        if _of_interrupt(error):
+            print("gclint: interrupted", file=sys.stderr)
+            return EXIT_INTERRUPTED
         if os.environ.get("GCLINT_TRACEBACK"):
             raise
         complain(_internal(error))
@@ -52,7 +53,14 @@ def complain(text: str) -> None:
     print(f"gclint: error: {printable(text)}", file=sys.stderr)
 
 
-def _internal(error: Exception) -> str:
+def _of_interrupt(error: BaseException | None) -> bool:
+    """Whether an error comes of Ctrl-C: Python 3.11 makes a RuntimeError of one that meets a class being made."""
+    while error is not None and not isinstance(error, KeyboardInterrupt):
+        error = error.__cause__ or error.__context__
+    return error is not None
+
+
+def _internal(error: BaseException) -> str:
     trace = error.__traceback__
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next

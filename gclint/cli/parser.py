@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import NoReturn
 
 from gclint.cli.examples import examples
 from gclint.report.formats import FORMATS
 
+DEVICES = ("auto", "cpu", "cuda", "rocm", "xpu", "mps")
+EVIDENCE = ("architecture", "program")
 _PROGRAM = 'with --verify=program: such as "train.py --config x" (default: as a launcher of the project starts it)'
 
 
@@ -147,14 +150,16 @@ def _fix(parser: Parser) -> None:
         "--verify",
         nargs="?",
         const="architecture",
-        choices=("architecture", "program"),
+        choices=EVIDENCE,
         metavar="EVIDENCE",
         help="run before and after; EVIDENCE is architecture (default) or program",
     )
     group.add_argument("--allow-import", action="store_true", help="also import the project's own model classes")
     group.add_argument("--program", metavar="COMMAND", help=_PROGRAM)
-    group.add_argument("--device", metavar="NAME", help="cuda, rocm, xpu, mps or cpu (default: the best there is)")
-    group.add_argument("--timeout", type=float, metavar="SECONDS", default=120.0, help="for each run (120)")
+    group.add_argument(
+        "--device", choices=DEVICES, metavar="NAME", help="cuda, rocm, xpu, mps or cpu (default: the best there is)"
+    )
+    group.add_argument("--timeout", type=_seconds, metavar="SECONDS", default=120.0, help="for each run (120)")
     group.add_argument("--nproc", type=_positive, metavar="N", help="processes of a distributed run")
     group.add_argument("--launcher", metavar="COMMAND", help='run distributed runs under this: such as "srun -n 8"')
     group.add_argument("--steps", type=_positive, metavar="N", default=3, help="training steps (3)")
@@ -173,8 +178,8 @@ def _rule(parser: Parser) -> None:
 
 def _prove(parser: Parser) -> None:
     parser.add_argument("codes", nargs="*", metavar="CODE", help="the rules to prove (default: all)")
-    parser.add_argument("--device", metavar="NAME", help="cuda, rocm, xpu, mps or cpu")
-    parser.add_argument("--timeout", type=float, metavar="SECONDS", default=120.0, help="for each run (120)")
+    parser.add_argument("--device", choices=DEVICES, metavar="NAME", help="cuda, rocm, xpu, mps or cpu")
+    parser.add_argument("--timeout", type=_seconds, metavar="SECONDS", default=120.0, help="for each run (120)")
     parser.add_argument("--python", metavar="PATH", help="run in the environment of this interpreter")
     parser.add_argument("--output-format", choices=("text", "json"), default="text")
 
@@ -194,8 +199,8 @@ def _preflight(parser: Parser) -> None:
     group.add_argument(
         "--verify", action="store_true", help="try each failure here; what does not fail here does not stop"
     )
-    group.add_argument("--device", metavar="NAME", help="with --verify: cuda, rocm, xpu, mps or cpu")
-    group.add_argument("--timeout", type=float, metavar="SECONDS", default=120.0, help="for each run (120)")
+    group.add_argument("--device", choices=DEVICES, metavar="NAME", help="with --verify: cuda, rocm, xpu, mps or cpu")
+    group.add_argument("--timeout", type=_seconds, metavar="SECONDS", default=120.0, help="for each run (120)")
     group.add_argument("--output-format", choices=FORMATS, metavar="FORMAT", default="full", help=", ".join(FORMATS))
 
 
@@ -222,8 +227,15 @@ def _bytes(text: str) -> int:
     return int(float(match[1]) * (1024 if match[3] else 1000) ** " KMGT".index(match[2].upper() or " "))
 
 
+def _seconds(text: str) -> float:
+    with suppress(ValueError):
+        if 0 < float(text) < float("inf"):
+            return float(text)
+    raise argparse.ArgumentTypeError(f"{text} is no time in seconds")
+
+
 def _positive(text: str) -> int:
-    number = int(text)
-    if number < 1:
-        raise argparse.ArgumentTypeError(f"{text} is not a positive number")
-    return number
+    with suppress(ValueError):
+        if int(text) > 0:
+            return int(text)
+    raise argparse.ArgumentTypeError(f"{text} is not a positive number")

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from importlib import import_module
 
 from gclint.cli import EXIT_CLEAN, EXIT_ERROR, complain
-from gclint.cli.parser import UsageError, build, unknown_flag
+from gclint.cli.parser import EVIDENCE, UsageError, build, unknown_flag
 from gclint.config import BadConfig, suggestion
 from gclint.fix.proof import ProofUnavailable
 
@@ -58,6 +58,7 @@ def _parsed(arguments: Sequence[str]) -> Namespace | None:
         return None
     _check_command(arguments[0], list(commands))
     own, command = _split(arguments)
+    own = [_with_evidence(own, index) for index in range(len(own))]
     try:
         options, unknown = top.parse_known_args(own)
     except SystemExit:
@@ -82,6 +83,13 @@ def _split(arguments: Sequence[str]) -> tuple[list[str], list[str]]:
         return own, []
     at = own.index("--")
     return own[:at], own[at + 1 :]
+
+
+def _with_evidence(words: Sequence[str], index: int) -> str:
+    """The word at `index`; a `--verify` before a path gets its default, which the path is not."""
+    following = words[index + 1] if index + 1 < len(words) else "-"
+    bare = words[0] == "fix" and words[index] == "--verify"
+    return f"--verify={EVIDENCE[0]}" if bare and following not in EVIDENCE else words[index]
 
 
 def _check_command(word: str, known: list[str]) -> None:

@@ -6,16 +6,22 @@ about 2,000 nested brackets, 5,000 lambdas or 20,000 `not`s (libcst 1.9.0, measu
 
 from __future__ import annotations
 
+import ctypes
 import re
 import threading
 from collections.abc import Callable
 from typing import TypeVar
 
 MOST_BRACKETS = 200
+PATIENCE = 5.0
 STACK_BYTES = 512 * 1024 * 1024
 _BRACKET = re.compile(r"[()\[\]{}]")
 _here = threading.local()
 T = TypeVar("T")
+
+
+class _Interrupted(BaseException):
+    """Raised in the thread of some work to end it."""
 
 
 def too_deep(text: str) -> bool:
@@ -37,12 +43,13 @@ def too_deep(text: str) -> bool:
 def deeply(work: Callable[[], T]) -> T:
     """Return what `work` returns, run on a stack of `STACK_BYTES`; raises what it raises.
 
-    Where no such stack is to be had, `work` runs on the one there is.
+    A KeyboardInterrupt ends the work as well. Where no such stack is to be had, `work` runs on the one there is.
     """
     if getattr(_here, "deep", False):
         return work()
     results: list[T] = []
     errors: list[BaseException] = []
+    done = threading.Event()  # an interrupted `join` of Python 3.11 takes a thread that runs for one that has ended
 
     def run() -> None:
         _here.deep = True
@@ -50,6 +57,8 @@ def deeply(work: Callable[[], T]) -> T:
             results.append(work())
         except BaseException as error:
             errors.append(error)
+        finally:
+            done.set()
 
     before = threading.stack_size(STACK_BYTES)
     try:
@@ -59,7 +68,20 @@ def deeply(work: Callable[[], T]) -> T:
         return work()
     finally:
         threading.stack_size(before)
+    try:
+        done.wait()
+    except KeyboardInterrupt:
+        _interrupt(thread, done)
+        raise
     thread.join()
     if errors:
         raise errors[0]
     return results[0]
+
+
+def _interrupt(thread: threading.Thread, done: threading.Event) -> None:
+    """Have the work of a thread end as well: native code that goes on when Python ends aborts the process."""
+    if thread.ident is not None:
+        ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread.ident), ctypes.py_object(_Interrupted))
+        if done.wait(PATIENCE):
+            thread.join()

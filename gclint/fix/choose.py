@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
+from gclint.config import BadConfig, suggestion
 from gclint.finding import Finding, Fix
 from gclint.fix.edits import Chosen
 
@@ -71,6 +72,24 @@ def _said(finding: Finding) -> tuple[str, str, str]:
 
 def _named(finding: Finding, name: str | None) -> Fix | None:
     return next((fix for fix in finding.fixes if fix.name == name), None)
+
+
+def check_codes(chosen: Mapping[str, str], codes: list[str]) -> None:
+    """Raise `BadConfig` for a fix that is chosen for a code which no rule has."""
+    for code in chosen:
+        if code not in codes:
+            raise BadConfig(f"--choose: unknown code `{code}`{suggestion(code, codes)}")
+
+
+def check_names(chosen: Mapping[str, str], findings: Iterable[Finding]) -> None:
+    """Raise `BadConfig` for a fix that none of the findings of its code has."""
+    named: dict[str, dict[str, None]] = {}
+    for finding in findings:
+        named.setdefault(finding.code, {}).update(dict.fromkeys(fix.name for fix in finding.fixes))
+    for code, name in chosen.items():
+        if code in named and name not in named[code]:
+            there = ", ".join(f"`{each}`" for each in named[code]) or "none"
+            raise BadConfig(f"--choose: {code} has no fix `{name}` here; its fixes: {there}")
 
 
 def choose(findings: Iterable[Finding], policy: Policy) -> list[Chosen]:

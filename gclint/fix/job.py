@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from gclint.engine import gathered_for, read_beside, report_of
 from gclint.files.source import Source
 from gclint.finding import Finding, Fix
-from gclint.fix.choose import Decision, Policy
+from gclint.fix.choose import Decision, Policy, check_codes, check_names
 from gclint.fix.converge import Convergence, NotConverging, Refused, converge
 from gclint.fix.edits import Chosen
 from gclint.fix.proof import Proof, ProofOptions, ProofRequest, verify_fixes
@@ -71,11 +71,14 @@ def fix(
     case no file is changed.
     """
     judge = judge or builtin_judge()
+    chosen = chosen or {}
     gathered = gathered_for(request, judge)
+    check_codes(chosen, judge.codes())
     sums = _Sums()
     for batch in gathered.batches:
-        policy = policy_of(batch, unsafe, chosen or {})
+        policy = policy_of(batch, unsafe, chosen)
         _fix_batch(_Work(batch, judge, proof, prove), policy, sums, alternatives, ask)
+    check_names(chosen, (*sums.made.findings, *(each.finding for each in sums.applied)))
     written = write and bool(sums.changes)
     if written:
         write_all([(before, after.data) for before, after in sums.changes])

@@ -66,14 +66,15 @@ def start(
         worker.append(str(world_size))
     elif world_size > 1:
         command += ["-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={world_size}"]
-        command += [f"--log-dir={directory / 'torchrun'}"]  # else it leaves a directory among the temporary files
     command += worker
+    temporary = exchange.temporary(directory)
+    temporary.mkdir(exist_ok=True)
     with (directory / "log.txt").open("wb") as log:
         try:
             return subprocess.Popen(
                 command,
                 cwd=directory,
-                env={**environment(options), **(variables or {})},
+                env={**environment(options), "TMPDIR": str(temporary), **(variables or {})},
                 stdin=subprocess.PIPE,
                 stdout=log,
                 stderr=subprocess.STDOUT,

@@ -211,7 +211,7 @@ class Pool:
     def footprint(self, recipe: Recipe, sizes: Sizes) -> Footprint:
         """Return what the recipe asks of one device at full size; its own workers tell, which are warm by then."""
         report = self._crew(recipe).run(recipe, False, sizes)[0]
-        return report.footprint or Footprint(unknown=f"the estimate {report.status}: {report.reason}")
+        return report.footprint or Footprint(unknown=f"it cannot be estimated: {report.reason or report.status}")
 
     def _crew(self, recipe: AnyRecipe) -> Crew:
         size = recipe.world_size

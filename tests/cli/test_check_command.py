@@ -102,8 +102,13 @@ def test_stdin(gclint, project, monkeypatch):
         (["check", "--config", "none.toml"], "none.toml: cannot be read"),
         (["check", "--output-format", "xml"], "invalid choice"),
         (["check", "--jobs", "0"], "not a positive number"),
+        (["check", "--jobs", "all"], "all is not a positive number"),
         (["rule", "GCL110"], "no rule `GCL110`; did you mean `GCL101`?"),
         (["fix", "--choose", "GCL101"], "--choose takes CODE=NAME"),
+        (["fix", "--choose", "GCL102=calm"], "--choose: unknown code `GCL102`; did you mean `GCL101`?"),
+        (["fix", "--verify", "--device", "gpu"], "argument --device: invalid choice: 'gpu'"),
+        (["fix", "--verify", "--timeout", "0"], "argument --timeout: 0 is no time in seconds"),
+        (["fix", "--verify", "--timeout", "soon"], "argument --timeout: soon is no time in seconds"),
         (["fix", "--program", "x.py"], "--program needs --verify=program"),
     ],
 )
@@ -124,6 +129,17 @@ def test_internal_error_is_one_line(gclint, project, monkeypatch):
     status, _, err = gclint("check")
     assert status == 2 and err.count("\n") == 1
     assert "internal error, ZeroDivisionError" in err and "test_check_command.py" in err
+
+
+@pytest.mark.parametrize("wrapped", [False, True])
+def test_an_interrupt_is_one_line_and_status_130(gclint, project, monkeypatch, wrapped):
+    def interrupted(request):
+        if wrapped:
+            raise RuntimeError("Error calling __set_name__") from KeyboardInterrupt()
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("gclint.engine.gather", interrupted)
+    assert gclint("check") == (130, "", "gclint: interrupted\n")
 
 
 def test_internal_error_with_traceback(gclint, project, monkeypatch):

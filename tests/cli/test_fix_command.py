@@ -40,6 +40,21 @@ def test_choose_an_alternative(gclint, project):
     assert (project / "a.py").read_text() == "quiet(1)\n"
 
 
+def test_a_fix_that_no_finding_has_cannot_be_chosen(gclint, project):
+    (project / "a.py").write_text("boom(1)\nshaky(1)\n")
+    status, out, err = gclint("fix", "--unsafe", "--choose", "GCL101=silent")
+    assert (status, out) == (2, "")
+    assert err == "gclint: error: --choose: GCL101 has no fix `silent` here; its fixes: `calm`, `quiet`\n"
+    assert (project / "a.py").read_text() == "boom(1)\nshaky(1)\n"
+
+
+def test_a_path_after_verify_is_a_path(gclint, project):
+    (project / "a.py").write_text("x = 1\n")
+    assert gclint("fix", "--verify", "a.py")[0] == 0
+    assert "no such file" in gclint("fix", "--verify", "b.py")[1]
+    assert gclint("fix", "--verify", "architecture", "a.py")[0] == gclint("fix", "--verify")[0] == 0
+
+
 def test_fixable_and_unfixable(gclint, project):
     (project / "a.py").write_text("boom(1)\n")
     assert gclint("fix", "--unfixable", "GCL1")[0] == 1

@@ -1,6 +1,9 @@
 from __future__ import annotations
 
 import os
+import signal
+import threading
+import time
 
 import pytest
 
@@ -106,6 +109,26 @@ def test_depth():
     assert not too_deep("(" * 200 + ")" * 200)
     assert not too_deep("()" * 1000)
     assert too_deep("[" * 201)
+
+
+@pytest.mark.skipif(not hasattr(signal, "pthread_kill"), reason="needs a signal to a thread")
+def test_an_interrupt_ends_what_runs_deeply():
+    started = threading.Event()
+
+    def endless():
+        started.set()
+        while True:
+            time.sleep(0.01)
+
+    def interrupt():
+        started.wait()
+        time.sleep(0.2)
+        signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
+
+    threading.Thread(target=interrupt).start()
+    with pytest.raises(KeyboardInterrupt):
+        deeply(endless)
+    assert "gclint" not in {thread.name for thread in threading.enumerate()}, "the work goes on"
 
 
 def test_deeply_has_a_deep_stack_and_passes_on_errors():

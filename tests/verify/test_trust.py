@@ -85,7 +85,7 @@ def test_an_interrupt_leaves_no_process_and_no_file(tmp_path: Path, sent: signal
     process = subprocess.Popen(
         words, cwd=program.parent, env=environment(program), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
-    mine = f"TMPDIR={tmp_path / 'temporary'}\0".encode()
+    mine = f"TMPDIR={tmp_path / 'temporary'}".encode()
     deadline = time.monotonic() + 90
     while len(_processes(mine) - {process.pid}) < 5 and time.monotonic() < deadline:
         time.sleep(0.1)
@@ -93,6 +93,8 @@ def test_an_interrupt_leaves_no_process_and_no_file(tmp_path: Path, sent: signal
     process.send_signal(sent)
     _, said = process.communicate(timeout=30)
     assert process.returncode not in (0, 1)
+    if sent == signal.SIGINT:
+        assert (process.returncode, said) == (130, "gclint: interrupted\n")
     assert "Traceback" not in said
     while _processes(mine) and time.monotonic() < deadline + 30:
         time.sleep(0.1)

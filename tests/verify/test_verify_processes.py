@@ -47,9 +47,9 @@ assert agents[0] == agents[1], "one agent has started both ranks"
 
 
 def workers() -> set[int]:
-    """The workers that this test process started: those with its temporary directory in their environment."""
+    """The workers that this test process started: those whose temporary files lie below its own."""
     found = set()
-    mine = f"TMPDIR={tempfile.gettempdir()}\0".encode()
+    mine = f"TMPDIR={tempfile.gettempdir()}/gclint-verify-".encode()
     for path in Path("/proc").glob("[0-9]*/cmdline"):
         try:
             if b"bootstrap.py" in path.read_bytes() and mine in (path.parent / "environ").read_bytes() + b"\0":
@@ -65,13 +65,13 @@ def clean(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPa
     scratch = tmp_path_factory.mktemp("scratch")
     monkeypatch.setenv("TMPDIR", str(scratch))
     monkeypatch.setattr(tempfile, "tempdir", str(scratch))
-    before, files = workers(), set(scratch.glob("gclint-verify-*"))
+    before, files = workers(), set(scratch.iterdir())
     yield
     deadline = time.monotonic() + 10
     while workers() - before and time.monotonic() < deadline:
         time.sleep(0.1)
     assert not workers() - before
-    assert not set(scratch.glob("gclint-verify-*")) - files
+    assert set(scratch.iterdir()) == files
 
 
 def quick(text: str, **more: object) -> Verification:
@@ -145,7 +145,7 @@ def test_a_run_leaves_no_copy_of_the_project_while_its_workers_wait(clean: None,
         assert verifier.outcome(recipe).status == verifier.outcome(GOOD).status == "finished"
         (crew,) = Path(tempfile.gettempdir()).glob("gclint-verify-*")
         left = [path.name for path in crew.iterdir() if path.is_dir() or path.name.startswith("output")]
-        assert not left
+        assert left == ["tmp"]
     assert not (tmp_path / "made.txt").exists()
 
 

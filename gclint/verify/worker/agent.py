@@ -5,20 +5,19 @@ from __future__ import annotations
 import os
 import signal
 from collections.abc import Callable
-from pathlib import Path
 
 
-def fork_ranks(size: int, directory: Path, serve: Callable[[], None]) -> None:
+def fork_ranks(size: int, name: str, serve: Callable[[], None]) -> None:
     """Have torchrun's agent start `size` ranks that call `serve`, as it starts a script; return when they have left.
 
-    Their place in the run and their store are what `torchrun --standalone --nproc-per-node SIZE` gives them; the
-    agent's own files stay in `directory`.
+    `name` tells this launch from others. The ranks' place in the run and their store are what `torchrun --standalone
+    --nproc-per-node SIZE` gives.
     """
     from torch.distributed.launcher.api import elastic_launch
     from torch.distributed.run import config_from_args, parse_args
 
-    words = ["--rdzv-backend=c10d", "--rdzv-endpoint=localhost:0", f"--rdzv-id={directory.name}"]
-    words += [f"--nproc-per-node={size}", "--start-method=fork", f"--log-dir={directory / 'torchrun'}", "worker"]
+    words = ["--rdzv-backend=c10d", "--rdzv-endpoint=localhost:0", f"--rdzv-id={name}"]
+    words += [f"--nproc-per-node={size}", "--start-method=fork", "worker"]
     config, _, _ = config_from_args(parse_args(words))
     elastic_launch(config, _rank)(serve, os.dup(0))
 

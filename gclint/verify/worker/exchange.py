@@ -9,6 +9,7 @@ output-N-RANK.txt      what a rank printed
 run-N, run-N-RANK      where all ranks, or one, run the job; removed by the pool once all have reported
 cancel-N               ranks that still run job N end it and report
 stop                   workers leave
+tmp                    temporary files of workers and libraries
 alive                  touched by the pool while it lives, where a launcher of the user started the workers
 """
 
@@ -63,6 +64,11 @@ def output(directory: Path, number: int, rank: int) -> Path:
 def scratch(directory: Path, number: int, rank: int | None = None) -> Path:
     """The directory in which a job runs: of one rank, or of all of them."""
     return directory / (f"run-{number}" if rank is None else f"run-{number}-{rank}")
+
+
+def temporary(directory: Path) -> Path:
+    """The directory for temporary files of workers and libraries."""
+    return directory / "tmp"
 
 
 def cancel(directory: Path, number: int) -> Path:

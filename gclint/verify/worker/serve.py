@@ -42,7 +42,7 @@ def main(argv: list[str]) -> int:
     if len(argv) == 1:
         serve()
     else:
-        fork_ranks(int(argv[1]), directory, serve)
+        fork_ranks(int(argv[1]), directory.name, serve)
     return 0
 
 
