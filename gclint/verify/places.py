@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import difflib
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 
 IMPORT = re.compile(r"\s*(?:import|from)\s")
 
@@ -21,7 +21,8 @@ def edited_lines(text: str, other: str) -> list[tuple[int, int]]:
     for kind, start, end, _, _ in difflib.SequenceMatcher(None, mine, theirs, autojunk=False).get_opcodes():
         if kind != "equal":
             changed.update(range(start + 1, end + 1))
-    places = sorted({_statement(text, line) for line in changed if mine[line - 1].strip()})
+    statements = _statements(text)
+    places = sorted({_smallest(statements, line) for line in changed if mine[line - 1].strip()})
     return [place for place in places if not IMPORT.match(mine[place[0] - 1])] or places
 
 
@@ -30,19 +31,22 @@ def executed_any(places: Collection[tuple[int, int]], lines: Collection[int]) ->
     return any(first <= line <= last for first, last in places for line in lines)
 
 
-def _statement(text: str, line: int) -> tuple[int, int]:
-    """The smallest statement around a line; of a compound one its header."""
-    best = (line, line)
-    size = 1 << 30
+def _statements(text: str) -> list[tuple[int, int]]:
+    """First and last line of every statement, of a compound one those of its header; [] where it does not parse."""
     try:
         nodes = list(ast.walk(ast.parse(text)))
-    except (SyntaxError, ValueError, RecursionError):
-        return best
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return []
+    found = []
     for node in nodes:
-        if not isinstance(node, ast.stmt):
-            continue
-        body = getattr(node, "body", None)
-        last = body[0].lineno - 1 if isinstance(body, list) and body else node.end_lineno or node.lineno
-        if node.lineno <= line <= last and last - node.lineno < size:
-            best, size = (node.lineno, max(last, node.lineno)), last - node.lineno
-    return best
+        if isinstance(node, ast.stmt):
+            body = getattr(node, "body", None)
+            last = body[0].lineno - 1 if isinstance(body, list) and body else node.end_lineno or node.lineno
+            found.append((node.lineno, max(last, node.lineno)))
+    return found
+
+
+def _smallest(statements: Iterable[tuple[int, int]], line: int) -> tuple[int, int]:
+    """The smallest statement around a line, the line itself where there is none."""
+    around = [(first, last) for first, last in statements if first <= line <= last]
+    return min(around, key=lambda place: place[1] - place[0], default=(line, line))

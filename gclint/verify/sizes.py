@@ -138,7 +138,7 @@ def numbers(source: Source) -> Iterator[tuple[str, int, int]]:
     """Yield (name, whole number, line) of assignments, keywords, defaults and dictionary keys of a file."""
     try:
         tree = ast.parse(source.text)
-    except (SyntaxError, ValueError):
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
         return
     for node in ast.walk(tree):
         for name, value in _pairs(node):
