@@ -38,7 +38,7 @@ _CALLED = re.compile(r"([A-Za-z_]\w*)\(")
 
 class Deferral:
     """Which modules of a project are quiet. A quiet module's top level does not call `words`, nor assigns what
-    one of the project's functions or classes of these `names` gives.
+    one of the project's functions or classes of these `names` gives. With no words, none is quiet.
     """
 
     def __init__(self, project: Project, mentions: Mentions, words: Iterable[str], names: Container[str]):
@@ -53,7 +53,7 @@ class Deferral:
         """Whether nothing but names comes of importing a file of the project, besides what it imports itself."""
         if path not in self._quiet:
             sheet = self._project.sheet(path)
-            self._quiet[path] = sheet is not None and self._judged(sheet)
+            self._quiet[path] = bool(self._words) and sheet is not None and self._judged(sheet)
         return self._quiet[path]
 
     def imported(self, path: str) -> tuple[tuple[str, ...], tuple[str, ...]]:

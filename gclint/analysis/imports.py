@@ -15,7 +15,6 @@ from .syntax import dotted
 from .values import Const, Deferred, External, Object, Value, of
 
 if TYPE_CHECKING:
-    from .deferral import Deferral
     from .interpreter import Interpreter
 
 
@@ -63,7 +62,8 @@ def loaded(it: Interpreter, full: str, statement: cst.CSTNode) -> None:
 
 def import_from(it: Interpreter, statement: cst.ImportFrom) -> bool:
     """`from .a import b as c`, `from a import *`."""
-    full, level = dotted(statement.module) if statement.module else "", len(statement.relative)
+    named = dotted(statement.module) if statement.module else ""
+    full, level = it.project.spelled_out(named, len(statement.relative), it.module)
     path = it.project.resolve(full, level, it.module) if full or level else None
     if path is None and level == 0:
         loaded(it, full, statement)
@@ -136,25 +136,28 @@ def member_of(it: Interpreter, path: str, name: str) -> Value:
 
 
 def deferred(it: Interpreter, path: str, member: str, statement: cst.CSTNode) -> Value | None:
-    """What a top-level import of a quiet module binds, without walking it; None for any other import."""
-    deferral = it.project.deferral
-    if deferral is None or it.frame.function is not None or it.scope.is_class or it.project.is_among(path, it.modules):
+    """What an import of a module binds without walking it: a quiet module's at the top level, and any module's where
+    a library is walked; None for any other import.
+    """
+    if it.project.is_among(path, it.modules):
         return None
-    if not deferral.is_quiet(path):
+    inner = it.frame.function is not None or it.scope.is_class
+    if not it.as_library and (inner or not it.project.deferral.is_quiet(path)):
         return None
-    _bring(it, deferral, path, statement)
+    _bring(it, path, statement)
     return of(Deferred(path, member, it.guard, it.site(statement)))
 
 
-def _bring(it: Interpreter, deferral: Deferral, path: str, statement: cst.CSTNode) -> None:
-    """Let happen what a quiet module's own imports set off."""
+def _bring(it: Interpreter, path: str, statement: cst.CSTNode) -> None:
+    """Let happen what a module's own imports set off, without walking it."""
+    deferral = it.project.deferral
     todo = [path]
     while todo:
         one = todo.pop()
         if one in it.brought:
             continue
         it.brought.add(one)
-        if not deferral.is_quiet(one):
+        if not it.as_library and not deferral.is_quiet(one):
             it.import_module(one)
             continue
         libraries, files = deferral.imported(one)

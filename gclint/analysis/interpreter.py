@@ -82,10 +82,14 @@ class _Under:
 
 
 class Interpreter:
-    """Walks one entry of a program; `run` is the state it builds up."""
+    """Walks one entry of a program; `run` is the state it builds up.
 
-    def __init__(self, project: Project, run: Run, library: Library):
+    `as_library`: what nobody is seen to start is walked; a module that it imports is walked when a name is read.
+    """
+
+    def __init__(self, project: Project, run: Run, library: Library, as_library: bool = False):
         forget()
+        self.as_library = as_library
         self.project = project
         self.run = run
         self.library = library

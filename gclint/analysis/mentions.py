@@ -53,9 +53,10 @@ class Mentions:
     def called(self, unit: Unit) -> tuple[Unit, ...]:
         """What a unit's own text names, and what it calls of what it inherits."""
         if unit not in self._called:
-            found = dict.fromkeys(
-                other for name in sorted(unit.identifiers) for other in self.named(unit.path, name, unit)
-            )
+            sheet = self._project.sheet(unit.path)
+            names = sheet.names if sheet is not None else frozenset[str]()
+            known = unit.identifiers if names is None else unit.identifiers & names
+            found = dict.fromkeys(other for name in sorted(known) for other in self.named(unit.path, name, unit))
             if unit.owner is not None:
                 siblings = unit.owner.methods
                 found |= dict.fromkeys(siblings[name] for name in sorted(unit.identifiers & siblings.keys()))
@@ -92,10 +93,14 @@ class Mentions:
 
     def files(self, path: str) -> Iterator[str]:
         """The files of the project that a file imports from, wherever in it."""
-        sheet = self._project.sheet(path)
+        sheet = self._project.sheet(path) if not self.is_alone(path) else None
         for held in (*sheet.imports.values(), *sheet.promised.values()) if sheet is not None else ():
             for item in held:
                 yield from (file for file in self.reads(path, item) if file)
+
+    def is_alone(self, path: str) -> bool:
+        """Whether nothing that a file imports is followed: it is a described library's."""
+        return self._imports.is_described(path)
 
     def is_own(self, path: str, item: Import) -> bool:
         """Whether an import reads a file of the project."""

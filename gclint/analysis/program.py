@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -15,6 +15,7 @@ from gclint.files.source import Source
 from gclint.launch import Launch
 
 from ..failures import Problem, failure
+from ..files.gate import IDENTIFIER
 from ..finding import Finding, Location
 from ..frameworks.registry import Library, load_library
 from ..rule import Question, Rule
@@ -104,8 +105,8 @@ class _Walk:
         self.asked: dict[type, list[tuple[Rule, Question]]] = {}
         gates = [rule.words for rule in rules if not rule.listens(ConfigurationRead)]
         self.reach = Reach(project, () if keep_runs else gates)
-        if self.reach.gated:
-            project.deferral = Deferral(project, self.reach.mentions, self.reach.telling, self.reach.names)
+        telling = self.reach.telling if self.reach.gated else ()
+        project.deferral = Deferral(project, self.reach.mentions, telling, self.reach.names)
         self.entries = Entries(project)
         self.origins = Origins()
 
@@ -129,11 +130,13 @@ class _Walk:
             self._going_on(path, partial(self._walk_rest, path))
 
     def _acts(self, path: str) -> bool:
-        """Whether a file that nothing starts is a program all the same, by what its top level does."""
-        deferral = self.project.deferral
-        if deferral is None or self.reach.matters(path):
-            return True
-        return not deferral.is_quiet(path) and self.reach.started(path)
+        """Whether a file that nothing starts is a program all the same, by what its top level does. One that imports
+        from its own package cannot be started.
+        """
+        sheet = self.project.sheet(path) if self.reach.started(path) else None
+        if sheet is None or any(item.level for item in sheet.executed):
+            return False
+        return self.reach.matters(path) or not self.project.deferral.is_quiet(path)
 
     def walk_launch(self, launch: Launch) -> None:
         """Walk one program as one command starts it."""
@@ -197,12 +200,12 @@ class _Walk:
     def _walk_rest(self, path: str) -> None:
         """Functions and classes of a module that no program reached: each with arguments nobody knows."""
         module = self.project.module(path) if self.reach.anything_in(path) else None
-        if module is None or not self._unreached(module):
+        if module is None or not (self._unreached(module) or (path not in self.walked and self.reach.matters(path))):
             return
         self.project.enter(Path(path), inserted_paths(self.project.text(path) or ""))
         run = self._run(path, next(iter(self.entries.launches(path)), None))
         run.entry = module
-        it = Interpreter(self.project, run, self.library)
+        it = Interpreter(self.project, run, self.library, as_library=True)
         it.interpreted, it.instantiated = self.interpreted, self.instantiated
         scope = Scope()
         it.walk_module(module, scope, module.name)
@@ -229,7 +232,8 @@ class _Walk:
             and held.module is module
             and held.node_id not in self.interpreted
         ]
-        return sorted(own, key=lambda pair: _mentions(module, pair[0]) > 1)
+        mentioned = Counter(IDENTIFIER.findall(module.text))
+        return sorted(own, key=lambda pair: mentioned[pair[0]] > 1)
 
     def _walk_definition(self, it: Interpreter, name: str, given: Alternative) -> None:
         item = _definition(given)
@@ -325,7 +329,3 @@ def _definition(item: Alternative) -> Function | Class | None:
     while isinstance(item, Partial):
         item = item.function
     return item if isinstance(item, (Function, Class)) else None
-
-
-def _mentions(module: Module, name: str) -> int:
-    return len(re.findall(rf"\b{re.escape(name)}\b", module.text))

@@ -14,6 +14,7 @@ from gclint.files.source import Source, Unreadable, inside, read
 
 from .configs import DocumentError, load_document
 from .deferral import Deferral
+from .mentions import Mentions
 from .resolve import Imports
 from .syntax import Module
 from .units import Sheet
@@ -38,7 +39,7 @@ class Project:
         self._data: dict[str, Any] = {}
         self._read: dict[str, Source | None] = {}
         self._sheets: dict[str, Sheet | None] = {}
-        self.deferral: Deferral | None = None
+        self.deferral = Deferral(self, Mentions(self), (), ())
 
     def enter(self, entry: Path, inserted: Iterable[str] = ()) -> None:
         """Imports from here on are those of a program that starts with `entry`."""
@@ -106,6 +107,10 @@ class Project:
     def absolute(self, module: Module) -> Path:
         """Where a module's file lies."""
         return Path(self._absolute[module.path])
+
+    def spelled_out(self, name: str, level: int, importer: Module) -> tuple[str, int]:
+        """The module and the dots of an import; within a described library's source its full name, without dots."""
+        return self.imports.spelled_out(name, level, self.absolute(importer))
 
     def resolve(self, name: str, level: int, importer: Module) -> str | None:
         """The file that an import reads, None when it is not the project's."""

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from ..files.gate import Words, admits
+from ..files.gate import Vocabulary, Words, admits
 from ..outside import outside
 from .mentions import MOST_UNITS, Mentions
 from .units import Unit, imports_of
@@ -36,6 +36,7 @@ class Reach:
         self._project = project
         self.mentions = Mentions(project)
         self._words = tuple(sorted({word for gate in self.gates for choice in gate for word in choice}))
+        self._vocabulary = Vocabulary(self._words)
         self._telling = [{word for choice in gate for word in choice} - COMMON for gate in self.gates]
         self.telling = frozenset().union(*self._telling)
         self._anchors: dict[str, set[int]] = {}
@@ -55,6 +56,7 @@ class Reach:
         """Work out which units of the files, and of those they import, lead to a finding, also through one another."""
         paths = self._followed(paths) if self.gated else ()
         self._given = self._from_outside(paths)
+        paths = [path for path in paths if not self.mentions.is_alone(path) or self._may_lead(path)]
         for path in paths:
             for unit in self._candidates(path):
                 self._note(unit, self._own(unit))
@@ -75,9 +77,11 @@ class Reach:
 
     def started(self, path: str, function: str = "") -> bool:
         """Whether a program that starts with the file, or with a function of it, can make a finding."""
-        sheet = self._project.sheet(path)
-        if not self.gated or sheet is None:
-            return not self.gated
+        if not self.gated:
+            return True
+        sheet = self._project.sheet(path) if path in self.leading or not self.mentions.is_alone(path) else None
+        if sheet is None:
+            return False
         text = self._project.text(path) or ""
         if any(word in text for word in BY_NAME) or self._project.is_notebook(path):
             return True
@@ -97,6 +101,11 @@ class Reach:
             found.update(dict.fromkeys(fresh))
             todo += fresh
         return tuple(found)
+
+    def _may_lead(self, path: str) -> bool:
+        """Whether all words of some rule stand in a file."""
+        present = self._vocabulary.within(self._project.text(path) or "") | self._given
+        return any(admits(present, gate) for gate in self.gates)
 
     def _candidates(self, path: str) -> Iterator[Unit]:
         text = self._project.text(path) or ""
@@ -150,7 +159,7 @@ class Reach:
     @cached_property
     def _taken(self) -> frozenset[str]:
         """The names that some import takes of a module of the project."""
-        sheets = [self._project.sheet(path) for path in self._project.sources]
+        sheets = [self._project.sheet(path) for path in self._project.sources if not self.mentions.is_alone(path)]
         held = [items for sheet in sheets if sheet is not None for items in sheet.imports.values()]
         return frozenset(item.member for items in held for item in items)
 
@@ -208,11 +217,11 @@ class Reach:
 
     def _words_of(self, unit: Unit) -> frozenset[str]:
         if unit not in self._held:
-            self._held[unit] = frozenset(word for word in self._words if word in unit.text or word in unit.decorators)
+            own = self._vocabulary.within(unit.text, unit.identifiers)
+            self._held[unit] = own | self._vocabulary.within(unit.decorators) if unit.decorators else own
         return self._held[unit]
 
     def _top_words(self, path: str) -> frozenset[str]:
         if path not in self._tops:
-            text = "".join(self._foreign(path))
-            self._tops[path] = frozenset(word for word in self._words if word in text)
+            self._tops[path] = self._vocabulary.within("".join(self._foreign(path)))
         return self._tops[path]

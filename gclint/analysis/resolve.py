@@ -14,12 +14,29 @@ SOURCE_DIRECTORIES = ("src", "lib", "python")
 INSTALLED_NAMES = (
     "accelerate apex bitsandbytes click dataclasses_json datasets deepspeed diffusers evaluate fairscale "
     "fire flash_attn gradio huggingface_hub hydra jax jsonargparse lightning llmcompressor mlflow numpy "
-    "omegaconf optimum pandas peft pydantic pytest pytorch_lightning ray requests rich safetensors scipy "
+    "omegaconf open_clip optimum pandas peft pydantic pytest pytorch_lightning ray requests rich safetensors scipy "
     "sentencepiece setuptools sklearn streamlit tensorboard tiktoken timm tokenizers torch torchao "
     "torchaudio torchmetrics torchtune torchvision tqdm transformers trl typer unsloth vllm wandb xformers "
     "yaml"
 )
 INSTALLED = frozenset(INSTALLED_NAMES.split())
+# the libraries that `gclint.frameworks` describes, each with a file that tells its source from a directory so named
+DESCRIBED = {
+    "accelerate": "accelerator.py",
+    "bitsandbytes": "functional.py",
+    "deepspeed": "runtime/engine.py",
+    "diffusers": "models/modeling_utils.py",
+    "fairscale": "nn/data_parallel/sharded_ddp.py",
+    "lightning": "pytorch/trainer/trainer.py",
+    "open_clip": "factory.py",
+    "peft": "peft_model.py",
+    "pytorch_lightning": "trainer/trainer.py",
+    "timm": "models/_factory.py",
+    "torch": "nn/modules/module.py",
+    "transformers": "modeling_utils.py",
+    "trl": "trainer/sft_trainer.py",
+    "unsloth": "models/loader.py",
+}
 _INSERTED = re.compile(r"sys\.path\.(?:insert\(\s*\d+\s*,|append\()\s*['\"]([^'\"\n]+)['\"]")
 
 
@@ -31,6 +48,9 @@ def inserted_paths(text: str) -> list[str]:
 class Imports:
     """First-party imports of one program.
 
+    The source of a described library is no part of it: what its names do is known better than walking them tells,
+    to its own modules too.
+
     `entry` is the script that is started: its directory is the head of sys.path. `inserted` are literal
     entries that the program or its launcher puts on sys.path; a relative one is taken from the root and
     from the script's directory. Every answer lies inside `root`. The file system is read once: make a new
@@ -39,11 +59,15 @@ class Imports:
 
     def __init__(self, root: Path, entry: Path | None = None, inserted: Iterable[str | Path] = ()) -> None:
         self.root = _absolute(root)
+        self._root = os.fspath(self.root)
+        self._below_root = os.path.join(self._root, "")
         self.script_directory = _absolute(entry).parent if entry is not None else self.root
         starts = (self.root, self.script_directory)
         self.inserted = tuple(_absolute(start / place) for place in inserted for start in starts)
         self._names: dict[Path, frozenset[str]] = {}
-        self._found: dict[tuple[str, int, Path], Path | None] = {}
+        self._directories: dict[str, Path] = {}
+        self._described: dict[Path, bool] = {}
+        self._found: dict[tuple[str, int, str], Path | None] = {}
 
     def resolve(self, module: str, level: int, importer: Path) -> Path | None:
         """What `from {'.' * level}{module} import ...` in `importer` reads.
@@ -51,11 +75,26 @@ class Imports:
         A module gives its file, a package its `__init__.py`, a namespace package its directory; None when it
         is not in the project.
         """
-        here = _absolute(importer).parent
-        key = (module, level, here)
+        here = self._directory(importer)
+        key = (module, level, os.fspath(here))
         if key not in self._found:
+            module, level = self.spelled_out(module, level, importer)
             self._found[key] = self._relative(module, level, here) if level else self._anywhere(module, here)
         return self._found[key]
+
+    def _directory(self, importer: Path) -> Path:
+        held = self._directories.get(os.fspath(importer))
+        if held is None:
+            held = self._directories[os.fspath(importer)] = _absolute(importer).parent
+        return held
+
+    def spelled_out(self, module: str, level: int, importer: Path) -> tuple[str, int]:
+        """The module and the dots of an import; within a described library's source its full name, without dots."""
+        here = self._directory(importer)
+        if not level or not self._is_described(here):
+            return module, level
+        package = here.relative_to(self._top_package(here).parent).parts
+        return ".".join((*package[: len(package) - level + 1], *filter(None, [module]))), 0
 
     def member(self, module: str, level: int, name: str, importer: Path) -> Path | None:
         """The submodule that `from module import name` reads; None when `name` is no submodule."""
@@ -101,7 +140,7 @@ class Imports:
         if parts[0] in sys.stdlib_module_names:
             return self._regular(certain, parts)
         if parts[0] in INSTALLED:
-            return self._regular((*certain, package_root), parts)
+            return self._own((*certain, package_root), parts)
         likely = (*certain, package_root, self.root, *(self.root / name for name in SOURCE_DIRECTORIES))
         above = tuple(parent for parent in (here, *here.parents) if self._inside(parent))
         places = tuple(dict.fromkeys((*likely, *above)))
@@ -109,6 +148,23 @@ class Imports:
             return self._regular(places, parts)
         portions = (self._below(place, parts, namespaces=True) for place in places)
         return next((path for path in portions if path is not None), None)
+
+    def _own(self, places: Iterable[Path], parts: tuple[str, ...]) -> Path | None:
+        """What a package of the project has that bears a library's name and is not that library's source."""
+        found = self._regular(places, parts[:1])
+        return self._regular(places, parts) if found is not None and not self._is_described(found.parent) else None
+
+    def is_described(self, path: str) -> bool:
+        """Whether a file is of a described library's source."""
+        return self._is_described(self._directory(Path(path)))
+
+    def _is_described(self, directory: Path) -> bool:
+        """Whether a directory lies in the source of a library that is described."""
+        if directory not in self._described:
+            package = self._top_package(directory)
+            telling = DESCRIBED.get(package.name)
+            self._described[directory] = telling is not None and (package / telling).is_file()
+        return self._described[directory]
 
     def _regular(self, places: Iterable[Path], parts: tuple[str, ...]) -> Path | None:
         for place in places:
@@ -143,8 +199,14 @@ class Imports:
             directory = directory.parent
         return directory
 
+    def _top_package(self, directory: Path) -> Path:
+        """The outermost package that a directory lies in; the directory itself where it is in none."""
+        above = self._package_root(directory)
+        inner = directory.relative_to(above).parts if above in directory.parents else ()
+        return above / inner[0] if inner and not self._has(above, "__init__.py") else above
+
     def _inside(self, place: Path) -> bool:
-        return place == self.root or self.root in place.parents
+        return os.fspath(place) == self._root or os.fspath(place).startswith(self._below_root)
 
     def _has(self, directory: Path, name: str) -> bool:
         return name in self._entries(directory)

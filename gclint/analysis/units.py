@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
 
+from ..files.gate import IDENTIFIER
+
 _STRING_OR_COMMENT = re.compile(
     r"#[^\n]*"
     r'|"""(?:[^"\\]|\\.|"(?!""))*"""'
@@ -29,7 +31,6 @@ _IMPORT = re.compile(
     r"|from[ \t]+(?P<dots>\.*)[ \t]*(?P<module>[\w.]*)[ \t]+import[ \t]*(?:\((?P<block>[^)]*)\)|(?P<names>[^\n;]+)))",
     re.MULTILINE,
 )
-_IDENTIFIER = re.compile(r"[^\W\d]\w*")
 _ONLY_FOR_TYPE_CHECKERS = re.compile(r"if[ \t]+(?:typing\.|t\.)?TYPE_CHECKING[ \t]*:")
 ONLY_WHEN_STARTED = re.compile(r"if[ \t]+__name__[ \t]*==")
 _WRITES = re.compile(r"[A-Za-z_][\w.]*[.\[][^=\n]*=(?!=)")
@@ -76,7 +77,7 @@ class Unit:
     @cached_property
     def identifiers(self) -> frozenset[str]:
         """Every identifier that it mentions, in strings too."""
-        return frozenset(_IDENTIFIER.findall(self.text))
+        return frozenset(IDENTIFIER.findall(self.text))
 
     @cached_property
     def methods(self) -> dict[str, Unit]:
@@ -135,7 +136,7 @@ class Sheet:
             self.executed += imports
         self.statements.append(chunk)
         targets = _TARGETS.match(chunk)
-        bound = _IDENTIFIER.findall(targets.group()) if targets is not None else []
+        bound = IDENTIFIER.findall(targets.group()) if targets is not None else []
         for name in dict.fromkeys((*bound, *_NESTED.findall(chunk))):
             self.units.setdefault(name, []).append(Unit(self.path, name, chunk))
 
@@ -147,6 +148,11 @@ class Sheet:
             bases = chunk[match.end() : end] or "()"
         text, decorators = chunk[end:], chunk[: match.start()]
         self.units.setdefault(name, []).append(Unit(self.path, name, text, bases, decorators, defines=True))
+
+    @cached_property
+    def names(self) -> frozenset[str] | None:
+        """The names that the file's top level or any import in it binds; None where those cannot be told."""
+        return None if "*" in self.imports else frozenset((*self.units, *self.imports, *self.promised))
 
     @cached_property
     def module(self) -> Unit:

@@ -104,6 +104,7 @@ class Library:
 
     def __init__(self, frameworks: Iterable[Framework], problems: Iterable[Problem] = ()):
         self.all = Framework("all")
+        self._families: dict[str, CallHandler | None] = {}
         self.problems = tuple(problems)
         for framework in frameworks:
             for table in ("kinds", "bases", "imports"):
@@ -151,12 +152,16 @@ class Library:
         return result
 
     def _of_family(self, name: str) -> CallHandler | None:
-        top, last = name.partition(".")[0], name.rsplit(".", 1)[-1]
-        for pattern, handler in self.all.families.items():
-            package, _, expression = pattern.partition(":")
-            if package == top and re.fullmatch(expression, last):
-                return handler
-        return None
+        if name not in self._families:
+            top, last = name.partition(".")[0], name.rsplit(".", 1)[-1]
+            patterns = ((pattern.partition(":"), handler) for pattern, handler in self.all.families.items())
+            matching = (
+                handler
+                for (package, _, last_part), handler in patterns
+                if package == top and re.fullmatch(last_part, last)
+            )
+            self._families[name] = next(matching, None)
+        return self._families[name]
 
     def call_method(self, it: Interpreter, name: str, call: Call) -> Value:
         """Call a library's method on `call.receiver`; `X.__init__` runs a base class's constructor."""
