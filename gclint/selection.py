@@ -31,6 +31,16 @@ class OwnRule:
 OWN_RULES = (
     OwnRule("GCL000", "unreadable-file", "A file that cannot be read or parsed, so that nothing in it was judged."),
     OwnRule("GCL001", "unused-suppression", "A comment that silences a code which is not found on its line."),
+    OwnRule(
+        "GCL002",
+        "program-judged-in-part",
+        "A program too long to be analysed to its end: what it runs after this place was not judged.\n\n"
+        "A note, not a defect: the exit status stays 0. gclint follows a program for 300,000 expressions, calls into "
+        "the project's own functions included, so that no file can hold a check up; the bound does not depend on the "
+        "machine. What the program would have called after it is still judged function by function, each with "
+        "arguments that nobody knows. To have more of it judged, start its parts from scripts of their own; to hear "
+        'no more of it, write `# noqa: GCL002` on the line, or `ignore = ["GCL002"]` in the configuration.',
+    ),
 )
 
 

@@ -30,9 +30,9 @@ def define_function(it: Interpreter, node: cst.FunctionDef) -> bool:
 def _decorated(it: Interpreter, value: Value, function: Function, decorator: cst.Decorator) -> Value:
     """What a decorator makes of a function; the function itself where the decorator does too much to be followed."""
     steps, it.steps = it.steps, min(it.steps, DECORATOR_STEPS)
-    allowed = it.steps
+    allowed, stopped = it.steps, it.stopped
     made = _applied(it, value, function, decorator)
-    spent, it.steps = allowed - it.steps, steps - (allowed - it.steps)
+    spent, it.steps, it.stopped = allowed - it.steps, steps - (allowed - it.steps), stopped
     return made if spent <= allowed else value
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ..finding import Location
 from .guards import ALWAYS, Guard
@@ -288,10 +288,12 @@ class LibraryCall(Event):
 
 @dataclass
 class RunEnded(Event):
-    """The program, or an entry of it, has been walked to its end."""
+    """The program, or an entry of it, has been walked.
 
-    detail: Any = None
-    training: bool = field(default=False)
+    Where it is not `whole`, a bound was reached on the way: what never happened cannot be told.
+    """
+
+    whole: bool = True
 
 
 @dataclass

@@ -68,6 +68,7 @@ CUDA = Atom("cuda", "with a GPU", "without a GPU")
 
 _COMPLEMENTS: dict[Guard, Guard] = {}
 _KNOWN: dict[tuple[Guard, Guard], Guard | None] = {}
+_SHAPES: dict[Guard, tuple[dict[str, str | None], list[Guard]]] = {}
 
 
 def conj(left: Guard, right: Guard) -> Guard | None:
@@ -85,20 +86,31 @@ def conj(left: Guard, right: Guard) -> Guard | None:
 
 
 def _conj(left: Guard, right: Guard) -> Guard | None:
+    equal = _shape(left)[0]
     for atom, truth in right:
         if (atom, not truth) in left:
             return None
-        if (
-            truth
-            and atom.subject
-            and any(held and other.subject == atom.subject and other.literal != atom.literal for other, held in left)
-        ):
+        if truth and atom.subject and equal.get(atom.subject, atom.literal) != atom.literal:
             return None
     both = left | right
-    for atom, truth in both:
-        if not truth and atom.parts is not None and atom.parts <= both:
+    for part in (left, right):
+        if any(whole <= both for whole in _shape(part)[1]):
             return None
     return both
+
+
+def _shape(guard: Guard) -> tuple[dict[str, str | None], list[Guard]]:
+    """The literal that each subject equals (None: several), and the conjunctions that do not hold."""
+    held = _SHAPES.get(guard)
+    if held is None:
+        equal: dict[str, str | None] = {}
+        for atom, truth in guard:
+            if truth and atom.subject:
+                same = equal.get(atom.subject, atom.literal) == atom.literal
+                equal[atom.subject] = atom.literal if same else None
+        denied = [atom.parts for atom, truth in guard if not truth and atom.parts is not None]
+        held = _SHAPES[guard] = (equal, denied)
+    return held
 
 
 def forget() -> None:
@@ -107,6 +119,7 @@ def forget() -> None:
     _ATOMS.clear()
     _ATOMS.update(keep)
     _KNOWN.clear()
+    _SHAPES.clear()
     _COMPLEMENTS.clear()
 
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import libcst as cst
 
 from . import evaluation, execution, invocation
+from .bounds import MAX_STEPS, standing
 from .events import Event, Moment
 from .guards import ALWAYS, Guard, conj, forget
 from .syntax import Module, Site
@@ -36,7 +37,6 @@ if TYPE_CHECKING:
     from .project import Project
     from .run import Run
 
-MAX_STEPS = 300_000
 MAX_CALLS = 60
 # fmt: off
 NO_GRADIENT = frozenset((
@@ -107,6 +107,7 @@ class Interpreter:
         self.decorations: dict[int, list[Object]] = {}
         self.expression_statement: cst.CSTNode | None = None
         self.steps = MAX_STEPS
+        self.stopped: tuple[Site, ...] = ()
         self.entered: Counter[int] = Counter()
         self.call_limit = MAX_CALLS
         self._next_id = 0
@@ -204,6 +205,7 @@ class Interpreter:
         """The abstract value of an expression, under the current guard."""
         self.steps -= 1
         if self.steps < 0:
+            self.stopped = self.stopped or standing(self, node)
             return of(self.unknown(""))
         return evaluation.evaluate(self, node)
 

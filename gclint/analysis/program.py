@@ -20,6 +20,7 @@ from ..finding import Finding, Location
 from ..frameworks.registry import Library, load_library
 from ..rule import Question, Rule
 from .allowed import Origins, said
+from .bounds import judged_in_part
 from .calls import Call
 from .configs import MAX_BYTES, DocumentError, read_document
 from .deferral import Deferral
@@ -96,6 +97,7 @@ class _Walk:
         self.target = target
         self.rules = rules
         self.found: dict[tuple[str, int, int, str], Finding] = {}
+        self.cut: dict[str, Finding] = {}
         self.problems: dict[Problem, None] = dict.fromkeys(library.problems)
         self.interpreted: set[int] = set()
         self.instantiated: set[int] = set()
@@ -194,7 +196,9 @@ class _Walk:
         it.walk_module(module, scope, module.name if entry.function else "__main__")
         if entry.function:
             call_function(it, module, scope, entry.function)
-        run.emit(RunEnded(it_moment(it, module)))
+        run.emit(RunEnded(it_moment(it, module), whole=not it.stopped))
+        if it.stopped:
+            self.cut.setdefault(path, judged_in_part(module, it.stopped))
         self._remember(it)
 
     def _walk_rest(self, path: str) -> None:
@@ -212,7 +216,7 @@ class _Walk:
         it.frames.append(Frame(None, module, scope))
         for name, item in self._in_order(module, scope):
             self._walk_definition(it, name, item)
-        run.emit(RunEnded(it_moment(it, module)))
+        run.emit(RunEnded(it_moment(it, module), whole=not it.stopped))
         self._remember(it)
 
     def _unreached(self, module: Module) -> bool:
@@ -303,7 +307,8 @@ class _Walk:
             place = Location(path, max(line, 1), 1, max(line, 1), 1)
             text = f"not valid Python: {message.splitlines()[0] if message else 'syntax error'}"
             self.found[(path, line, 1, "GCL000")] = Finding("GCL000", "unreadable-file", text, place, "fails")
-        ordered = sorted(self.found.values(), key=lambda finding: (*finding.key, finding.message))
+        found = [*self.found.values(), *self.cut.values()]
+        ordered = sorted(found, key=lambda finding: (*finding.key, finding.message))
         return Analysis(ordered, list(self.problems), self.runs)
 
 

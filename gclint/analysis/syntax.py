@@ -6,7 +6,7 @@ import textwrap
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cache, cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import libcst as cst
 
@@ -38,10 +38,12 @@ class Module:
     @cached_property
     def positions(self) -> Mapping[cst.CSTNode, CodeRange]:
         """Where each node stands (lines from 1, columns from 0)."""
-        from libcst.metadata import MetadataWrapper, PositionProvider
+        from libcst.metadata import PositionProvider
 
-        wrapper = MetadataWrapper(self.tree, unsafe_skip_copy=True)
-        return wrapper.resolve(PositionProvider)
+        # a MetadataWrapper would walk the whole tree once more, for the providers that were not asked
+        provider = PositionProvider()
+        provider._gen_impl(self.tree)
+        return cast("Mapping[cst.CSTNode, CodeRange]", provider._computed)
 
     @cached_property
     def parents(self) -> dict[cst.CSTNode, cst.CSTNode]:

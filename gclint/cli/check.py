@@ -45,7 +45,7 @@ def finish(report: Report, options: Namespace) -> int:
         sys.stderr.write(table())
     if report.failed:
         return EXIT_ERROR
-    return EXIT_FINDINGS if report.findings and not options.exit_zero else EXIT_CLEAN
+    return EXIT_FINDINGS if report.defective and not options.exit_zero else EXIT_CLEAN
 
 
 def _once(request: Request, options: Namespace) -> int:
@@ -61,14 +61,14 @@ def _once(request: Request, options: Namespace) -> int:
 
 
 def _add_noqa(request: Request) -> int:
-    from gclint.fix.add_noqa import silenced
+    from gclint.fix.add_noqa import NOT_SILENCED, silenced
     from gclint.fix.write import write_all
 
     report = check_request(request)
     changes = silenced(report)
     write_all([(before, after.data) for before, after in changes])
     changed = {before.path for before, _ in changes}
-    meant = [finding for finding in report.findings if finding.code not in {"GCL000", "GCL001"}]
+    meant = [finding for finding in report.findings if finding.code not in NOT_SILENCED]
     count = len([finding for finding in meant if finding.location.path in changed])
     print(f"Silenced {counted(count, 'finding')} in {counted(len(changes), 'file')}.")
     for path in sorted({finding.location.path for finding in meant} - changed):

@@ -6,11 +6,12 @@ from collections.abc import Iterable
 
 from gclint.files.source import Source
 from gclint.files.suppress import Directive, directives, logical_lines
-from gclint.files.unused import CODE as UNUSED
 from gclint.finding import Edit
 from gclint.fix.edits import apply
-from gclint.report.content import UNREADABLE, Report
+from gclint.report.content import Report
+from gclint.selection import OWN_RULES
 
+NOT_SILENCED = frozenset(rule.code for rule in OWN_RULES)
 _HASH_COMMENTS = frozenset({"python", "notebook", "yaml", "toml", "shell", "make", "docker", "requirements"})
 
 
@@ -18,7 +19,7 @@ def silenced(report: Report) -> list[tuple[Source, Source]]:
     """Return each file with findings as it is, and as it is with a `# noqa: CODE` for each of them."""
     by_path: dict[str, dict[int, set[str]]] = {}
     for finding in report.findings:
-        if finding.code not in {UNREADABLE, UNUSED}:
+        if finding.code not in NOT_SILENCED:
             lines = by_path.setdefault(finding.location.path, {})
             lines.setdefault(finding.location.line, set()).add(finding.code)
     changes = []

@@ -118,6 +118,7 @@ def asked(
     from gclint.engine import check
     from gclint.gather import Request
     from gclint.judge import builtin_judge
+    from gclint.report.content import JUDGED_IN_PART, UNREADABLE
 
     name, data = stdin or ("stdin.py", None)
     given = {"target": dict(target)} if target else {}
@@ -127,7 +128,7 @@ def asked(
         print(f"gclint: {problem}", file=sys.stderr)
     found: dict[str, list[Found]] = {}
     for finding in report.findings:
-        if finding.code != "GCL000":
+        if finding.code not in {UNREADABLE, JUDGED_IN_PART}:
             condition = f" ({finding.condition})" if finding.condition else ""
             text = f"{finding.code} {finding.message}{condition}"
             place = finding.location

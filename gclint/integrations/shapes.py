@@ -11,9 +11,14 @@ from lsprotocol import types
 
 from gclint.files.source import Source
 from gclint.finding import Edit, Finding, Fix, Location
-from gclint.report.content import Report
+from gclint.report.content import Report, severity
 
 FIX_ALL = "source.fixAll.gclint"
+_SEVERITIES = {
+    "error": types.DiagnosticSeverity.Error,
+    "warning": types.DiagnosticSeverity.Warning,
+    "note": types.DiagnosticSeverity.Information,
+}
 _CODECS = {"utf-8": "utf-8", "utf-16": "utf-16-le", "utf-32": "utf-32-le"}
 
 
@@ -48,11 +53,10 @@ class Shapes:
             uri, span = self.place(place)
             message = place.message or "takes part"
             related.append(types.DiagnosticRelatedInformation(types.Location(uri, span), message))
-        fails = finding.certainty == "fails"
         return types.Diagnostic(
             range=self.place(finding.location)[1],
             message="\n".join(parts),
-            severity=types.DiagnosticSeverity.Error if fails else types.DiagnosticSeverity.Warning,
+            severity=_SEVERITIES[severity(finding)],
             code=finding.code,
             source="gclint",
             related_information=related or None,

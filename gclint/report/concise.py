@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from gclint.report.content import Report, place_text
+from gclint.report.content import Report, place_text, severity
 from gclint.report.escape import printable
-from gclint.report.style import Style
+from gclint.report.style import COLOURS, Style
 from gclint.report.tally import tally
 
 
@@ -12,7 +12,7 @@ def render(report: Report, style: Style) -> str:
     """Return a line for each finding, `[*]` where a plain fix mends it, and a line that sums them up."""
     lines = []
     for finding in report.findings:
-        colour = "red" if finding.certainty == "fails" else "yellow"
+        colour = COLOURS[severity(finding)]
         mended = "[*] " if finding.fixes and finding.fixes[0].applicability == "safe" else ""
         when = f" ({printable(finding.condition)})" if finding.condition else ""
         place = style.paint(place_text(report.shown(finding.location)), "bold")

@@ -10,6 +10,7 @@ from gclint.files.source import Source
 from gclint.finding import Finding, Location
 
 UNREADABLE = "GCL000"
+JUDGED_IN_PART = "GCL002"
 
 
 class RuleInfo(Protocol):
@@ -68,6 +69,11 @@ class Report:
         """Whether something could not be judged, so that a clean result would be a lie."""
         return bool(self.problems) or any(finding.code == UNREADABLE for finding in self.findings)
 
+    @property
+    def defective(self) -> bool:
+        """Whether anything but notes was found."""
+        return any(severity(finding) != "note" for finding in self.findings)
+
     def shown(self, place: Location) -> Location:
         """Return `place` as it is printed: in a notebook counted within its cell, which is filled in."""
         source = self.sources.get(place.path)
@@ -90,8 +96,10 @@ class Report:
         return source.lines[place.line - 1].rstrip("\r\n")
 
 
-def severity(finding: Finding) -> Literal["error", "warning"]:
-    """Return `error` for a finding that is shown to fail, `warning` for a fragile one."""
+def severity(finding: Finding) -> Literal["error", "warning", "note"]:
+    """Return `error` for a finding that is shown to fail, `warning` for a fragile one, `note` for no defect."""
+    if finding.code == JUDGED_IN_PART:
+        return "note"
     return "error" if finding.certainty == "fails" else "warning"
 
 

@@ -7,7 +7,7 @@ from gclint.report.columns import wrapped
 from gclint.report.content import Report, severity
 from gclint.report.escape import printable
 from gclint.report.frame import frames
-from gclint.report.style import Style
+from gclint.report.style import COLOURS, Style
 from gclint.report.tally import tally
 
 
@@ -19,7 +19,7 @@ def render(report: Report, style: Style) -> str:
 
 def _block(report: Report, finding: Finding, style: Style) -> str:
     level = severity(finding)
-    colour = "red" if level == "error" else "yellow"
+    colour = COLOURS[level]
     head = f"{level}[{finding.code}]: "
     message = wrapped(printable(finding.message), style.width and style.width - len(head), "  ")
     lines = [style.paint(head[:-2], colour, "bold") + style.paint(f": {message}", "bold")]

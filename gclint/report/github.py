@@ -6,6 +6,8 @@ from gclint.report.content import Report, place_text, severity
 from gclint.report.escape import printable
 from gclint.report.style import Style
 
+_COMMANDS = {"error": "error", "warning": "warning", "note": "notice"}
+
 
 def render(report: Report, style: Style) -> str:
     """Return one workflow command for each finding."""
@@ -18,7 +20,7 @@ def render(report: Report, style: Style) -> str:
         text += f"\nEffect: {finding.symptom}" if finding.symptom else ""
         text += f"\nWhen: {finding.condition}" if finding.condition else ""
         lines.append(
-            f"::{severity(finding)} title={_property(f'gclint ({finding.code})')},"
+            f"::{_COMMANDS[severity(finding)]} title={_property(f'gclint ({finding.code})')},"
             f"file={_property(printable(place.path))},line={line},col={place.column}{ends}::{_data(text)}"
         )
     return "".join(line + "\n" for line in lines)

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 
-from gclint.report.content import Report
+from gclint.report.content import Report, severity
 from gclint.report.fingerprint import fingerprints
 from gclint.report.style import Style
 
+_SEVERITIES = {"error": "major", "warning": "minor", "note": "info"}
+
 
 def render(report: Report, style: Style) -> str:
-    """Return an array of issues: `major` for what fails, `minor` for what is fragile."""
+    """Return an array of issues: `major` for what fails, `minor` for what is fragile, `info` for notes."""
     issues = []
     for finding, mark in fingerprints(report):
         place = report.shown(finding.location)
@@ -19,7 +21,7 @@ def render(report: Report, style: Style) -> str:
             {
                 "check_name": finding.code,
                 "description": f"{finding.code}: {finding.message}{when}",
-                "severity": "major" if finding.certainty == "fails" else "minor",
+                "severity": _SEVERITIES[severity(finding)],
                 "fingerprint": mark,
                 "location": {
                     "path": place.path,

@@ -1,13 +1,14 @@
-"""JUnit XML: a test suite for each file, a failed test case for each finding."""
+"""JUnit XML: a test suite for each file, a failed test case for each finding, a skipped one for each note."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from itertools import groupby
 from xml.sax.saxutils import escape, quoteattr
 
 from gclint.finding import Finding
-from gclint.report.content import Report
+from gclint.report.content import Report, severity
 from gclint.report.escape import printable
 from gclint.report.style import Style
 
@@ -24,8 +25,8 @@ def render(report: Report, style: Style) -> str:
             '<testsuite name="gclint" tests="1" disabled="0" errors="0" failures="0" package="org.gclint">\n'
             '<testcase name="No findings" classname="gclint" time="0.000"/>\n</testsuite>'
         ]
-    total = len(report.findings)
-    head = f'<testsuites name="gclint" tests="{total}" failures="{total}" errors="0">'
+    total, failed = len(report.findings), _failed(report.findings)
+    head = f'<testsuites name="gclint" tests="{total}" failures="{failed}" errors="0">'
     return "\n".join(['<?xml version="1.0" encoding="UTF-8"?>', head, *suites, "</testsuites>"]) + "\n"
 
 
@@ -38,17 +39,23 @@ def _suite(report: Report, path: str, findings: list[Finding]) -> str:
         lines += [f"Effect: {finding.symptom}"] if finding.symptom else []
         lines += [f"When: {finding.condition}"] if finding.condition else []
         body = "\n".join(_NOT_XML.sub("", printable(line)) for line in lines)
+        outcome = "failure" if severity(finding) != "note" else "skipped"
         cases.append(
             f"<testcase name={_attribute(f'org.gclint.{finding.code}')} classname={_attribute(path)} "
             f'line="{place.line}" column="{place.column}">'
-            f"<failure message={_attribute(finding.message)}>{escape(body)}</failure></testcase>"
+            f"<{outcome} message={_attribute(finding.message)}>{escape(body)}</{outcome}></testcase>"
         )
-    count = len(findings)
+    count, failed = len(findings), _failed(findings)
+    skipped = f' skipped="{count - failed}"' if count > failed else ""
     head = (
         f'<testsuite name={_attribute(path)} tests="{count}" disabled="0" errors="0" '
-        f'failures="{count}" package="org.gclint">'
+        f'failures="{failed}"{skipped} package="org.gclint">'
     )
     return "\n".join([head, *cases, "</testsuite>"])
+
+
+def _failed(findings: Iterable[Finding]) -> int:
+    return sum(severity(finding) != "note" for finding in findings)
 
 
 def _attribute(text: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 
 from gclint.finding import Finding
-from gclint.report.content import Report, place_text
+from gclint.report.content import Report, place_text, severity
 from gclint.report.escape import printable
 from gclint.report.style import Style
 from gclint.report.tally import tally
@@ -23,7 +23,7 @@ def render(report: Report, style: Style) -> str:
 
 
 def _row(report: Report, finding: Finding) -> str:
-    level = "fails" if finding.certainty == "fails" else "fragile"
+    level = "note" if severity(finding) == "note" else finding.certainty
     place = place_text(report.shown(finding.location))
     return f"| {level} | {finding.code} | {_code(place)} | {_text(finding.message)} |"
 

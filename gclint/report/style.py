@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TextIO
 
 _CODES = {"red": "31", "yellow": "33", "green": "32", "blue": "34", "cyan": "36", "bold": "1", "dim": "2"}
+COLOURS = {"error": "red", "warning": "yellow", "note": "cyan"}
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from gclint.report.content import Report
+from gclint.report.content import Report, severity
 from gclint.report.style import Style
 
 
@@ -13,13 +13,15 @@ def tally(report: Report, style: Style) -> str:
     fixed.
     """
     files = counted(report.files_checked, "file")
-    if not report.findings:
-        text = f"No findings in {files}." if not report.problems else f"No findings in {files}, but see above."
-        return style.paint(text, "green" if not report.problems else "yellow")
-    failing = sum(finding.certainty == "fails" for finding in report.findings)
-    fragile = len(report.findings) - failing
+    if not report.defective:
+        clean = not report.problems and not report.findings
+        text = f"No findings in {files}." if clean else f"No findings in {files}, but see above."
+        return style.paint(text, "green" if clean else "yellow")
+    levels = Counter(severity(finding) for finding in report.findings)
+    failing, fragile, notes = levels["error"], levels["warning"], levels["note"]
     parts = [f"{failing} failing" if failing else "", f"{fragile} fragile" if fragile else ""]
-    sentence = f"{counted(len(report.findings), 'finding')} in {files}: {', '.join(p for p in parts if p)}."
+    parts += [f"besides {counted(notes, 'note')}" if notes else ""]
+    sentence = f"{counted(failing + fragile, 'finding')} in {files}: {', '.join(p for p in parts if p)}."
     return sentence + _fixes(report)
 
 

@@ -60,7 +60,7 @@ rule = Rule(
 @rule.on(RunEnded)
 def never_called(event: RunEnded, run: Run) -> Iterator[Finding]:
     """Is a section configured that nothing in the run reads?"""
-    if "deepspeed_checkpointing" in run.facts or run.of_type(CheckpointCall):
+    if not event.whole or "deepspeed_checkpointing" in run.facts or run.of_type(CheckpointCall):
         return
     for started in run.of_type(TrainerStarted, Wrapped):
         if isinstance(started, TrainerStarted):

@@ -52,6 +52,8 @@ rule = Rule(
 @rule.on(RunEnded)
 def replaced(event: RunEnded, run: Run) -> Iterator[Finding]:
     """Does a model end the run with another state_dict method than its class's?"""
+    if not event.whole:
+        return
     kept: dict[Object, AttributeSet] = {}
     for change in run.of_type(AttributeSet):
         if (

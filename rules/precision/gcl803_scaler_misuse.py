@@ -56,7 +56,7 @@ rule = Rule(
 @rule.on(RunEnded)
 def protocol(event: RunEnded, run: Run) -> Iterator[Finding]:
     """Is every scaled backward followed by unscale_ at most once, step, and update?"""
-    used = run.of_type(ScalerUsed)
+    used = run.of_type(ScalerUsed) if event.whole else []
     for scaler in dict.fromkeys(item.scaler for item in used):
         if is_off(scaler.known("enabled")):
             continue

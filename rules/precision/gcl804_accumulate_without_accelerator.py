@@ -87,6 +87,8 @@ def plain_backward(event: LibraryCall, run: Run) -> Iterator[Finding]:
 @rule.on(RunEnded)
 def never_accumulates(event: RunEnded, run: Run) -> Iterator[Finding]:
     """Is the loss divided for an accumulation that does not take place?"""
+    if not event.whole:
+        return
     calls = [
         item
         for item in run.of_type(LibraryCall)

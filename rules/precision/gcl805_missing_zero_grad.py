@@ -56,7 +56,11 @@ rule = Rule(
 @rule.on(RunEnded)
 def never_cleared(event: RunEnded, run: Run) -> Iterator[Finding]:
     """Does a loop add gradients and step, and nothing ever clears them?"""
-    if run.of_type(GradientsCleared) or any(item.name == "grad" for item in run.of_type(AttributeSet)):
+    if (
+        not event.whole
+        or run.of_type(GradientsCleared)
+        or any(item.name == "grad" for item in run.of_type(AttributeSet))
+    ):
         return
     backwards = [item for item in run.of_type(Backward) if looped(item) and "inputs" not in item.keywords]
     for step in run.of_type(OptimizerStep):

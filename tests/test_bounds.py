@@ -1,0 +1,89 @@
+"""A program too long to be walked to its end: told as a note in every format, never as a defect or a failure."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from gclint.cli import main
+from gclint.report.formats import FORMATS
+
+PROGRAM = """import torch
+
+model = torch.nn.Linear(1, 1)
+optimizer = torch.optim.SGD(model.parameters(), lr=1)
+
+
+def long(x):
+    y = x + x + x + x + x + x + x + x + x + x + x
+    return y
+
+
+for i in range(3):
+    model(torch.ones(1)).sum().backward()
+    optimizer.step()
+    long(i)
+    optimizer.zero_grad()
+"""
+LESS = {"github": "::notice ", "gitlab": '"info"', "sarif": '"level": "note"', "junit": "<skipped ", "full": "note["}
+
+
+@pytest.fixture(autouse=True)
+def program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "train.py").write_text(PROGRAM)
+    return tmp_path / "train.py"
+
+
+@pytest.fixture
+def bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gclint.analysis.interpreter.MAX_STEPS", 50)
+
+
+def checked(capfd: pytest.CaptureFixture[str], *options: str) -> tuple[int, str]:
+    status = main(["check", "train.py", "--no-cache", "--output-format", "concise", *options])
+    out, err = capfd.readouterr()
+    assert err == ""
+    return status, out
+
+
+def test_a_program_within_the_bound_says_nothing_of_it(capfd: pytest.CaptureFixture[str]) -> None:
+    assert checked(capfd) == (0, "No findings in 1 file.\n")
+
+
+@pytest.mark.usefixtures("bound")
+def test_nothing_is_concluded_from_what_was_not_reached(capfd: pytest.CaptureFixture[str]) -> None:
+    status, out = checked(capfd)
+    assert status == 0 and out.startswith("train.py:8:") and "GCL002 this program is judged up to here only" in out
+    assert "GCL805" not in out and "see above" in out
+    assert (status, out) == checked(capfd)
+
+
+@pytest.mark.usefixtures("bound")
+def test_the_note_shows_the_call_on_the_way(capfd: pytest.CaptureFixture[str]) -> None:
+    [found] = json.loads(checked(capfd, "--output-format", "json")[1])
+    assert found["severity"] == "note" and [item["location"]["row"] for item in found["related"]] == [15]
+
+
+@pytest.mark.usefixtures("bound")
+@pytest.mark.parametrize("way", ["--ignore=GCL002", "--min-certainty=fails", "# noqa: GCL002"])
+def test_the_note_is_silenced_as_findings_are(way: str, program: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    if way.startswith("#"):
+        program.write_text(PROGRAM.replace("+ x\n", f"+ x  {way}\n"))
+    assert checked(capfd, *([way] if way.startswith("-") else [])) == (0, "No findings in 1 file.\n")
+
+
+@pytest.mark.usefixtures("bound")
+@pytest.mark.parametrize("form", FORMATS)
+def test_every_format_tells_it_as_less_than_a_warning(form: str, capfd: pytest.CaptureFixture[str]) -> None:
+    status, out = checked(capfd, "--output-format", form)
+    assert status == 0 and "GCL002" in out and LESS.get(form, "GCL002") in out
+
+
+@pytest.mark.usefixtures("bound")
+def test_a_defect_beside_the_note_counts_by_itself(program: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    program.write_text("x = 1  # noqa: GCL201\n" + PROGRAM)
+    status, out = checked(capfd)
+    assert status == 1 and "1 finding in 1 file: 1 fragile, besides 1 note. " in out
