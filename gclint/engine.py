@@ -15,6 +15,7 @@ from gclint.judge import Judge, Judgement, builtin_judge, judge_batch, unreadabl
 from gclint.recall import InstalledRules, Recall
 from gclint.report.content import Report
 from gclint.selection import OWN_RULES, check_codes
+from gclint.timing import stage
 
 
 def check_paths(paths: Sequence[str | os.PathLike[str]] = (".",), **given: Any) -> Report:
@@ -50,8 +51,9 @@ def check(request: Request, judge: Judge | None = None) -> Report:
 
 def _check_recalled(request: Request) -> Report:
     """Return the report of the last check where it still holds, else check and remember."""
-    recall = Recall(request)
-    known = recall.report()
+    with stage("recalling the last report"):
+        recall = Recall(request)
+        known = recall.report()
     if known is not None:
         findings, files = known
         return Report(tuple(findings), (), files, _sources(findings, {}), InstalledRules())
@@ -62,7 +64,8 @@ def _check_recalled(request: Request) -> Report:
 
 def gathered_for(request: Request, judge: Judge) -> Gathered:
     """Return the files of `request`, its codes checked against the rules there are; raises `BadConfig`."""
-    gathered = gather(request)
+    with stage("finding and reading files"):
+        gathered = gather(request)
     codes = judge.codes()
     for batch in gathered.batches:
         check_codes(batch.settings, codes, request.given)

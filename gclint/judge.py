@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from importlib import import_module
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -21,6 +22,7 @@ from gclint.gather import Batch
 from gclint.outside import outside
 from gclint.report.content import UNREADABLE, Problem
 from gclint.selection import OWN_RULES, ignored_here, selected, wanted
+from gclint.timing import stage
 
 
 class Rule(Protocol):
@@ -80,10 +82,14 @@ class Judgement:
 
 def builtin_judge() -> Judge:
     """Return the judge with gclint's own analysis and every installed rule."""
-    from gclint.analysis import analyse
-    from gclint.rule import load_rules, unloaded_packs
-
-    return Judge(analyse, tuple(load_rules()), problems=tuple(map(_problem, unloaded_packs())))
+    with stage("import of LibCST"):
+        import_module("libcst")
+    with stage("import of the analysis"):
+        from gclint.analysis import analyse
+        from gclint.rule import load_rules, unloaded_packs
+    with stage("import of the rules"):
+        rules = tuple(load_rules())
+    return Judge(analyse, rules, problems=tuple(map(_problem, unloaded_packs())))
 
 
 def judge_batch(batch: Batch, judge: Judge, changed: Mapping[str, Source] | None = None) -> Judgement:
@@ -97,7 +103,8 @@ def _judged(batch: Batch, judge: Judge, changed: Mapping[str, Source] | None) ->
     rules = [rule for rule in judge.rules if rule.code in enabled]
     made = Judgement()
     if judge.gated:
-        rules = _admitted(rules, sources.values(), batch.root)
+        with stage("gate: words"):
+            rules = _admitted(rules, sources.values(), batch.root)
     if rules:
         answer = judge.analyse(list(sources.values()), batch.root, batch.settings.target, rules)
         made.findings += answer.findings

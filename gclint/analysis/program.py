@@ -19,6 +19,7 @@ from ..files.gate import IDENTIFIER
 from ..finding import Finding, Location
 from ..frameworks.registry import Library, load_library
 from ..rule import Question, Rule
+from ..timing import stage
 from .allowed import Origins, said
 from .bounds import judged_in_part
 from .calls import Call
@@ -66,7 +67,9 @@ def analyse(
     place and code, in order. `keep_runs` keeps the runs with all their events, for recipes. With a
     `launch` only its program is walked, as that command starts it.
     """
-    walk = _Walk(Project(root, sources), load_library(), target, rules, keep_runs)
+    with stage("import of the frameworks"):
+        library = load_library()
+    walk = _Walk(Project(root, sources), library, target, rules, keep_runs)
     if launch is not None:
         walk.walk_launch(launch)
     else:
@@ -115,7 +118,8 @@ class _Walk:
     def programs(self, sources: Sequence[Source]) -> None:
         """Walk the entries, then whatever no entry reached."""
         paths = [os.path.realpath(source.absolute) for source in sources]
-        self.reach.learn(paths)
+        with stage("gate: reach"):
+            self.reach.learn(paths)
         waiting = []
         entries = {path: self.entries.of(path) for path in paths}
         for path in sorted(paths, key=lambda path: (not entries[path], path)):
@@ -180,7 +184,8 @@ class _Walk:
     def _going_on(self, path: str, walk: Callable[[], None]) -> None:
         """Walk; where that fails, say so with the file, for the others to be walked."""
         try:
-            walk()
+            with stage("walking"):
+                walk()
         except Exception as error:
             self.problems[failure("the analysis", error, Location(shown(path), 1, 1, 1, 1))] = None
 
@@ -290,9 +295,10 @@ class _Walk:
             ]
         for rule, question in asked:
             try:
-                for finding in question(event, run):
-                    self.origins.remember(finding, run)
-                    self._keep(finding)
+                with stage(f"rule {rule.code}"):
+                    for finding in question(event, run):
+                        self.origins.remember(finding, run)
+                        self._keep(finding)
             except Exception as error:
                 self.problems[failure(f"rule {rule.code}", error, event.site.location())] = None
 

@@ -12,6 +12,7 @@ import libcst as cst
 from gclint.files.depth import too_deep
 from gclint.files.source import Source, Unreadable, inside, read
 
+from ..timing import stage
 from .configs import DocumentError, load_document
 from .deferral import Deferral
 from .mentions import Mentions
@@ -48,7 +49,8 @@ class Project:
     def module(self, path: str) -> Module | None:
         """The module of a file (an absolute path); None when it cannot be read or parsed."""
         if path not in self._modules:
-            self._modules[path] = self._parse(path)
+            with stage("parsing"):
+                self._modules[path] = self._parse(path)
         return self._modules[path]
 
     def text(self, path: str) -> str | None:

@@ -12,6 +12,7 @@ import libcst as cst
 
 from ..files.lines import split_lines
 from ..finding import Location
+from ..timing import stage
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -42,7 +43,8 @@ class Module:
 
         # a MetadataWrapper would walk the whole tree once more, for the providers that were not asked
         provider = PositionProvider()
-        provider._gen_impl(self.tree)
+        with stage("positions"):
+            provider._gen_impl(self.tree)
         return cast("Mapping[cst.CSTNode, CodeRange]", provider._computed)
 
     @cached_property

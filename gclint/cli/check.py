@@ -13,7 +13,7 @@ from gclint.engine import check as check_request
 from gclint.gather import Request
 from gclint.report.content import Report
 from gclint.report.tally import counted
-from gclint.timing import stage, table
+from gclint.timing import begin, stage, table
 
 
 def check(options: Namespace) -> int:
@@ -49,8 +49,9 @@ def finish(report: Report, options: Namespace) -> int:
 
 
 def _once(request: Request, options: Namespace) -> int:
-    with stage("check"):
-        report = check_request(request)
+    if options.timing:
+        begin()
+    report = check_request(request)
     if options.baseline:
         from gclint.cli.baseline import against_baseline
 

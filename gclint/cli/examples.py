@@ -18,6 +18,7 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
         ("gclint check --baseline known.json", "from now on, only what is new"),
         ("gclint check --output-format sarif", "for code scanning"),
         ("gclint check - --stdin-filename train.py", "an editor's text"),
+        ("gclint check --no-cache --timing", "where the time goes"),
     ),
     "fix": (
         ("gclint fix --diff", "show the safe edits only"),

@@ -24,6 +24,7 @@ from gclint.fix.proof import proving as proving_fixes
 from gclint.fix.trials import Trial
 from gclint.gather import Request
 from gclint.report.tally import counted
+from gclint.timing import begin
 
 
 def fix(options: Namespace) -> int:
@@ -34,6 +35,8 @@ def fix(options: Namespace) -> int:
         raise UsageError("--launcher says how many processes there are; leave out --nproc")
     if options.interactive:
         require_terminal()
+    if options.timing:
+        begin()
     request = request_of(options)
     _check_report(options)
     proof = _proof_options(options) if _proves(options) else None
@@ -110,6 +113,8 @@ def _watched(proving: bool) -> Iterator[tuple[Prove, Ask]]:
 
 def fix_for_check(options: Namespace) -> int:
     """Run `check --fix` or `check --diff` and return the exit status."""
+    if options.timing:
+        begin()
     request = request_of(options)
     write = not options.diff and request.stdin is None
     return _tell(fix_request(request, unsafe=options.unsafe_fixes, write=write), request, options)

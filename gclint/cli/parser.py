@@ -110,7 +110,7 @@ def _output(parser: Parser) -> None:
     group.add_argument("--output-format", choices=FORMATS, metavar="FORMAT", help=", ".join(FORMATS))
     group.add_argument("--output-file", metavar="FILE", help="write the report here")
     group.add_argument("--statistics", action="store_true", help="count the findings of each rule")
-    group.add_argument("--timing", action="store_true", help="say where the time went")
+    group.add_argument("--timing", action="store_true", help="say where the time went, by stage and by rule")
     group.add_argument("--exit-zero", action="store_true", help="exit 0 also with findings")
     group.add_argument("--exit-non-zero-on-fix", action="store_true", help="exit 1 when a file was fixed")
 
