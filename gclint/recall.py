@@ -13,6 +13,7 @@ from gclint.files.cache import Cache, digest
 from gclint.files.stamps import project_stamps, surroundings
 from gclint.finding import Edit, Finding, Fix, Location
 from gclint.gather import Request, project_root, settings_of
+from gclint.packs import pack_stamps, unchanged
 from gclint.report.content import Report, RuleInfo
 from gclint.selection import OWN_RULES
 
@@ -35,8 +36,10 @@ class Recall:
         if not isinstance(entry, dict) or entry.get("state") != self._state:
             return None
         try:
+            if not unchanged(entry["packs"]):
+                return None
             return [_finding(item) for item in entry["findings"]], int(entry["files"])
-        except (KeyError, TypeError, ValueError):
+        except (AttributeError, KeyError, TypeError, ValueError):
             return None
 
     def keep(self, report: Report) -> None:
@@ -44,7 +47,8 @@ class Recall:
         if self._cache is None or report.failed:
             return
         findings = [asdict(finding) for finding in report.findings]
-        self._cache.put(_ENTRY, {"state": self._state, "files": report.files_checked, "findings": findings})
+        known = {"state": self._state, "packs": pack_stamps(), "files": report.files_checked, "findings": findings}
+        self._cache.put(_ENTRY, known)
         self._cache.save()
 
     def _open(self) -> None:

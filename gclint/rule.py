@@ -12,11 +12,11 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from importlib import metadata
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from .failures import Problem, unloaded
 from .finding import Certainty, Finding, Fix, Location
+from .packs import RULES, brought
 
 if TYPE_CHECKING:
     from .analysis.events import FileSite
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 Question = Callable[[Any, "Run"], "Iterable[Finding]"]
 F = TypeVar("F", bound=Question)
 CODE = re.compile(r"^[A-Z]{1,3}[0-9]{3}$")
-GROUP = "gclint.rules"
 
 
 class RuleConflict(Exception):
@@ -169,8 +168,7 @@ def _loaded() -> tuple[tuple[Rule, ...], tuple[Problem, ...]]:
 
 
 def _packs() -> list[str]:
-    named = [point.value for point in metadata.entry_points(group=GROUP)]
-    return list(dict.fromkeys(["gclint.rules", *sorted(named)]))
+    return [RULES, *brought(RULES)]
 
 
 def rules_of(pack: str) -> Iterator[Rule]:

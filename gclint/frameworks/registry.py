@@ -9,7 +9,7 @@ from __future__ import annotations
 import importlib
 import pkgutil
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -18,6 +18,7 @@ import libcst as cst
 from ..analysis.events import LibraryCall
 from ..analysis.values import NOTHING, Class, External, Function, Object, Value, of, union
 from ..failures import Problem, going_on, unloaded
+from ..packs import FRAMEWORKS, brought
 
 if TYPE_CHECKING:
     from ..analysis.calls import Call
@@ -341,17 +342,27 @@ class Library:
 
 
 def load_library() -> Library:
-    """All framework modules of this package, put together."""
+    """The framework modules of this package, and after them those of others, put together.
+
+    Others enter theirs in the entry-point group `gclint.frameworks`; of two that know the same name, theirs holds.
+    """
     import gclint.frameworks as package
 
-    found, problems = [], []
-    for info in pkgutil.iter_modules(package.__path__):
+    own = [f"{package.__name__}.{info.name}" for info in pkgutil.iter_modules(package.__path__)]
+    found: list[Framework] = []
+    problems: list[Problem] = []
+    for names in (own, brought(FRAMEWORKS)):
+        found += sorted(_frameworks(names, problems), key=lambda framework: framework.name)
+    return Library(found, problems)
+
+
+def _frameworks(names: Iterable[str], problems: list[Problem]) -> Iterator[Framework]:
+    """The frameworks in these modules; a module that cannot be imported is among the problems."""
+    for name in names:
         try:
-            module = importlib.import_module(f"{package.__name__}.{info.name}")
+            framework = getattr(importlib.import_module(name), "framework", None)
         except Exception as error:
-            problems.append(unloaded(f"framework module {package.__name__}.{info.name}", error))
+            problems.append(unloaded(f"framework module {name}", error))
             continue
-        framework = getattr(module, "framework", None)
         if isinstance(framework, Framework):
-            found.append(framework)
-    return Library(sorted(found, key=lambda framework: framework.name), problems)
+            yield framework

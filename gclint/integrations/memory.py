@@ -12,6 +12,7 @@ from gclint import __version__
 from gclint.files.cache import Cache, digest, prepare
 from gclint.files.stamps import surroundings
 from gclint.integrations.nearby import MOST_MODULES, modules_below, root_of, state_of
+from gclint.packs import pack_stamps, unchanged
 
 Found = tuple[int, int, str]
 
@@ -35,6 +36,7 @@ class Project:
         self._around = digest(around)
         self._state = digest([state, os.getcwd(), *around]) if state else ""
         self._words: tuple[tuple[bytes, ...], list[Any]] | None = None
+        self._packs: list[str] = []
         self._found: dict[str, list[Found]] | None = None
 
     def findings(self, path: str, text: str) -> list[Found]:
@@ -79,19 +81,22 @@ class Project:
     def _keep(self, kind: str, path: str, state: str, found: Mapping[str, list[Found]]) -> None:
         if state:
             cache = Cache(self._directory, self._name("flake8", path))
-            cache.put(kind, {"state": state, "found": {name: list(items) for name, items in found.items()}})
+            told = {name: list(items) for name, items in found.items()}
+            cache.put(kind, {"state": state, "packs": pack_stamps() or self._packs, "found": told})
             cache.save()
 
     def _gate(self) -> tuple[tuple[bytes, ...], list[Any]]:
         if self._words is None:
             cache = Cache(self._directory, self._name("words", self._around))
-            anchors = cache.get("anchors")
-            if not isinstance(anchors, list):
+            anchors, packs = cache.get("anchors"), cache.get("packs")
+            if not (isinstance(anchors, list) and isinstance(packs, list) and unchanged(map(str, packs))):
                 from gclint.rule import gate
 
-                anchors = gate()[1]
+                anchors, packs = gate()[1], pack_stamps()
                 cache.put("anchors", anchors)
+                cache.put("packs", packs)
                 cache.save()
+            self._packs = packs
             from gclint.files.gate import vocabulary
 
             self._words = vocabulary(anchors), anchors
@@ -140,6 +145,8 @@ def _read(entry: Any, state: str) -> dict[str, list[Found]] | None:
     if not state or not isinstance(entry, dict) or entry.get("state") != state:
         return None
     try:
+        if not unchanged(entry["packs"]):
+            return None
         return {
             str(path): [(int(line), int(column), str(text)) for line, column, text in items]
             for path, items in entry["found"].items()

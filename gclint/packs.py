@@ -1,0 +1,51 @@
+"""What other installed packages bring to gclint, through entry points: rules, and frameworks."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
+
+RULES = "gclint.rules"
+FRAMEWORKS = "gclint.frameworks"
+_OWN = "gclint."
+
+
+@lru_cache(maxsize=2)
+def brought(group: str) -> tuple[str, ...]:
+    """Return the modules that other packages enter in a group, sorted; gclint's own is not among them."""
+    from importlib import metadata
+
+    named = {point.value for point in metadata.entry_points(group=group)}
+    return tuple(sorted(name for name in named if not name.startswith(_OWN)))
+
+
+def pack_stamps() -> list[str]:
+    """Return a line for each file, and its directory, that was imported for rules or frameworks of others.
+
+    Empty where they have not been imported; that a package was installed or removed shows in its directory on
+    `sys.path` already (`gclint.files.stamps.surroundings`).
+    """
+    tops = {name.partition(".")[0] for group in (RULES, FRAMEWORKS) for name in brought(group)}
+    files = set()
+    for name, module in list(sys.modules.items()):
+        file = getattr(module, "__file__", None)
+        if name.partition(".")[0] in tops and file:
+            files |= {file, os.path.dirname(file)}
+    return list(_stamped(sorted(files)))
+
+
+def unchanged(stamps: Iterable[str]) -> bool:
+    """Return whether all that `pack_stamps` told is still so."""
+    told = list(stamps)
+    return not told or list(_stamped(line.rsplit("|", 2)[0] for line in told)) == told
+
+
+def _stamped(paths: Iterable[str]) -> Iterator[str]:
+    for path in paths:
+        try:
+            status = os.stat(path)
+        except OSError:
+            continue
+        yield f"{path}|{status.st_size}|{status.st_mtime_ns}"
