@@ -68,6 +68,9 @@ NEWER = {
     "except*": "try:\n    pass\nexcept* ValueError:\n    pass\n",
     "type parameters": "type A[T] = list[T]\ndef f[T: int, *Ts, **P](x: T) -> T: ...\nclass C[T]: ...\n",
     "defaults of type parameters": "def f[T = int](x: T) -> T: ...\n",
+    "template strings": "y, n = 1, 3\nx = t'a {y!r:>{n}} {y=}'\n",
+    "except without parentheses": "try:\n    pass\nexcept ValueError, TypeError:\n    pass\n",
+    "except* without parentheses": "try:\n    pass\nexcept* ValueError, TypeError:\n    pass\n",
     "nested f-strings": "x = f'{y['a']} {f'{z!r:>{w}}'}'\n",
 }
 
@@ -77,3 +80,11 @@ def test_syntax_is_read_whatever_python_runs_gclint(tmp_path: Path, name: str) -
     (tmp_path / "train.py").write_text(NEWER[name] + DEFECT)
     made = gclint(tmp_path, "check", "train.py", "--output-format", "concise")
     assert "GCL805" in made.stdout and "GCL000" not in made.stdout
+    assert gclint(tmp_path, "fix", "--unsafe", "train.py").returncode == 0
+    assert (tmp_path / "train.py").read_text() == NEWER[name] + DEFECT + "    optimizer.zero_grad()\n"
+
+
+@pytest.mark.parametrize("name", NEWER)
+def test_a_named_file_of_newer_syntax_is_no_error_where_nothing_asks_for_its_tree(tmp_path: Path, name: str) -> None:
+    (tmp_path / "plain.py").write_text(NEWER[name])
+    assert gclint(tmp_path, "check", "plain.py").returncode == 0
