@@ -11,8 +11,8 @@ import libcst as cst
 
 from gclint.files.depth import too_deep
 from gclint.files.source import Source, Unreadable, inside, read
+from gclint.timing import stage
 
-from ..timing import stage
 from .configs import DocumentError, load_document
 from .deferral import Deferral
 from .mentions import Mentions
