@@ -215,14 +215,17 @@ class _Walk:
         run = self._run(path, next(iter(self.entries.launches(path)), None))
         run.entry = module
         it = Interpreter(self.project, run, self.library, as_library=True)
-        it.interpreted, it.instantiated = self.interpreted, self.instantiated
+        it.interpreted, it.instantiated = set(self.interpreted), set(self.instantiated)
         scope = Scope()
         it.walk_module(module, scope, module.name)
         it.frames.append(Frame(None, module, scope))
         for name, item in self._in_order(module, scope):
             self._walk_definition(it, name, item)
         run.emit(RunEnded(it_moment(it, module), whole=not it.stopped))
-        self._remember(it)
+        if path in self.walked or not self.reach.mentions.is_alone(path):
+            self._remember(it)
+        else:
+            self.project.let_go(path)
 
     def _unreached(self, module: Module) -> bool:
         reached = self.interpreted | self.instantiated

@@ -53,6 +53,10 @@ class Project:
                 self._modules[path] = self._parse(path)
         return self._modules[path]
 
+    def let_go(self, path: str) -> None:
+        """Drop the module of a file that nothing reads again."""
+        self._modules.pop(path, None)
+
     def text(self, path: str) -> str | None:
         """The Python text of a file (an absolute path); None when it cannot be read."""
         source = self._source(path)

@@ -188,3 +188,28 @@ def test_a_project_nested_in_the_root(project):
     assert found(root, imports.resolve("model", 0, root / "examples/one/train.py")) == "examples/one/model/__init__.py"
     imports = Imports(root)
     assert found(root, imports.resolve("model", 0, root / "examples/two/x.py")) == "examples/two/model/__init__.py"
+
+
+def test_a_described_librarys_source_is_the_library(project):
+    root = project("accelerate/__init__.py", "accelerate/accelerator.py", "accelerate/utils/__init__.py", "train.py")
+    imports = Imports(root, root / "train.py")
+    inside = root / "accelerate/utils/__init__.py"
+    assert imports.resolve("accelerate", 0, root / "train.py") is None
+    assert imports.resolve("accelerator", 2, inside) is None
+    assert imports.spelled_out("accelerator", 2, inside) == ("accelerate.accelerator", 0)
+    assert imports.spelled_out("", 2, inside) == ("accelerate", 0)
+    assert imports.is_described(str(inside)) and not imports.is_described(str(root / "train.py"))
+
+
+def test_checked_from_inside_a_described_librarys_source(project):
+    root = project("peft/__init__.py", "peft/peft_model.py", "peft/tuners/__init__.py", "peft/tuners/lora.py") / "peft"
+    imports = Imports(root)
+    assert imports.spelled_out("peft_model", 2, root / "tuners/lora.py") == ("peft.peft_model", 0)
+    assert imports.resolve("lora", 1, root / "tuners/__init__.py") is None
+
+
+def test_a_directory_that_bears_a_librarys_name_is_the_projects(project):
+    root = project("lightning/__init__.py", "lightning/module.py", "train.py")
+    imports = Imports(root, root / "train.py")
+    assert found(root, imports.resolve("lightning.module", 0, root / "train.py")) == "lightning/module.py"
+    assert found(root, imports.resolve("module", 1, root / "lightning/__init__.py")) == "lightning/module.py"
