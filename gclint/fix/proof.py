@@ -6,12 +6,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from gclint.files.source import Source
 from gclint.finding import Finding
 from gclint.fix.edits import Chosen
-from gclint.launch import Launch
+
+if TYPE_CHECKING:
+    from gclint.launch import Launch
 
 
 class ProofUnavailable(Exception):
