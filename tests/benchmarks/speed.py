@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import os
 import resource
+import shutil
 import statistics
 import subprocess
 import sys
@@ -36,15 +37,17 @@ def main() -> None:
         tools = _environment(place / "tools", [*PEERS, *(["torchfix"] if options.torchfix else [])])
         print(f"Medians of {options.rounds} rounds, {os.cpu_count()} cores; (smallest to largest).\n")
         _table("`--version`", _starts(tools), options.rounds)
-        _table("one training project, cold", _checks(tools, ROOT / SCRIPT, False), options.rounds)
+        script = place / "project"
+        shutil.copytree(ROOT / SCRIPT, script)
+        _table("one training project, cold", _checks(tools, script, False), options.rounds, script)
         sources = _fetched(place / "sources", SOURCES)
-        _table("trl + accelerate + peft, cold", _checks(tools, sources, options.torchfix), options.rounds)
+        _table("trl + accelerate + peft, cold", _checks(tools, sources, options.torchfix), options.rounds, sources)
         _table(
             "the same, nothing changed since", {"gclint, cached": [tools / "gclint", "check", sources]}, options.rounds
         )
         if options.transformers:
             large = _fetched(place / "large", (LARGE,))
-            _table("transformers, cold", _checks(tools, large, options.torchfix), 1)
+            _table("transformers, cold", _checks(tools, large, options.torchfix), 1, large)
 
 
 def _options() -> argparse.Namespace:
@@ -91,10 +94,13 @@ def _checks(tools: Path, place: Path, torchfix: bool) -> dict[str, list[str | Pa
     return commands
 
 
-def _table(title: str, commands: dict[str, list[str | Path]], rounds: int) -> None:
+def _table(title: str, commands: dict[str, list[str | Path]], rounds: int, cold: Path | None = None) -> None:
+    """Print one table; what a run remembers below `cold` is gone before the next."""
     measured: dict[str, list[Measured]] = {name: [] for name in commands}
     for _ in range(rounds):
         for name, command in commands.items():
+            for remembered in cold.rglob(".gclint_cache") if cold is not None else ():
+                shutil.rmtree(remembered)
             measured[name].append(_timed(command))
     base = statistics.median(cpu for _, cpu in measured.get("ruff", next(iter(measured.values()))))
     to = "ruff" if "ruff" in measured else "itself"
