@@ -99,7 +99,7 @@ def _table(title: str, commands: dict[str, list[str | Path]], rounds: int, cold:
     measured: dict[str, list[Measured]] = {name: [] for name in commands}
     for _ in range(rounds):
         for name, command in commands.items():
-            for remembered in cold.rglob(".gclint_cache") if cold is not None else ():
+            for remembered in list(cold.rglob(".gclint_cache")) if cold is not None else []:
                 shutil.rmtree(remembered)
             measured[name].append(_timed(command))
     base = statistics.median(cpu for _, cpu in measured.get("ruff", next(iter(measured.values()))))
