@@ -1,4 +1,4 @@
-"""Programs that start their own processes: mp.spawn, elastic_launch, accelerate's notebook_launcher.
+"""Programs that start their own processes: mp.spawn, Process, elastic_launch, accelerate's notebook_launcher.
 
 What they start runs on several processes, whatever the launcher of the program itself does.
 """
@@ -8,11 +8,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+import libcst as cst
+
 from ..analysis.calls import Call
 from ..analysis.guards import DISTRIBUTED
 from ..analysis.interpreter import Interpreter
-from ..analysis.syntax import Site
-from ..analysis.values import NONE, NOTHING, Const, Object, Value, const, of
+from ..analysis.syntax import Site, dotted
+from ..analysis.values import NONE, NOTHING, Const, External, Object, Value, const, of
 from .registry import Framework
 
 framework = Framework("process starters")
@@ -57,6 +59,47 @@ def spawn(call: Call) -> Value:
     arguments = [of(call.it.unknown("rank", call.site)), *_items(call.get("args", 1))]
     _start(call, call.get("fn", 0), arguments, call.get("nprocs", 2, const(1)))
     return NONE
+
+
+@framework.function("torch:get_context", "multiprocessing:get_context")
+def get_context(call: Call) -> Value:
+    """get_context("spawn"): the names of multiprocessing."""
+    return of(External("multiprocessing"))
+
+
+@framework.function("torch:Process", "multiprocessing:Process")
+def process(call: Call) -> Value:
+    """Process(group, target, name, args, kwargs): a process that runs target(*args, **kwargs) once it is started."""
+    made = call.make("process", call.name)
+    made.attributes["target"] = call.get("target", 1)
+    made.attributes["args"] = call.get("args", 3)
+    made.state["open"] = const(call.gives("kwargs", 4))
+    return of(made)
+
+
+@framework.method("process", "start")
+def start_process(call: Call) -> Value:
+    """The process runs; one that is started in a loop is one of several, unless the loop has a single round."""
+    assert call.receiver is not None
+    it, held = call.it, call.receiver.attributes
+    started = Call(it, call.site, "started", _items(held["args"]), open=bool(call.receiver.known("open").constant()))
+    loop = next((node for node in reversed(it.loops) if isinstance(node, cst.For)), None)
+    if loop is None:
+        it.call(held["target"], started)
+        return NONE
+    several = _rounds(it, loop.iter).constant() != 1
+    if several:
+        shows_processes(it, call.site)
+    with on_processes(it, several):
+        it.call(held["target"], started)
+    return NONE
+
+
+def _rounds(it: Interpreter, over: cst.BaseExpression) -> Value:
+    """How often a loop over `range(n)` goes round; nothing known for any other."""
+    if not isinstance(over, cst.Call) or dotted(over.func) != "range" or len(over.args) != 1:
+        return NOTHING
+    return it.evaluate(over.args[0].value)
 
 
 @framework.function("accelerate:notebook_launcher", "accelerate:debug_launcher")
