@@ -89,15 +89,19 @@ def truths(it: Interpreter, item: Alternative, node: cst.BaseExpression) -> list
         if atom is None:
             return [(ALWAYS, True)]
         return _both(atom)
-    if not isinstance(item, Object) or item.kind not in _UNDECIDED:
-        if isinstance(item, Object) and not item.each and not item.open:
-            if item.items is not None:
-                return [(ALWAYS, bool(item.items))]
-            if item.entries is not None:
-                return [(ALWAYS, bool(item.entries))]
+    if not isinstance(item, Object):
         return [(ALWAYS, True)]
-    atom = item_atom(item)
-    return _both(atom)
+    if item.kind in _UNDECIDED or _may_be_empty(item):
+        return _both(item_atom(item))
+    return [(ALWAYS, all(held or held is None for held in (item.items, item.entries)))]
+
+
+def _may_be_empty(item: Object) -> bool:
+    """Whether it is a collection of which nobody knows that it has an element."""
+    collections = [held for held in (item.items, item.entries) if held is not None]
+    if not collections or (item.site is not None and isinstance(item.site.node, cst.GeneratorExp)):
+        return False
+    return item.each or (item.open and not any(collections))
 
 
 _UNDECIDED = {"unknown", "part", "option", "data"}

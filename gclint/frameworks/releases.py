@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -15,6 +16,15 @@ if TYPE_CHECKING:
     from ..analysis.interpreter import Interpreter
 
 PACKAGES = ("torch", "transformers", "peft", "trl", "accelerate", "deepspeed", "lightning", "diffusers")
+
+COMPARISONS: dict[str, Callable[[Version, Version], bool]] = {
+    ">": operator.gt,
+    ">=": operator.ge,
+    "==": operator.eq,
+    "!=": operator.ne,
+    "<=": operator.le,
+    "<": operator.lt,
+}
 
 framework = Framework("releases")
 
@@ -65,5 +75,40 @@ def version(call: Call) -> Value | None:
         return None
     try:
         return const(Version(text.value))
+    except InvalidVersion:
+        return None
+
+
+@framework.function("importlib.metadata.version")
+def installed(call: Call) -> Value | None:
+    """The text of the release of a distribution."""
+    package = call.get("distribution_name", 0).constant()
+    found = call.run.targets.version(str(package)) if package in PACKAGES else None
+    return const(str(found)) if found is not None else None
+
+
+@framework.function(
+    "accelerate:is_torch_version",
+    *(f"diffusers:is_{package}_version" for package in ("torch", "transformers", "accelerate", "peft")),
+)
+def compared(call: Call) -> Value | None:
+    """is_torch_version(">=", "2.3") and its like (accelerate/utils/versions.py, diffusers/utils/import_utils.py)."""
+    sign = call.get("operation", 0).only()
+    return _decided(call, sign.value if isinstance(sign, Const) else None, call.get("version", 1))
+
+
+@framework.function(*(f"transformers:is_{name}_or_equal" for name in ("torch_greater", "torch_less", "peft_greater")))
+def bounded(call: Call) -> Value | None:
+    """is_torch_greater_or_equal("2.4") and its like (transformers/utils/import_utils.py)."""
+    return _decided(call, "<=" if "less" in call.last else ">=", call.get("library_version", 0))
+
+
+def _decided(call: Call, sign: object, bound: Value) -> Value | None:
+    """What comparing the release of the package in the function's name gives."""
+    target, given = call.run.targets.version(call.last.split("_")[1]), bound.only()
+    if target is None or sign not in COMPARISONS or not isinstance(given, Const):
+        return None
+    try:
+        return const(COMPARISONS[str(sign)](target, Version(str(given.value))))
     except InvalidVersion:
         return None

@@ -87,17 +87,23 @@ def _finding(run: Run, region: Object, site: Site, asked: Site, guard: Guard) ->
 
 def _asked(run: Run, model: Object) -> Iterator[tuple[Guard, Site]]:
     """Where the run asks this model for router logits: in a call that makes it or its configuration, or in that."""
-    configs = _configs(run, model)
-    for event in run.of_type(LibraryCall, AttributeSet):
-        if isinstance(event, LibraryCall) and event.call is not None:
-            made = [item for item in event.result.objects() if item.kind in ("model", "config")]
-            own = not made or any(item is model or item in configs for item in made)
-            if own and event.call.keywords.get(NAME, NOTHING).constant() is True:
-                yield event.guard, event.call.place(NAME)
-        elif isinstance(event, AttributeSet) and event.name == NAME and event.value.constant() is True:
+    events = [event for event in run.of_type(LibraryCall, AttributeSet) if _asks(event)]
+    configs = _configs(run, model) if events else []
+    for event in events:
+        if isinstance(event, AttributeSet):
             holders = [event.target, event.target.parent] if event.target is not None else []
             if any(holder in configs for holder in holders):
                 yield event.guard, event.site
+        elif event.call is not None:
+            made = [item for item in event.result.objects() if item.kind in ("model", "config")]
+            if not made or any(item is model or item in configs for item in made):
+                yield event.guard, event.call.place(NAME)
+
+
+def _asks(event: LibraryCall | AttributeSet) -> bool:
+    if isinstance(event, AttributeSet):
+        return event.name == NAME and event.value.constant() is True
+    return event.call is not None and event.call.keywords.get(NAME, NOTHING).constant() is True
 
 
 def _configs(run: Run, model: Object) -> list[Object]:

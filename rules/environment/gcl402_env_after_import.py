@@ -27,7 +27,8 @@ import torch
 
 ## When it is fine
 Variables read later: `CUDA_VISIBLE_DEVICES` until CUDA is initialised, `NCCL_*` until the communicator is made,
-`TORCHDYNAMO_DISABLE` until the first compile; a value the launcher has set already.
+`TORCHDYNAMO_DISABLE` until the first compile; a value the launcher has set already; processes that are started
+afterwards, which inherit the variable and import torch anew; `torch.set_num_threads` beside it.
 
 ## Evidence
 torch 2.13.0 in fresh processes (OMP_NUM_THREADS, TORCH_LOGS, TORCH_DISTRIBUTED_DEBUG: `import torch` imports
@@ -42,9 +43,10 @@ from collections.abc import Iterator
 import libcst as cst
 
 from gclint.analysis import rewrite
+from gclint.analysis.closures import calls_in, enclosing_function
 from gclint.analysis.events import EnvSet
 from gclint.analysis.run import Run
-from gclint.analysis.syntax import Site
+from gclint.analysis.syntax import Site, dotted
 from gclint.analysis.values import Const
 from gclint.finding import Finding, Fix
 from gclint.rule import Reproduction, Rule
@@ -56,6 +58,15 @@ READ_WITH_RUNTIME = (
     "AMD_SERIALIZE_KERNEL",
     "AMD_SERIALIZE_COPY",
     "HSA_OVERRIDE_GFX_VERSION",
+)
+STARTERS = (
+    "subprocess.run",
+    "subprocess.call",
+    "torchrun.main",
+    "run.main",
+    "os.system",
+    *("Popen", "check_call", "check_output", "execv", "execve", "execvp", "execvpe"),
+    *("spawn", "start_processes", "elastic_launch", "notebook_launcher"),
 )
 
 rule = Rule(
@@ -74,7 +85,7 @@ def set_too_late(event: EnvSet, run: Run) -> Iterator[Finding]:
     """Was the library that reads the variable imported before?"""
     reader = READ_AT_IMPORT.get(event.name, "torch" if event.name in READ_WITH_RUNTIME else "")
     imported = run.imported.get(reader)
-    if not reader or imported is None:
+    if not reader or imported is None or _for_others(event):
         return
     if imported.module is not event.site.module:
         imported = run.first_import(reader) or imported
@@ -90,6 +101,13 @@ def set_too_late(event: EnvSet, run: Run) -> Iterator[Finding]:
         related=[(imported, f"{reader} is imported here")],
         fixes=(moved(event, imported),),
     )
+
+
+def _for_others(event: EnvSet) -> bool:
+    """Whether the code around it starts processes, which read the variable, or tells torch itself what it says."""
+    called = [f".{dotted(call.func)}" for call in calls_in(enclosing_function(event.site.module, event.site.node))]
+    told = event.name == "OMP_NUM_THREADS" and any(name.endswith(".set_num_threads") for name in called)
+    return told or any(name.endswith(f".{starter}") for name in called for starter in STARTERS)
 
 
 def statement_site(site: Site) -> Site:

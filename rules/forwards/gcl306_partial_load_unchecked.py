@@ -23,8 +23,9 @@ if loaded.missing_keys:
 ```
 
 ## When it is fine
-The result, or the filtered dict, is looked at; adapters or parts that are not trained; entries that the
-code takes out by name, such as a head.
+The result, or the filtered dict, is looked at, or the code itself works out which names are missing; entries that
+were kept on the model itself; adapters or parts that are not trained; entries that the code takes out by name, such as
+a head.
 
 ## Evidence
 torch 2.13.0: `strict=False` and a filter by `model.state_dict()` each loaded 4 of 16 tensors, or none.
@@ -50,6 +51,7 @@ from gclint.frameworks.torch_modules import trainable
 from gclint.rule import Reproduction, Rule
 
 LOADS = ("update", "load_state_dict")
+MISSING = re.compile(r"(?<![a-z])(missing|unexpected)(?![a-z])", re.IGNORECASE)
 
 rule = Rule(
     code="GCL306",
@@ -65,7 +67,9 @@ rule = Rule(
 @rule.on(StateDictLoaded)
 def unchecked(event: StateDictLoaded, run: Run) -> Iterator[Finding]:
     """Are weights loaded of which some may be missing, and does nobody look?"""
-    if not any(_is_model(item) for item in event.target.objects()) or _looked_at(event.site) or _written_out(event):
+    if not any(_is_model(item) for item in event.target.objects()) or _looked_at(event.site):
+        return
+    if _written_out(event) or _put_back(event):
         return
     filtered = _filter(event)
     for guard in _lenient(event, filtered):
@@ -95,6 +99,13 @@ def _written_out(event: StateDictLoaded) -> bool:
     """Whether every name that is loaded is written in the code: the rest is left out on purpose."""
     held = [item for _, item in event.source]
     return bool(held) and all(isinstance(item, Object) and item.entries and not item.open for item in held)
+
+
+def _put_back(event: StateDictLoaded) -> bool:
+    """Whether the entries were kept on the model itself: they are its own."""
+    models = event.target.objects()
+    kept = [item for model in models for value in model.attributes.values() for item in value.objects()]
+    return any(item in kept or item.parent in models for item in event.source.objects())
 
 
 def _filter(event: StateDictLoaded) -> Site | None:
@@ -135,6 +146,8 @@ def _looked_at(site: Site) -> bool:
     """Whether the result of a load is read anywhere, as far as the code shows."""
     statement = site.module.statement(site.node)
     if not isinstance(statement, cst.SimpleStatementLine):
+        return True
+    if any(MISSING.search(name) for name in read_names(enclosing_function(site.module, site.node))):
         return True
     only = statement.body[0]
     if isinstance(only, cst.Expr):

@@ -21,7 +21,8 @@ AutoModelForCausalLM.from_pretrained(name, quantization_config=BitsAndBytesConfi
 ```
 
 ## When it is fine
-Versions that still take it; a class of the project that defines the argument itself.
+Versions that still take it; a class of the project that defines the argument itself; a `try` that falls back from
+one spelling on the other.
 
 ## Evidence
 The signatures of transformers 4.46.3, 4.57.6, 5.0.0, 5.10.1 and 5.23.0, trl 0.24.0 and 1.16.0.
@@ -44,6 +45,7 @@ from gclint.finding import Edit, Finding, Fix
 from gclint.rule import Reproduction, Rule
 
 from ..words import LIBRARIES
+from .attempts import attempted
 from .removed import ARGUMENTS
 
 QUANTISED = ("load_in_4bit", "load_in_8bit")
@@ -63,7 +65,7 @@ rule = Rule(
 def not_taken(event: LibraryCall, run: Run) -> Iterator[Finding]:
     """Is an argument given that the target version does not take?"""
     call = event.call
-    if call is None or call.name.partition(".")[0] not in ("transformers", "trl"):
+    if call is None or call.name.partition(".")[0] not in ("transformers", "trl") or attempted(event.site):
         return
     for name in call.keywords:
         row = ARGUMENTS.get((call.last, name))

@@ -20,7 +20,8 @@ model.activation_checkpointing_enable()
 ```
 
 ## When it is fine
-torch before 2.4; projects that are to run on transformers before 5.23, which knows the old names only.
+torch before 2.4; a `try` that falls back from one name on the other;
+projects that are to run on transformers before 5.23, which knows the old names only.
 
 ## Evidence
 torch 2.13.0 and transformers 5.23.0: FutureWarning.
@@ -42,6 +43,7 @@ from gclint.finding import Finding, Fix
 from gclint.rule import Reproduction, Rule
 
 from ..words import LIBRARIES
+from .attempts import attempted
 
 OLD = "torch.cuda.amp"
 METHODS = ("gradient_checkpointing_enable", "gradient_checkpointing_disable")
@@ -66,7 +68,7 @@ rule = Rule(
 def old_name(event: LibraryCall, run: Run) -> Iterator[Finding]:
     """Is something called by a name that is about to go?"""
     call = event.call
-    if call is None:
+    if call is None or attempted(event.site):
         return
     if call.name in (
         f"{OLD}.autocast",

@@ -20,11 +20,18 @@ from gclint.engine import check_paths
 
 TABLE = Path(__file__).parent / "findings.csv"
 PACKAGES = {
+    "accelerate": "1.15.0",
+    "diffusers": "0.42.1",
+    "lightning": "2.6.6",
     "litgpt": "0.5.13",
-    "trl": "1.16.0",
-    "peft": "0.21.2",
     "llamafactory": "0.9.5",
+    "peft": "0.21.2",
+    "timm": "1.0.31",
+    "transformers": "5.23.0",
+    "trl": "1.16.0",
 }
+# what gclint says of itself: a suppression that silences nothing, a program judged in part
+NOTES = ("GCL001", "GCL002")
 # one release of each library, so that what happens to be installed changes nothing
 TARGET = {
     "torch": "2.13.0",
@@ -89,7 +96,7 @@ def findings(package: str, home: Path) -> list[Row]:
     made = [
         Row(package, PACKAGES[package], item.location.path, item.location.line, item.code, item.certainty)
         for item in report.findings
-        if item.code != "GCL001"
+        if item.code not in NOTES
     ]
     return sorted(set(made))
 

@@ -29,7 +29,11 @@ DEEPER = {
         "torch.utils.checkpoint",
         "torch.utils.data",
     ),
-    "transformers": ("transformers.integrations.deepspeed", "transformers.optimization"),
+    "transformers": (
+        "transformers.integrations.deepspeed",
+        "transformers.optimization",
+        "transformers.utils.import_utils",
+    ),
     "accelerate": ("accelerate.utils", "accelerate.state"),
     "lightning": ("lightning.pytorch", "lightning.pytorch.strategies", "lightning.fabric"),
 }

@@ -7,7 +7,10 @@ import pytest
 from gclint import check_source
 
 PROGRAM = """
+import importlib.metadata
 import torch, transformers
+from accelerate.utils import is_torch_version
+from transformers.utils import is_torch_greater_or_equal, is_torch_less_or_equal
 from packaging import version
 from packaging.version import Version
 from torch.utils.checkpoint import checkpoint
@@ -29,6 +32,13 @@ def run(block, x):
         ('torch.__version__ < "2.4"', False),
         ('"2.4" <= torch.__version__', True),
         ("Version(name) < Version(other)", True),
+        ('Version(importlib.metadata.version("torch")) >= Version("2.4")', True),
+        ('Version(importlib.metadata.version("torch")) < Version("2.4")', False),
+        ('is_torch_version(">=", "2.3")', True),
+        ('is_torch_version("<", "2.3")', False),
+        ('is_torch_version("<", wanted)', True),
+        ('is_torch_greater_or_equal("2.3")', True),
+        ('is_torch_less_or_equal("2.3")', False),
     ],
 )
 def test_a_branch_for_other_releases_is_not_walked(condition: str, holds: bool) -> None:

@@ -1,0 +1,27 @@
+"""Code that tries one spelling and falls back on another: whichever a release lacks, the other runs there."""
+
+from __future__ import annotations
+
+import libcst as cst
+
+from gclint.analysis.syntax import Site, dotted
+
+LACKING = ("AttributeError", "ImportError", "ModuleNotFoundError", "NameError", "TypeError")
+
+
+def attempted(site: Site) -> bool:
+    """Whether a node stands in a `try`, or its handler, that awaits the errors of a name or an argument which a
+    release lacks, in the same function.
+    """
+    for outer in site.module.ancestors(site.node):
+        if isinstance(outer, (cst.FunctionDef, cst.ClassDef)):
+            return False
+        if isinstance(outer, cst.Try) and any(_awaits(handler) for handler in outer.handlers):
+            return True
+    return False
+
+
+def _awaits(handler: cst.ExceptHandler) -> bool:
+    kind = handler.type
+    kinds = [item.value for item in kind.elements] if isinstance(kind, cst.Tuple) else [kind]
+    return any(dotted(item) in LACKING for item in kinds)
