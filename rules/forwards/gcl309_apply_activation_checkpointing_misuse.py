@@ -8,8 +8,8 @@ look.
 `apply_activation_checkpointing` changes the model in place and returns None, so its result is no model. Its
 second argument is the wrapper, not the check: a check given by position is called as a wrapper and its
 answer takes the layer's place (`TypeError`). Without a check it wraps every submodule, containers too, and
-each forward is recomputed at every level. `checkpoint_wrapper` has no `use_reentrant`: `TypeError: got
-multiple values for keyword argument`.
+each forward is recomputed at every level. `checkpoint_wrapper` has no `use_reentrant`, unless a `checkpoint_fn`
+takes it: `TypeError: got multiple values for keyword argument`.
 
 ## Example
 ```python
@@ -62,7 +62,7 @@ def misuse(event: LibraryCall, run: Run) -> Iterator[Finding]:
     if call is None or not event.name.startswith("torch."):
         return
     last = event.name.rsplit(".", 1)[-1]
-    if last == "checkpoint_wrapper" and call.gives("use_reentrant"):
+    if last == "checkpoint_wrapper" and call.gives("use_reentrant") and not call.gives("checkpoint_fn", 2):
         yield rule.finding(
             run,
             event.site,
