@@ -59,6 +59,7 @@ READ_WITH_RUNTIME = (
     "AMD_SERIALIZE_COPY",
     "HSA_OVERRIDE_GFX_VERSION",
 )
+PYTHON = ("python", "torchrun", "accelerate", "deepspeed", "srun", "mpirun", "bash", "sh ", ".sh", ".py")
 STARTERS = (
     "subprocess.run",
     "subprocess.call",
@@ -105,9 +106,19 @@ def set_too_late(event: EnvSet, run: Run) -> Iterator[Finding]:
 
 def _for_others(event: EnvSet) -> bool:
     """Whether the code around it starts processes, which read the variable, or tells torch itself what it says."""
-    called = [f".{dotted(call.func)}" for call in calls_in(enclosing_function(event.site.module, event.site.node))]
-    told = event.name == "OMP_NUM_THREADS" and any(name.endswith(".set_num_threads") for name in called)
-    return told or any(name.endswith(f".{starter}") for name in called for starter in STARTERS)
+    around = list(calls_in(enclosing_function(event.site.module, event.site.node)))
+    told = event.name == "OMP_NUM_THREADS" and any(dotted(call.func).endswith("set_num_threads") for call in around)
+    return told or any(_starts_python(call) for call in around)
+
+
+def _starts_python(call: cst.Call) -> bool:
+    """Whether a call starts a process that may be Python: not where it spells out another program."""
+    name, given = f".{dotted(call.func)}", call.args[0].value if call.args else None
+    if isinstance(given, (cst.List, cst.Tuple)) and given.elements:
+        given = given.elements[0].value
+    program = given.evaluated_value if isinstance(given, (cst.SimpleString, cst.ConcatenatedString)) else None
+    other = isinstance(program, str) and not any(word in program for word in PYTHON)
+    return not other and any(name.endswith(f".{starter}") for starter in STARTERS)
 
 
 def statement_site(site: Site) -> Site:
