@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from gclint.analysis.guards import Atom
+from gclint.analysis.values import MOST_CONDITIONS, assigned, const
 from gclint.cli import main
 from gclint.report.formats import FORMATS
 
@@ -87,3 +89,13 @@ def test_a_defect_beside_the_note_counts_by_itself(program: Path, capfd: pytest.
     program.write_text("x = 1  # noqa: GCL201\n" + PROGRAM)
     status, out = checked(capfd)
     assert status == 1 and "1 finding in 1 file: 1 fragile, besides 1 note. " in out
+
+
+def test_what_is_left_of_a_name_that_is_assigned_again_and_again():
+    kept = const("first")
+    for number in range(500):
+        kept = assigned(frozenset({(Atom(f"condition {number}", ""), True)}), const(number), kept)
+    held = {item.value: len(guard) for guard, item in kept}
+    assert held[499] == 1
+    assert max(held.values()) <= MOST_CONDITIONS
+    assert "first" not in held

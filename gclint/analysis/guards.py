@@ -66,6 +66,7 @@ FSDP = Atom("fsdp", "under FSDP", "")
 CUDA = Atom("cuda", "with a GPU", "without a GPU")
 
 
+MOST_KNOWN = 50_000
 _COMPLEMENTS: dict[Guard, Guard] = {}
 _KNOWN: dict[tuple[Guard, Guard], Guard | None] = {}
 _SHAPES: dict[Guard, tuple[dict[str, str | None], list[Guard]]] = {}
@@ -81,6 +82,9 @@ def conj(left: Guard, right: Guard) -> Guard | None:
     try:
         return _KNOWN[pair]
     except KeyError:
+        if len(_KNOWN) >= MOST_KNOWN:
+            _KNOWN.clear()
+            _SHAPES.clear()
         made = _KNOWN[pair] = _conj(left, right)
         return made
 

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from .syntax import Module, Site
 
 MAX_ALTERNATIVES = 12
+MOST_CONDITIONS = 100
 
 
 @dataclass(frozen=True)
@@ -275,10 +276,15 @@ def union(values: Iterable[Value]) -> Value:
 
 
 def assigned(guard: Guard, new: Value, old: Value | None) -> Value:
-    """What a name holds after an assignment under a guard: the new value there, the old one elsewhere."""
+    """What a name holds after an assignment under a guard: the new value there, the old one elsewhere.
+
+    What is left of it only if more than `MOST_CONDITIONS` were otherwise is given up: in a long program a name that is
+    assigned again and again would gather them without end.
+    """
     if not guard or old is None:
         return new
-    return union((new.under(guard), old.under(complement(guard))))
+    left = [(held, item) for held, item in old.under(complement(guard)) if len(held) <= MOST_CONDITIONS]
+    return union((new.under(guard), Value(left)))
 
 
 def replaced(value: Value, default: Value) -> Value:
