@@ -13,7 +13,7 @@ from typing import Any, Protocol
 
 from gclint.config import Settings
 from gclint.files.depth import deeply
-from gclint.files.gate import Words
+from gclint.files.gate import Words, spelled
 from gclint.files.source import Source
 from gclint.files.suppress import directives
 from gclint.files.unused import CODE as UNUSED
@@ -142,9 +142,9 @@ def _admitted(rules: Iterable[Any], sources: Collection[Source], root: Path) -> 
     """Return the rules whose words occur in `sources` or, where these are few, in what they import."""
     rules = list(rules)
     missing = {tuple(choice) for rule in rules for choice in rule.words}
-    spelled = {choice: tuple(word.encode() for word in choice) for choice in missing}
+    bytes_of = {choice: tuple(spelled(word).encode() for word in choice) for choice in missing}
     for data in _texts(sources, root):
-        missing = {choice for choice in missing if not any(word in data for word in spelled[choice])}
+        missing = {choice for choice in missing if not any(word in data for word in bytes_of[choice])}
     return [rule for rule in rules if missing.isdisjoint(map(tuple, rule.words))]
 
 

@@ -130,12 +130,9 @@ class Rule:
         return [question for kinds, question in self.questions if issubclass(kind, kinds)]
 
 
-def gate() -> tuple[tuple[bytes, ...], list[Sequence[Sequence[str]]]]:
-    """The anchors of all rules, as bytes to look for and as a gate for one file of a program."""
-    from .files.gate import vocabulary
-
-    anchors: list[Sequence[Sequence[str]]] = [rule.words[:1] for rule in load_rules()]
-    return vocabulary(anchors), anchors
+def anchors() -> list[Sequence[Sequence[str]]]:
+    """The anchors of all rules, each as a gate for one file of a program."""
+    return [rule.words[:1] for rule in load_rules()]
 
 
 def load_rules() -> list[Rule]:

@@ -5,6 +5,7 @@ A word is any piece of text, so that `.forward =` tells an assignment from the t
 
 from __future__ import annotations
 
+from gclint.files.gate import unless
 from gclint.frameworks.trl import CHECKPOINT_BY_DEFAULT
 
 BACKWARD = (".backward", "import backward", '"backward"', "'backward'")
@@ -48,7 +49,9 @@ LIBRARIES = (
 )
 
 
-def assigned(name: str) -> tuple[str, ...]:
-    """The ways in which an attribute `name` is written to: by assignment, or by its name in quotes."""
-    ends = (" =", "=", ":", ",", ")")
-    return (*(f".{name}{end}" for end in ends), f'"{name}"', f"'{name}'")
+def assigned(name: str, *but: str) -> tuple[str, ...]:
+    """The ways in which an attribute `name` is written to: by assignment but of these texts, or by its name in
+    quotes.
+    """
+    given = (unless(f".{name}{end}", "=", *but) for end in (" =", "="))
+    return (*given, unless(f".{name}:", "\n"), f".{name},", f".{name})", f'"{name}"', f"'{name}'")

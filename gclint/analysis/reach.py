@@ -12,10 +12,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from ..files.gate import Vocabulary, Words, admits
+from ..files.gate import Vocabulary, Words, admits, counts, identifiers_in, spelled
 from ..outside import outside
 from .mentions import MOST_UNITS, Mentions
-from .units import Unit, imports_of
+from .units import Unit, code_of, imports_of
 
 if TYPE_CHECKING:
     from .project import Project
@@ -44,6 +44,7 @@ class Reach:
             for word in gate[0] if gate else ():
                 self._anchors.setdefault(word, set()).add(rule)
         self._given: frozenset[str] = frozenset()
+        self._possible: dict[frozenset[str], list[Words]] = {}
         self._held: dict[Unit, frozenset[str]] = {}
         self._tops: dict[str, frozenset[str]] = {}
         self._closures: dict[Unit, frozenset[str]] = {}
@@ -103,13 +104,18 @@ class Reach:
         return tuple(found)
 
     def _may_lead(self, path: str) -> bool:
-        """Whether all words of some rule stand in a file."""
-        present = self._vocabulary.within(self._project.text(path) or "") | self._given
-        return any(admits(present, gate) for gate in self.gates)
+        """Whether all words of some rule stand in a file's code."""
+        code = code_of(self._project.text(path) or "")
+        words = frozenset(self._vocabulary.perhaps(identifiers_in(code))) | self._given
+        if words not in self._possible:
+            self._possible[words] = [gate for gate in self.gates if admits(words, gate)]
+        gates = self._possible[words]
+        asked = {word for gate in gates for choice in gate for word in choice if word in words}
+        present = self._given.union([word for word in asked if word.isidentifier() or counts(word, code)])
+        return any(admits(present, gate) for gate in gates)
 
     def _candidates(self, path: str) -> Iterator[Unit]:
-        text = self._project.text(path) or ""
-        if any(word in text for word in self._anchors):
+        if not self._anchors.keys().isdisjoint(self._vocabulary.within(self._project.text(path) or "")):
             yield from self._units(path)
 
     def _units(self, path: str) -> Iterator[Unit]:
@@ -213,7 +219,7 @@ class Reach:
         """The words that configuration files and launchers may give to any program."""
         texts = ((self._project.text(path) or "").encode("utf-8", "surrogatepass") for path in paths)
         given = [text.decode("utf-8", "replace") for text in outside(texts, self._project.root)]
-        return frozenset(word for word in self._words if any(word in text for text in given))
+        return frozenset(word for word in self._words if any(spelled(word) in text for text in given))
 
     def _words_of(self, unit: Unit) -> frozenset[str]:
         if unit not in self._held:

@@ -4,37 +4,67 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from collections.abc import Set as AbstractSet
 
 IDENTIFIER = re.compile(r"[^\W\d]\w*")
 Words = Sequence[Sequence[str]]
+_APART = bytes(code if code > 127 or chr(code).isalnum() or chr(code) == "_" else 32 for code in range(256))
 
 
-def vocabulary(words: Iterable[Words]) -> tuple[bytes, ...]:
-    """Return every identifier that the rules' `words` name, sorted, as UTF-8 bytes."""
-    return tuple(sorted({word.encode() for rule in words for choice in rule for word in choice}))
+def unless(word: str, *ends: str) -> str:
+    """Return the word that counts where `word` stands and none of `ends` follows, whatever the space between."""
+    return "\0".join((word, *ends))
 
 
-def words_of(data: bytes, known: Iterable[bytes]) -> frozenset[str]:
-    """Return which of the `known` identifiers occur anywhere in `data`."""
-    return frozenset([word.decode() for word in known if word in data])
+def spelled(word: str) -> str:
+    """Return what must stand in a text for a word to count."""
+    return word.partition("\0")[0]
+
+
+def counts(word: str, text: str) -> bool:
+    """Return whether a word counts in a text."""
+    if "\0" not in word:
+        return word in text
+    start, *ends = word.split("\0")
+    return re.search(rf"{re.escape(start)}(?!\s*(?:{'|'.join(map(re.escape, ends))}))", text) is not None
+
+
+def identifiers_in(text: str) -> set[str]:
+    """Return every identifier and number of a text, in strings and comments too; many times faster than a regex."""
+    apart = text.encode("utf-8", "surrogatepass").translate(_APART)
+    return set(b" ".join(set(apart.split())).decode("utf-8", "surrogatepass").split(" "))
 
 
 class Vocabulary:
     """The `words` of rules, looked up by the identifiers of a text: each identifier is compared with them once."""
 
     def __init__(self, words: Iterable[str]) -> None:
-        self._cores = [(word, max(IDENTIFIER.findall(word), key=len)) for word in words]
+        self._cores = [(word, max(IDENTIFIER.findall(spelled(word)), key=len)) for word in words]
+        self._seen: set[str] = set()
+        self._telling: set[str] = set()
         self._held: dict[str, tuple[str, ...]] = {}
 
-    def within(self, text: str, identifiers: Iterable[str] | None = None) -> frozenset[str]:
+    def within(self, text: str, identifiers: AbstractSet[str] | None = None) -> frozenset[str]:
         """Return which words occur in the text, whose identifiers may be given."""
-        maybe = set[str]()
-        for name in set(IDENTIFIER.findall(text)) if identifiers is None else identifiers:
-            held = self._held.get(name)
-            if held is None:
-                held = self._held[name] = tuple(word for word, core in self._cores if core in name)
-            maybe.update(held)
-        return frozenset([word for word in maybe if word.isidentifier() or word in text])
+        maybe = self.perhaps(identifiers_in(text) if identifiers is None else identifiers)
+        return frozenset([word for word in maybe if word.isidentifier() or counts(word, text)])
+
+    def perhaps(self, identifiers: AbstractSet[str]) -> set[str]:
+        """Return the words that a text with these identifiers may hold."""
+        fresh = identifiers - self._seen
+        if fresh:
+            self._learn(fresh)
+        return {word for name in self._telling & identifiers for word in self._held[name]}
+
+    def _learn(self, identifiers: AbstractSet[str]) -> None:
+        self._seen |= identifiers
+        together = " ".join(identifiers)
+        cores = [(word, core) for word, core in self._cores if core in together]
+        for name in identifiers if cores else ():
+            held = tuple(word for word, core in cores if core in name)
+            if held:
+                self._held[name] = held
+                self._telling.add(name)
 
 
 def admits(present: frozenset[str], words: Words) -> bool:

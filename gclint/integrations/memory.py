@@ -6,13 +6,16 @@ import os
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gclint import __version__
 from gclint.files.cache import Cache, digest, prepare
 from gclint.files.stamps import surroundings
 from gclint.integrations.nearby import MOST_MODULES, modules_below, root_of, state_of
 from gclint.packs import pack_stamps, unchanged
+
+if TYPE_CHECKING:
+    from gclint.files.gate import Vocabulary
 
 Found = tuple[int, int, str]
 
@@ -35,7 +38,7 @@ class Project:
         around = [__version__, *surroundings(root), repr(settings)]
         self._around = digest(around)
         self._state = digest([state, os.getcwd(), *around]) if state else ""
-        self._words: tuple[tuple[bytes, ...], list[Any]] | None = None
+        self._words: tuple[Vocabulary, list[Any]] | None = None
         self._packs: list[str] = []
         self._found: dict[str, list[Found]] | None = None
 
@@ -51,10 +54,10 @@ class Project:
 
     def admits(self, data: bytes) -> bool:
         """Return whether any rule's anchor occurs in `data`."""
-        from gclint.files.gate import admits, words_of
+        from gclint.files.gate import admits
 
-        known, anchors = self._gate()
-        present = words_of(data, known)
+        vocabulary, anchors = self._gate()
+        present = vocabulary.within(data.decode("utf-8", "replace"))
         return any(admits(present, anchor) for anchor in anchors)
 
     def _recalled(self) -> dict[str, list[Found]] | None:
@@ -85,21 +88,21 @@ class Project:
             cache.put(kind, {"state": state, "packs": pack_stamps() or self._packs, "found": told})
             cache.save()
 
-    def _gate(self) -> tuple[tuple[bytes, ...], list[Any]]:
+    def _gate(self) -> tuple[Vocabulary, list[Any]]:
         if self._words is None:
             cache = Cache(self._directory, self._name("words", self._around))
             anchors, packs = cache.get("anchors"), cache.get("packs")
             if not (isinstance(anchors, list) and isinstance(packs, list) and unchanged(map(str, packs))):
-                from gclint.rule import gate
+                from gclint.rule import anchors as known
 
-                anchors, packs = gate()[1], pack_stamps()
+                anchors, packs = known(), pack_stamps()
                 cache.put("anchors", anchors)
                 cache.put("packs", packs)
                 cache.save()
             self._packs = packs
-            from gclint.files.gate import vocabulary
+            from gclint.files.gate import Vocabulary
 
-            self._words = vocabulary(anchors), anchors
+            self._words = Vocabulary({word for anchor in anchors for choice in anchor for word in choice}), anchors
         return self._words
 
     def _name(self, kind: str, what: str) -> str:

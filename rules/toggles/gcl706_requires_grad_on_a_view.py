@@ -39,6 +39,7 @@ from gclint.analysis.events import AttributeSet, Event, LibraryCall
 from gclint.analysis.run import Run
 from gclint.analysis.syntax import Module, Site
 from gclint.analysis.values import Object
+from gclint.files.gate import unless
 from gclint.finding import Finding, Fix
 from gclint.rule import Reproduction, Rule
 
@@ -48,7 +49,7 @@ rule = Rule(
     code="GCL706",
     name="requires-grad-on-a-view",
     docs=__doc__ or "",
-    words=((".requires_grad_", *assigned("requires_grad")), ("for",)),
+    words=((unless(".requires_grad_", "(False"), *assigned("requires_grad", "False")), ("for",)),
     certainty=("fails",),
     fixable="unsafe",
     reproduction=Reproduction("bad_rows.py", "bad_rows.fixed.py"),

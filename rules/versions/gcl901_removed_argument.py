@@ -54,7 +54,11 @@ rule = Rule(
     code="GCL901",
     name="removed-argument",
     docs=__doc__ or "",
-    words=(LIBRARIES, tuple(sorted({name for _, name in ARGUMENTS} | set(QUANTISED)))),
+    words=(
+        LIBRARIES,
+        tuple(sorted({name for _, name in ARGUMENTS} | set(QUANTISED))),
+        (*sorted({owner for owner, _ in ARGUMENTS}), "from_pretrained"),
+    ),
     certainty=("fails",),
     fixable="unsafe",
     reproduction=Reproduction("bad_trainer.py", "bad_trainer.fixed.py"),
@@ -64,8 +68,14 @@ rule = Rule(
 @rule.on(LibraryCall)
 def not_taken(event: LibraryCall, run: Run) -> Iterator[Finding]:
     """Is an argument given that the target version does not take?"""
+    found = list(_given(event, run))
+    if found and not attempted(event.site):
+        yield from found
+
+
+def _given(event: LibraryCall, run: Run) -> Iterator[Finding]:
     call = event.call
-    if call is None or call.name.partition(".")[0] not in ("transformers", "trl") or attempted(event.site):
+    if call is None or call.name.partition(".")[0] not in ("transformers", "trl"):
         return
     for name in call.keywords:
         row = ARGUMENTS.get((call.last, name))

@@ -67,8 +67,14 @@ rule = Rule(
 @rule.on(LibraryCall)
 def old_name(event: LibraryCall, run: Run) -> Iterator[Finding]:
     """Is something called by a name that is about to go?"""
+    found = list(_called(event, run))
+    if found and not attempted(event.site):
+        yield from found
+
+
+def _called(event: LibraryCall, run: Run) -> Iterator[Finding]:
     call = event.call
-    if call is None or attempted(event.site):
+    if call is None:
         return
     if call.name in (
         f"{OLD}.autocast",

@@ -8,7 +8,7 @@ import time
 import pytest
 
 from gclint.files.depth import deeply, too_deep
-from gclint.files.gate import admits, vocabulary, words_of
+from gclint.files.gate import Vocabulary, admits, unless
 from gclint.files.kinds import kind_of
 from gclint.files.source import Unreadable, Unwritable, parse, read
 
@@ -97,12 +97,22 @@ def test_not_permitted(tmp_path):
 
 def test_gate():
     words = (("checkpoint", "recompute"), ("DDP",))
-    known = vocabulary([words])
-    assert known == (b"DDP", b"checkpoint", b"recompute")
-    assert words_of(b"from x import checkpointing", known) == {"checkpoint"}
+    known = Vocabulary(["DDP", "checkpoint", "recompute"])
+    assert known.within("from x import checkpointing") == {"checkpoint"}
     assert not admits(frozenset({"checkpoint", "recompute"}), words)
     assert admits(frozenset({"recompute", "DDP"}), words)
     assert admits(frozenset(), ())
+
+
+@pytest.mark.parametrize("text", ["p.grad = False", "p.grad =  False", "p.grad == 1", "p.gradient = True", ""])
+def test_a_word_does_not_count_before_what_it_excludes(text):
+    assert not Vocabulary([unless(".grad =", "False", "=")]).within(text)
+
+
+@pytest.mark.parametrize("text", ["p.grad = True", "p.grad = False\nq.grad = flag", "p.grad =\\\n  on"])
+def test_a_word_counts_before_anything_else(text):
+    word = unless(".grad =", "False", "=")
+    assert Vocabulary([word]).within(text) == {word}
 
 
 def test_depth():
