@@ -1,7 +1,7 @@
 """diffusers: models and pipelines, and their own checkpointing.
 
-enable_gradient_checkpointing() calls torch's with use_reentrant=False (modeling_utils.py, 0.42.1), whatever
-transformers does; from_pretrained leaves a model in evaluation mode, from_config in training mode.
+enable_gradient_checkpointing() calls torch's with use_reentrant=False, whatever transformers does, unless it is given
+a function (modeling_utils.py, 0.42.1); from_pretrained leaves a model in evaluation mode, from_config in training mode.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ from ..analysis.calls import Call
 from ..analysis.events import CheckpointingEnabled, ModelLoaded
 from ..analysis.interpreter import Interpreter
 from ..analysis.syntax import Site
-from ..analysis.values import FALSE, NONE, TRUE, Object, Value, of
+from ..analysis.values import FALSE, NONE, TRUE, Alternative, Const, External, Object, Partial, Value, of, union
 from .registry import Framework
 from .torch_checkpoint import checkpointing_object, turn_on
 from .transformers import load_model
 
-NO_MODELS = ("Scheduler", "Processor", "Config", "Tokenizer", "FeatureExtractor")
-PIPELINES = ("Pipeline", "AutoPipelineForText2Image", "AutoPipelineForImage2Image", "AutoPipelineForInpainting")
+NO_MODELS = ("Scheduler", "SchedulerMixin", "Processor", "Config", "Blocks", "Guidance", "EMAModel", "Mel")
+PIPELINES = ("SanaWMLTX2Refiner",)  # besides those that are called a pipeline
 PARTS = ("unet", "transformer", "vae", "controlnet", "prior")
 ENCODERS = ("text_encoder", "text_encoder_2", "text_encoder_3", "image_encoder", "safety_checker")
 
@@ -27,13 +27,20 @@ framework = Framework(
 )
 
 
+def loaded(owner: str) -> str:
+    """What from_pretrained of a class gives: "model", "pipeline" or "other"."""
+    if owner.endswith(NO_MODELS):
+        return "other"
+    return "pipeline" if "Pipeline" in owner or owner in PIPELINES else "model"
+
+
 @framework.function("diffusers:from_pretrained", "diffusers:from_single_file", "diffusers:from_config")
 def from_pretrained(call: Call) -> Value | None:
     """A model or a pipeline; schedulers and the like are something else."""
-    owner = call.name.split(".")[-2] if "." in call.name else ""
-    if owner.endswith(NO_MODELS):
+    kind = loaded(call.name.split(".")[-2])
+    if kind == "other":
         return None
-    if owner.endswith(PIPELINES):
+    if kind == "pipeline":
         return of(call.it.new("pipeline", call.name, "", call.site))
     made = load_model(call)
     made.kind = "diffusers_model"
@@ -43,9 +50,13 @@ def from_pretrained(call: Call) -> Value | None:
     return of(made)
 
 
-@framework.family(r"diffusers:\w+(UNet\w*Model|Transformer\w*Model|ControlNetModel)|UNet\w*Model|AutoencoderKL\w*")
+@framework.function("diffusers:from_unet")
+@framework.family(
+    r"diffusers:(?!EMAModel|OnnxRuntimeModel|AutoModel)\w*(Model|UNet|Transformer)",
+    r"diffusers:(Asymmetric)?Autoencoder(?!Mixin|\w*(Output|Block|Factory))\w*",
+)
 def construct(call: Call) -> Value:
-    """A model from its settings, in training mode."""
+    """A model from its settings, or from those of a UNet, in training mode."""
     made = call.make("diffusers_model", call.name)
     made.state.setdefault("training", TRUE)
     call.it.emit(ModelLoaded(call.it.moment(site=call.site), made))
@@ -64,9 +75,20 @@ def part_of_pipeline(it: Interpreter, item: Object, name: str, node: cst.CSTNode
 
 @framework.method("diffusers_model", "enable_gradient_checkpointing")
 def enable(call: Call) -> Value:
-    """model.enable_gradient_checkpointing(): never reentrant."""
+    """model.enable_gradient_checkpointing(): not reentrant, unless the function that is given is."""
     assert call.receiver is not None
-    made = checkpointing_object(call.it, call.site, "diffusers", FALSE)
+    given = call.get("gradient_checkpointing_func", 0, NONE)
+    reentrant = union(_reentrant(call, item).under(guard) for guard, item in given)
+    made = checkpointing_object(call.it, call.site, "diffusers", reentrant)
     turn_on(call.it, call.receiver, made)
     call.it.emit(CheckpointingEnabled(call.it.moment(site=call.site), call.receiver, made))
     return NONE
+
+
+def _reentrant(call: Call, function: Alternative) -> Value:
+    if function == Const(None):
+        return FALSE
+    inner = function.function if isinstance(function, Partial) else function
+    if not isinstance(inner, External) or not inner.name.endswith("checkpoint.checkpoint"):
+        return of(call.it.unknown("use_reentrant"))
+    return function.keywords.get("use_reentrant", TRUE) if isinstance(function, Partial) else TRUE

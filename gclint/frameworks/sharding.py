@@ -57,7 +57,7 @@ def deepspeed_plugin(it: Interpreter, item: Object, name: str, node: cst.CSTNode
 
 @framework.attribute("partial_state", "fsdp_plugin")
 def fsdp_plugin(it: Interpreter, item: Object, name: str, node: cst.CSTNode) -> Value | None:
-    """A plugin under FSDP, None elsewhere."""
+    """A plugin under FSDP; elsewhere there is none, and getattr's default (None, in most code) is what counts."""
     made = it.new("fsdp_plugin", "", f"{item.text}.{name}", it.site(node))
     item.attributes[name] = _either(FSDP, of(made), const(None))
     return item.attributes[name]

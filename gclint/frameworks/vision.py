@@ -1,14 +1,17 @@
 """timm and open_clip: models whose set_grad_checkpointing() wraps torch's checkpoint.
 
-timm leaves use_reentrant to torch (reentrant) up to 1.0.12 and passes False from 1.0.13 on (models/_manipulate.py of
-0.9.16, 1.0.9, 1.0.12, 1.0.13, 1.0.31); open_clip 3.3 passes False (transformer.py), for older ones it is not said.
+timm leaves use_reentrant to torch (reentrant) up to 1.0.12; from 1.0.13 on it passes False, unless the variable
+TIMM_REENTRANT_CKPT or set_reentrant_ckpt() says otherwise (models/_manipulate.py of 0.9.16, 1.0.9, 1.0.12, 1.0.13,
+1.0.31; layers/config.py). open_clip leaves it to torch up to 2.31 and passes False from 2.32 on (transformer.py of
+2.20, 2.24, 2.29 to 2.32, 3.0, 3.3).
 """
 
 from __future__ import annotations
 
 from ..analysis.calls import Call
 from ..analysis.events import CheckpointCall, CheckpointingEnabled, ModelLoaded
-from ..analysis.values import FALSE, NONE, TRUE, Const, Object, Value, const, of
+from ..analysis.interpreter import Interpreter
+from ..analysis.values import FALSE, NONE, NOTHING, TRUE, Const, Object, Value, assigned, const, of
 from .registry import Framework
 from .torch_checkpoint import announce, checkpointing_object, turn_on
 from .torch_modules import set_state
@@ -33,7 +36,9 @@ def create_model(call: Call) -> Value:
 
 @framework.function("open_clip:create_model_and_transforms", "open_clip:create_model_from_pretrained")
 def create_with_transforms(call: Call) -> Value:
-    """The model, and what prepares its images."""
+    """The model, and what prepares its images; the model alone where no transform is asked for."""
+    if call.get("return_transform", None, TRUE).constant() is False:
+        return of(_model(call))
     made = call.it.new("tuple", "", "", call.site)
     count = 2 if call.last == "create_model_and_transforms" else 1
     made.items = [of(_model(call)), *(of(call.it.unknown("preprocess", call.site)) for _ in range(count))]
@@ -54,9 +59,33 @@ def set_checkpointing(call: Call) -> Value:
 
 
 def _default(call: Call, model: Object | None) -> Value:
-    if model is not None and str(model.type).startswith("open_clip"):
-        return FALSE if at_least(call.it, "open-clip-torch", "3.0") else of(call.it.unknown("use_reentrant"))
-    return const(not at_least(call.it, "timm", "1.0.13"))
+    if model is not None and _is_open_clip(model):
+        return const(not at_least(call.it, "open-clip-torch", "2.32"))
+    return _timm_default(call.it)
+
+
+def _is_open_clip(model: Object) -> bool:
+    return str(model.type).startswith("open_clip")
+
+
+def _timm_default(it: Interpreter) -> Value:
+    if not at_least(it, "timm", "1.0.13"):
+        return TRUE
+    said = it.run.environment.get("TIMM_REENTRANT_CKPT", NOTHING).constant()
+    held: Value = it.run.facts.get("timm_reentrant", const(str(said).lower() in ("1", "true", "yes", "on")))
+    return held
+
+
+@framework.function("timm:set_reentrant_ckpt")
+def set_reentrant(call: Call) -> Value:
+    """timm's default from here on, for models that checkpoint already too: it is read when a forward runs."""
+    guard, wanted = call.it.guard - call.run.assumed, call.get("enable", 0, TRUE)
+    call.run.facts["timm_reentrant"] = assigned(guard, wanted, _timm_default(call.it))
+    for model in call.run.models:
+        for held in model.known("checkpointing").objects():
+            if held.type == "vision" and not _is_open_clip(model):
+                held.attributes["reentrant"] = assigned(guard, wanted, held.attributes["reentrant"])
+    return NONE
 
 
 @framework.function("timm:checkpoint", "timm:checkpoint_seq")

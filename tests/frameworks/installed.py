@@ -13,7 +13,10 @@ import gclint.analysis  # noqa: F401 (the frameworks are imported through it)
 from gclint.frameworks.registry import Library, load_library
 
 LIBRARY: Library = load_library()
-LIBRARIES = ("torch", "transformers", "peft", "trl", "accelerate", "lightning")
+LIBRARIES = (
+    "torch", "transformers", "peft", "trl", "accelerate", "lightning", "pytorch_lightning", "lightning_fabric",
+    "bitsandbytes", "deepspeed", "diffusers", "fairscale", "hydra", "omegaconf", "open_clip", "timm",
+)  # fmt: skip
 DEEPER = {
     "torch": (
         "torch.amp",
@@ -36,6 +39,13 @@ DEEPER = {
     ),
     "accelerate": ("accelerate.utils", "accelerate.state"),
     "lightning": ("lightning.pytorch", "lightning.pytorch.strategies", "lightning.fabric"),
+    "pytorch_lightning": ("pytorch_lightning.strategies", "lightning_fabric"),
+    "lightning_fabric": ("lightning_fabric.strategies",),
+    "bitsandbytes": ("bitsandbytes.nn", "bitsandbytes.optim"),
+    "diffusers": ("diffusers.utils",),
+    "fairscale": ("fairscale.nn", "fairscale.nn.data_parallel", "fairscale.optim"),
+    "hydra": ("hydra.utils",),
+    "timm": ("timm.models", "timm.models._manipulate", "timm.layers"),
 }
 # what a module still knows of older releases; each was there in the version that is named
 GONE = {
@@ -46,7 +56,9 @@ GONE = {
 TAKES = re.compile(r'call\.get\(\s*"(\w+)",\s*(\d+)')
 CLASSES = {
     "accelerator": "accelerate.Accelerator",
+    "diffusers_model": "diffusers.ModelMixin",
     "ddp": "torch.nn.parallel.DistributedDataParallel",
+    "engine": "deepspeed.DeepSpeedEngine",
     "fabric": "lightning.Fabric",
     "lightning_module": "lightning.LightningModule",
     "lightning_trainer": "lightning.Trainer",
@@ -56,6 +68,7 @@ CLASSES = {
     "parser": "argparse.ArgumentParser",
     "tensor": "torch.Tensor",
     "trainer": "transformers.Trainer",
+    "vision_model": "timm.models.VisionTransformer",
 }
 
 

@@ -20,6 +20,8 @@ from gclint.analysis.values import Value  # noqa: E402
 from gclint.frameworks import builtin, torch_checkpoint, torch_modules, torch_training, trl  # noqa: E402
 from gclint.frameworks.transformers_trainer import DEFAULTS  # noqa: E402
 
+METHODS_OF_CLASSES = ("from_pretrained", "from_config", "from_single_file", "from_unet")
+
 
 def plain(value: Value) -> Any:
     return value.constant()
@@ -30,7 +32,7 @@ def test_every_named_function_is_there(package: str) -> None:
     pytest.importorskip(package)
     names = [name for name, _ in installed.named(package)]
     last = {name: name.replace(":", ".").rsplit(".", 1)[-1] for name in names}
-    methods = {name for name in names if last[name] in ("from_pretrained", "from_config")}
+    methods = {name for name in names if last[name] in METHODS_OF_CLASSES}
     elsewhere = {f"{package}:{name}" for name in torch_training.OPTIMIZERS}
     missing = [name for name in names if name not in methods | elsewhere | {*installed.GONE}]
     assert [name for name in missing if installed.found(name) is None and not experimental(name)] == []

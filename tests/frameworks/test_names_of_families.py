@@ -1,0 +1,70 @@
+"""What the frameworks know by the pattern of a name is what the installed library has under such names, and no more."""
+
+from __future__ import annotations
+
+import inspect
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+import installed  # noqa: E402
+
+from gclint.frameworks import diffusers as stated  # noqa: E402
+
+
+def classes(module: ModuleType) -> dict[str, Any]:
+    """The classes of a library, without the stand-ins for what needs something that is not installed."""
+    found = {name: getattr(module, name, None) for name in dir(module)}
+    return {name: each for name, each in found.items() if inspect.isclass(each) and "dummy" not in each.__module__}
+
+
+def constructed(library: str, name: str) -> bool:
+    """Whether a framework says what a library's constructor makes."""
+    return installed.LIBRARY._of_family(f"{library}.{name}") is not None
+
+
+def test_models_of_diffusers_are_constructed() -> None:
+    library = pytest.importorskip("diffusers")
+    found = classes(library)
+    models = {name for name, each in found.items() if issubclass(each, library.ModelMixin)}
+    assert len(models) > 50
+    assert {name for name in found if constructed("diffusers", name)} - models == set()
+    checkpointing = {name for name in models if found[name]._supports_gradient_checkpointing}
+    rare = {"AceStepAudioTokenDetokenizer", "AceStepAudioTokenizer", "AceStepConditionEncoder", "AnimaTextConditioner"}
+    assert {name for name in checkpointing if not constructed("diffusers", name)} <= rare
+
+
+def test_what_diffusers_loads() -> None:
+    library = pytest.importorskip("diffusers")
+    wrong = {}
+    for name, each in classes(library).items():
+        if not hasattr(each, "from_pretrained") or name in ("AutoModel", "ModelMixin"):
+            continue
+        pipelines = (library.DiffusionPipeline, library.ModularPipeline)
+        real = "model" if issubclass(each, library.ModelMixin) else "other"
+        real = "pipeline" if issubclass(each, pipelines) or name.startswith("AutoPipelineFor") else real
+        said = stated.loaded(name)
+        if said != real:
+            wrong[name] = (said, real)
+    assert wrong == {}
+
+
+def test_optimizers_of_bitsandbytes() -> None:
+    library = pytest.importorskip("bitsandbytes")
+    found = {name for name, each in classes(library.optim).items() if issubclass(each, torch.optim.Optimizer)}
+    assert "PagedAdamW8bit" in found
+    assert {name for name in found if not constructed("bitsandbytes", name)} == set()
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_weights_of_bitsandbytes_layers() -> None:
+    library = pytest.importorskip("bitsandbytes")
+    trains = {
+        "4 bits": library.nn.Linear4bit(4, 4).weight.requires_grad,
+        "8 bits": library.nn.Linear8bitLt(4, 4).weight.requires_grad,
+        "8 bits, positional": library.nn.Linear8bitLt(4, 4, True, False).weight.requires_grad,
+    }
+    assert trains == {"4 bits": False, "8 bits": True, "8 bits, positional": False}
