@@ -13,6 +13,7 @@ from gclint.files.depth import too_deep
 from gclint.files.source import Source, Unreadable, inside, read
 from gclint.timing import stage
 
+from .bodies import parse_module
 from .configs import DocumentError, load_document
 from .deferral import Deferral
 from .mentions import Mentions
@@ -91,10 +92,14 @@ class Project:
         if too_deep(source.text):
             self.broken[source.path] = (1, "nested too deeply to be parsed")
             return None
-        try:
-            tree = cst.parse_module(source.text)
-        except cst.ParserSyntaxError as error:
+
+        def broken(error: cst.ParserSyntaxError) -> None:
             self.broken[source.path] = (error.raw_line, error.message)
+
+        try:
+            tree = parse_module(source.text, broken, known=self.imports.is_described(path))
+        except cst.ParserSyntaxError as error:
+            broken(error)
             return None
         except RecursionError:
             self.broken[source.path] = (1, "nested too deeply to be parsed")

@@ -14,7 +14,7 @@ from itertools import pairwise
 
 from ..files.gate import IDENTIFIER
 
-_STRING_OR_COMMENT = re.compile(
+STRING_OR_COMMENT = re.compile(
     r"#[^\n]*"
     r'|"""(?:[^"\\]|\\.|"(?!""))*"""'
     r"|'''(?:[^'\\]|\\.|'(?!''))*'''"
@@ -39,7 +39,7 @@ _TARGETS = re.compile(r"[^=\n]*?(?:[-+*/|&]?=(?!=)|:)")
 
 def code_of(text: str) -> str:
     """The text without comments and without the insides of strings that are quoted three times."""
-    return _STRING_OR_COMMENT.sub(_kept, text.replace("\\\n", " "))
+    return STRING_OR_COMMENT.sub(_kept, text.replace("\\\n", " "))
 
 
 def _kept(match: re.Match[str]) -> str:

@@ -1,0 +1,183 @@
+"""Bodies of functions that are parsed when something reads them: of a large file a run enters few.
+
+What is cut out is told from the text with its strings and comments blanked. Where that is not certain, the file is
+parsed whole. The tree is the same either way, node for node and space for space.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+import libcst as cst
+
+from .units import STRING_OR_COMMENT
+
+FEWEST_CHARACTERS = 8_000
+_IN_A_STRING = "\x01"
+_FUNCTION = re.compile(r"^( *)(?:async +)?def +\w+", re.MULTILINE)
+_PUNCTUATION = re.compile(r"[()\[\]{}:]")
+_REST_OF_LINE = re.compile(r" *\n")
+_PLACEHOLDER = "__body_{}__"
+
+
+class Body(NamedTuple):
+    """The lines of a function's body: from the one after its header to the last that holds code."""
+
+    start: int
+    end: int
+
+
+class LaterBlock(cst.IndentedBlock):
+    """A block whose statements are parsed when they are first read."""
+
+    __slots__ = ("parse",)  # type: ignore[misc]
+    parse: Callable[[], Sequence[cst.BaseStatement]]
+
+    def __getattr__(self, name: str) -> Any:
+        if name != "body":
+            raise AttributeError(name)
+        object.__setattr__(self, "body", self.parse())
+        object.__setattr__(self, "parse", None)
+        return self.body
+
+
+def parse_module(text: str, broken: Callable[[cst.ParserSyntaxError], None], known: bool = False) -> cst.Module:
+    """Return the tree of a module's text, the bodies of its outermost functions parsed on demand.
+
+    `known` says that the text is valid Python, as a released library's is; of other text Python's own parser is
+    asked. Raises `libcst.ParserSyntaxError` for what does not parse; of a body that turns out so, `broken` is told.
+    """
+    long = len(text) >= FEWEST_CHARACTERS and not _unusual(text) and (known or _is_valid(text))
+    bodies = list(_bodies(text)) if long else []
+    if not bodies:
+        return cst.parse_module(text)
+    pieces, at = [], 0
+    for number, body in enumerate(bodies):
+        indent = len(text[body.start : body.end]) - len(text[body.start : body.end].lstrip("\n "))
+        first = text.rfind("\n", body.start, body.start + indent) + 1 or body.start
+        pieces += [text[at : body.start], text[first : body.start + indent], _PLACEHOLDER.format(number), "\n"]
+        at = body.end
+    try:
+        tree = cst.parse_module("".join((*pieces, text[at:])))
+    except cst.ParserSyntaxError:
+        return cst.parse_module(text)
+    found = {name: function for function in _functions(tree.body) if (name := _placeholder(function))}
+    if len(found) != len(bodies):
+        return cst.parse_module(text)
+    for number, body in enumerate(bodies):
+        _put_off(found[_PLACEHOLDER.format(number)], tree, text, body, broken)
+    return tree
+
+
+def _is_valid(text: str) -> bool:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            ast.parse(text)
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
+            return False
+    return True
+
+
+def _unusual(text: str) -> bool:
+    return any(each in text for each in "\t\f\r") or not text.endswith("\n") or "__body_" in text
+
+
+def _bodies(text: str) -> Iterator[Body]:
+    """The bodies of the outermost functions, none where one of them cannot be told."""
+    code = STRING_OR_COMMENT.sub(_blanked, text)
+    found = []
+    at = 0
+    while function := _FUNCTION.search(code, at):
+        at = _header_end(code, function.end())
+        line = _REST_OF_LINE.match(code, at)
+        if line is None:
+            at = code.find("\n", at) + 1 or len(code)
+            continue
+        after = re.compile(rf"^ {{0,{len(function[1])}}}(?=[^\s)\]}}{_IN_A_STRING}])", re.MULTILINE).search(
+            code, line.end()
+        )
+        held = code[line.end() : after.start() if after else len(code)].rstrip()
+        closed = all(held.count(opening) == held.count(closing) for opening, closing in ("()", "[]", "{}"))
+        if not held.strip() or held.endswith("\\") or not closed:
+            return
+        at = line.end() + len(held)
+        at = code.find("\n", at) + 1
+        found.append(Body(line.end(), at))
+    yield from found
+
+
+def _blanked(match: re.Match[str]) -> str:
+    """As long as a string or comment, with its line ends."""
+    held = match.group()
+    if "\n" not in held:
+        return (" " if held[0] == "#" else '"') * len(held)
+    first, *lines = held.split("\n")
+    return "\n".join(('"' * len(first), *(_IN_A_STRING * max(len(line), 0) for line in lines)))
+
+
+def _header_end(code: str, at: int) -> int:
+    """Where the text after the colon of a function's header starts; the end where there is none."""
+    depth = 0
+    for match in _PUNCTUATION.finditer(code, at):
+        if match[0] == ":" and depth == 0:
+            return match.end()
+        depth += 1 if match[0] in "([{" else -1 if match[0] in ")]}" else 0
+    return len(code)
+
+
+def _functions(statements: Sequence[cst.CSTNode]) -> Iterator[cst.FunctionDef]:
+    """The outermost functions among statements, in classes and in blocks too."""
+    for statement in statements:
+        if isinstance(statement, cst.FunctionDef):
+            yield statement
+        elif isinstance(statement, cst.BaseCompoundStatement):
+            yield from _within(statement)
+
+
+def _within(statement: cst.CSTNode) -> Iterator[cst.FunctionDef]:
+    for name in ("body", "handlers", "orelse", "finalbody", "cases"):
+        held = getattr(statement, name, None)
+        if isinstance(held, cst.BaseSuite):
+            yield from _functions(held.body)
+        elif isinstance(held, cst.CSTNode):
+            yield from _within(held) if not isinstance(held, cst.If) else _functions([held])
+        elif held is not None:
+            for part in held:
+                yield from _within(part)
+
+
+def _placeholder(function: cst.FunctionDef) -> str:
+    match function.body:
+        case cst.IndentedBlock(body=[cst.SimpleStatementLine(body=[cst.Expr(value=cst.Name(value=name))])]):
+            return name if name.startswith("__body_") else ""
+    return ""
+
+
+def _put_off(
+    function: cst.FunctionDef,
+    tree: cst.Module,
+    text: str,
+    body: Body,
+    broken: Callable[[cst.ParserSyntaxError], None],
+) -> None:
+    def parse() -> Sequence[cst.BaseStatement]:
+        as_there = f"if _:\n{tree.default_indent}_\n"  # the parser takes the first indent it meets for the usual one
+        try:
+            held = cst.parse_module(f"{as_there}def _():\n{text[body.start : body.end]}").body[1]
+        except cst.ParserSyntaxError as error:
+            broken(error)
+            return ()
+        assert isinstance(held, cst.FunctionDef)
+        assert isinstance(held.body, cst.IndentedBlock)
+        return held.body.body
+
+    later = LaterBlock.__new__(LaterBlock)
+    for name in ("header", "indent", "footer"):
+        object.__setattr__(later, name, getattr(function.body, name))
+    object.__setattr__(later, "parse", parse)
+    object.__setattr__(function, "body", later)
