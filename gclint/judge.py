@@ -16,10 +16,10 @@ from gclint.files.depth import deeply
 from gclint.files.gate import Words, spelled
 from gclint.files.source import Source
 from gclint.files.suppress import directives
+from gclint.files.syntax import syntax_error
 from gclint.files.unused import CODE as UNUSED
 from gclint.files.unused import suppress
 from gclint.finding import Finding, Location
-from gclint.fix.soundness import syntax_error
 from gclint.gather import Batch
 from gclint.outside import outside
 from gclint.report.content import UNREADABLE, Problem
@@ -132,10 +132,10 @@ def _judged(batch: Batch, judge: Judge, changed: Mapping[str, Source] | None) ->
     return made
 
 
-def unreadable(path: str, what: str, remedy: str, line: int = 1) -> Finding:
+def unreadable(path: str, what: str, remedy: str, line: int = 1, column: int = 1) -> Finding:
     """Return the GCL000 of a file."""
     text = f"{what}; {remedy}" if remedy else what
-    return Finding(UNREADABLE, OWN_RULES[0].name, text, Location(path, line, 1, line, 1), "fails")
+    return Finding(UNREADABLE, OWN_RULES[0].name, text, Location(path, line, column, line, column), "fails")
 
 
 def _admitted(rules: Iterable[Any], sources: Collection[Source], root: Path) -> list[Any]:
@@ -178,7 +178,7 @@ def _syntax(batch: Batch, sources: Mapping[str, Source], made: Judgement) -> Non
             continue
         wrong = syntax_error(source.text)
         if wrong:
-            made.findings.append(unreadable(path, f"not valid Python: {wrong[0]}", "correct it", wrong[1]))
+            made.findings.append(unreadable(path, f"not valid Python: {wrong.message}", "", wrong.line, wrong.column))
 
 
 def _asked_for(

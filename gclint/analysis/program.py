@@ -312,10 +312,10 @@ class _Walk:
 
     def result(self) -> Analysis:
         """Findings in order, and the files that do not parse among the problems."""
-        for path, (line, message) in sorted(self.project.broken.items()):
-            place = Location(path, max(line, 1), 1, max(line, 1), 1)
-            text = f"not valid Python: {message.splitlines()[0] if message else 'syntax error'}"
-            self.found[(path, line, 1, "GCL000")] = Finding("GCL000", "unreadable-file", text, place, "fails")
+        for path, (message, line, column) in sorted(self.project.broken.items()):
+            place = Location(path, line, column, line, column)
+            finding = Finding("GCL000", "unreadable-file", f"not valid Python: {message}", place, "fails")
+            self.found[finding.key] = finding
         found = [*self.found.values(), *self.cut.values()]
         ordered = sorted(found, key=lambda finding: (*finding.key, finding.message))
         return Analysis(ordered, list(self.problems), self.runs)

@@ -11,6 +11,7 @@ import libcst as cst
 
 from gclint.files.depth import too_deep
 from gclint.files.source import Source, Unreadable, inside, read
+from gclint.files.syntax import SyntaxFault, fault_here
 from gclint.timing import stage
 
 from .bodies import parse_module
@@ -28,14 +29,14 @@ class Project:
     """The first-party files around the files that are checked.
 
     Files that are not among `sources` are read from disk when an import leads to them; their findings are
-    reported like any other's. `broken` lists what does not parse: path, line, and the parser's words.
+    reported like any other's. `broken` lists what does not parse, by path.
     """
 
     def __init__(self, root: Path, sources: Iterable[Source]):
         self.root = Path(os.path.realpath(root))
         self.sources = {os.path.realpath(source.absolute): source for source in sources}
         self.imports = Imports(self.root)
-        self.broken: dict[str, tuple[int, str]] = {}
+        self.broken: dict[str, SyntaxFault] = {}
         self._modules: dict[str, Module | None] = {}
         self._absolute: dict[str, str] = {}
         self._data: dict[str, Any] = {}
@@ -90,11 +91,13 @@ class Project:
         if source is None:
             return None
         if too_deep(source.text):
-            self.broken[source.path] = (1, "nested too deeply to be parsed")
+            self.broken[source.path] = SyntaxFault("nested too deeply to be parsed", 1, 1)
             return None
 
         def broken(error: cst.ParserSyntaxError) -> None:
-            self.broken[source.path] = (error.raw_line, error.message)
+            words = (error.message.splitlines() or ["syntax error"])[0]
+            own = SyntaxFault(words, max(error.raw_line, 1), 1)
+            self.broken[source.path] = fault_here(source.text) or own
 
         try:
             tree = parse_module(source.text, broken, known=self.imports.is_described(path))
@@ -102,7 +105,7 @@ class Project:
             broken(error)
             return None
         except RecursionError:
-            self.broken[source.path] = (1, "nested too deeply to be parsed")
+            self.broken[source.path] = SyntaxFault("nested too deeply to be parsed", 1, 1)
             return None
         return self._keep(path, Module(source.path, source.text, tree, self.imports.module_name(Path(path))))
 

@@ -26,6 +26,14 @@ class Parser(argparse.ArgumentParser):
         """Raise `UsageError` with `message`."""
         raise UsageError(f"{message}; see `{self.prog} --help`")
 
+    def _check_value(self, action: argparse.Action, value: object) -> None:
+        from gclint.config import suggestion
+
+        if action.choices is not None and value not in action.choices:
+            known = [str(choice) for choice in action.choices]
+            text = f"`{value}` is none of {', '.join(known)}{suggestion(str(value), known)}"
+            raise argparse.ArgumentError(action, text)
+
 
 def build() -> tuple[Parser, dict[str, Parser]]:
     """Return the parser, and the parser of each command by name."""
@@ -70,6 +78,8 @@ def unknown_flag(parser: Parser, unknown: Sequence[str]) -> UsageError:
     from gclint.config import suggestion
 
     flag = unknown[0].split("=", 1)[0]
+    if not flag.startswith("-"):
+        return UsageError(f"`{flag}` is not expected here; {' '.join(parser.format_usage().split())}")
     known = [name for action in parser._actions for name in action.option_strings]
     return UsageError(f"unknown option `{flag}`{suggestion(flag, known)}; see `{parser.prog} --help`")
 
@@ -102,7 +112,6 @@ def _files(parser: Parser) -> None:
     group.add_argument("--config", metavar="FILE", help="use this configuration for every file")
     group.add_argument("--isolated", action="store_true", help="use no configuration file")
     group.add_argument("--no-cache", action="store_true", help="neither read nor write the cache")
-    group.add_argument("--jobs", type=_positive, metavar="N", help="at most N processes")
 
 
 def _output(parser: Parser) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shlex
+import signal
 import sys
 from argparse import Namespace
 from collections.abc import Iterable
@@ -27,6 +28,8 @@ from gclint.report.style import style_for
 from gclint.report.tally import counted
 
 KNOWN = "python, torchrun, accelerate launch, deepspeed, srun or mpirun"
+# an ignored signal stays ignored in the program that takes over
+_IGNORED_BY_PYTHON = frozenset({"SIGPIPE", "SIGXFZ", "SIGXFSZ"})
 
 
 def preflight(options: Namespace) -> int:
@@ -100,9 +103,11 @@ def _tell(report: Report, options: Namespace) -> None:
 
 
 def _start(words: list[str]) -> int:
-    """Become the command; return a status only where that cannot be done."""
+    """Become the command, with the signals as a shell leaves them; return a status only where that cannot be done."""
     sys.stdout.flush()
     sys.stderr.flush()
+    for name in _IGNORED_BY_PYTHON & {item.name for item in signal.Signals}:
+        signal.signal(signal.Signals[name], signal.SIG_DFL)
     try:
         os.execvp(words[0], words)
     except OSError as error:

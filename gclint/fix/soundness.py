@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import ast
-import warnings
 from collections.abc import Iterator, Sequence
 from itertools import accumulate
 
-from gclint.files.depth import too_deep
 from gclint.files.lines import line_starts, split_lines
+from gclint.files.syntax import syntax_error, tree_of
 from gclint.fix.edits import Span
 
 Range = tuple[int, int]
@@ -19,21 +18,6 @@ class Unsound(ValueError):
     """An edited text that does not parse, or that changes statements which no edit touches."""
 
 
-def syntax_error(text: str) -> tuple[str, int] | None:
-    """Return what is wrong with Python `text` and on which line (from 1), None when it is right.
-
-    Text that this Python's own parser refuses is tried with LibCST, which knows newer and older syntax.
-    """
-    try:
-        _tree(text)
-        return None
-    except SyntaxError as error:
-        message, line = error.msg or "invalid syntax", error.lineno or 1
-    except (ValueError, RecursionError, MemoryError):
-        return "nested too deeply", 1
-    return None if _parses_elsewhere(text) else (message, line)
-
-
 def check_sound(old: str, new: str, spans: Sequence[Span]) -> None:
     """Raise `Unsound` unless `new`, made from `old` by `spans`, parses and differs only where it was
     edited.
@@ -42,32 +26,14 @@ def check_sound(old: str, new: str, spans: Sequence[Span]) -> None:
     """
     wrong = syntax_error(new)
     if wrong:
-        raise Unsound(f"line {wrong[1]} would not parse: {wrong[0]}")
+        raise Unsound(f"line {wrong.line} would not parse: {wrong.message}")
     try:
-        before, after = _tree(old), _tree(new)
+        before, after = tree_of(old), tree_of(new)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return
     touched_before = [(span.start, span.end) for span in spans]
     if _untouched(before, old, touched_before) != _untouched(after, new, _ranges_after(spans)):
         raise Unsound("statements outside the edit would change")
-
-
-def _tree(text: str) -> ast.Module:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        return ast.parse(text)
-
-
-def _parses_elsewhere(text: str) -> bool:
-    if too_deep(text):
-        return False
-    import libcst
-
-    try:
-        libcst.parse_module(text)
-    except (libcst.ParserSyntaxError, RecursionError, ValueError):
-        return False
-    return True
 
 
 def _ranges_after(spans: Sequence[Span]) -> list[Range]:

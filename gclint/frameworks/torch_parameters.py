@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from ..analysis.calls import Call
 from ..analysis.events import (
     TrainableChanged,
@@ -9,6 +11,7 @@ from ..analysis.events import (
 from ..analysis.interpreter import Interpreter
 from ..analysis.syntax import Site
 from ..analysis.values import (
+    NOTHING,
     TRUE,
     Object,
     Value,
@@ -107,11 +110,26 @@ def mark_trainable(it: Interpreter, item: Object, literal: str, site: Site) -> N
     before = trainable(item)
     set_state(it, item, "trainable", const(literal), const(before))
     it.emit(TrainableChanged(it.moment(site=site), item, before, literal))
-    outer = item.parent
-    while outer is not None:
+    for outer in holders(item):
         if trainable(outer) != literal:
             outer.state["trainable"] = const("some")
-        outer = outer.parent
+
+
+def holders(item: Object) -> Iterator[Object]:
+    """The modules that a module is a part of: what a method of a module gave (`get_output_embeddings()`) is one."""
+    outer = item.parent or _giver(item)
+    if outer is not None:
+        yield outer
+        yield from holders(outer)
+
+
+def _giver(item: Object) -> Object | None:
+    """The method, as a part of its module, that was called without arguments and gave this; None for no such."""
+    for origin in item.origins:
+        called = origin.attributes.get("called", NOTHING).objects()
+        if called and called[0].kind == "part" and not origin.attributes.get("inputs", NOTHING).objects():
+            return called[0]
+    return None
 
 
 @framework.function("torch:Parameter")

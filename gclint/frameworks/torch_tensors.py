@@ -10,9 +10,12 @@ from ..analysis.values import (
     TRUE,
     Object,
     Value,
+    const,
     of,
 )
 from .registry import Framework
+from .torch_modules import trainable
+from .torch_parameters import holders
 
 framework = Framework("torch.tensors", kinds={"tensor": "unknown", "data": "tensor"})
 
@@ -79,7 +82,11 @@ def same_tensor(call: Call) -> Value:
 def tensor_requires_grad(call: Call) -> Value:
     """A tensor asks for its gradient; of what is unknown it is a tensor or a module that does."""
     assert call.receiver is not None
-    call.receiver.state["grad"] = call.get("requires_grad", 0, TRUE)
+    wanted = call.get("requires_grad", 0, TRUE)
+    call.receiver.state["grad"] = wanted
+    for outer in holders(call.receiver):
+        if trainable(outer) == "none" and wanted.constant() is not False:
+            outer.state["trainable"] = const("some")
     return of(call.receiver)
 
 

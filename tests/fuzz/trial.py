@@ -16,9 +16,9 @@ from unittest import mock
 import fixtures
 from gclint.engine import check
 from gclint.files.lines import line_starts
+from gclint.files.syntax import syntax_error
 from gclint.finding import Edit, Finding
 from gclint.fix.job import Outcome, fix
-from gclint.fix.soundness import syntax_error
 from gclint.gather import Batch, Request
 from gclint.judge import Judge, Judgement, judge_batch
 

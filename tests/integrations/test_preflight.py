@@ -124,9 +124,18 @@ def test_signals_are_the_commands_own(project):
         assert process.wait(20) == -15
 
 
+def test_no_signal_stays_ignored_in_the_command(preflight, project):
+    (project / "train.py").write_text("")
+    (project / "bin" / "python").write_text("#!/bin/sh\ngrep SigIgn /proc/self/status\n")
+    if not Path("/proc/self/status").exists():
+        pytest.skip("there is no /proc here to read the signals from")
+    assert preflight("--", "python", "train.py").stdout.split() == ["SigIgn:", "0" * 16]
+
+
 @pytest.mark.parametrize(
     ("arguments", "status", "message"),
     [
+        (["torchrun", "x.py"], 2, "`torchrun` is not expected here; usage: gclint preflight [options] -- COMMAND"),
         (["--", "make", "train"], 2, "`make train` starts no Python file that can be read here"),
         (["--", "python", "none.py"], 2, "`python none.py` starts no Python file"),
         ([], 2, "put the command after `--`"),

@@ -1,0 +1,56 @@
+"""Whether a text is Python, and what is wrong with one that is not, in the words of Python's own parser."""
+
+from __future__ import annotations
+
+import ast
+import warnings
+from typing import NamedTuple
+
+from gclint.files.depth import too_deep
+
+
+class SyntaxFault(NamedTuple):
+    """What is wrong, and where: line and column from 1."""
+
+    message: str
+    line: int
+    column: int
+
+
+def tree_of(text: str) -> ast.Module:
+    """Return the tree of `text`, silently; raises what `ast.parse` raises."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return ast.parse(text)
+
+
+def syntax_error(text: str) -> SyntaxFault | None:
+    """Return what is wrong with Python `text`, None when it is right.
+
+    Text that this Python's own parser refuses is tried with LibCST, which knows newer and older syntax.
+    """
+    fault = fault_here(text)
+    return None if fault is None or _parses_elsewhere(text) else fault
+
+
+def fault_here(text: str) -> SyntaxFault | None:
+    """Return what this Python's own parser finds wrong with `text`, None when it is right."""
+    try:
+        tree_of(text)
+    except SyntaxError as error:
+        return SyntaxFault(error.msg or "invalid syntax", max(error.lineno or 1, 1), max(error.offset or 1, 1))
+    except (ValueError, RecursionError, MemoryError):
+        return SyntaxFault("nested too deeply", 1, 1)
+    return None
+
+
+def _parses_elsewhere(text: str) -> bool:
+    if too_deep(text):
+        return False
+    import libcst
+
+    try:
+        libcst.parse_module(text)
+    except (libcst.ParserSyntaxError, RecursionError, ValueError):
+        return False
+    return True
