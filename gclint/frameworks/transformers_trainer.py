@@ -233,11 +233,14 @@ def replaced_none(value: Value, default: Value) -> Value:
 
 
 def _picked_find_unused(model: Object) -> Value:
-    """True for a PeftModel or a plain nn.Module; else the opposite of whether the model checkpoints."""
+    """True for a PeftModel or a plain nn.Module; else the opposite of whether the model checkpoints.
+
+    What a library picks in its place is the model's `picked_find_unused`.
+    """
     parts = []
     for guard, item in model.state.get("adapter", NONE):
         if isinstance(item, Object):
-            parts.append(TRUE.under(guard))
+            parts.append(model.state.get("picked_find_unused", TRUE).under(guard))
             continue
         if model.kind != "model":
             parts.append(TRUE.under(guard))

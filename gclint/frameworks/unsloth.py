@@ -1,7 +1,10 @@
 """unsloth: models with its own checkpointing, and adapters on them.
 
 unsloth's `use_gradient_checkpointing` is its own reentrant autograd function ("unsloth") or transformers'
-reentrant checkpointing (True); see `../seeds` for the failure under DDP.
+checkpointing, made reentrant (True); see `../seeds` for the failure under DDP. Two releases narrowed that failure: from
+2025.12.8 on FastModel and FastVisionModel are not reentrant under plain DDP (models/vision.py, post_patch_model), and
+from 2026.10.6 on a trainer picks find_unused_parameters=False for adapters that every step uses
+(models/_ddp_defaults.py; looked up in the releases 2026.9.4, 2026.10.1 and 2026.10.5 to 2026.10.9).
 """
 
 from __future__ import annotations
@@ -9,18 +12,20 @@ from __future__ import annotations
 from ..analysis.calls import Call
 from ..analysis.conditions import truths
 from ..analysis.events import ModelLoaded
-from ..analysis.values import FALSE, TRUE, Value, const, of
+from ..analysis.values import FALSE, NONE, TRUE, Const, Value, assigned, const, of
 from .peft import adapt
 from .registry import Framework
+from .sharding import PLAIN_DDP
 from .torch_modules import set_state
-from .transformers import enable_checkpointing, load_model
+from .transformers import at_least, enable_checkpointing, load_model
 from .transformers_trainer import make_trainer, record_arguments
 
 framework = Framework(
     "unsloth", bases={"unsloth:UnslothTrainer": "trainer", "unsloth:UnslothTrainingArguments": "training_args"}
 )
 
-MODELS = ("FastLanguageModel", "FastModel", "FastVisionModel", "FastLlamaModel", "FastQwen2Model")
+OF_ANY_KIND = ("FastModel", "FastVisionModel")
+SKIPPABLE = ("expert", "vision", "visual", "audio", "image", "projector", "mtp", "lm_head", "embed")
 
 
 @framework.function("unsloth:from_pretrained")
@@ -28,7 +33,8 @@ def from_pretrained(call: Call) -> Value:
     """(model, tokenizer)."""
     model = load_model(call)
     model.state["name"] = call.get("model_name", 0, Value(()))
-    model.state["load_in_4bit"] = call.get("load_in_4bit", None, TRUE)
+    whole = call.get("full_finetuning", None, FALSE).constant() is True  # which turns quantisation off (loader.py)
+    model.state["load_in_4bit"] = FALSE if whole else call.get("load_in_4bit", 3, TRUE)
     model.state["unsloth"] = TRUE
     call.it.emit(ModelLoaded(call.it.moment(site=call.site), model))
     pair = call.it.new("tuple", "", "", call.site)
@@ -49,11 +55,28 @@ def get_peft_model(call: Call) -> Value:
             for decided, truth in truths(it, item, call.site.node):  # type: ignore[arg-type]
                 with it.under(guard | decided) as possible:
                     if possible and truth:
-                        made = enable_checkpointing(
-                            it, model, TRUE, call.place("use_gradient_checkpointing"), "unsloth"
-                        )
+                        place = call.place("use_gradient_checkpointing")
+                        made = enable_checkpointing(it, model, _reentrant(call), place, "unsloth")
                         made.attributes["setting"] = Value([(guard, item)])
+                        set_state(it, model, "picked_find_unused", const(not _all_are_used(call)), TRUE)
     return call.get("model", 0)
+
+
+def _reentrant(call: Call) -> Value:
+    owner = call.name.split(".")[-2]
+    if owner in OF_ANY_KIND and at_least(call.it, "unsloth", "2025.12.8"):
+        return assigned(PLAIN_DDP, FALSE, TRUE)
+    return TRUE
+
+
+def _all_are_used(call: Call) -> bool:
+    """Whether a trainer sees that every step uses every adapter."""
+    if call.name.split(".")[-2] in OF_ANY_KIND or not at_least(call.it, "unsloth", "2026.10.6"):
+        return False
+    if any(call.get(name, None, NONE).only() != Const(None) for name in ("modules_to_save", "target_parameters")):
+        return False
+    targets = [value.constant() for item in call.get("target_modules").objects() for value in item.items or []]
+    return not any(part in str(target) for target in targets for part in SKIPPABLE)
 
 
 @framework.function("unsloth:for_training", "unsloth:for_inference")
