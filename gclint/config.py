@@ -21,6 +21,11 @@ if TYPE_CHECKING:
 
 CERTAINTIES = ("fragile", "fails")
 FILES = (".gclint.toml", "gclint.toml", "pyproject.toml")
+# what a rule or a framework asks the version of
+LIBRARIES = (
+    "accelerate", "bitsandbytes", "datasets", "deepspeed", "diffusers", "lightning", "peft", "pytorch-lightning",
+    "torch", "torchao", "torchtune", "torchvision", "transformers", "trl", "unsloth",
+)  # fmt: skip
 Tables = dict[str, Any]
 
 
@@ -66,6 +71,7 @@ class Settings:
         {
             "type": "object",
             "additionalProperties": {"type": "string", "pattern": r"^[0-9]+(\.[0-9A-Za-z+]+)*$"},
+            "names": LIBRARIES,
         },
         'The library versions to judge for, such as torch = "2.5"; else pins, else what is installed.',
     )
@@ -110,7 +116,7 @@ def json_schema() -> dict[str, Any]:
     properties = {}
     for name, item in keys().items():
         default = item.default if item.default_factory is not dict and isinstance(item.default, (str, bool)) else None
-        schema = {key: value for key, value in item.metadata["schema"].items() if key != "inside"}
+        schema = {key: value for key, value in item.metadata["schema"].items() if key not in ("inside", "names")}
         properties[name] = {**schema, "default": default} if default is not None else schema
     return {
         "$schema": "http://json-schema.org/draft-07/schema#",
@@ -146,6 +152,25 @@ def load(path: str) -> Settings:
     return replace(Settings(root=os.path.dirname(os.path.abspath(path)), origin=path), **values)
 
 
+def checked(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return settings given by keyword, as a configuration file would have them; raises `BadConfig`."""
+    from gclint.config_check import fault_of
+
+    known = {item.name: item for item in keys().values()}
+    values = {}
+    for name, value in given.items():
+        if name not in known:
+            raise BadConfig(f"unknown setting `{name}`{suggestion(name, list(known))}")
+        if value is None:
+            continue
+        plain = list(value) if isinstance(value, (tuple, set, frozenset)) else value
+        fault = fault_of(plain, known[name].metadata["schema"])
+        if fault is not None:
+            raise BadConfig(f"`{name}` {fault.what}")
+        values[name] = _frozen(plain)
+    return values
+
+
 def nearest(directory: str, known: dict[str, Settings | None]) -> Settings | None:
     """Return the settings of the nearest configuration file at or above `directory`, None where there is
     none.
@@ -164,9 +189,9 @@ def nearest(directory: str, known: dict[str, Settings | None]) -> Settings | Non
     return known[directory]
 
 
-def suggestion(name: str, known: list[str]) -> str:
+def suggestion(name: str, known: list[str], cutoff: float = 0.6) -> str:
     """Return `; did you mean ...?` with the nearest of `known`, "" where none is near."""
-    near = get_close_matches(name, known, n=1, cutoff=0.6)
+    near = get_close_matches(name, known, n=1, cutoff=cutoff)
     return f"; did you mean `{near[0]}`?" if near else ""
 
 

@@ -4,41 +4,66 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
 _TABLE = re.compile(r"^\s*\[([^\[\]]+)\]\s*(?:#.*)?$")
 _TYPES = {"array": list, "string": str, "boolean": bool, "object": dict}
 _WORDS = {"array": "a list", "string": "a string", "boolean": "true or false", "object": "a table"}
 
 
+class Fault(NamedTuple):
+    """What is wrong with the value of a key, and the item or entry that is, None for all of it."""
+
+    what: str
+    item: Any = None
+
+
 def check_value(path: str, text: str, table: str, name: str, value: Any, schema: Mapping[str, Any]) -> None:
     """Raise `BadConfig` with file and line unless `value` of the key `name` fits `schema`."""
-    from gclint.config import BadConfig, suggestion
+    from gclint.config import BadConfig
 
-    def wrong(what: str, near: Any = None, inside: str = "") -> BadConfig:
-        line = key_line(text, name, table, near)
-        return BadConfig(f"{path}:{line}: `{name}`{inside} {what}")
+    fault = fault_of(value, schema)
+    if fault is not None:
+        raise BadConfig(f"{path}:{key_line(text, name, table, fault.item)}: `{name}` {fault.what}")
+
+
+def fault_of(value: Any, schema: Mapping[str, Any]) -> Fault | None:
+    """Return what is wrong with the value of a key by its schema, None when it fits."""
+    from gclint.config import suggestion
 
     wanted = schema.get("type")
     if wanted and not isinstance(value, _TYPES[wanted]):
-        raise wrong(f"must be {_WORDS[wanted]}, not {value!r}")
+        return Fault(f"must be {_WORDS[wanted]}, not {value!r}")
     if "enum" in schema and value not in schema["enum"]:
         choices = ", ".join(schema["enum"])
-        raise wrong(f"must be one of {choices}, not {value!r}{suggestion(str(value), schema['enum'])}")
+        return Fault(f"must be one of {choices}, not {value!r}{suggestion(str(value), schema['enum'])}")
     if schema.get("inside") and not _inside(value):
-        raise wrong("leads out of the configuration's directory")
-    inner = schema.get("items") or schema.get("additionalProperties")
-    if wanted == "array" and inner:
-        for item in value:
-            problem = _scalar_problem(item, inner)
-            if problem:
-                raise wrong(problem, item)
-    if wanted == "object" and inner:
-        for key, item in value.items():
-            problem = _entry_problem(item, inner)
-            if problem:
-                raise wrong(problem, key, f" for {key!r}")
+        return Fault("leads out of the configuration's directory")
+    return _part_fault(value, schema) if wanted in ("array", "object") else None
+
+
+def _part_fault(value: Any, schema: Mapping[str, Any]) -> Fault | None:
+    if schema["type"] == "array":
+        return next(
+            (Fault(problem, item) for item in value if (problem := _scalar_problem(item, schema["items"]))), None
+        )
+    for key, item in value.items():
+        problem = _entry_problem(item, schema["additionalProperties"])
+        if problem:
+            return Fault(f"for {key!r} {problem}", key)
+        near = misspelt(key, schema.get("names", ()))
+        if near:
+            return Fault(f"names `{key}`{near}", key)
+    return None
+
+
+def misspelt(name: str, known: Sequence[str]) -> str:
+    """Return `; did you mean ...?` for a name that is not `known` and very near one that is, else ""."""
+    from gclint.config import suggestion
+
+    plain = name.lower().replace("_", "-")
+    return "" if plain in known else suggestion(plain, list(known), cutoff=0.85)
 
 
 def key_line(text: str, name: str, table: str, near: Any = None) -> int:

@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from gclint.config import checked
 from gclint.files.source import Source, Unreadable, read
 from gclint.finding import Finding
 from gclint.gather import Gathered, Request, gather
@@ -18,22 +19,24 @@ from gclint.selection import OWN_RULES, check_codes
 from gclint.timing import stage
 
 
-def check_paths(paths: Sequence[str | os.PathLike[str]] = (".",), **given: Any) -> Report:
-    """Return what is found in the files and directories `paths`.
+def check_paths(paths: str | os.PathLike[str] | Sequence[str | os.PathLike[str]] = (".",), **given: Any) -> Report:
+    """Return what is found in the files and directories `paths`, or in the one that is given.
 
     `given` are keys of `gclint.config.Settings` (`select=("GCL2",)`, `target={"torch": "2.5"}`) that take
     the place of the configuration's own. Raises `gclint.config.BadConfig`. Nothing of the files is
     executed.
     """
-    return check(Request([os.fspath(path) for path in paths], given))
+    several = [paths] if isinstance(paths, (str, os.PathLike)) else paths
+    return check(Request([os.fspath(path) for path in several], checked(given)))
 
 
-def check_source(text: str | bytes, path: str = "stdin.py", **given: Any) -> Report:
+def check_source(text: str | bytes, path: str | os.PathLike[str] = "stdin.py", **given: Any) -> Report:
     """Return what is found in `text`, judged as if it stood in the file `path`; `given` as for
     `check_paths`.
     """
     data = text.encode() if isinstance(text, str) else text
-    return check(Request((path,), given, stdin=data, stdin_name=path))
+    name = os.fspath(path)
+    return check(Request((name,), checked(given), stdin=data, stdin_name=name))
 
 
 def check(request: Request, judge: Judge | None = None) -> Report:

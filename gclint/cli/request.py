@@ -8,7 +8,8 @@ from argparse import Namespace
 from typing import Any
 
 from gclint.cli.parser import UsageError
-from gclint.config import BadConfig
+from gclint.config import LIBRARIES, BadConfig
+from gclint.config_check import misspelt
 from gclint.gather import Request
 
 _TARGET = re.compile(r"^([A-Za-z][\w.-]*)\s*={1,2}\s*([0-9][\w.+!-]*)$")
@@ -79,5 +80,8 @@ def _target(texts: list[str] | None) -> dict[str, str]:
         match = _TARGET.match(text)
         if not match:
             raise UsageError(f"--target takes LIBRARY=VERSION, such as torch=2.5, not `{text}`")
+        near = misspelt(match[1], LIBRARIES)
+        if near:
+            raise UsageError(f"--target: unknown library `{match[1]}`{near}")
         versions[match[1].lower()] = match[2]
     return versions

@@ -10,6 +10,7 @@ from dataclasses import replace
 from importlib import metadata
 from pathlib import Path
 
+from gclint.config import LIBRARIES
 from gclint.files.source import content
 from gclint.gather import project_root
 from gclint.launch.accelerate import configured
@@ -19,10 +20,6 @@ from gclint.launch.options import whole
 from gclint.launch.programs import launch_of
 
 SHOWN = "<command line>"
-LIBRARIES = (
-    "accelerate", "bitsandbytes", "datasets", "deepspeed", "diffusers", "lightning", "peft", "pytorch-lightning",
-    "torch", "torchao", "torchtune", "torchvision", "transformers", "trl", "unsloth",
-)  # fmt: skip
 # what differs between the processes of a run, so that no one process's value stands for all
 _OF_A_PROCESS = frozenset(
     {"RANK", "LOCAL_RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE", "SLURM_NTASKS", "SLURM_PROCID", "SLURM_LOCALID"}

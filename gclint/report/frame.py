@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from gclint.finding import Location
-from gclint.report.columns import columns_before, on_screen, wrapped
+from gclint.report.columns import wrapped
 from gclint.report.content import Report, place_text
 from gclint.report.escape import printable
 from gclint.report.style import Style
+from gclint.report.view import View, view_of
 
 _LONGEST = 160
 
@@ -44,43 +45,29 @@ def _frame(report: Report, marks: list[Mark], shown: dict[Mark, Location], gutte
     room = min(_LONGEST, style.width - gutter - 3) if style.width else _LONGEST
     lines = [empty]
     last = 0
+    view = View("", 0, 0)
     for mark in sorted(marks, key=lambda m: (m.place.line, m.place.column, not m.primary)):
         text = report.line_text(mark.place)
         if not text:
             note = _message(mark)
             lines += [f"{empty} {note}"] if note else []
             continue
-        if mark.place.line != last:
+        if mark.place.line != last or not view.shows(mark.place.column):
             if last and mark.place.line > last + 1:
                 lines.append(style.paint("." * max(3, gutter), "blue"))
+            view = view_of(text, mark.place.column, room)
             number = style.paint(str(shown[mark].line).rjust(gutter), "blue")
-            lines.append(f"{number} {bar} {_cut(text, mark.place, room)}")
+            lines.append(f"{number} {bar} {view.printed}")
         last = mark.place.line
-        lines += [f"{empty} {line}" for line in _underline(text, mark, room, style)]
+        lines += [f"{empty} {line}" for line in _underline(view, mark, room, style)]
     return [*lines, empty] if len(lines) > 1 else []
 
 
-def _cut(text: str, place: Location, room: int) -> str:
-    """Return the part of a line around `place` that fits, as it is printed."""
-    start, end = _window(text, place, room)
-    return on_screen(text[start:end])
-
-
-def _window(text: str, place: Location, room: int) -> tuple[int, int]:
-    if columns_before(text, len(text) + 1) <= room:
-        return 0, len(text)
-    start = max(0, min(place.column - 1 - room // 4, len(text) - room))
-    return start, start + room
-
-
-def _underline(text: str, mark: Mark, room: int, style: Style) -> list[str]:
+def _underline(view: View, mark: Mark, room: int, style: Style) -> list[str]:
     """Return the carets with the message beside them, or below them where the terminal has no room beside."""
     place = mark.place
-    start, end = _window(text, place, room)
-    until = place.end_column if place.end_line == place.line else len(text.rstrip()) + 1
-    window = text[start:end]
-    before = columns_before(window, place.column - start)
-    after = columns_before(window, min(until, end + 1) - start)
+    before = view.columns_before(place.column)
+    after = view.columns_before(place.end_column if place.end_line == place.line else len(view.line.rstrip()) + 1)
     character, colour = ("^", "red") if mark.primary else ("-", "cyan")
     length = max(1, after - before)
     carets = " " * before + style.paint(character * length, colour, "bold")

@@ -8,12 +8,14 @@ import re
 import shutil
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 
 import pytest
 import trainings
 
 import gclint
+from gclint.config import BadConfig
 from gclint.report.formats import FORMATS, render
 
 PAGE = (Path(__file__).parents[2] / "docs" / "api.md").read_text()
@@ -21,7 +23,7 @@ PAGE = (Path(__file__).parents[2] / "docs" / "api.md").read_text()
 
 @pytest.mark.skipif(sys.version_info < (3, 11), reason="max_tasks_per_child needs Python 3.11")
 def test_the_example_for_many_repositories(project):
-    example = re.search(r"test_api.py -->\n```python\n(.+?)```", PAGE, re.DOTALL)[1]
+    example = re.search(r"test_the_example_for_many_repositories -->\n```python\n(.+?)```", PAGE, re.DOTALL)[1]
     (project / "findings.py").write_text(example)
     for name in ("one", "two"):
         shutil.copytree(trainings.SEED, project / name)
@@ -52,3 +54,42 @@ def test_reports_pickle_and_render_the_same(project, judged):
     assert again.findings == report.findings and report.findings
     for name in FORMATS:
         assert render(again, name) == render(report, name)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"selct": ("GCL2",)}, "unknown setting `selct`; did you mean `select`?"),
+        ({"select": "GCL2"}, "`select` must be a list, not 'GCL2'"),
+        ({"min_certainty": "fail"}, "`min_certainty` must be one of fragile, fails, not 'fail'; did you mean `fails`?"),
+        ({"target": {"torch": 2.5}}, "`target` for 'torch' must hold strings, not 2.5"),
+        ({"target": {"transfomers": "4.44"}}, "`target` names `transfomers`; did you mean `transformers`?"),
+    ],
+)
+def test_mistakes_in_settings_are_told(project, settings, message):
+    for call in (gclint.check_paths, partial(gclint.check_source, ""), partial(gclint.fix_source, "")):
+        with pytest.raises(BadConfig) as told:
+            call(**settings)
+        assert str(told.value) == message
+
+
+def test_settings_and_paths_as_they_come_to_hand(project):
+    (project / "train.py").write_text(trainings.BAD)
+    settings = {"select": ["GCL5"], "target": {"Torch": "2.5", "torchaudio": "2.5"}}
+    for paths in ("train.py", project / "train.py", [project]):
+        assert len(gclint.check_paths(paths, **settings).findings) == 1
+    assert gclint.check_source(trainings.BAD, project / "train.py", min_certainty=None).findings
+
+
+def test_the_example_on_ray(project):
+    pytest.importorskip("ray.data", reason="ray[data] is not installed")
+    example = re.search(r"test_the_example_on_ray -->\n```python\n(.+?)```", PAGE, re.DOTALL)[1]
+    (project / "findings.py").write_text(example)
+    shutil.copytree(trainings.SEED, project / "one")
+    (project / "bad").mkdir()
+    (project / "bad" / "gclint.toml").write_text("selct = []\n")
+    command = [sys.executable, "findings.py", "one", "bad"]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=project, check=True)
+    rows = [json.loads(line) for line in done.stdout.splitlines()]
+    assert sorted(row["code"] for row in rows) == ["", "GCL201", "GCL601", "GCL701", "GCL702"]
+    assert next(row["message"] for row in rows if row["repository"] == "bad").startswith("BadConfig: ")

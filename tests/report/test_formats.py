@@ -8,6 +8,7 @@ import pytest
 
 from gclint.files.source import parse
 from gclint.finding import Edit, Finding, Fix, Location
+from gclint.report.columns import width_of
 from gclint.report.content import Problem, Report
 from gclint.report.formats import FORMATS, render
 from gclint.report.style import Style
@@ -130,6 +131,28 @@ def test_a_very_long_line_is_cut_around_the_place():
     assert len(lines[3]) < 180
     start = lines[4].index("^")
     assert lines[3][start : start + 4] == "boom"
+
+
+@pytest.mark.parametrize("character", ["x", "漢", "\t"])
+def test_a_cut_line_says_so_and_fits(character):
+    text = character * 90 + "boom" + character * 90 + "\n"
+    one = finding("a.py", location=Location("a.py", 1, 91, 1, 95), related=(), fixes=())
+    lines = render(Report((one,), sources={"a.py": source("a.py", text)}), "full", Style(width=80)).splitlines()
+    assert lines[3].startswith("1 | ...") and lines[3].endswith("...") and width_of(lines[3]) <= 80
+    before, boom, _ = lines[3].partition("boom")
+    assert boom and lines[4] == "  |" + " " * (width_of(before) - 3) + "^^^^"
+
+
+def test_two_places_far_apart_in_one_line_are_each_shown():
+    text = "near = 1; " + "x" * 300 + "; far = 2\n"
+    near = Location("a.py", 1, 1, 1, 5, "the first")
+    one = finding("a.py", location=Location("a.py", 1, 313, 1, 316), related=(near,), fixes=())
+    lines = render(Report((one,), sources={"a.py": source("a.py", text)}), "full", Style(width=80)).splitlines()
+    shown = [line for line in lines if line.startswith("1 | ")]
+    assert len(shown) == 2 and shown[0].startswith("1 | near = 1; xx") and shown[1].endswith("; far = 2")
+    assert lines[lines.index(shown[0]) + 1].startswith("  | ---- the first")
+    start = lines[lines.index(shown[1]) + 1].index("^^^")
+    assert shown[1][start : start + 3] == "far"
 
 
 def test_full_without_the_text():
