@@ -49,9 +49,14 @@ LIBRARIES = (
 )
 
 
-def assigned(name: str, *but: str) -> tuple[str, ...]:
+def assigned(name: str, *but: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """The ways in which an attribute `name` is written to: by assignment but of these texts, or by its name in
-    quotes.
+    quotes, which `setattr` takes.
     """
-    given = (unless(f".{name}{end}", "=", *but) for end in (" =", "="))
-    return (*given, unless(f".{name}:", "\n"), f".{name},", f".{name})", f'"{name}"', f"'{name}'")
+    plain = (
+        *(unless(f".{name}{end}", "=", *but) for end in (" =", "=")),
+        unless(f".{name}:", "\n"),
+        f".{name},",
+        f".{name})",
+    )
+    return (*plain, f'"{name}"', f"'{name}'"), (*plain, "setattr")

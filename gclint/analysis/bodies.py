@@ -35,10 +35,15 @@ class LaterBlock(cst.IndentedBlock):
     """A block whose statements are parsed when they are first read."""
 
     __slots__ = ("parse",)  # type: ignore[misc]
-    parse: Callable[[], Sequence[cst.BaseStatement]]
+    parse: Callable[[], Sequence[cst.BaseStatement]] | None
+
+    @property
+    def is_parsed(self) -> bool:
+        """Whether its statements have been read."""
+        return self.parse is None
 
     def __getattr__(self, name: str) -> Any:
-        if name != "body":
+        if name != "body" or self.parse is None:
             raise AttributeError(name)
         object.__setattr__(self, "body", self.parse())
         object.__setattr__(self, "parse", None)

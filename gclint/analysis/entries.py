@@ -44,7 +44,7 @@ class Entries:
         if source is None:
             return []
         found = [Entry(launch, launch.function) for launch in self.launches(path)]
-        if not found and (source.kind == "notebook" or "__main__" in source.text):
+        if not found and (source.kind == "notebook" or b"__main__" in source.data):
             found.append(Entry())
         launched = {entry.function for entry in found}
         for command in self._commands_in(path):

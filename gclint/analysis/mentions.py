@@ -11,6 +11,7 @@ from .resolve import Imports, inserted_paths
 from .units import Import, Unit
 
 if TYPE_CHECKING:
+    from ..files.source import Source
     from .project import Project
 
 MOST_UNITS = 600
@@ -23,7 +24,7 @@ class Mentions:
 
     def __init__(self, project: Project):
         self._project = project
-        inserted = [place for source in project.sources.values() for place in inserted_paths(source.text)]
+        inserted = [place for source in project.sources.values() for place in _inserted(source)]
         self._imports = Imports(project.root, None, inserted)
         self._called: dict[Unit, tuple[Unit, ...]] = {}
         self._read: dict[tuple[str, Import], tuple[str, str]] = {}
@@ -136,6 +137,10 @@ class Mentions:
                         todo.append(base)
                         wanted = (unit.identifiers | CALLED_BY_MODULES) & base.methods.keys()
                         yield from (base.methods[method] for method in sorted(wanted))
+
+
+def _inserted(source: Source) -> list[str]:
+    return inserted_paths(source.text) if b"sys.path" in source.data else []
 
 
 def _python(path: Path | None) -> str:

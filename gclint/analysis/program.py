@@ -151,9 +151,9 @@ class _Walk:
     def configurations(self, sources: Sequence[Source]) -> None:
         """Ask the rules about configuration files by themselves, whatever reads them."""
         asking = [rule for rule in self.rules if rule.listens(ConfigurationRead)]
-        words = [word for rule in asking for choice in rule.words[:1] for word in choice]
+        words = [word for rule in asking for choice in rule.words[:1] for word in map(str.encode, choice)]
         for source in sources:
-            if len(source.text) > MAX_BYTES or not any(word in source.text for word in words):
+            if len(source.data) > MAX_BYTES or not any(word in source.data for word in words):
                 continue
             try:
                 document = read_document(source.text, Path(source.path))

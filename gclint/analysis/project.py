@@ -56,19 +56,26 @@ class Project:
         return self._modules[path]
 
     def let_go(self, path: str) -> None:
-        """Drop the module of a file that nothing reads again."""
+        """Drop the module and the units of a file that nothing reads again."""
         self._modules.pop(path, None)
+        self._sheets.pop(path, None)
 
     def text(self, path: str) -> str | None:
         """The Python text of a file (an absolute path); None when it cannot be read."""
         source = self._source(path)
         return source.text if source is not None else None
 
+    def text_once(self, path: str) -> str:
+        """The text of a file that is looked at once, and not kept; "" when it cannot be read."""
+        source = self._source(path)
+        return source.decoded() if source is not None else ""
+
     def sheet(self, path: str) -> Sheet | None:
         """The units of a file (an absolute path); None when it cannot be read."""
         if path not in self._sheets:
-            text = self.text(path) if path.endswith((".py", ".ipynb")) or path in self.sources else None
-            self._sheets[path] = Sheet(path, text) if text is not None else None
+            holds_code = path.endswith((".py", ".ipynb")) or path in self.sources
+            source = self._source(path) if holds_code else None
+            self._sheets[path] = Sheet(path, source.decoded()) if source is not None else None
         return self._sheets[path]
 
     def is_notebook(self, path: str) -> bool:

@@ -44,7 +44,6 @@ class Reach:
             for word in gate[0] if gate else ():
                 self._anchors.setdefault(word, set()).add(rule)
         self._given: frozenset[str] = frozenset()
-        self._possible: dict[frozenset[str], list[Words]] = {}
         self._held: dict[Unit, frozenset[str]] = {}
         self._tops: dict[str, frozenset[str]] = {}
         self._closures: dict[Unit, frozenset[str]] = {}
@@ -105,17 +104,20 @@ class Reach:
 
     def _may_lead(self, path: str) -> bool:
         """Whether all words of some rule stand in a file's code."""
-        code = code_of(self._project.text(path) or "")
+        code = code_of(self._project.text_once(path))
         words = frozenset(self._vocabulary.perhaps(identifiers_in(code))) | self._given
-        if words not in self._possible:
-            self._possible[words] = [gate for gate in self.gates if admits(words, gate)]
-        gates = self._possible[words]
-        asked = {word for gate in gates for choice in gate for word in choice if word in words}
-        present = self._given.union([word for word in asked if word.isidentifier() or counts(word, code)])
-        return any(admits(present, gate) for gate in gates)
+        said: dict[str, bool] = {}
+
+        def stands(word: str) -> bool:
+            if word not in said:
+                said[word] = word in words and (word.isidentifier() or word in self._given or counts(word, code))
+            return said[word]
+
+        possible = (gate for gate in self.gates if admits(words, gate))
+        return any(all(any(map(stands, choice)) for choice in gate) for gate in possible)
 
     def _candidates(self, path: str) -> Iterator[Unit]:
-        if not self._anchors.keys().isdisjoint(self._vocabulary.within(self._project.text(path) or "")):
+        if not self._anchors.keys().isdisjoint(self._vocabulary.within(self._project.text_once(path))):
             yield from self._units(path)
 
     def _units(self, path: str) -> Iterator[Unit]:
@@ -217,7 +219,7 @@ class Reach:
 
     def _from_outside(self, paths: Sequence[str]) -> frozenset[str]:
         """The words that configuration files and launchers may give to any program."""
-        texts = ((self._project.text(path) or "").encode("utf-8", "surrogatepass") for path in paths)
+        texts = (self._project.text_once(path).encode("utf-8", "surrogatepass") for path in paths)
         given = [text.decode("utf-8", "replace") for text in outside(texts, self._project.root)]
         return frozenset(word for word in self._words if any(spelled(word) in text for text in given))
 

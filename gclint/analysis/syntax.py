@@ -13,6 +13,7 @@ import libcst as cst
 from ..files.lines import split_lines
 from ..finding import Location
 from ..timing import stage
+from .bodies import LaterBlock
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -20,6 +21,35 @@ if TYPE_CHECKING:
     from libcst.metadata import CodeRange
 
     from .values import Value
+
+
+class Parents:
+    """The parents of a tree's nodes; of those below a block that is parsed later, once it is."""
+
+    def __init__(self, tree: cst.Module) -> None:
+        self._found: dict[cst.CSTNode, cst.CSTNode] = {}
+        self._later: list[LaterBlock] = []
+        self._add(tree)
+
+    def get(self, node: cst.CSTNode) -> cst.CSTNode | None:
+        """The node directly around a node; None for a module, and for a node that is not of the tree."""
+        if node not in self._found:
+            parsed = [block for block in self._later if block.is_parsed]
+            self._later = [block for block in self._later if not block.is_parsed]
+            for block in parsed:
+                self._add(block)
+        return self._found.get(node)
+
+    def _add(self, top: cst.CSTNode) -> None:
+        pending = [top]
+        while pending:
+            node = pending.pop()
+            if isinstance(node, LaterBlock) and not node.is_parsed:
+                self._later.append(node)
+                continue
+            for child in _parts(node):
+                self._found[child] = node
+                pending.append(child)
 
 
 @dataclass(eq=False)
@@ -48,16 +78,9 @@ class Module:
         return cast("Mapping[cst.CSTNode, CodeRange]", provider._computed)
 
     @cached_property
-    def parents(self) -> dict[cst.CSTNode, cst.CSTNode]:
-        """The parent of every node."""
-        found: dict[cst.CSTNode, cst.CSTNode] = {}
-        pending: list[cst.CSTNode] = [self.tree]
-        while pending:
-            node = pending.pop()
-            for child in _parts(node):
-                found[child] = node
-                pending.append(child)
-        return found
+    def parents(self) -> Parents:
+        """The parent of every node that is parsed."""
+        return Parents(self.tree)
 
     def forget(self) -> None:
         """Drop what is worked out on demand; it takes several times the memory of the tree."""

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
+from sys import intern
 
 from ..files.gate import IDENTIFIER
 
@@ -77,7 +78,7 @@ class Unit:
     @cached_property
     def identifiers(self) -> frozenset[str]:
         """Every identifier that it mentions, in strings too."""
-        return frozenset(IDENTIFIER.findall(self.text))
+        return frozenset(map(intern, IDENTIFIER.findall(self.text)))
 
     @cached_property
     def methods(self) -> dict[str, Unit]:

@@ -31,18 +31,23 @@ class Unwritable(Exception):
 
 @dataclass(frozen=True)
 class Source:
-    """A file as read: `path` as shown, `absolute`, its bytes and its text with the newlines it has on disk.
-
-    The text of a notebook is the one Python module made of its code cells.
-    """
+    """A file as read: `path` as shown, `absolute`, and its bytes, which are text in `encoding`."""
 
     path: str
     absolute: Path
     data: bytes = field(repr=False)
-    text: str = field(repr=False)
     encoding: Encoding
     kind: Kind
     notebook: Notebook | None = field(default=None, repr=False)
+
+    @cached_property
+    def text(self) -> str:
+        """Its text, with the newlines it has on disk; of a notebook the one Python module made of its code cells."""
+        return self.decoded()
+
+    def decoded(self) -> str:
+        """Return the text without keeping it: of thousands of files most are looked at once."""
+        return self.encoding.decode(self.data) if self.notebook is None else self.notebook.text
 
     @cached_property
     def newline(self) -> str:
@@ -137,12 +142,12 @@ def parse(path: str, absolute: Path, data: bytes, kind: Kind | None = None) -> S
     except (ValueError, LookupError, OverflowError) as error:
         raise Unreadable(path, f"cannot be decoded: {error}", "convert the file to UTF-8") from None
     if kind != "notebook":
-        return Source(path, absolute, data, text, encoding, kind)
+        return Source(path, absolute, data, encoding, kind)
     try:
         notebook = read_notebook(text)
     except BadNotebook as error:
         raise Unreadable(path, str(error), error.remedy, error.line) from None
-    return Source(path, absolute, data, notebook.text, encoding, kind, notebook)
+    return Source(path, absolute, data, encoding, kind, notebook)
 
 
 def unreadable_from(path: str, error: OSError) -> Unreadable:

@@ -60,7 +60,11 @@ rule = Rule(
     code="GCL301",
     name="unrestored-forward-before-load",
     docs=__doc__ or "",
-    words=((*assigned("forward"), "load_state_dict"), ("checkpoint", "forward")),
+    words=(
+        *((*ways, "load_state_dict") for ways in assigned("forward")),
+        ("checkpoint", "load_state_dict"),
+        ("checkpoint", "forward"),
+    ),
     certainty=("fails", "fragile"),
     fixable="unsafe",
     reproduction=Reproduction("bad_wrapped_layers.py", "bad_wrapped_layers.fixed.py"),

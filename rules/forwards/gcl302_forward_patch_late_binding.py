@@ -61,7 +61,7 @@ rule = Rule(
     code="GCL302",
     name="forward-patch-late-binding",
     docs=__doc__ or "",
-    words=(assigned("forward"), ("lambda", "def"), ("for", "while")),
+    words=(*assigned("forward"), ("lambda", "def"), ("for", "while")),
     fixable="safe",
     reproduction=Reproduction("bad_lambda.py", "bad_lambda.fixed.py"),
 )

@@ -52,7 +52,7 @@ rule = Rule(
     code="GCL303",
     name="patched-forward-copied",
     docs=__doc__ or "",
-    words=(assigned("forward"), ("deepcopy", "AveragedModel", "save")),
+    words=(*assigned("forward"), ("deepcopy", "AveragedModel", "save")),
     certainty=("fails", "fragile"),
     fixable="safe",
     reproduction=Reproduction("bad_target_network.py", "bad_target_network.fixed.py", oracles=("agrees",)),

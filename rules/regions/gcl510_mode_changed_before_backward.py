@@ -128,7 +128,7 @@ def _fix(event: Backward, change: LibraryCall | OptimizerStep) -> Fix | None:
         change.site.module is not module
         or mine is None
         or theirs is None
-        or module.parents[mine] is not (module.parents[theirs])
+        or module.parents.get(mine) is not module.parents.get(theirs)
         or not isinstance(mine, cst.SimpleStatementLine)
         or len(mine.body) != 1
         or mine.body[0] is None

@@ -111,11 +111,13 @@ def _call_instead(event: AttributeSet, where: str, wanted: object) -> Fix | None
 def wrapped_into_a_loop_variable(event: LoopNameRebound, run: Run) -> Iterator[Finding]:
     """Is each layer wrapped into the loop's own variable, and the model left as it was?"""
     module, node = event.site.module, event.site.node
-    loop = next((outer for outer in module.ancestors(node) if isinstance(outer, cst.For)), None)
     old, new = event.old.objects(), event.value.objects()
-    if loop is None or not old or not new or not isinstance(node, cst.Assign) or set(old) & set(new):
+    if not old or not new or not isinstance(node, cst.Assign) or set(old) & set(new):
         return
     if not all(item.kind in ("module", "layer", "part", "modules") for item in [*old, *new]):
+        return
+    loop = next((outer for outer in module.ancestors(node) if isinstance(outer, cst.For)), None)
+    if loop is None:
         return
     reads = sum(name == event.name for name in read_names(loop.body))
     if reads > sum(name == event.name for name in read_names(node)):

@@ -48,7 +48,7 @@ rule = Rule(
     code="GCL702",
     name="checkpoint-override-without-effect",
     docs=__doc__ or "",
-    words=(assigned("checkpoint"),),
+    words=assigned("checkpoint"),
     certainty=("fails", "fragile"),
     fixable="unsafe",
     reproduction=Reproduction("bad_override.py", "after_disable.py", oracles=("recompute-off",)),

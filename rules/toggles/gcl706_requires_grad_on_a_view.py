@@ -49,7 +49,10 @@ rule = Rule(
     code="GCL706",
     name="requires-grad-on-a-view",
     docs=__doc__ or "",
-    words=((unless(".requires_grad_", "(False"), *assigned("requires_grad", "False")), ("for",)),
+    words=(
+        *((unless(".requires_grad_", "(False"), *ways) for ways in assigned("requires_grad", "False")),
+        ("for",),
+    ),
     certainty=("fails",),
     fixable="unsafe",
     reproduction=Reproduction("bad_rows.py", "bad_rows.fixed.py"),
