@@ -1,12 +1,14 @@
 """Hydra configurations: the primary file, what its defaults list adds, and what the command line changes.
 
 The order is that of hydra 1.1 to 1.3: later entries win, and a file without `_self_` comes after its own defaults.
+A configuration may also be written in Python and stored under a name; a file of that name comes first.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +17,7 @@ from gclint.files.source import content, inside
 from .configs import DocumentError, load_document
 
 MAX_DEPTH = 8
+MANDATORY = "???"
 PACKAGE = re.compile(r"^#\s*@package\s+(\S+)\s*$", re.MULTILINE)
 GROUP = re.compile(r"(?:(override|optional)\s+)?(/?[\w/.-]+)(?:@([\w.]+))?")
 OVERRIDE = re.compile(r"(\+{0,2}|~)([\w./@-]+)(?:=(.*))?", re.DOTALL)
@@ -22,52 +25,67 @@ EXPONENT = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)[eE][+-]?\d+")
 REFERENCE = re.compile(r"\$\{(\.*[\w.]+)\}")
 
 
-def composed(directory: Path, name: str, words: Sequence[str] = ()) -> dict[str, Any] | None:
-    """The configuration `name` of a directory as the program gets it; None when there is no such file.
+@dataclass(frozen=True)
+class Stored:
+    """A configuration that the program stores: plain data with its `defaults`, and its package ("" for the usual)."""
 
-    Interpolations of other keys are put in, others stay as written.
+    value: dict[str, Any]
+    package: str = ""
+
+
+def composed(
+    directory: Path | None, name: str, words: Sequence[str] = (), stored: Mapping[str, Stored] | None = None
+) -> dict[str, Any] | None:
+    """The configuration `name` of a directory as the program gets it; None when there is no such configuration.
+
+    Those in `stored` are known by `group/name`. Interpolations of other keys are put in, others stay as written.
     """
-    choices, values = _split(words, directory)
-    reading = _Reading(directory, choices)
+    reading = _Reading(directory, stored or {})
+    values = reading.take(words)
     reading.collect(name)
+    for group, choice in list(reading.choices.items()):
+        reading.collect(f"{group}/{choice}")
     found = reading.read(name, "", 0)
     if found is None:
         return None
     for group, choice in reading.added:
-        _merge(found, _nested(group.replace("/", "."), reading.read(f"{group}/{choice}", group, 0) or {}))
+        _merge(found, reading.of_group(GROUP.fullmatch(group), group, "", choice, 0) or {})
     for key, value in values:
         _set(found, key, value)
     made: dict[str, Any] = _resolved(found, found)
     return made
 
 
-def _split(words: Sequence[str], directory: Path) -> tuple[dict[str, str], list[tuple[str, Any]]]:
-    """The group choices and the values on a command line."""
-    import yaml
-
-    choices: dict[str, str] = {}
-    values: list[tuple[str, Any]] = []
-    for word in words:
-        found = OVERRIDE.fullmatch(word)
-        if found is None or word.startswith("-") or found[3] is None:
-            continue
-        if (directory / found[2]).is_dir():
-            choices[found[2]] = found[3]
-            continue
-        try:
-            values.append((found[2], yaml.safe_load(found[3])))
-        except yaml.YAMLError:
-            values.append((found[2], found[3]))
-    return choices, values
-
-
 class _Reading:
-    """The files of one configuration directory; `choices` are the groups' options that were asked for."""
+    """The configurations of one directory and those stored; `choices` are the groups' options that were asked for."""
 
-    def __init__(self, directory: Path, choices: Mapping[str, str]):
+    def __init__(self, directory: Path | None, stored: Mapping[str, Stored]):
         self.directory = directory
-        self.choices = dict(choices)
+        self.stored = stored
+        self.choices: dict[str, str] = {}
         self.groups: set[str] = set()
+
+    def take(self, words: Sequence[str]) -> list[tuple[str, Any]]:
+        """Keep the group choices on a command line; returns the values on it."""
+        import yaml
+
+        values: list[tuple[str, Any]] = []
+        for word in words:
+            found = OVERRIDE.fullmatch(word)
+            if found is None or word.startswith("-") or found[3] is None:
+                continue
+            if self._is_group(found[2]):
+                self.choices[found[2]] = found[3]
+                continue
+            try:
+                values.append((found[2], yaml.safe_load(found[3])))
+            except yaml.YAMLError:
+                values.append((found[2], found[3]))
+        return values
+
+    def _is_group(self, name: str) -> bool:
+        inside_store = any(key.startswith(f"{name}/") for key in self.stored)
+        return inside_store or (self.directory is not None and (self.directory / name).is_dir())
 
     @property
     def added(self) -> list[tuple[str, str]]:
@@ -112,16 +130,22 @@ class _Reading:
         wanted = found[2].lstrip("/") if found[2].startswith("/") or not group else f"{group}/{found[2]}"
         self.groups.add(wanted)
         choice = self.choices.get(wanted, choice)
-        if not isinstance(choice, str):
-            return None
+        return self.of_group(found, wanted, group, choice, depth) if isinstance(choice, str) else None
+
+    def of_group(
+        self, found: re.Match[str] | None, wanted: str, group: str, choice: str, depth: int
+    ) -> dict[str, Any] | None:
+        """An option of a group under its package; None when it cannot be read."""
         part = self.read(f"{wanted}/{choice}", wanted, depth + 1)
-        return None if part is None else _nested(self._package(found, wanted, group, f"{wanted}/{choice}"), part)
+        if part is None or found is None:
+            return None
+        return _nested(self._package(found, wanted, group, f"{wanted}/{choice}"), part)
 
     def _package(self, found: re.Match[str], wanted: str, group: str, name: str) -> str:
         """Where a group's file goes, below the file that names it."""
-        stated = PACKAGE.search(self._text(name))
+        stated = self._stated_package(name)
         if stated:
-            return "" if stated[1] == "_global_" else stated[1].replace("_group_", wanted.replace("/", "."))
+            return "" if stated == "_global_" else stated.replace("_group_", wanted.replace("/", "."))
         if found[3]:
             return "" if found[3] in ("_global_", "_here_") else found[3]
         inner = wanted.removeprefix(f"{group}/") if group else wanted
@@ -129,25 +153,37 @@ class _Reading:
 
     def _value(self, name: str) -> Any:
         path = self._path(name)
-        if not inside(path, self.directory):
-            return None
+        if path is None:
+            held = self.stored.get(_plain(name))
+            return held.value if held is not None else None
         try:
             return load_document(path).value or {}
         except DocumentError:
             return None
 
-    def _text(self, name: str) -> str:
+    def _stated_package(self, name: str) -> str:
         path = self._path(name)
-        return content(path).decode("utf-8", errors="replace") if inside(path, self.directory) else ""
+        if path is None:
+            held = self.stored.get(_plain(name))
+            return held.package if held is not None else ""
+        found = PACKAGE.search(content(path).decode("utf-8", errors="replace"))
+        return found[1] if found else ""
 
-    def _path(self, name: str) -> Path:
-        plain = name.lstrip("/")
-        return self.directory / (plain if plain.endswith((".yaml", ".yml")) else f"{plain}.yaml")
+    def _path(self, name: str) -> Path | None:
+        """The file of a configuration; None when there is none."""
+        if self.directory is None:
+            return None
+        path = self.directory / f"{_plain(name)}.yaml"
+        return path if inside(path, self.directory) and path.is_file() else None
 
     @staticmethod
     def _defaults(value: Any) -> list[Any]:
         held = value.get("defaults") if isinstance(value, dict) else None
         return held if isinstance(held, list) else []
+
+
+def _plain(name: str) -> str:
+    return name.lstrip("/").removesuffix(".yaml")
 
 
 def _nested(package: str, value: dict[str, Any]) -> dict[str, Any]:
@@ -161,8 +197,13 @@ def _merge(into: dict[str, Any], other: Mapping[str, Any]) -> None:
         held = into.get(key)
         if isinstance(held, dict) and isinstance(value, dict):
             _merge(held, value)
-        else:
+        elif key not in into or not is_mandatory(value):
             into[key] = _merged_copy(value)
+
+
+def is_mandatory(value: Any) -> bool:
+    """Whether a value is still to be given: it replaces none that is there."""
+    return isinstance(value, str) and value == MANDATORY
 
 
 def _merged_copy(value: Any) -> Any:

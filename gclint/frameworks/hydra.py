@@ -1,7 +1,8 @@
-"""hydra and OmegaConf: the configuration that a program gets, put together from the files of the project."""
+"""hydra and OmegaConf: the configuration that a program gets, put together from its files and what it stores."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from gclint.files.source import inside
@@ -9,8 +10,9 @@ from gclint.files.source import inside
 from ..analysis import imports, names
 from ..analysis.calls import Call
 from ..analysis.hydra_configs import composed
-from ..analysis.values import NONE, NOTHING, External, Object, Partial, Value, of, union
+from ..analysis.values import NONE, NOTHING, Class, External, Object, Partial, Value, of, union
 from .arguments import given_argument, launched, literal
+from .hydra_store import asked, awaited, settings, stored
 from .registry import Framework
 from .system import lifted
 
@@ -30,9 +32,16 @@ def make_decorator(call: Call) -> Value:
 def give_configuration(call: Call) -> Value:
     """The function with its configuration as the first argument."""
     assert call.receiver is not None
-    found = _configuration(call, call.receiver.attributes)
-    given = found if found is not None else of(call.it.new("option", "", "cfg", call.site))
-    return Value((guard, Partial(item, (given,), {}, call.site.node_id)) for guard, item in call.positional[0])
+    given, asked_for = call.it.new("option", "", "cfg", call.site), call.receiver.attributes
+    asked(call).append(lambda: _fill(call, given, asked_for))
+    _fill(call, given, asked_for)
+    return Value((guard, Partial(item, (of(given),), {}, call.site.node_id)) for guard, item in call.positional[0])
+
+
+def _fill(call: Call, given: Object, asked_for: dict[str, Value]) -> None:
+    found = _configuration(call, asked_for)
+    for item in found.objects() if found is not None else ():
+        given.kind, given.type, given.entries, given.attributes = "dict", "config", item.entries, item.attributes
 
 
 @framework.function("hydra.initialize")
@@ -46,7 +55,11 @@ def initialize(call: Call) -> Value:
 def compose(call: Call) -> Value:
     """The configuration of this name."""
     path = call.run.facts.get("hydra_path", NONE)
-    found = _configuration(call, {"config_path": path, "config_name": call.get("config_name", 0, NONE)}, ())
+    given = call.get("overrides", 1, NONE).objects()
+    words = [value.constant() for item in given for value in (item.items if item.items is not None else [NONE])]
+    if not all(isinstance(word, str) for word in words):
+        return call.unknown()
+    found = _configuration(call, {"config_path": path, "config_name": call.get("config_name", 0, NONE)}, tuple(words))
     return found if found is not None else call.unknown()
 
 
@@ -54,38 +67,61 @@ def _configuration(call: Call, given: dict[str, Value], words: tuple[str, ...] |
     words = launched(call.it) or () if words is None else words
     named = given_argument(words, ["--config-name", "-cn"])
     name = named or names.const_text(given["config_name"])
-    directory = names.const_text(given["config_path"])
     if not name:
         return None
-    here = call.it.project.absolute(call.it.module).parent
-    place = Path(here, directory or ".").resolve()
-    data = composed(place, name, words) if inside(place, call.it.project.root) else None
-    return None if data is None else lifted(call, data, name)
+    data = composed(_directory(call, given["config_path"], name), name, words, stored(call))
+    return None if data is None else lifted(call, awaited(call, data), name)
+
+
+def _directory(call: Call, config_path: Value, name: str) -> Path | None:
+    """Where the files are: beside the script where no path is given, unless the configuration is stored."""
+    directory = names.const_text(config_path)
+    if directory is None and name.removesuffix(".yaml") in stored(call):
+        return None
+    place = Path(call.it.project.absolute(call.it.module).parent, directory or ".").resolve()
+    return place if inside(place, call.it.project.root) else None
 
 
 @framework.function("hydra.utils.instantiate", "hydra.utils.call")
 def instantiate(call: Call) -> Value:
     """What `_target_` names, called with the other keys."""
     item = call.get("config", 0).only()
+    if isinstance(item, Object) and isinstance(item.type, Class):
+        item = lifted(call, awaited(call, settings(call, of(item))), item.type.name).only()
     if not isinstance(item, Object) or item.entries is None:
         return call.unknown()
-    return _instantiated(call, item, dict(call.keywords))
+    return _instantiated(call, item, call.positional[1:], dict(call.keywords))
 
 
-def _instantiated(call: Call, item: Object, more: dict[str, Value]) -> Value:
-    target = names.const_text((item.entries or {}).get("_target_", NOTHING))
+def _instantiated(call: Call, item: Object, given: Sequence[Value], more: dict[str, Value]) -> Value:
+    """What a mapping names, called; a mapping or a list that names nothing, with what is called inside of it."""
+    entries = item.entries or {}
+    deep = entries.get("_recursive_", NOTHING).constant() is not False
+    made = {key: _inner(call, value) if deep else value for key, value in entries.items()}
+    target = names.const_text(entries.get("_target_", NOTHING))
     if target is None:
-        return of(item)
-    keywords = {}
-    for key, value in (item.entries or {}).items():
-        inner = value.only()
-        nested = isinstance(inner, Object) and inner.entries is not None and "_target_" in inner.entries
-        if not str(key).startswith("_"):
-            keywords[str(key)] = _instantiated(call, inner, {}) if nested else value  # type: ignore[arg-type]
+        return of(_with_parts(call, item, made)) if deep else of(item)
+    keywords = {str(key): value for key, value in made.items() if not str(key).startswith("_")} | more
+    listed = [value for part in made.get("_args_", NOTHING).objects() for value in part.items or []]
+    positional = list(given or listed)
     function = _named(call, target)
-    if (item.entries or {}).get("_partial_", NOTHING).constant() is True:
-        return Value((guard, Partial(part, (), {**keywords, **more}, call.site.node_id)) for guard, part in function)
-    return call.it.call(function, Call(call.it, call.site, target, call.positional[1:], {**keywords, **more}))
+    if entries.get("_partial_", NOTHING).constant() is True:
+        return Value((guard, Partial(part, tuple(positional), keywords, call.site.node_id)) for guard, part in function)
+    return call.it.call(function, Call(call.it, call.site, target, positional, keywords))
+
+
+def _inner(call: Call, value: Value) -> Value:
+    item = value.only()
+    plain = isinstance(item, Object) and (item.entries is not None or item.items is not None)
+    return _instantiated(call, item, (), {}) if plain else value  # type: ignore[arg-type]
+
+
+def _with_parts(call: Call, item: Object, made: dict[object, Value]) -> Object:
+    held = call.it.new(item.kind, "config", item.label, call.site)
+    held.entries, held.open = None if item.entries is None else made, item.open
+    held.items, held.each = None if item.items is None else [_inner(call, value) for value in item.items], item.each
+    held.attributes.update({key: value for key, value in made.items() if isinstance(key, str)})
+    return held
 
 
 def _named(call: Call, target: str) -> Value:

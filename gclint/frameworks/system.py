@@ -106,7 +106,9 @@ def load_file(call: Call) -> Value:
 
 
 def lifted(call: Call, data: object, path: str) -> Value:
-    """Plain data as an abstract value; mappings answer to attributes as well as to keys."""
+    """Plain data as an abstract value; mappings answer to attributes as well as to keys, values in it stay."""
+    if isinstance(data, Value):
+        return data
     if isinstance(data, dict):
         made = call.it.new("dict", "config", path, call.site)
         made.entries = {key: lifted(call, value, path) for key, value in data.items()}

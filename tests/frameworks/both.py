@@ -26,12 +26,11 @@ class Said:
 
 
 def run_of(text: str, directory: Path, **target: str) -> Run:
-    """The one run that gclint sees in a program, with its events."""
+    """The run of a program that gclint sees, with its events; classes that nothing uses are runs of their own."""
     (directory / "train.py").write_text(text)
     analysis = analyse([read(directory / "train.py", "train.py", "python")], directory, target, [], keep_runs=True)
     assert not analysis.problems, analysis.problems
-    (run,) = analysis.runs
-    return run
+    return analysis.runs[0]
 
 
 def printed(run: Run) -> Object:

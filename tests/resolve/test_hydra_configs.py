@@ -12,6 +12,8 @@ FILES = {
     "config.yaml": "defaults:\n  - model: small\n  - optional data: absent\n  - base\n  - _self_\nlr: 0.1\n"
     "name: ${model.name}\nwhole: ${model}\n",
     "last.yaml": "defaults:\n  - model: small\nmodel:\n  depth: 9\n",
+    "given.yaml": "defaults:\n  - base\n  - _self_\nlr: ???\n",
+    "tried.yaml": "defaults:\n  - model: small\n  - experiment: null\n  - _self_\nlr: 0.1\n",
     "base.yaml": "seed: 1\nlr: 5\n",
     "model/small.yaml": "name: small\ndepth: 2\n",
     "model/large.yaml": "defaults:\n  - small\n  - head: wide\nname: large\n",
@@ -44,7 +46,11 @@ def test_what_is_not_there(directory: Path) -> None:
         ("config", ("model=large",)),
         ("config", ("model=large", "model/head=thin")),
         ("config", ("+added.key=true", "++lr=1e-3")),
+        ("config", ("+experiment=deep",)),
         ("last", ()),
+        ("given", ()),
+        ("tried", ()),
+        ("tried", ("experiment=deep",)),
         ("elsewhere", ()),
     ],
 )
