@@ -36,6 +36,7 @@ class Session:
     uris: dict[str, str] = field(default_factory=dict)
     cells: dict[str, list[str]] = field(default_factory=dict)
     reports: dict[str, Report] = field(default_factory=dict)
+    fixes: dict[str, types.WorkspaceEdit | None] = field(default_factory=dict)
     told: str = ""
     stale: bool = False
     task: asyncio.Task[None] | None = None
@@ -96,11 +97,19 @@ class Server(LanguageServer):
             await asyncio.wait([self.session.task])
 
     def fixed(self, uri: str) -> types.WorkspaceEdit | None:
-        """Return the edit that applies every safe fix to a document, None where there is none."""
+        """Return the edit that applies every safe fix to a document, None where there is none.
+
+        An editor asks at every move of its cursor: the answer holds until something is examined again.
+        """
+        path = self._path(uri)
+        if path not in self.session.fixes:
+            self.session.fixes[path] = self._fixed(path)
+        return self.session.fixes[path]
+
+    def _fixed(self, path: str) -> types.WorkspaceEdit | None:
         from gclint.fix.job import fix
         from gclint.gather import Request
 
-        path = self._path(uri)
         source = self.session.documents.get(path)
         report = self.session.reports.get(path)
         if source is None or report is None:
@@ -113,8 +122,11 @@ class Server(LanguageServer):
         return shapes.edit(rewritten(source, after.text))
 
     def _keep(self, path: str, uri: str, source: Source | None) -> None:
+        self.session.fixes = {}
         if source is None:
-            self.session.documents.pop(path, None)
+            if self.session.documents.pop(path, None) is not None:
+                for item in self._uris(path):
+                    self._publish(item, [])
             return
         self.session.documents[path] = source
         self.session.uris[path] = uri
@@ -147,6 +159,7 @@ class Server(LanguageServer):
     def _tell(self, reports: dict[str, Report]) -> None:
         self.session.told = ""
         self.session.reports = reports
+        self.session.fixes = {}
         for path in reports:
             for uri in self._uris(path):
                 self._publish(uri, [shapes.diagnostic(item) for item, shapes in self.findings(uri)])

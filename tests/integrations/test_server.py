@@ -119,7 +119,24 @@ def test_text_that_does_not_parse_while_typing(client, project):
     uri = client.open(project / "train.py", trainings.BAD)
     assert len(client.diagnostics(uri)) == 1
     client.change(uri, trainings.BAD + "def f(:\n")
-    assert [item["code"] for item in client.diagnostics(uri)] == ["GCL000"]
+    (broken,) = client.diagnostics(uri)
+    assert (broken["code"], broken["message"]) == ("GCL000", "not valid Python: invalid syntax")
+    assert broken["range"]["start"] == {"line": trainings.BAD.count("\n"), "character": 6}
+    assert client.actions(uri, 10, 16) == []
+    client.change(uri, trainings.BAD + "\0", 3)
+    assert client.diagnostics(uri) == [], "no finding of a text that is no longer there"
+    client.change(uri, trainings.BAD, 4)
+    assert len(client.diagnostics(uri)) == 1
+
+
+def test_fix_all_is_of_the_text_as_it_is_now(client, project):
+    uri = client.open(project / "train.py", trainings.BAD)
+    client.diagnostics(uri)
+    for version, shift in enumerate(("", "# one more line\n", "# two\n# more lines\n"), start=2):
+        client.change(uri, shift + trainings.BAD, version)
+        for _ in range(2):
+            (action,) = client.actions(uri, 0, 0, ["source.fixAll"])
+            assert edited(shift + trainings.BAD, action["edit"]["changes"][uri]) == shift + trainings.GOOD
 
 
 def test_positions_in_code_points_where_the_client_asks(project):
