@@ -15,14 +15,20 @@ framework = Framework("torch.fsdp", kinds={"fsdp2": "module"}, bases={"torch:Ful
 @framework.function("torch:FullyShardedDataParallel")
 def make_fsdp(call: Call) -> Value:
     """A model whose parameters are flattened and sharded over processes."""
+    name = "torch.distributed.fsdp.FullyShardedDataParallel"
+    return flattened(call, name, call.get("use_orig_params", None, FALSE), "use_orig_params=True")
+
+
+def flattened(call: Call, name: str, keeps: Value, keeps_by: str) -> Value:
+    """A model under a wrapper of this name that flattens parameters unless it `keeps` them, as `keeps_by` asks."""
     it = call.it
-    made = call.make("fsdp", "torch.distributed.fsdp.FullyShardedDataParallel")
+    made = call.make("fsdp", name)
     inner = call.get("module", 0)
     made.attributes["module"] = inner
     made.attributes.update({name: value for name, value in call.keywords.items() if name != "module"})
     made.sites.update(call.places)
     made.open = call.open
-    made.state["use_orig_params"] = call.get("use_orig_params", None, FALSE)
+    made.state["use_orig_params"], made.state["kept_apart_by"] = keeps, const(keeps_by)
     made.site = call.site
     for model in inner.objects():
         promote(model)

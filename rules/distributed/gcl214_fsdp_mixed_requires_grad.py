@@ -21,7 +21,8 @@ model = FullyShardedDataParallel(get_peft_model(model, lora), use_orig_params=Tr
 `use_orig_params=True`; `fully_shard`; a wrap policy that keeps frozen and trainable parameters apart; nothing frozen.
 
 ## Evidence
-torch 2.13.0, two gloo ranks: ValueError when it wraps.
+torch 2.13.0, two gloo ranks: ValueError when it wraps. fairscale 0.4.13, whose wrapper takes `flatten_parameters=False`
+instead: AssertionError when it wraps.
 """
 
 from __future__ import annotations
@@ -36,6 +37,10 @@ from gclint.finding import Finding, Fix
 from gclint.frameworks.torch_modules import trainable
 from gclint.rule import Reproduction, Rule
 
+SYMPTOMS = {
+    "use_orig_params": "ValueError: Must flatten tensors with uniform requires_grad when use_orig_params=False",
+    "flatten_parameters": "AssertionError: expects all parameters to have same requires_grad",
+}
 POLICIES = ("auto_wrap_policy", "ignored_modules", "ignored_states")
 
 rule = Rule(
@@ -60,13 +65,11 @@ def mixed_unit(event: Wrapped, run: Run) -> Iterator[Finding]:
         return
     frozen = [item for item in run.of_type(TrainableChanged) if item.after in ("none", "some")]
     adapters = event.model.known("adapter").objects()
-    place = wrapper.sites.get("use_orig_params")
-    edit = (
-        rewrite.replace(place, "True")
-        if place is not None
-        else rewrite.set_argument(event.site, "use_orig_params", "True")
-    )
-    fix = Fix("orig-params", "Keep the parameters apart (use_orig_params=True)", (edit,), "unsafe") if edit else None
+    setting = str(wrapper.known("kept_apart_by").constant())
+    name, _, value = setting.partition("=")
+    place = wrapper.sites.get(name)
+    edit = rewrite.replace(place, value) if place is not None else rewrite.set_argument(event.site, name, value)
+    fix = Fix("orig-params", f"Keep the parameters apart ({setting})", (edit,), "unsafe") if edit else None
     related = [(frozen[-1].site, "a part is frozen here")] if frozen else []
     if adapters and adapters[0].site is not None:
         related = [(adapters[0].site, "all but the adapters is frozen here")]
@@ -76,6 +79,6 @@ def mixed_unit(event: Wrapped, run: Run) -> Iterator[Finding]:
         "one FSDP unit holds frozen and trainable parameters",
         guard=event.guard,
         related=related,
-        symptom="ValueError: Must flatten tensors with uniform requires_grad when use_orig_params=False",
+        symptom=SYMPTOMS[name],
         fixes=(fix,),
     )
