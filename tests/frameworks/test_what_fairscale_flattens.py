@@ -12,7 +12,7 @@ import pytest
 pytest.importorskip("torch")
 pytest.importorskip("fairscale")
 
-from gclint.rules.distributed.gcl214_fsdp_mixed_requires_grad import SYMPTOMS  # noqa: E402
+from gclint.rules.distributed.gcl214_fsdp_mixed_requires_grad import SYMPTOMS
 
 WRAP = """
 import torch
