@@ -35,9 +35,15 @@ LOWERED = frozenset({"FSDP_ACTIVATION_CHECKPOINTING", "FSDP_USE_ORIG_PARAMS", "F
 
 
 def configured(start: Start, text: str) -> Start:
-    """What an `accelerate launch` starts with the configuration `text`; options on the command line win."""
+    """What an `accelerate launch` starts with the configuration `text`; options on the command line win.
+
+    For the CPU accelerate starts one process, whatever number is asked for, unless it is told to use mpirun.
+    """
     settings = accelerate_settings(text)
     kind = settings.get("distributed_type", "").upper()
+    by_mpirun = {**settings, **dict(start.options)}.get("mpirun_hostfile")
+    if kind == "MULTI_CPU" and not start.strategy and not by_mpirun:
+        start, kind = replace(start, world_size=None, distributed=None), "NO"
     world = start.world_size
     if world is None and not start.distributed:
         world = 1 if kind == "NO" else whole(settings.get("num_processes"))

@@ -164,6 +164,8 @@ def _accelerate(words: Sequence[str] | None, environment: Mapping[str, str]) -> 
         strategy = strategy or (name if options.has(flag) else "")
     if asked is None and options.has("multi_gpu"):
         world = _devices(environment)
+    if options.has("cpu") and options.first("mpirun_hostfile") is None:
+        world = 1
     distributed = world > 1 if world is not None else True if strategy or asked is not None else None
     start = _start("accelerate", options, world, distributed, strategy, options.first("config_file") or "")
     return None if start is None else replace(start, options=options.given)

@@ -18,7 +18,7 @@ COMMAND_KEYS = frozenset(
     {"run", "cmd", "command", "commands", "script", "entrypoint", "args", "setup", "before_script"}
 )
 ENVIRONMENT_KEYS = frozenset({"env", "environment", "envs", "variables"})
-SECTIONS = frozenset({"fsdp_config", "deepspeed_config"})
+SECTIONS = frozenset({"fsdp_config", "deepspeed_config", "mpirun_config"})
 MAX_DEPTH = 30
 MAX_NODES = 20_000
 

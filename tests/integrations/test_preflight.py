@@ -176,6 +176,39 @@ def test_the_launch(project):
     assert launch.arguments == ("--config", "x.yaml") and isinstance(launch.path, Path)
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("launcher", "module"),
+    [
+        pytest.param(["torch.distributed.run", "--nproc_per_node=2"], "torch", id="torchrun"),
+        pytest.param(["accelerate.commands.launch", "--config_file", "two.yaml"], "accelerate", id="accelerate's file"),
+    ],
+)
+def test_real_launchers_take_over(run, project, launcher, module):
+    pytest.importorskip(module, reason=f"{module} is not installed")
+    (project / "two.yaml").write_text("distributed_type: MULTI_GPU\nnum_processes: 2\nnum_machines: 1\nuse_cpu: true\n")
+    (project / "train.py").write_text(
+        "import os, sys\nprint('rank', os.environ['RANK'], 'of', os.environ['WORLD_SIZE'])\n"
+        "sys.exit(sys.argv[1:] == ['fail'])\n"
+    )
+    command = ["gclint", "preflight", "--", sys.executable, "-m", *launcher, "train.py"]
+    done = run(*command)
+    assert (done.returncode, sorted(done.stdout.splitlines())) == (0, ["rank 0 of 2", "rank 1 of 2"]), done.stderr
+    assert run(*command, "fail").returncode == 1
+
+
+def test_a_line_of_a_batch_script(preflight, project):
+    (project / "bin" / "srun").write_text('#!/bin/sh\nshift 2\nSLURM_PROCID=0 SLURM_STEP_NUM_TASKS=2 exec "$@"\n')
+    (project / "bin" / "gclint").write_text(f'#!/bin/sh\nexec {sys.executable} -m gclint "$@"\n')
+    (project / "bin" / "gclint").chmod(0o755)
+    line = f"srun -n 2 gclint preflight {' '.join(OLD)} -- python {TRAIN}"
+    (project / "job.sh").write_text(f"#!/bin/sh\n#SBATCH --ntasks=2\nset -e\n{line}\necho trained\n")
+    path = f"{project / 'bin'}{os.pathsep}{os.environ['PATH']}"
+    command = ["sh", "job.sh"]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=project, env={**os.environ, "PATH": path})
+    assert (done.returncode, done.stdout) == (1, "") and "error[GCL201]" in done.stderr
+
+
 OWN_LAUNCH = """
 import argparse
 import torch
