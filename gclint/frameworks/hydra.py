@@ -10,7 +10,7 @@ from gclint.files.source import inside
 from ..analysis import imports, names
 from ..analysis.calls import Call
 from ..analysis.hydra_configs import composed
-from ..analysis.values import NONE, NOTHING, Class, External, Object, Partial, Value, of, union
+from ..analysis.values import NONE, NOTHING, Class, External, Object, Partial, Value, const, of, union
 from .arguments import given_argument, launched, literal
 from .hydra_store import asked, awaited, settings, stored
 from .registry import Framework
@@ -69,7 +69,9 @@ def _configuration(call: Call, given: dict[str, Value], words: tuple[str, ...] |
     name = named or names.const_text(given["config_name"])
     if not name:
         return None
-    data = composed(_directory(call, given["config_path"], name), name, words, stored(call))
+    path = given_argument(words, ["--config-path", "-cp"])
+    directory = _directory(call, const(path) if path else given["config_path"], name)
+    data = composed(directory, name, words, stored(call))
     return None if data is None else lifted(call, awaited(call, data), name)
 
 
@@ -136,7 +138,7 @@ def _named(call: Call, target: str) -> Value:
 # OmegaConf
 
 
-@framework.function("omegaconf.OmegaConf.create", "omegaconf.OmegaConf.to_container", "omegaconf.OmegaConf.structured")
+@framework.function(*(f"omegaconf.OmegaConf.{name}" for name in ("create", "structured", "to_container", "to_object")))
 def passed_through(call: Call) -> Value:
     """The same settings; a class gives its defaults."""
     given = call.get("obj", 0)

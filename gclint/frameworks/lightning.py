@@ -1,6 +1,7 @@
 """Lightning: modules, and what Trainer.fit does with them.
 
-From 2.2 on `fit` leaves the modules in the mode they are in; before, it put all of them into training mode.
+From 2.2 on `fit` leaves the modules in the mode they are in; before, it put all of them into training mode
+(loops/fit_loop.py of 2.1.4, 2.2.0 and 2.6.6).
 """
 
 from __future__ import annotations
