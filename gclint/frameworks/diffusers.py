@@ -19,6 +19,14 @@ from .transformers import load_model
 
 NO_MODELS = ("Scheduler", "SchedulerMixin", "Processor", "Config", "Blocks", "Guidance", "EMAModel", "Mel")
 PIPELINES = ("SanaWMLTX2Refiner",)  # besides those that are called a pipeline
+# models that diffusers holds and that derive from transformers' PreTrainedModel (0.42.1)
+OF_TRANSFORMERS = frozenset(
+    {
+        "Blip2QFormerModel", "Blip2VisionModel", "ChatGLMModel", "ContextCLIPTextModel", "IFSafetyChecker",
+        "LDMBertEncoder", "LDMBertModel", "MultilingualCLIP", "PaintByExampleImageEncoder",
+        "RobertaSeriesModelWithTransformation", "SafeStableDiffusionSafetyChecker", "StableDiffusionSafetyChecker",
+    }
+)  # fmt: skip
 PARTS = ("unet", "transformer", "vae", "controlnet", "prior")
 ENCODERS = ("text_encoder", "text_encoder_2", "text_encoder_3", "image_encoder", "safety_checker")
 
@@ -37,13 +45,17 @@ def loaded(owner: str) -> str:
 @framework.function("diffusers:from_pretrained", "diffusers:from_single_file", "diffusers:from_config")
 def from_pretrained(call: Call) -> Value | None:
     """A model or a pipeline; schedulers and the like are something else."""
-    kind = loaded(call.name.split(".")[-2])
+    owner = call.name.split(".")[-2]
+    kind = loaded(owner)
     if kind == "other":
         return None
     if kind == "pipeline":
         return of(call.it.new("pipeline", call.name, "", call.site))
     made = load_model(call)
-    made.kind = "diffusers_model"
+    if owner in OF_TRANSFORMERS:
+        made.type = f"transformers.{owner}.{call.last}"
+    else:
+        made.kind = "diffusers_model"
     if call.last == "from_config":
         made.state["training"], made.state["pretrained"] = TRUE, FALSE
     call.it.emit(ModelLoaded(call.it.moment(site=call.site), made))

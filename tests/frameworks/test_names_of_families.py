@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import inspect
+import re
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -68,3 +70,11 @@ def test_weights_of_bitsandbytes_layers() -> None:
         "8 bits, positional": library.nn.Linear8bitLt(4, 4, True, False).weight.requires_grad,
     }
     assert trains == {"4 bits": False, "8 bits": True, "8 bits, positional": False}
+
+
+def test_models_of_transformers_that_diffusers_holds() -> None:
+    library = pytest.importorskip("diffusers")
+    held = re.compile(r"^class (\w+)\(\w*PreTrainedModel\):", re.MULTILINE)
+    pipelines = Path(library.__file__).parent / "pipelines"
+    found = {name for path in pipelines.rglob("*.py") for name in held.findall(path.read_text(encoding="utf-8"))}
+    assert {name for name in found if not name.endswith("PreTrainedModel")} == stated.OF_TRANSFORMERS
