@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import sys
-
-from gclint.cli import main
+from gclint.cli import start
 
 if __name__ == "__main__":
-    sys.exit(main())
+    start()

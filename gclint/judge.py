@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import gc
 import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
 from typing import Any, Protocol
 
+from gclint.collector import collected_rarely
 from gclint.config import Settings
 from gclint.files.depth import deeply
 from gclint.files.gate import Words, spelled
@@ -52,7 +51,6 @@ class Analysis(Protocol):
 
 
 FEW = 50
-COLLECTED_AFTER = (200_000, 20, 20)
 Analyse = Callable[[Sequence[Source], Path, Mapping[str, str], Sequence[Any]], Analysis]
 
 
@@ -97,22 +95,8 @@ def builtin_judge() -> Judge:
 
 def judge_batch(batch: Batch, judge: Judge, changed: Mapping[str, Source] | None = None) -> Judgement:
     """Return what is found in `batch`, with the `changed` files in place of those that were read."""
-    with _collected_rarely():
+    with collected_rarely():
         return deeply(lambda: _judged(batch, judge, changed))
-
-
-@contextmanager
-def _collected_rarely() -> Iterator[None]:
-    """Look for garbage rarely meanwhile: syntax trees are millions of small objects, and next to none is garbage.
-
-    Over transformers 5.23 the collector took a third of the time.
-    """
-    held = gc.get_threshold()
-    gc.set_threshold(*COLLECTED_AFTER)
-    try:
-        yield
-    finally:
-        gc.set_threshold(*held)
 
 
 def _judged(batch: Batch, judge: Judge, changed: Mapping[str, Source] | None) -> Judgement:
@@ -139,13 +123,20 @@ def unreadable(path: str, what: str, remedy: str, line: int = 1, column: int = 1
 
 
 def _admitted(rules: Iterable[Any], sources: Collection[Source], root: Path) -> list[Any]:
-    """Return the rules whose words occur in `sources` or, where these are few, in what they import."""
+    """Return the rules whose words occur in `sources` or, where these are few, in what they import.
+
+    Of many sources all rules are returned once one is sure to be: the analysis looks at each file's words anyway.
+    """
     rules = list(rules)
     missing = {tuple(choice) for rule in rules for choice in rule.words}
     bytes_of = {choice: tuple(spelled(word).encode() for word in choice) for choice in missing}
+    admitted: list[Any] = []
     for data in _texts(sources, root):
         missing = {choice for choice in missing if not any(word in data for word in bytes_of[choice])}
-    return [rule for rule in rules if missing.isdisjoint(map(tuple, rule.words))]
+        admitted = [rule for rule in rules if missing.isdisjoint(map(tuple, rule.words))]
+        if admitted and len(sources) > FEW:
+            return rules
+    return admitted
 
 
 def _texts(sources: Collection[Source], root: Path) -> Iterator[bytes]:

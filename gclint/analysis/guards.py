@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from typing import NamedTuple
 
 Words = str | Callable[[], str]
 
@@ -69,7 +70,19 @@ CUDA = Atom("cuda", "with a GPU", "without a GPU")
 MOST_KNOWN = 50_000
 _COMPLEMENTS: dict[Guard, Guard] = {}
 _KNOWN: dict[tuple[Guard, Guard], Guard | None] = {}
-_SHAPES: dict[Guard, tuple[dict[str, str | None], list[Guard]]] = {}
+
+
+class _Shape(NamedTuple):
+    """What contradicts a guard: its atoms the other way round, the literal that each subject equals (None: several),
+    and the conjunctions that do not hold.
+    """
+
+    negated: Guard
+    equal: dict[str, str | None]
+    denied: list[Guard]
+
+
+_SHAPES: dict[Guard, _Shape] = {}
 
 
 def conj(left: Guard, right: Guard) -> Guard | None:
@@ -90,21 +103,19 @@ def conj(left: Guard, right: Guard) -> Guard | None:
 
 
 def _conj(left: Guard, right: Guard) -> Guard | None:
-    equal = _shape(left)[0]
-    for atom, truth in right:
-        if (atom, not truth) in left:
-            return None
-        if truth and atom.subject and equal.get(atom.subject, atom.literal) != atom.literal:
-            return None
+    one, other = _shape(left), _shape(right)
+    if not one.negated.isdisjoint(right):
+        return None
+    equal = one.equal
+    if equal and any(equal.get(subject, literal) != literal for subject, literal in other.equal.items()):
+        return None
     both = left | right
-    for part in (left, right):
-        if any(whole <= both for whole in _shape(part)[1]):
-            return None
+    if any(whole <= both for whole in one.denied) or any(whole <= both for whole in other.denied):
+        return None
     return both
 
 
-def _shape(guard: Guard) -> tuple[dict[str, str | None], list[Guard]]:
-    """The literal that each subject equals (None: several), and the conjunctions that do not hold."""
+def _shape(guard: Guard) -> _Shape:
     held = _SHAPES.get(guard)
     if held is None:
         equal: dict[str, str | None] = {}
@@ -113,7 +124,7 @@ def _shape(guard: Guard) -> tuple[dict[str, str | None], list[Guard]]:
                 same = equal.get(atom.subject, atom.literal) == atom.literal
                 equal[atom.subject] = atom.literal if same else None
         denied = [atom.parts for atom, truth in guard if not truth and atom.parts is not None]
-        held = _SHAPES[guard] = (equal, denied)
+        held = _SHAPES[guard] = _Shape(frozenset([(atom, not truth) for atom, truth in guard]), equal, denied)
     return held
 
 

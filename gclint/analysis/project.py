@@ -42,6 +42,7 @@ class Project:
         self._data: dict[str, Any] = {}
         self._read: dict[str, Source | None] = {}
         self._sheets: dict[str, Sheet | None] = {}
+        self._roots: dict[Path, Path] = {}
         self.deferral = Deferral(self, Mentions(self), (), ())
 
     def enter(self, entry: Path, inserted: Iterable[str] = ()) -> None:
@@ -151,10 +152,11 @@ class Project:
 
     def program_root(self, entry: Path) -> Path:
         """The nearest directory above an entry that looks like a project of its own, at most the root."""
-        for directory in entry.parents:
-            if directory == self.root or any((directory / mark).exists() for mark in ROOT_MARKS):
-                return directory
-        return self.root
+        start = entry.parent
+        if start not in self._roots:
+            above = (place for place in (start, *start.parents) if place == self.root or _is_marked(place))
+            self._roots[start] = next(above, self.root)
+        return self._roots[start]
 
     def data(self, name: str, module: Module) -> Any:
         """The contents of a YAML, JSON or TOML file of the project; None when there is no such file."""
@@ -166,6 +168,10 @@ class Project:
                     self._data[path] = _load(path)
                 return self._data[path]
         return None
+
+
+def _is_marked(directory: Path) -> bool:
+    return any((directory / mark).exists() for mark in ROOT_MARKS)
 
 
 def shown(path: str) -> str:

@@ -61,15 +61,21 @@ def auxiliary_loss(event: Backward | TrainerStarted, run: Run) -> Iterator[Findi
     for model in trained(event):
         if model.known("trainable").constant() not in ("all", "some", None):
             continue
-        for asked, place in _asked(run, model):
-            base = together(event.guard, asked)
-            for guard, (region,) in ways(base, model.known("checkpointing")) if base is not None else ():
-                if not isinstance(region, Object) or region.site is None or region.type == "call":
-                    continue
-                for held, (mode,) in ways(guard, region.attributes.get("reentrant", NOTHING)):
-                    if mode == Const(True):
-                        yield _finding(run, region, region.site, place, held)
-                        return
+        reentrant = list(_reentrant(event.guard, model))
+        for asked, place in _asked(run, model) if reentrant else ():
+            for guard, region, site in reentrant:
+                held = together(guard, asked)
+                if held is not None:
+                    yield _finding(run, region, site, place, held)
+                    return
+
+
+def _reentrant(guard: Guard, model: Object) -> Iterator[tuple[Guard, Object, Site]]:
+    """The model's reentrant checkpointing, with the guard under which it holds."""
+    for held, (region,) in ways(guard, model.known("checkpointing")):
+        if isinstance(region, Object) and region.site is not None and region.type != "call":
+            modes = ways(held, region.attributes.get("reentrant", NOTHING))
+            yield from ((certain, region, region.site) for certain, (mode,) in modes if mode == Const(True))
 
 
 def _finding(run: Run, region: Object, site: Site, asked: Site, guard: Guard) -> Finding:
@@ -103,7 +109,7 @@ def _asked(run: Run, model: Object) -> Iterator[tuple[Guard, Site]]:
 def _asks(event: LibraryCall | AttributeSet) -> bool:
     if isinstance(event, AttributeSet):
         return event.name == NAME and event.value.constant() is True
-    return event.call is not None and event.call.keywords.get(NAME, NOTHING).constant() is True
+    return event.call is not None and NAME in event.call.keywords and event.call.keywords[NAME].constant() is True
 
 
 def _configs(run: Run, model: Object) -> list[Object]:

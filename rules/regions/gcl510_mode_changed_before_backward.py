@@ -64,20 +64,11 @@ def changed(event: Backward, run: Run) -> Iterator[Finding]:
     """Does a checkpointed model change between its forward and this backward?"""
     models = list(dict.fromkeys(item.attributes["of"].objects()[0] for item in event.forwards))
     for model in models:
-        last = max(
-            (
-                index
-                for index, other in enumerate(run.events)
-                if isinstance(other, Forward) and root(other.model) is root(model)
-            ),
-            default=None,
-        )
         regions = [(guard, item) for guard, item in model.known("checkpointing") if isinstance(item, Object)]
-        if last is None or not regions:
+        forwards = [other for other in run.of_type(Forward) if root(other.model) is root(model)] if regions else []
+        if not forwards:
             continue
-        for change in run.events[last:]:
-            if not isinstance(change, (LibraryCall, OptimizerStep)):
-                continue
+        for change in run.of_type(LibraryCall, OptimizerStep, start=run.place(forwards[-1])):
             words = _change(change, model)
             guard = together(event.guard, change.guard, regions[0][0]) if words else None
             if not words or guard is None:
