@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from ..analysis import containers, names
 from ..analysis.calls import Call
 from ..analysis.events import (
@@ -20,11 +22,15 @@ from ..analysis.values import (
     Object,
     Value,
     assigned,
+    const,
     of,
     root,
     union,
 )
 from .registry import Framework
+
+# methods that libraries give their models besides those described here: set_attn_processor, unfreeze_head, ...
+_PUTS_IN = re.compile(r"un_?freeze|set_|add_|inject|load_|register_|init_|enable_")
 
 framework = Framework(
     "torch.nn",
@@ -183,7 +189,28 @@ def element_of_modules(it: Interpreter, item: Object, site: Site) -> Value | Non
 def call_module(call: Call) -> Value | None:
     """module(x): its forward, patched or of its class, walked; an activation comes out of the outermost."""
     assert call.receiver is not None
+    if call.receiver.kind == "part" and _PUTS_IN.match(_name_of(call.receiver)):
+        _trains_now(call.receiver)
     return run_forward(call, call.receiver, call.receiver.attributes.get("forward"))
+
+
+def _name_of(part: Object) -> str:
+    held = part.parent.attributes if part.parent is not None else {}
+    return next((name for name, value in held.items() if part in value.objects()), "")
+
+
+def _trains_now(part: Object) -> None:
+    """What nobody knows of was put into a frozen module, or unfrozen: nobody knows that nothing in it trains."""
+    outer = part.parent
+    while outer is not None:
+        loosen(outer)
+        outer = outer.parent
+
+
+def loosen(item: Object) -> None:
+    """Of a module that is frozen, on whatever condition, a part may train from now on."""
+    if trainable(item) in ("none", "some"):
+        item.state["trainable"] = const("some")
 
 
 def run_forward(call: Call, item: Object, forward: Value | None) -> Value | None:
@@ -227,6 +254,7 @@ def activated(call: Call, item: Object, result: Value, through: Object | None = 
     activation = it.new("activation", "", item.label, call.site)
     activation.attributes["of"] = of(model)
     activation.attributes["called"] = of(item)
+    activation.attributes["inputs"] = union([*call.positional, *call.keywords.values()])
     if it.moment(site=call.site).inside("no_grad", "inference_mode") is not None:
         it.emit(Forward(it.moment(site=call.site), model, item, activation, through, call))
         return result

@@ -10,11 +10,10 @@ from ..analysis.values import (
     TRUE,
     Object,
     Value,
-    const,
     of,
 )
 from .registry import Framework
-from .torch_modules import trainable
+from .torch_modules import loosen
 from .torch_parameters import holders
 
 framework = Framework("torch.tensors", kinds={"tensor": "unknown", "data": "tensor"})
@@ -84,9 +83,9 @@ def tensor_requires_grad(call: Call) -> Value:
     assert call.receiver is not None
     wanted = call.get("requires_grad", 0, TRUE)
     call.receiver.state["grad"] = wanted
-    for outer in holders(call.receiver):
-        if trainable(outer) == "none" and wanted.constant() is not False:
-            outer.state["trainable"] = const("some")
+    if wanted.constant() is not False:
+        for outer in holders(call.receiver):
+            loosen(outer)
     return of(call.receiver)
 
 
