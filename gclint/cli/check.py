@@ -85,5 +85,7 @@ def _check_together(options: Namespace) -> None:
             raise UsageError(f"{fixing} and --{name.replace('_', '-')} exclude each other")
     if options.update_baseline and not options.baseline:
         raise UsageError("--update-baseline needs --baseline FILE")
+    if options.show_files and options.show_settings:
+        raise UsageError("--show-files and --show-settings exclude each other")
     if options.baseline and options.add_noqa:
         raise UsageError("--baseline and --add-noqa exclude each other")

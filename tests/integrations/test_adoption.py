@@ -100,6 +100,7 @@ def test_statistics_and_files(check, project):
         (["--update-baseline"], "--update-baseline needs --baseline FILE"),
         (["--fix", "--baseline", "x"], "--fix and --baseline exclude each other"),
         (["--diff", "--watch"], "--diff and --watch exclude each other"),
+        (["--show-files", "--show-settings"], "--show-files and --show-settings exclude each other"),
         (["--add-noqa", "--baseline", "x"], "--baseline and --add-noqa exclude each other"),
     ],
 )
