@@ -45,8 +45,9 @@ import libcst as cst
 from gclint.analysis import rewrite
 from gclint.analysis.closures import calls_in, enclosing_function
 from gclint.analysis.events import EnvSet
+from gclint.analysis.meaning import definition
 from gclint.analysis.run import Run
-from gclint.analysis.syntax import Site, dotted
+from gclint.analysis.syntax import Module, Site, dotted
 from gclint.analysis.values import Const
 from gclint.finding import Finding, Fix
 from gclint.rule import Reproduction, Rule
@@ -107,15 +108,18 @@ def set_too_late(event: EnvSet, run: Run) -> Iterator[Finding]:
 def _for_others(event: EnvSet) -> bool:
     """Whether the code around it starts processes, which read the variable, or tells torch itself what it says."""
     around = list(calls_in(enclosing_function(event.site.module, event.site.node)))
-    told = event.name == "OMP_NUM_THREADS" and any(dotted(call.func).endswith("set_num_threads") for call in around)
-    return told or any(_starts_python(call) for call in around)
+    told = event.name == "OMP_NUM_THREADS" and any(
+        dotted(definition(event.site.module, call.func)).endswith("set_num_threads") for call in around
+    )
+    return told or any(_starts_python(event.site.module, call) for call in around)
 
 
-def _starts_python(call: cst.Call) -> bool:
+def _starts_python(module: Module, call: cst.Call) -> bool:
     """Whether a call starts a process that may be Python: not where it spells out another program."""
-    name, given = f".{dotted(call.func)}", call.args[0].value if call.args else None
+    name = f".{dotted(definition(module, call.func))}"
+    given = definition(module, call.args[0].value) if call.args else None
     if isinstance(given, (cst.List, cst.Tuple)) and given.elements:
-        given = given.elements[0].value
+        given = definition(module, given.elements[0].value)
     program = given.evaluated_value if isinstance(given, (cst.SimpleString, cst.ConcatenatedString)) else None
     other = isinstance(program, str) and not any(word in program for word in PYTHON)
     return not other and any(name.endswith(f".{starter}") for starter in STARTERS)

@@ -42,9 +42,9 @@ from gclint.analysis import rewrite
 from gclint.analysis.closures import calls_in, enclosing_function, read_names
 from gclint.analysis.events import StateDictLoaded
 from gclint.analysis.guards import Guard
-from gclint.analysis.meaning import method_called
+from gclint.analysis.meaning import definition, method_called
 from gclint.analysis.run import Run, together
-from gclint.analysis.syntax import Site, dotted
+from gclint.analysis.syntax import Module, Site, dotted
 from gclint.analysis.values import Object
 from gclint.finding import Edit, Finding, Fix
 from gclint.frameworks.torch_modules import trainable
@@ -147,7 +147,8 @@ def _looked_at(site: Site) -> bool:
     statement = site.module.statement(site.node)
     if not isinstance(statement, cst.SimpleStatementLine):
         return True
-    if any(MISSING.search(name) for name in read_names(enclosing_function(site.module, site.node))):
+    around = enclosing_function(site.module, site.node)
+    if any(MISSING.search(name) for name in read_names(around)) or _worked_out(site.module, around):
         return True
     only = statement.body[0]
     if isinstance(only, cst.Expr):
@@ -155,6 +156,31 @@ def _looked_at(site: Site) -> bool:
     if isinstance(only, cst.Assign) and only.value is site.node and isinstance(only.targets[0].target, cst.Name):
         return _mentions(site, only.targets[0].target.value) > 1
     return True
+
+
+def _worked_out(module: Module, around: cst.CSTNode) -> bool:
+    """Whether a function lists names of a model that something else lacks."""
+    pending = [around]
+    while pending:
+        node = pending.pop()
+        pending += node.children
+        if isinstance(node, (cst.ListComp, cst.SetComp, cst.GeneratorExp)):
+            lacking = any(
+                isinstance(part.comparisons[0].operator, cst.NotIn)
+                for test in node.for_in.ifs
+                for part in _comparisons(test.test)
+            )
+            if lacking and _of_a_model(module, node.for_in.iter):
+                return True
+    return False
+
+
+def _of_a_model(module: Module, names: cst.BaseExpression) -> bool:
+    """Whether names are iterated over that a model's own method gives."""
+    calls = list(calls_in(definition(module, names)))
+    if isinstance(names, cst.Call) and isinstance(names.func, cst.Attribute):
+        calls += calls_in(definition(module, names.func.value))
+    return any(method_called(module, call)[1] in ("state_dict", "named_parameters") for call in calls)
 
 
 def _mentions(site: Site, name: str) -> int:
