@@ -53,7 +53,10 @@ class Atom:
         words = self.text if truth else self.negated
         if words is None:
             return f"not ({self.state(True)})"
-        return words if isinstance(words, str) else words()
+        if not isinstance(words, str):
+            words = words()
+            setattr(self, "text" if truth else "negated", words)
+        return words
 
 
 _ATOMS: dict[str, Atom] = {}
