@@ -40,6 +40,11 @@ class Moment:
         """The innermost `with` block of one of these kinds."""
         return next((item for item in reversed(self.contexts) if item.is_a(*kinds)), None)
 
+    def unrecorded(self) -> Object | None:
+        """The block that keeps autograd from recording; enable_grad undoes no_grad, but not inference_mode."""
+        mode = self.inside("no_grad", "enable_grad", "set_grad_enabled")
+        return self.inside("inference_mode") or (mode if mode is not None and mode.is_a("no_grad") else None)
+
 
 @dataclass
 class Event:

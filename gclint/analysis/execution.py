@@ -10,7 +10,7 @@ import libcst as cst
 
 from . import conditions, containers, definitions, imports, magics, names
 from .events import LoopNameRebound
-from .guards import Atom, Guard, common
+from .guards import Atom, Guard, common, complement
 from .values import NONE, Const, Object, Value, const, of
 
 if TYPE_CHECKING:
@@ -148,23 +148,32 @@ def _scope_names(it: Interpreter, statement: cst.Global | cst.Nonlocal) -> bool:
 
 def _if(it: Interpreter, statement: cst.If) -> bool:
     outcomes = conditions.branches(it, statement.test)
-    ends: list[Guard | None] = []
+    alive: list[Guard] = []
+    stopped: list[Guard] = []
     for guard, truth in outcomes:
         with it.under(guard) as possible:
-            if not possible:
-                continue
-            if truth:
-                ends.append(_block(it, statement.body))
-            elif isinstance(statement.orelse, cst.If):
-                ends.append(execute(it, [statement.orelse]))
-            elif statement.orelse is not None:
-                ends.append(_block(it, statement.orelse.body))
-            else:
-                ends.append(it.guard)
-    alive = [end for end in ends if end is not None]
-    if len(alive) == len(ends):
-        return bool(ends) or not outcomes
-    return _narrow(it, alive)
+            if possible:
+                end = _taken(it, statement, truth)
+                if end is None:
+                    stopped.append(guard - it.frame.base)
+                else:
+                    alive.append(end)
+    if not stopped:
+        return bool(alive) or not outcomes
+    if not _narrow(it, alive):
+        return False
+    # of several conditions together, what goes on says nothing of any single one
+    it.guard = it.guard.union(*(complement(guard) for guard in stopped if len(guard) > 1 and len(alive) > 1))
+    return True
+
+
+def _taken(it: Interpreter, statement: cst.If, truth: bool) -> Guard | None:
+    """Walk the branch of an `if`; returns the guard under which control goes on after it."""
+    if truth:
+        return _block(it, statement.body)
+    if isinstance(statement.orelse, cst.If):
+        return execute(it, [statement.orelse])
+    return _block(it, statement.orelse.body) if statement.orelse is not None else it.guard
 
 
 def _for(it: Interpreter, statement: cst.For) -> bool:

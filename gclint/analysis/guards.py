@@ -113,9 +113,27 @@ def _conj(left: Guard, right: Guard) -> Guard | None:
     if equal and any(equal.get(subject, literal) != literal for subject, literal in other.equal.items()):
         return None
     both = left | right
-    if any(whole <= both for whole in one.denied) or any(whole <= both for whole in other.denied):
-        return None
-    return both
+    denied = one.denied + other.denied
+    return None if denied and _contradicts(both, denied) else both
+
+
+def _contradicts(known: Guard, denied: list[Guard]) -> bool:
+    """Whether what is known leaves some denied conjunction no way to be false, after all that follows is drawn."""
+    while True:
+        follows: set[tuple[Atom, bool]] = set()
+        further: list[Guard] = []
+        for whole in denied:
+            left = whole - known
+            if not left:
+                return True
+            if len(left) == 1:
+                ((atom, truth),) = left
+                follows.add((atom, not truth))
+                if atom.parts is not None:
+                    (follows.update if not truth else further.append)(atom.parts)
+        if follows <= known:
+            return False
+        known, denied = known | follows, denied + further
 
 
 def _shape(guard: Guard) -> _Shape:
@@ -176,5 +194,14 @@ def without_elements(guard: Guard) -> Guard:
 
 def state(guard: Guard) -> str:
     """The guard as words for a finding's condition; "" when nothing is left open."""
-    parts = sorted(atom.state(truth) for atom, truth in guard if not atom.each)
+    parts = sorted(_stated(atom, truth, guard) for atom, truth in guard if not atom.each)
     return " and ".join(dict.fromkeys(part for part in parts if part))
+
+
+def _stated(atom: Atom, truth: bool, guard: Guard) -> str:
+    """One condition in words; of a conjunction that does not hold, only the one part that the others leave open."""
+    left = atom.parts - guard if atom.parts is not None and not truth else ALWAYS
+    if len(left) != 1:
+        return atom.state(truth)
+    ((part, held),) = left
+    return part.state(not held)

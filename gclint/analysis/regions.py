@@ -40,7 +40,7 @@ def plain_ways(region: CheckpointCall) -> list[Guard]:
 
 def without_gradients(event: Event) -> bool:
     """Whether an event happens where no gradients are recorded."""
-    return event.moment.inside("no_grad", "inference_mode") is not None
+    return event.moment.unrecorded() is not None
 
 
 def functions(value: Value) -> Iterator[Function]:

@@ -255,7 +255,7 @@ def activated(call: Call, item: Object, result: Value, through: Object | None = 
     activation.attributes["of"] = of(model)
     activation.attributes["called"] = of(item)
     activation.attributes["inputs"] = union([*call.positional, *call.keywords.values()])
-    if it.moment(site=call.site).inside("no_grad", "inference_mode") is not None:
+    if it.moment(site=call.site).unrecorded() is not None:
         it.emit(Forward(it.moment(site=call.site), model, item, activation, through, call))
         return result
     for part in result.objects():

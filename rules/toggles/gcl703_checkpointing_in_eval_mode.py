@@ -67,6 +67,8 @@ def trains_in_eval_mode(event: Backward, run: Run) -> Iterator[Finding]:
         if root(model) not in whole or str(model.type).startswith("diffusers") or model.known("unsloth"):
             continue
         for guard, (mode, region) in ways(event.guard, model.known("training"), model.known("checkpointing")):
+            if any(atom.each for atom, _ in guard - event.guard):
+                continue  # a mode that one round of a loop sets holds in the next rounds
             if mode != Const(False) or not isinstance(region, Object) or region.type != "method" or not region.site:
                 continue
             yield rule.finding(
