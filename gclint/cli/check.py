@@ -41,6 +41,8 @@ def finish(report: Report, options: Namespace) -> int:
     """Say the problems, and return the exit status of `report`."""
     for problem in report.problems:
         complain(str(problem))
+    if not report.files_checked and not report.findings:
+        print("gclint: warning: no Python files or notebooks found", file=sys.stderr)
     if options.timing:
         sys.stderr.write(table())
     if report.failed:

@@ -10,6 +10,8 @@ from gclint.report.escape import printable
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from gclint.fix.proof import Proof
+
 PARTS = ("weights", "adapters", "gradients", "optimizer", "activations", "overhead")
 
 
@@ -40,27 +42,34 @@ def verdict_text(fit: Mapping[str, Any]) -> str:
     return f"does not fit {gibibytes(capacity)}: needs {total}, {gibibytes(-fit['margin'])} too much"
 
 
-def distinct(datas: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    """Return the estimates of proofs, each once: fixes of one run share theirs."""
-    found: list[Mapping[str, Any]] = []
-    for data in datas:
-        fit = data.get("fit")
-        if fit and fit not in found:
-            found.append(fit)
-    return found
+def distinct(proofs: Iterable[Proof]) -> list[tuple[str, Mapping[str, Any]]]:
+    """Return the estimates of proofs, each once, as fixes of one run share theirs; where there are several, with the
+    places of their fixes.
+    """
+    found: list[tuple[list[str], Mapping[str, Any]]] = []
+    for proof in proofs:
+        fit = proof.data.get("fit")
+        place = f"{proof.finding.location.path}:{proof.finding.location.line}"
+        known = next((places for places, held in found if held == fit), None)
+        if known is not None:
+            known.append(place)
+        elif fit:
+            found.append(([place], fit))
+    return [(f" ({', '.join(dict.fromkeys(places))})" if len(found) > 1 else "", fit) for places, fit in found]
 
 
-def show(fits: Iterable[Mapping[str, Any]], console: Console) -> None:
+def show(fits: Iterable[tuple[str, Mapping[str, Any]]], console: Console) -> None:
     """Print a table for every estimate, and what would fit where one does not."""
     from rich.markup import escape
     from rich.table import Table
 
-    for fit in fits:
+    for places, fit in fits:
         if "unknown" in fit:
-            told = f"Fit of the full-size run: unknown, {escape(printable(fit['unknown']))}"
-            console.print(told, highlight=False)
+            told = f"Fit of the full-size run{places}: unknown, {fit['unknown']}"
+            console.print(escape(printable(told)), highlight=False)
             continue
-        table = Table(title="Fit of the full-size run, after the fixes", title_justify="left", show_header=False)
+        title = escape(printable(f"Fit of the full-size run{places}, after the fixes"))
+        table = Table(title=title, title_justify="left", show_header=False)
         table.add_column("part")
         table.add_column("bytes", justify="right")
         for name in PARTS:

@@ -48,7 +48,7 @@ def show(proofs: Sequence[Proof], console: Console) -> None:
     for proof in proofs:
         table.add_row(*_row(proof))
     console.print(table)
-    fits.show(fits.distinct(proof.data for proof in proofs), console)
+    fits.show(fits.distinct(proofs), console)
 
 
 def _row(proof: Proof) -> list[str]:

@@ -26,7 +26,8 @@ def test_empty_file_is_clean(gclint, project):
 
 
 def test_directory_without_python_is_clean(gclint):
-    assert gclint("check") == (0, "No findings in 0 files.\n", "")
+    told = "gclint: warning: no Python files or notebooks found\n"
+    assert gclint("check") == (0, "No findings in 0 files.\n", told)
 
 
 def test_findings_are_status_1(gclint, project):

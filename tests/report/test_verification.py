@@ -8,6 +8,7 @@ import struct
 import subprocess
 import zlib
 from collections import Counter
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -20,6 +21,7 @@ from gclint.fix.job import Outcome
 from gclint.fix.proof import Proof
 from gclint.fix.trials import Trial, ranked
 from gclint.report.content import Report
+from gclint.report.fits import distinct
 from gclint.report.html import page
 from gclint.report.verification import document, schema
 
@@ -111,6 +113,18 @@ def test_the_document_keeps_to_its_schema() -> None:
     jsonschema.validate(document(outcome(fit={"unknown": "no config", "config": ""})), schema())
     with pytest.raises(jsonschema.ValidationError):
         jsonschema.validate(document(outcome(invented=1)), schema())
+
+
+def test_estimates_that_differ_say_whose_they_are() -> None:
+    proofs = outcome().proofs
+    place = Location("other.py", 7, 1, 7, 5)
+    other = [
+        replace(proof, finding=replace(proof.finding, location=place), data={**DATA, "fit": {**FIT, "total": 0}})
+        for proof in proofs
+    ]
+    assert [places for places, _ in distinct(proofs)] == [""]
+    assert [places for places, _ in distinct([*proofs, *proofs])] == [""]
+    assert [places for places, _ in distinct([*proofs, *other])] == [" (train.py:1)", " (other.py:7)"]
 
 
 def trial(verdict: str, total: int = 0, fits: bool | None = None, seconds: float = 1.0) -> Trial:
