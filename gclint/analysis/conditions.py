@@ -146,7 +146,7 @@ def _compare_items(
 ) -> list[Branch]:
     if isinstance(second, Object) and isinstance(first, Const) and not isinstance(operator, (cst.In, cst.NotIn)):
         return _compare_items(it, second, _MIRRORED.get(type(operator), operator), first, node)
-    negative = isinstance(operator, (cst.NotEqual, cst.IsNot, cst.NotIn))
+    negative = isinstance(operator, tuple(_POSITIVE))
     if isinstance(operator, (cst.In, cst.NotIn)):
         return [(guard, truth != negative) for guard, truth in _membership(it, first, second, node)]
     if isinstance(first, Const) and isinstance(second, Const):
@@ -160,6 +160,7 @@ def _compare_items(
     return _text_atom(it, first, second, node)
 
 
+_POSITIVE: dict[type, type] = {cst.NotEqual: cst.Equal, cst.IsNot: cst.Is, cst.NotIn: cst.In}
 _MIRRORED: dict[type, cst.BaseCompOp] = {
     cst.LessThan: cst.GreaterThan(),
     cst.GreaterThan: cst.LessThan(),
@@ -255,10 +256,14 @@ def _one_of(it: Interpreter, item: Object, members: list[Alternative | None], no
 
 
 def _text_atom(it: Interpreter, first: Alternative, second: Alternative, node: cst.BaseExpression) -> list[Branch]:
+    """A comparison by its text: that of `!=`, `is not` and `not in` is the opposite of their counterpart's."""
+
     def key(item: Alternative) -> str:
         return f"#{item.id}" if isinstance(item, Object) else repr(item)
 
-    operator = type(node.comparisons[0].operator).__name__ if isinstance(node, cst.Comparison) else ""
-    each = _each(it, first, second)
-    atom = Atom(f"{key(first)} {operator} {key(second)}", *_words(it, node), each=each)
-    return _both(atom)
+    operator = type(node.comparisons[0].operator) if isinstance(node, cst.Comparison) else type(node)
+    held, denied = _words(it, node)
+    if operator in _POSITIVE:
+        held, denied = denied, held
+    name = _POSITIVE.get(operator, operator).__name__
+    return _both(Atom(f"{key(first)} {name} {key(second)}", held, denied, each=_each(it, first, second)))

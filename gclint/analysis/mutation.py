@@ -26,6 +26,7 @@ ALIASES = (
     "view_as",
 )
 NOT_IN_PLACE = ("requires_grad_", "retain_grad_", "share_memory_")
+MOVES = ("to", "cuda", "cpu", "type_as", "contiguous", "detach", "clone")
 GROWS = ("append", "extend", "insert", "update", "add")
 
 
@@ -122,7 +123,7 @@ def own_changes(node: cst.CSTNode, receiver: str) -> Iterator[tuple[cst.CSTNode,
     elif isinstance(node, cst.Assign):
         for target in node.targets:
             name = dotted(target.target)
-            if name.startswith(lead) and name in _read(node.value):
+            if name.startswith(lead) and name in _read(node.value) and not _moved(node.value, name):
                 yield node, name
     elif isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute):
         name = dotted(node.func.value)
@@ -130,6 +131,13 @@ def own_changes(node: cst.CSTNode, receiver: str) -> Iterator[tuple[cst.CSTNode,
             yield node, name
     for child in node.children:
         yield from own_changes(child, receiver)
+
+
+def _moved(value: cst.BaseExpression, name: str) -> bool:
+    """Whether a value is what the name holds, at most in another place or dtype: `self.table.to(x.device)`."""
+    while isinstance(value, cst.Call) and isinstance(value.func, cst.Attribute) and value.func.attr.value in MOVES:
+        value = value.func.value
+    return dotted(value) == name
 
 
 def _read(node: cst.CSTNode) -> set[str]:

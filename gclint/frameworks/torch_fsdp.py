@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..analysis.calls import Call
 from ..analysis.events import Wrapped
-from ..analysis.values import FALSE, NONE, TRUE, Value, const, of
+from ..analysis.values import FALSE, NONE, TRUE, Object, Value, const, of
 from .registry import Framework
 from .torch_distributed import call_ddp, inner_module
 from .torch_modules import promote, set_state
@@ -52,11 +52,13 @@ def fully_shard(call: Call) -> Value:
     """A module's own parameters become sharded, in place."""
     it = call.it
     given = call.get("module", 0)
-    for model in given.objects():
-        promote(model)
-        made = it.new("fsdp2", "torch.distributed.fsdp.fully_shard", "fully_shard", call.site)
-        made.attributes["module"] = of(model)
-        it.emit(Wrapped(it.moment(site=call.site), model, made))
-        set_state(it, model, "sharded", TRUE, NONE)
-        model.sites["sharded"] = call.site
+    for guard, model in given:
+        with it.under(guard) as possible:
+            if possible and isinstance(model, Object):
+                promote(model)
+                made = it.new("fsdp2", "torch.distributed.fsdp.fully_shard", "fully_shard", call.site)
+                made.attributes["module"] = of(model)
+                it.emit(Wrapped(it.moment(site=call.site), model, made))
+                set_state(it, model, "sharded", TRUE, NONE)
+                model.sites["sharded"] = call.site
     return given

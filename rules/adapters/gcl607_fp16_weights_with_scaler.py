@@ -83,7 +83,7 @@ def _handles_precision(args: Object) -> bool:
 
 
 def _half(run: Run, model: Object, guard: Guard, used: Site, what: str) -> Iterator[Finding]:
-    conversions = [item for item in run.of_type(Converted) if root(inside(item.module)) is model and item.dtype]
+    conversions = [item for item in run.of_type(Converted) if root(inside(item.module)) is model and _halved(item)]
     adapted = [item for item in run.of_type(Adapted) if root(inside(item.model)) is model]
     if trainable(model) == "adapters" or adapted:
         conversions = [
@@ -108,6 +108,10 @@ def _half(run: Run, model: Object, guard: Guard, used: Site, what: str) -> Itera
             versions=("torch", "transformers"),
         )
         return
+
+
+def _halved(event: Converted) -> bool:
+    return any(item == Const("float16") for _, item in event.dtype)
 
 
 def _full(place: Site, converted: bool) -> Fix | None:

@@ -28,7 +28,8 @@ import torch
 ## When it is fine
 Variables read later: `CUDA_VISIBLE_DEVICES` until CUDA is initialised, `NCCL_*` until the communicator is made,
 `TORCHDYNAMO_DISABLE` until the first compile; a value the launcher has set already; processes that are started
-afterwards, which inherit the variable and import torch anew; `torch.set_num_threads` beside it.
+afterwards, which inherit the variable and import torch anew; `torch.set_num_threads` beside it; the `__init__.py` of
+a package, for the package's own modules that import torch: it runs before them.
 
 ## Evidence
 torch 2.13.0 in fresh processes (OMP_NUM_THREADS, TORCH_LOGS, TORCH_DISTRIBUTED_DEBUG: `import torch` imports
@@ -38,7 +39,9 @@ ROCm/pytorch#2241, pytorch/pytorch#104801, pytorch/pytorch#165298.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
+from pathlib import Path
 
 import libcst as cst
 
@@ -87,7 +90,7 @@ def set_too_late(event: EnvSet, run: Run) -> Iterator[Finding]:
     """Was the library that reads the variable imported before?"""
     reader = READ_AT_IMPORT.get(event.name, "torch" if event.name in READ_WITH_RUNTIME else "")
     imported = run.imported.get(reader)
-    if not reader or imported is None or _for_others(event):
+    if not reader or imported is None or _for_others(event) or _package_first(event.site, imported, reader):
         return
     if imported.module is not event.site.module:
         imported = run.first_import(reader) or imported
@@ -103,6 +106,18 @@ def set_too_late(event: EnvSet, run: Run) -> Iterator[Finding]:
         related=[(imported, f"{reader} is imported here")],
         fixes=(moved(event, imported),),
     )
+
+
+def _package_first(site: Site, imported: Site, reader: str) -> bool:
+    """Whether a package sets it for its own module that imports the library: Python runs the package first.
+
+    It is too late all the same where the package itself imports the library above.
+    """
+    package = Path(site.module.path)
+    if package.name != "__init__.py" or package.parent not in Path(imported.module.path).parents:
+        return False
+    above = "\n".join(site.module.text.splitlines()[: site.location().line - 1])
+    return imported.module is not site.module and not re.search(rf"^(import|from) {reader}\b", above, re.MULTILINE)
 
 
 def _for_others(event: EnvSet) -> bool:

@@ -21,7 +21,7 @@ def forward(self, x):
 Change the state outside of the region, or return what should be kept.
 
 ## When it is fine
-An assignment that does not depend on what was there: `self.last = x`.
+An assignment that does not depend on what was there (`self.last = x`), or that moves it (`self.table.to(x.device)`).
 
 ## Evidence
 torch 2.13.0: counters 2 instead of 1; CheckpointError with a cache; no gradient from an auxiliary loss.

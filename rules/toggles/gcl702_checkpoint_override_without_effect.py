@@ -22,7 +22,8 @@ model.gradient_checkpointing_disable()
 ```
 
 ## When it is fine
-The replacement stands above the imports and every user reads the attribute; tests that patch and restore.
+The replacement stands above the imports and every user reads the attribute; tests that patch and restore; code that
+replaces the library's own reference as well (`transformers.modeling_utils.checkpoint`).
 
 ## Evidence
 transformers 4.57.6 and 5.23.0 (never called), torch 2.13.0 (later imports see the new one).
@@ -30,12 +31,13 @@ transformers 4.57.6 and 5.23.0 (never called), torch 2.13.0 (later imports see t
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from gclint.analysis import rewrite
 from gclint.analysis.events import AttributeSet
 from gclint.analysis.run import Run
-from gclint.analysis.syntax import Site
+from gclint.analysis.syntax import Module, Site
 from gclint.finding import Finding, Fix
 from gclint.rule import Reproduction, Rule
 
@@ -62,7 +64,7 @@ def replaced_too_late(event: AttributeSet, run: Run) -> Iterator[Finding]:
         return
     holder = next((name for name in TAKE_THEIR_OWN if name in run.imported), None)
     taken = run.taken.get(event.library_name)
-    if holder is None and taken is None:
+    if (holder is None and taken is None) or (holder is not None and _handed_to(holder, event.site.module)):
         return
     place = run.first_import(holder) if holder is not None else taken
     who = holder or "another module"
@@ -77,6 +79,11 @@ def replaced_too_late(event: AttributeSet, run: Run) -> Iterator[Finding]:
         fixes=(_removed(event.site),),
         versions=("torch", "transformers"),
     )
+
+
+def _handed_to(holder: str, module: Module) -> bool:
+    """Whether the same module puts a function in the place of the library's own reference as well."""
+    return re.search(rf"\b{holder}\.[\w.]*\bcheckpoint\s*=(?!=)", module.text) is not None
 
 
 def _removed(site: Site) -> Fix | None:
