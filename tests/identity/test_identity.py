@@ -1,4 +1,5 @@
-"""All fixtures and projects: identical findings with gates and without, under any hash seed, remembered or not."""
+"""All fixtures and projects: identical findings with gates and without, under any hash seed, remembered or not, and
+however late the bodies of functions are parsed."""
 
 from __future__ import annotations
 
@@ -12,7 +13,7 @@ import pytest
 TESTS = Path(__file__).parent.parent
 WAYS = {
     "as usual": ("1", []),
-    "another hash seed": ("4294967295", []),
+    "another hash seed, bodies on demand": ("4294967295", ["--on-demand"]),
     "ungated": ("2", ["--ungated"]),
     "cached": ("3", ["--cached"]),
 }
