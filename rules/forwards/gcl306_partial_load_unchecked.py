@@ -24,8 +24,8 @@ if loaded.missing_keys:
 
 ## When it is fine
 The result, or the filtered dict, is looked at, or the code itself works out which names are missing; entries that
-were kept on the model itself; adapters or parts that are not trained; entries that the code takes out by name, such as
-a head.
+were kept on the model itself, its own state dict among them; adapters or parts that are not trained; entries that
+the code takes out by name, such as a head.
 
 ## Evidence
 torch 2.13.0: `strict=False` and a filter by `model.state_dict()` each loaded 4 of 16 tensors, or none.
@@ -45,7 +45,7 @@ from gclint.analysis.guards import Guard
 from gclint.analysis.meaning import definition, method_called
 from gclint.analysis.run import Run, together
 from gclint.analysis.syntax import Module, Site, dotted
-from gclint.analysis.values import Object
+from gclint.analysis.values import NOTHING, Object
 from gclint.finding import Edit, Finding, Fix
 from gclint.frameworks.torch_modules import trainable
 from gclint.rule import Reproduction, Rule
@@ -69,7 +69,7 @@ def unchecked(event: StateDictLoaded, run: Run) -> Iterator[Finding]:
     """Are weights loaded of which some may be missing, and does nobody look?"""
     if not any(_is_model(item) for item in event.target.objects()) or _looked_at(event.site):
         return
-    if _written_out(event) or _put_back(event):
+    if _written_out(event) or _put_back(event) or _own_names(event):
         return
     filtered = _filter(event)
     for guard in _lenient(event, filtered):
@@ -106,6 +106,16 @@ def _put_back(event: StateDictLoaded) -> bool:
     models = event.target.objects()
     kept = [item for model in models for value in model.attributes.values() for item in value.objects()]
     return any(item in kept or item.parent in models for item in event.source.objects())
+
+
+def _own_names(event: StateDictLoaded) -> bool:
+    """Whether the model's own state dict goes back into it, with no entry put in by the code: no name is missing."""
+    held, models = event.source.objects(), event.target.objects()
+    node = rewrite.call_node(event.site)
+    name = re.escape(dotted(node.args[0].value)) if node is not None and node.args else ""
+    text = event.site.module.code(enclosing_function(event.site.module, event.site.node))
+    own = all(item.attributes.get("of", NOTHING).objects() == models and "filtered" not in item.state for item in held)
+    return bool(held and name) and own and not re.search(rf"(?<![\w.]){name}(\.update\(|\[)", text)
 
 
 def _filter(event: StateDictLoaded) -> Site | None:
