@@ -6,14 +6,13 @@ parsed whole. The tree is the same either way, node for node and space for space
 
 from __future__ import annotations
 
-import ast
 import re
-import warnings
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import libcst as cst
 
+from ..files.syntax import fault_here
 from .units import STRING_OR_COMMENT
 
 FEWEST_CHARACTERS = 8_000
@@ -56,7 +55,7 @@ def parse_module(text: str, broken: Callable[[cst.ParserSyntaxError], None], kno
     `known` says that the text is valid Python, as a released library's is; of other text Python's own parser is
     asked. Raises `libcst.ParserSyntaxError` for what does not parse; of a body that turns out so, `broken` is told.
     """
-    long = len(text) >= FEWEST_CHARACTERS and not _unusual(text) and (known or _is_valid(text))
+    long = len(text) >= FEWEST_CHARACTERS and not _unusual(text) and (known or fault_here(text) is None)
     bodies = list(_bodies(text)) if long else []
     if not bodies:
         return cst.parse_module(text)
@@ -76,16 +75,6 @@ def parse_module(text: str, broken: Callable[[cst.ParserSyntaxError], None], kno
     for number, body in enumerate(bodies):
         _put_off(found[_PLACEHOLDER.format(number)], tree, text, body, broken)
     return tree
-
-
-def _is_valid(text: str) -> bool:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        try:
-            ast.parse(text)
-        except (SyntaxError, ValueError, RecursionError, MemoryError):
-            return False
-    return True
 
 
 def _unusual(text: str) -> bool:
