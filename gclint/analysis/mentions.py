@@ -27,6 +27,7 @@ class Mentions:
         inserted = [place for source in project.sources.values() for place in _inserted(source)]
         self._imports = Imports(project.root, None, inserted)
         self._called: dict[Unit, tuple[Unit, ...]] = {}
+        self._meant: dict[tuple[str, str], tuple[Unit | str, ...]] = {}
         self._read: dict[tuple[str, Import], tuple[str, str]] = {}
 
     def reached(self, unit: Unit) -> tuple[Unit, ...]:
@@ -66,31 +67,37 @@ class Mentions:
             self._called[unit] = tuple(found)
         return self._called[unit]
 
-    def named(self, path: str, name: str, by: Unit | None, depth: int = 0) -> Iterator[Unit]:
-        """The units that a name stands for in a file; of a module, those that `by` mentions."""
-        sheet = self._project.sheet(path)
-        if sheet is None or depth > MOST_HOPS:
-            return
-        yield from sheet.units.get(name, ())
-        promised = [item for item in sheet.promised.get(name, ()) if item.member != "*"]
-        for item in (*sheet.imports.get(name, ()), *sheet.imports.get("*", ()), *promised):
-            wanted = name if item.member == "*" else item.member
-            yield from self.imported(path, item, by, wanted or None, depth)
+    def named(self, path: str, name: str, by: Unit | None) -> Iterator[Unit]:
+        """The units that a name stands for in a file; of a module, those that `by` mentions, or all."""
+        for target in self._targets(path, name):
+            if isinstance(target, Unit):
+                yield target
+            else:
+                yield from self._of_module(target, by)
 
-    def imported(
-        self, path: str, item: Import, by: Unit | None, wanted: str | None = None, depth: int = 0
-    ) -> Iterator[Unit]:
-        """The units that an imported name stands for: of a module, those that the unit `by` mentions too."""
-        file, submodule = self.reads(path, item)
-        if submodule:
-            yield from self._of_module(submodule, by)
-        if not file:
-            return
-        wanted = wanted or (item.member if item.member != "*" else "")
-        if wanted:
-            yield from self.named(file, wanted, by, depth + 1)
-        elif not item.member:
-            yield from self._of_module(file, by)
+    def _targets(self, path: str, name: str) -> tuple[Unit | str, ...]:
+        """The units, and the files of the modules, that a name may stand for in a file: through every import of it."""
+        if (path, name) not in self._meant:
+            found: dict[Unit | str, None] = {}
+            seen = {(path, name)}
+            todo = [(path, name, 0)]
+            while todo:
+                here, wanted, hops = todo.pop()
+                sheet = self._project.sheet(here)
+                if sheet is None or hops > MOST_HOPS:
+                    continue
+                found |= dict.fromkeys(sheet.units.get(wanted, ()))
+                promised = [item for item in sheet.promised.get(wanted, ()) if item.member != "*"]
+                for item in (*sheet.imports.get(wanted, ()), *sheet.imports.get("*", ()), *promised):
+                    file, submodule = self.reads(here, item)
+                    if submodule or (file and not item.member):
+                        found[submodule or file] = None
+                    further = (file, wanted if item.member == "*" else item.member)
+                    if all(further) and further not in seen:
+                        seen.add(further)
+                        todo.append((*further, hops + 1))
+            self._meant[path, name] = tuple(found)
+        return self._meant[path, name]
 
     def files(self, path: str) -> Iterator[str]:
         """The files of the project that a file imports from, wherever in it."""
