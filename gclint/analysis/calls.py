@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from .syntax import Site
-from .values import NOTHING, Function, Object, Value, of, replaced
+from .values import NOTHING, TRUE, Function, Object, Value, of, replaced
 
 if TYPE_CHECKING:
     from .interpreter import Interpreter
@@ -72,6 +72,13 @@ class Call:
     def unknown(self) -> Value:
         """A result nobody knows, computed from the receiver and the arguments."""
         return of(self.it.derived(self.site, self.inputs()))
+
+    def foreign(self) -> Value:
+        """The result of code that nobody knows: besides what is computed from a model, its own parameters may train."""
+        made = self.it.derived(self.site, self.inputs())
+        if not any(origin.kind == "activation" for origin in made.origins):
+            made.state["foreign"] = TRUE
+        return of(made)
 
     def inputs(self) -> list[Value]:
         """Everything that goes into the call."""

@@ -142,7 +142,8 @@ class Interpreter:
         part.parent, part.origins, part.each = parent, parent.origins, each or parent.each
         self.library.propagate([parent], part)
         if name in NO_GRADIENT:
-            part.state.pop("grad", None)
+            for fact in ("grad", "may_grad", "foreign"):
+                part.state.pop(fact, None)
         parent.attributes[name] = of(part)
         return part
 

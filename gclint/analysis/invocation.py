@@ -79,7 +79,7 @@ def walk(it: Interpreter, function: Function, call: Call) -> Value:
     entered = sum(frame.function is not None and frame.function.node_id == function.node_id for frame in it.frames)
     it.entered[function.node_id] += 1
     if len(it.frames) > MAX_DEPTH or entered > MAX_RECURSION or it.entered[function.node_id] > it.call_limit:
-        return call.unknown()
+        return call.foreign()
     it.interpreted.add(function.node_id)
     bound = calls.bind(it, function, call)
     frame = Frame(function, function.module, Scope(bound, function.scope), call.site, it.guard)
@@ -180,4 +180,5 @@ def call_object(it: Interpreter, item: Object, call: Call) -> Value:
             bound = Value((guard, part.bound(item) if isinstance(part, Function) else part) for guard, part in method)
             return invoke(it, bound, call)
     call.receiver = item
-    return call.unknown()
+    of_a_tensor = ("tensor", call.last) in it.library.all.methods
+    return call.unknown() if of_a_tensor else call.foreign()

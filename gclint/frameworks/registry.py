@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib
 import pkgutil
 import re
+import sys
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -16,7 +17,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import libcst as cst
 
 from ..analysis.events import LibraryCall
-from ..analysis.values import NOTHING, Class, External, Function, Object, Value, of, union
+from ..analysis.values import NOTHING, TRUE, Class, External, Function, Object, Value, of, union
 from ..failures import Problem, going_on, unloaded
 from ..packs import FRAMEWORKS, brought
 
@@ -29,6 +30,7 @@ CallHandler = Callable[["Call"], "Value | None"]
 AttributeHandler = Callable[["Interpreter", Object, str, cst.CSTNode], "Value | None"]
 PartHandler = Callable[["Interpreter", Object, "Site"], "Value | None"]
 SetHandler = Callable[["Interpreter", Object, Value, cst.CSTNode], None]
+DATA_PACKAGES = ("datasets", "numpy", "pandas", "PIL", "torchvision")  # what these compute has no gradient
 HANDLERS = ["constants", "functions", "methods", "attributes", "elements", "setters", "calls", "decorators", "families"]
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -113,6 +115,8 @@ class Library:
             for table in HANDLERS:
                 for key, handler in getattr(framework, table).items():
                     getattr(self.all, table)[key] = going_on(f"framework {framework.name}", handler)
+        named = (re.split("[.:]", name)[0] for name in [*self.all.functions, *self.all.families])
+        self._familiar = sys.stdlib_module_names.union(DATA_PACKAGES, named)
 
     # Lookup
 
@@ -148,7 +152,9 @@ class Library:
         """Call a library's function or constructor."""
         handler = self._by_name(self.all.functions, call.name) or self._of_family(call.name)
         result = handler(call) if handler is not None else None
-        result = result if result is not None else call.unknown()
+        if result is None:
+            top = call.name.partition(".")[0]
+            result = call.foreign() if "." in call.name and top not in self._familiar else call.unknown()
         it.emit(LibraryCall(it.moment(site=call.site), call.name, call, result))
         return result
 
@@ -302,12 +308,14 @@ class Library:
         """What a computed value inherits from what it was computed from."""
         sources = list(sources)
         for item in sources:
-            for fact in ("filtered", "filtered_by"):
+            for fact in ("filtered", "filtered_by", "foreign", "may_grad"):
                 if fact in item.state:
                     result.state[fact] = item.state[fact]
             if "names_of" in item.state and result.kind in ("dict", "list"):
                 result.state["names_of"] = item.state["names_of"]
         grads = [item.state.get("grad") or NOTHING for item in sources]
+        if any(value.constant() is True for value in grads):
+            result.state["may_grad"] = TRUE
         if grads and all(grads):
             asked = [value for value in grads if value.constant() is True]
             result.state.setdefault("grad", asked[0] if asked else union(grads))

@@ -260,6 +260,7 @@ def activated(call: Call, item: Object, result: Value, through: Object | None = 
         return result
     for part in result.objects():
         part.origins |= {activation}
+        part.state.pop("foreign", None)
         for inner in [found for value in part.items or [] for found in value.objects()]:
             inner.origins |= {activation}
     if not result.objects():

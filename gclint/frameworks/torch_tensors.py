@@ -72,6 +72,8 @@ def same_tensor(call: Call) -> Value:
     made = call.it.derived(call.site, [of(call.receiver)])
     made.kind = call.receiver.kind
     if call.last in ("detach", "long"):
+        made.state.pop("may_grad", None)
+        made.state.pop("foreign", None)
         made.state["grad"] = FALSE
     return of(made)
 

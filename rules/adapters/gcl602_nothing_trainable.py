@@ -79,9 +79,11 @@ def trains_nothing(event: Backward | TrainerStarted, run: Run) -> Iterator[Findi
 
 
 def _other_gradients(event: Backward) -> bool:
-    """Whether the loss may also come from something that is not this model: a prompt, an image to be optimised."""
-    return any(
-        item.state.get("grad", NOTHING).constant() is True
+    """Whether the loss may also come from something that is not this model: a prompt, an image to be optimised,
+    another model that nobody knows.
+    """
+    return any(item.known("foreign") for item in event.loss.objects()) or any(
+        item.known("grad").constant() is True or item.known("may_grad")
         for activation in event.forwards
         for item in activation.attributes.get("inputs", NOTHING).objects()
     )
