@@ -20,14 +20,17 @@ _IN_A_STRING = "\x01"
 _FUNCTION = re.compile(r"^( *)(?:async +)?def +\w+", re.MULTILINE)
 _PUNCTUATION = re.compile(r"[()\[\]{}:]")
 _REST_OF_LINE = re.compile(r" *\n")
+_INDENT = re.compile(r"^( *)\S", re.MULTILINE)
 _PLACEHOLDER = "__body_{}__"
+Broken = Callable[[str, int], None]
 
 
 class Body(NamedTuple):
-    """The lines of a function's body: from the one after its header to the last that holds code."""
+    """The lines of a function's body, from the one after its header to the last that holds code, and their indent."""
 
     start: int
     end: int
+    indent: str
 
 
 class LaterBlock(cst.IndentedBlock):
@@ -49,21 +52,20 @@ class LaterBlock(cst.IndentedBlock):
         return self.body
 
 
-def parse_module(text: str, broken: Callable[[cst.ParserSyntaxError], None], known: bool = False) -> cst.Module:
+def parse_module(text: str, broken: Broken, known: bool = False) -> cst.Module:
     """Return the tree of a module's text, the bodies of its outermost functions parsed on demand.
 
     `known` says that the text is valid Python, as a released library's is; of other text Python's own parser is
-    asked. Raises `libcst.ParserSyntaxError` for what does not parse; of a body that turns out so, `broken` is told.
+    asked. Raises `libcst.ParserSyntaxError` for what does not parse; of a body that turns out so, `broken` is told the
+    parser's words and the line (from 1).
     """
     long = len(text) >= FEWEST_CHARACTERS and not _unusual(text) and (known or fault_here(text) is None)
-    bodies = list(_bodies(text)) if long else []
+    bodies = _bodies(text) if long else []
     if not bodies:
         return cst.parse_module(text)
     pieces, at = [], 0
     for number, body in enumerate(bodies):
-        indent = len(text[body.start : body.end]) - len(text[body.start : body.end].lstrip("\n "))
-        first = text.rfind("\n", body.start, body.start + indent) + 1 or body.start
-        pieces += [text[at : body.start], text[first : body.start + indent], _PLACEHOLDER.format(number), "\n"]
+        pieces += [text[at : body.start], body.indent, _PLACEHOLDER.format(number), "\n"]
         at = body.end
     try:
         tree = cst.parse_module("".join((*pieces, text[at:])))
@@ -81,10 +83,10 @@ def _unusual(text: str) -> bool:
     return any(each in text for each in "\t\f\r") or not text.endswith("\n") or "__body_" in text
 
 
-def _bodies(text: str) -> Iterator[Body]:
+def _bodies(text: str) -> list[Body]:
     """The bodies of the outermost functions, none where one of them cannot be told."""
     code = STRING_OR_COMMENT.sub(_blanked, text)
-    found = []
+    found: list[Body] = []
     at = 0
     while function := _FUNCTION.search(code, at):
         at = _header_end(code, function.end())
@@ -92,17 +94,18 @@ def _bodies(text: str) -> Iterator[Body]:
         if line is None:
             at = code.find("\n", at) + 1 or len(code)
             continue
-        after = re.compile(rf"^ {{0,{len(function[1])}}}(?=[^\s)\]}}{_IN_A_STRING}])", re.MULTILINE).search(
-            code, line.end()
-        )
+        outside = re.compile(rf"^ {{0,{len(function[1])}}}(?=[^\s)\]}}{_IN_A_STRING}])", re.MULTILINE)
+        after = outside.search(code, line.end())
         held = code[line.end() : after.start() if after else len(code)].rstrip()
         closed = all(held.count(opening) == held.count(closing) for opening, closing in ("()", "[]", "{}"))
         if not held.strip() or held.endswith("\\") or not closed:
-            return
-        at = line.end() + len(held)
-        at = code.find("\n", at) + 1
-        found.append(Body(line.end(), at))
-    yield from found
+            return []
+        at = code.find("\n", line.end() + len(held)) + 1
+        indent = _INDENT.search(code, line.end())
+        below = text[at : after.start() if after else len(text)]
+        if indent is not None and f"\n{indent[1]} " not in f"\n{below}":  # a comment there is an inner block's
+            found.append(Body(line.end(), at, indent[1]))
+    return found
 
 
 def _blanked(match: re.Match[str]) -> str:
@@ -111,7 +114,7 @@ def _blanked(match: re.Match[str]) -> str:
     if "\n" not in held:
         return (" " if held[0] == "#" else '"') * len(held)
     first, *lines = held.split("\n")
-    return "\n".join(('"' * len(first), *(_IN_A_STRING * max(len(line), 0) for line in lines)))
+    return "\n".join(('"' * len(first), *(_IN_A_STRING * len(line) for line in lines)))
 
 
 def _header_end(code: str, at: int) -> int:
@@ -157,14 +160,14 @@ def _put_off(
     tree: cst.Module,
     text: str,
     body: Body,
-    broken: Callable[[cst.ParserSyntaxError], None],
+    broken: Broken,
 ) -> None:
     def parse() -> Sequence[cst.BaseStatement]:
         as_there = f"if _:\n{tree.default_indent}_\n"  # the parser takes the first indent it meets for the usual one
         try:
             held = cst.parse_module(f"{as_there}def _():\n{text[body.start : body.end]}").body[1]
         except cst.ParserSyntaxError as error:
-            broken(error)
+            broken(error.message, text.count("\n", 0, body.start) + error.raw_line - as_there.count("\n") - 1)
             return ()
         assert isinstance(held, cst.FunctionDef)
         assert isinstance(held.body, cst.IndentedBlock)

@@ -102,15 +102,14 @@ class Project:
             self.broken[source.path] = SyntaxFault("nested too deeply to be parsed", 1, 1)
             return None
 
-        def broken(error: cst.ParserSyntaxError) -> None:
-            words = (error.message.splitlines() or ["syntax error"])[0]
-            own = SyntaxFault(words, max(error.raw_line, 1), 1)
-            self.broken[source.path] = fault_here(source.text) or own
+        def broken(message: str, line: int) -> None:
+            words = (message.splitlines() or ["syntax error"])[0]
+            self.broken[source.path] = fault_here(source.text) or SyntaxFault(words, max(line, 1), 1)
 
         try:
             tree = parse_module(source.text, broken, known=self.imports.is_described(path))
         except cst.ParserSyntaxError as error:
-            broken(error)
+            broken(error.message, error.raw_line)
             return None
         except RecursionError:
             self.broken[source.path] = SyntaxFault("nested too deeply to be parsed", 1, 1)
