@@ -15,7 +15,7 @@ from gclint.files.source import Source
 from gclint.launch import Launch
 
 from ..failures import Problem, failure
-from ..files.gate import IDENTIFIER
+from ..files.gate import IDENTIFIER, spelled
 from ..finding import Finding, Location
 from ..frameworks.registry import Library, load_library
 from ..rule import Question, Rule
@@ -151,7 +151,7 @@ class _Walk:
     def configurations(self, sources: Sequence[Source]) -> None:
         """Ask the rules about configuration files by themselves, whatever reads them."""
         asking = [rule for rule in self.rules if rule.listens(ConfigurationRead)]
-        words = [word for rule in asking for choice in rule.words[:1] for word in map(str.encode, choice)]
+        words = [spelled(word).encode() for rule in asking for choice in rule.words[:1] for word in choice]
         for source in sources:
             if len(source.data) > MAX_BYTES or not any(word in source.data for word in words):
                 continue

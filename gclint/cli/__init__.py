@@ -59,6 +59,7 @@ def start() -> NoReturn:
         collect_rarely()
     status = main()
     if checks:
+        sys.stdout.flush()
         sys.stderr.flush()
         os._exit(status)
     sys.exit(status)

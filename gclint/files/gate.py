@@ -41,7 +41,6 @@ class Vocabulary:
     def __init__(self, words: Iterable[str]) -> None:
         self._cores = [(word, max(IDENTIFIER.findall(spelled(word)), key=len)) for word in words]
         self._seen: set[str] = set()
-        self._telling: set[str] = set()
         self._held: dict[str, tuple[str, ...]] = {}
 
     def within(self, text: str, identifiers: AbstractSet[str] | None = None) -> frozenset[str]:
@@ -54,7 +53,7 @@ class Vocabulary:
         fresh = identifiers - self._seen
         if fresh:
             self._learn(fresh)
-        return {word for name in self._telling & identifiers for word in self._held[name]}
+        return {word for name in self._held.keys() & identifiers for word in self._held[name]}
 
     def _learn(self, identifiers: AbstractSet[str]) -> None:
         self._seen |= identifiers
@@ -64,7 +63,6 @@ class Vocabulary:
             held = tuple(word for word, core in cores if core in name)
             if held:
                 self._held[name] = held
-                self._telling.add(name)
 
 
 def admits(present: frozenset[str], words: Words) -> bool:
