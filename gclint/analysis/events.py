@@ -71,6 +71,14 @@ class Imported(Event):
 
 
 @dataclass
+class NameTaken(Event):
+    """A library's name is imported out of its module, as `name`: there it stays what it was at that moment."""
+
+    library_name: str = ""
+    name: str = ""
+
+
+@dataclass
 class EnvSet(Event):
     """An environment variable is set by the code."""
 

@@ -10,7 +10,7 @@ import libcst as cst
 
 from . import names
 from .deferral import promised
-from .events import Imported
+from .events import Imported, NameTaken
 from .syntax import dotted
 from .values import Const, Deferred, External, Object, Value, of
 
@@ -106,7 +106,7 @@ def _bind_imported(it: Interpreter, statement: cst.ImportFrom, path: str | None,
         name = dotted(alias.name)
         bound = dotted(alias.asname.name) if alias.asname is not None else name
         if path is None:
-            it.run.taken.setdefault(f"{full}.{name}", it.site(statement))
+            it.emit(NameTaken(it.moment(statement), f"{full}.{name}", bound))
         held = deferred(it, path, name, statement) if path is not None else None
         it.bind(bound, held or _imported(it, path, full, level, name))
 

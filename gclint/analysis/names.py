@@ -270,6 +270,7 @@ def _assign_attribute(
     elif isinstance(item, ModuleRef):
         scope = it.module_scope(item.module)
         scope.names[name] = assigned(it.guard - it.run.assumed, value, scope.names.get(name))
+        it.emit(AttributeSet(moment, None, name, value, f"{item.module.name}.{name}"))
 
 
 def _since(it: Interpreter, item: Object) -> Guard:

@@ -26,11 +26,10 @@ if TYPE_CHECKING:
 class Run:
     """What is known of the process at the moment: environment, imports, models, launch, versions.
 
-    `imported` has the first import of each library module, `taken` of each library name, `import_sites` the import
-    in the entry that first led to each module of the project. `assumed` holds the conditions that the launcher
-    decides; they are never stated. `launch_places` are the launches that decide them. `found` has the guard of
-    every finding that was made of this run. `failures` has the parts of gclint that raised. `path` is the file of
-    the entry.
+    `imported` has the first import of each library module, `import_sites` the import in the entry that first led to
+    each module of the project. `assumed` holds the conditions that the launcher decides; they are never stated.
+    `launch_places` are the launches that decide them. `found` has the guard of every finding that was made of this
+    run. `failures` has the parts of gclint that raised. `path` is the file of the entry.
     """
 
     targets: Targets
@@ -39,7 +38,6 @@ class Run:
     environment: dict[str, Value] = field(default_factory=dict)
     environment_sites: dict[str, Site] = field(default_factory=dict)
     imported: dict[str, Site] = field(default_factory=dict)
-    taken: dict[str, Site] = field(default_factory=dict)
     import_sites: dict[str, Site] = field(default_factory=dict)
     initialised: dict[str, Site] = field(default_factory=dict)
     models: list[Object] = field(default_factory=list)

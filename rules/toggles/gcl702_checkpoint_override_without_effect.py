@@ -31,13 +31,16 @@ transformers 4.57.6 and 5.23.0 (never called), torch 2.13.0 (later imports see t
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 from gclint.analysis import rewrite
-from gclint.analysis.events import AttributeSet
+from gclint.analysis.closures import contains
+from gclint.analysis.events import AttributeSet, CheckpointCall, Event, Imported, NameTaken, RunEnded
+from gclint.analysis.parallel import since
 from gclint.analysis.run import Run
-from gclint.analysis.syntax import Module, Site
+from gclint.analysis.stepping import together
+from gclint.analysis.syntax import Site
+from gclint.analysis.values import External, Function
 from gclint.finding import Finding, Fix
 from gclint.rule import Reproduction, Rule
 
@@ -57,33 +60,64 @@ rule = Rule(
 )
 
 
-@rule.on(AttributeSet)
-def replaced_too_late(event: AttributeSet, run: Run) -> Iterator[Finding]:
-    """Has somebody taken torch's own function already?"""
-    if event.library_name not in REPLACED or any("mock" in str(item.type) for item in event.moment.contexts):
-        return
-    holder = next((name for name in TAKE_THEIR_OWN if name in run.imported), None)
-    taken = run.taken.get(event.library_name)
-    if (holder is None and taken is None) or (holder is not None and _handed_to(holder, event.site.module)):
-        return
-    place = run.first_import(holder) if holder is not None else taken
-    who = holder or "another module"
-    yield rule.finding(
-        run,
-        event.site,
-        f"torch's checkpoint is replaced after {who} took its own reference: it keeps calling torch's",
-        guard=event.guard,
-        certainty="fails" if holder in ("transformers", "unsloth") else "fragile",
-        symptom="silent: the replacement is never called",
-        related=[(place, f"{who} is imported here" if holder else "the function is taken here")] if place else [],
-        fixes=(_removed(event.site),),
-        versions=("torch", "transformers"),
+@rule.on(RunEnded)
+def replaced_too_late(event: RunEnded, run: Run) -> Iterator[Finding]:
+    """Had somebody taken torch's own function before it was replaced, and does he keep it?"""
+    for change in run.of_type(AttributeSet) if event.whole else ():
+        if change.library_name not in REPLACED or _gives_back(change) or _in_a_mock(change):
+            continue
+        before = run.events[: run.place(change)]
+        imported = {item.name for item in before if isinstance(item, Imported)}
+        holder = next((name for name in TAKE_THEIR_OWN if name in imported), None)
+        taken = next((item.site for item in before if _keeps(item, change, run)), None) if holder is None else None
+        if (holder is None and taken is None) or (holder is not None and _handed_to(holder, change, run)):
+            continue
+        place = run.first_import(holder) if holder is not None else taken
+        who = holder or "another module"
+        yield rule.finding(
+            run,
+            change.site,
+            f"torch's checkpoint is replaced after {who} took its own reference: it keeps calling torch's",
+            guard=change.guard,
+            certainty="fails" if holder in ("transformers", "unsloth") else "fragile",
+            symptom="silent: the replacement is never called",
+            related=[(place, f"{who} is imported here" if holder else "the function is taken here")] if place else [],
+            fixes=(_removed(change.site),),
+            versions=("torch", "transformers"),
+        )
+
+
+def _gives_back(change: AttributeSet) -> bool:
+    """Whether what is assigned is torch's own function again."""
+    return change.value.only() == External(change.library_name)
+
+
+def _in_a_mock(change: AttributeSet) -> bool:
+    return any("mock" in str(item.type) for item in change.moment.contexts)
+
+
+def _handed_to(holder: str, change: AttributeSet, run: Run) -> bool:
+    """Whether the run puts something in the place of a library's own reference as well."""
+    return any(
+        other.name == change.name and other.library_name.startswith(f"{holder}.") and together(other, change)
+        for other in run.of_type(AttributeSet)
     )
 
 
-def _handed_to(holder: str, module: Module) -> bool:
-    """Whether the same module puts a function in the place of the library's own reference as well."""
-    return re.search(rf"\b{holder}\.[\w.]*\bcheckpoint\s*=(?!=)", module.text) is not None
+def _keeps(item: Event, change: AttributeSet, run: Run) -> bool:
+    """Whether a module of the project took the function for itself, and nothing is put in its place there either.
+
+    The module that replaces it may have taken it in order to wrap it: there only a call besides counts.
+    """
+    if not isinstance(item, NameTaken) or item.library_name != change.library_name:
+        return False
+    module = item.site.module
+    if module is change.site.module:
+        wrappers = [held.node for _, held in change.value if isinstance(held, Function)]
+        calls = [each.site.node for each in since(run, change, CheckpointCall) if each.site.module is module]
+        return any(not any(contains(node, call, module) for node in wrappers) for call in calls)
+    own = f"{module.name}.{item.name}"
+    return not any(other.library_name == own and together(other, change) for other in run.of_type(AttributeSet))
 
 
 def _removed(site: Site) -> Fix | None:
