@@ -59,11 +59,17 @@ def _part_fault(value: Any, schema: Mapping[str, Any]) -> Fault | None:
 
 
 def misspelt(name: str, known: Sequence[str]) -> str:
-    """Return `; did you mean ...?` for a name that is not `known` and very near one that is, else ""."""
+    """Return `; did you mean ...?` for a name that is not `known` and very near one that is, else "".
+
+    Very near is also one that has the same letters in another order.
+    """
     from gclint.config import suggestion
 
     plain = name.lower().replace("_", "-")
-    return "" if plain in known else suggestion(plain, list(known), cutoff=0.85)
+    if plain in known:
+        return ""
+    turned = [one for one in known if sorted(one) == sorted(plain)]
+    return suggestion(plain, turned or list(known), cutoff=0.1 if turned else 0.85)
 
 
 def key_line(text: str, name: str, table: str, near: Any = None) -> int:

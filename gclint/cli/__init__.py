@@ -16,35 +16,51 @@ EXIT_CLEAN, EXIT_FINDINGS, EXIT_ERROR, EXIT_INTERRUPTED = 0, 1, 2, 130
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command in `argv` (default: of this process) and return its exit status.
 
-    0: nothing found; 1: findings are left; 2: something could not be done, said in one line on standard
-    error; 130: interrupted.
+    0: nothing found, or, as in Ruff, whoever read standard output has gone (`| head -1`); 1: findings are
+    left; 2: something could not be done, said in one line on standard error; 130: interrupted.
     """
     arguments = list(sys.argv[1:] if argv is None else argv)
-    if arguments in (["--version"], ["-V"]):
-        from gclint import __version__
-
-        print(f"gclint {__version__}")
-        return EXIT_CLEAN
     if "--traceback" in arguments:
         arguments.remove("--traceback")
         os.environ["GCLINT_TRACEBACK"] = "1"
     try:
-        from gclint.cli.run import run
-
-        status = run(arguments)
+        _with_streams()
+        status = _run(arguments)
         sys.stdout.flush()
         return status
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return EXIT_ERROR
+        _say_no_more()
+        return EXIT_CLEAN
     except (Exception, KeyboardInterrupt) as error:
         if _of_interrupt(error):
             print("gclint: interrupted", file=sys.stderr)
             return EXIT_INTERRUPTED
         if os.environ.get("GCLINT_TRACEBACK"):
             raise
-        complain(_internal(error))
+        complain(_of_system(error) if isinstance(error, OSError) and error.strerror else _internal(error))
         return EXIT_ERROR
+
+
+def _run(arguments: list[str]) -> int:
+    if arguments in (["--version"], ["-V"]):
+        from gclint import __version__
+
+        print(f"gclint {__version__}")
+        return EXIT_CLEAN
+    from gclint.cli.run import run
+
+    return run(arguments)
+
+
+def _with_streams() -> None:
+    """Write to nowhere what a process without standard output or error, as `>&-` starts it, has to say."""
+    sys.stdout = sys.stdout or open(os.devnull, "w")  # noqa: SIM115
+    sys.stderr = sys.stderr or open(os.devnull, "w")  # noqa: SIM115
+
+
+def _say_no_more() -> None:
+    """Send the rest of standard output nowhere, that Python may flush it at the end."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def start() -> NoReturn:
@@ -77,6 +93,14 @@ def _of_interrupt(error: BaseException | None) -> bool:
     while error is not None and not isinstance(error, KeyboardInterrupt):
         error = error.__cause__ or error.__context__
     return error is not None
+
+
+def _of_system(error: OSError) -> str:
+    """What the system refused; an error of writing standard output names no file."""
+    if error.filename is None:
+        _say_no_more()
+        return f"standard output cannot be written ({error.strerror})"
+    return f"{os.fsdecode(error.filename)}: {error.strerror}; --traceback shows what was being done"
 
 
 def _internal(error: BaseException) -> str:

@@ -30,7 +30,11 @@ def clean(options: Namespace) -> int:
     """Delete the cache of each project named; return the exit status."""
     from gclint.files.cache import remove
 
-    for path in options.paths or ["."]:
+    paths = options.paths or ["."]
+    missing = next((path for path in paths if not os.path.isdir(path)), None)
+    if missing is not None:
+        raise UsageError(f"{missing}: no such directory; name a project's directory")
+    for path in paths:
         settings = settings_of(Request(), os.path.abspath(path))
         directory = os.path.join(settings.root or os.path.abspath(path), settings.cache_dir)
         if remove(directory):

@@ -23,6 +23,8 @@ from gclint.fix.proof import ProofOptions, verify_fixes
 from gclint.fix.proof import proving as proving_fixes
 from gclint.fix.trials import Trial
 from gclint.gather import Request
+from gclint.report.formats import render
+from gclint.report.style import style_for
 from gclint.report.tally import counted
 from gclint.timing import begin
 
@@ -130,7 +132,7 @@ def _tell(outcome: Outcome, request: Request, options: Namespace) -> int:
         _show_proofs(outcome, options)
         return status
     if request.stdin is not None:
-        _pass_through(outcome, request)
+        _pass_through(outcome, request, options)
         return finish(outcome.report, options)
     name = format_of(options, request)
     if (outcome.proofs or outcome.trials) and name == "json":
@@ -179,10 +181,15 @@ def _show_diff(outcome: Outcome, options: Namespace) -> int:
     return EXIT_FINDINGS if status == EXIT_CLEAN and outcome.changes and not options.exit_zero else status
 
 
-def _pass_through(outcome: Outcome, request: Request) -> None:
-    """Print the text of standard input as the fixes make it, bytes outside the edits unchanged."""
+def _pass_through(outcome: Outcome, request: Request, options: Namespace) -> None:
+    """Print the text of standard input as the fixes make it, bytes outside the edits unchanged; on standard error
+    what is left to find in it, as Ruff does.
+    """
     after: list[Source] = [new for _, new in outcome.changes]
     sys.stdout.buffer.write(after[0].data if after else request.stdin or b"")
+    sys.stdout.flush()
+    if outcome.report.findings:
+        sys.stderr.write(render(outcome.report, format_of(options, request), style_for(sys.stderr)))
 
 
 def _say(outcome: Outcome) -> None:

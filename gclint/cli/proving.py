@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from gclint.verify.prove import Claim
 
 COLOURS = {"holds": "green", "does not hold": "red", "cannot be run": "yellow"}
+PLURAL = {"holds": "hold", "does not hold": "do not hold", "cannot be run": "cannot be run"}
 
 
 def prove(options: Namespace) -> int:
@@ -63,7 +64,9 @@ def _table(claims: list[Claim]) -> None:
         console.print(line)
         seen = " ".join((claim.seen if claim.state == "holds" else claim.reason).split())
         detail = Text(f"        {seen}", "dim" if claim.state == "holds" else "")
-        detail.truncate(max(console.width, 60), overflow="ellipsis")
+        if console.is_terminal:
+            detail.truncate(max(console.width, 60), overflow="ellipsis")
         console.print(detail, soft_wrap=True)
     counted = {state: sum(claim.state == state for claim in claims) for state in COLOURS}
-    print(", ".join(f"{count} {state}" for state, count in counted.items() if count), file=sys.stderr)
+    told = (f"{count} {state if count == 1 else PLURAL[state]}" for state, count in counted.items() if count)
+    print(", ".join(told), file=sys.stderr)

@@ -7,7 +7,7 @@ import sys
 import time
 from collections.abc import Callable
 
-from gclint.cli import EXIT_ERROR, complain
+from gclint.cli import EXIT_ERROR, EXIT_INTERRUPTED, complain
 from gclint.config import BadConfig
 from gclint.gather import Request, find, project_root
 from gclint.integrations.nearby import state_of
@@ -16,9 +16,12 @@ INTERVAL = 0.5
 
 
 def watch(request: Request, once: Callable[[], int], pause: Callable[[float], None] = time.sleep) -> int:
-    """Run `once` now and after every change until interrupted; return the last exit status."""
+    """Run `once` now and after every change until interrupted; return the last exit status.
+
+    Interrupted before the first check was done it is that of an interrupt.
+    """
     seen: object = None
-    status = 0
+    status = EXIT_INTERRUPTED
     try:
         while True:
             now = _state(request)

@@ -11,6 +11,8 @@ from gclint.files.lines import split_lines
 _SPACE = re.compile(r"[ \t\r\n]*")
 _DECODER = json.JSONDecoder()
 Span = tuple[int, int]
+NOT_OF_FORMAT_4 = "no list of cells: not a notebook of format 4"
+CONVERT = "convert it: jupyter nbconvert --to notebook --nbformat 4"
 
 
 class BadNotebook(ValueError):
@@ -40,18 +42,24 @@ def find_cells(raw: str) -> list[Cell]:
     try:
         top = dict(_members(raw, _after_space(raw, 0)))
         if "cells" not in top:
-            raise BadNotebook(
-                "no cells: not a notebook of format 4",
-                1,
-                "convert it: jupyter nbconvert --to notebook --nbformat 4",
-            )
+            raise BadNotebook(NOT_OF_FORMAT_4, 1, CONVERT)
         if not _is_python(raw, top.get("metadata")):
             return []
         cells = [_cell(raw, number, span) for number, span in enumerate(_elements(raw, top["cells"][0]), start=1)]
         return [cell for cell in cells if cell is not None]
-    except (json.JSONDecodeError, RecursionError, IndexError) as error:
-        line = error.lineno if isinstance(error, json.JSONDecodeError) else 1
-        raise BadNotebook("not valid JSON", line, "open and save it in Jupyter") from None
+    except (json.JSONDecodeError, RecursionError, IndexError):
+        raise _why_not(raw) from None
+
+
+def _why_not(raw: str) -> BadNotebook:
+    """Why `raw` is no notebook."""
+    try:
+        json.loads(raw)
+    except json.JSONDecodeError as error:
+        return BadNotebook(f"not valid JSON: {error.msg}", error.lineno, "save it again in Jupyter, or exclude it")
+    except RecursionError:
+        return BadNotebook("not valid JSON: nested too deeply", 1, "save it again in Jupyter, or exclude it")
+    return BadNotebook(NOT_OF_FORMAT_4, 1, CONVERT)
 
 
 def rewrite_cell(raw: str, cell: Cell, source: str) -> str:

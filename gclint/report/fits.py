@@ -68,8 +68,8 @@ def show(fits: Iterable[tuple[str, Mapping[str, Any]]], console: Console) -> Non
             told = f"Fit of the full-size run{places}: unknown, {fit['unknown']}"
             console.print(escape(printable(told)), highlight=False)
             continue
-        title = escape(printable(f"Fit of the full-size run{places}, after the fixes"))
-        table = Table(title=title, title_justify="left", show_header=False)
+        console.print(escape(printable(f"Fit of the full-size run{places}, after the fixes")), highlight=False)
+        table = Table(show_header=False)
         table.add_column("part")
         table.add_column("bytes", justify="right")
         for name in PARTS:

@@ -79,8 +79,14 @@ def test_check_fix_and_exit_non_zero_on_fix(gclint, project):
 
 def test_stdin_comes_out_fixed(gclint, project, monkeypatch):
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"boom(1)\r\n")))
-    code, out, _ = gclint("fix", "-")
-    assert code == 0 and out == "calm(1)\r\n"
+    assert gclint("fix", "-") == (0, "calm(1)\r\n", "")
+
+
+def test_stdin_that_does_not_parse_comes_out_as_it_was_and_the_error_is_told(gclint, project, monkeypatch):
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"f(\n")))
+    code, out, err = gclint("fix", "-", "--stdin-filename", "a.py", "--output-format", "concise")
+    assert code == 2 and out == "f(\n"
+    assert err.startswith("a.py:1:2: GCL000 not valid Python: '(' was never closed\n")
 
 
 def test_a_fix_that_would_not_parse_is_refused_and_the_others_are_made(gclint, project):

@@ -125,8 +125,9 @@ def test_magics_are_kept_as_information():
     ("data", "what"),
     [
         (b"{", "not valid JSON"),
-        (b"[]", "not valid JSON"),
+        (b"[]", "not a notebook of format 4"),
         (b'{"worksheets": []}', "not a notebook of format 4"),
+        (b'{"cells": 3}', "not a notebook of format 4"),
         (b'{"cells": [1]}', "cell 1 is not an object"),
         (b'{"cells": [{"cell_type": "code", "source": [1]}]}', "source of cell 1 is not text"),
         (b"[" * 100000, "not valid JSON"),
