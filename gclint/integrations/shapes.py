@@ -11,6 +11,7 @@ from lsprotocol import types
 
 from gclint.files.source import Source
 from gclint.finding import Edit, Finding, Fix, Location
+from gclint.report.condition import brief
 from gclint.report.content import Report, severity
 
 FIX_ALL = "source.fixAll.gclint"
@@ -47,7 +48,7 @@ class Shapes:
         """Return the finding with the other places that take part."""
         parts = [finding.message]
         parts += [f"Effect: {finding.symptom}"] if finding.symptom else []
-        parts += [f"When: {finding.condition}"] if finding.condition else []
+        parts += [f"When: {brief(finding.condition)}"] if finding.condition else []
         related = []
         for place in finding.related:
             uri, span = self.place(place)

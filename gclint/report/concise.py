@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from gclint.report.condition import brief
 from gclint.report.content import Report, place_text, severity
 from gclint.report.escape import printable
 from gclint.report.style import COLOURS, Style
@@ -14,7 +15,7 @@ def render(report: Report, style: Style) -> str:
     for finding in report.findings:
         colour = COLOURS[severity(finding)]
         mended = "[*] " if finding.fixes and finding.fixes[0].applicability == "safe" else ""
-        when = f" ({printable(finding.condition)})" if finding.condition else ""
+        when = f" ({printable(brief(finding.condition))})" if finding.condition else ""
         place = style.paint(place_text(report.shown(finding.location)), "bold")
         code = style.paint(finding.code, colour, "bold")
         lines.append(f"{place}: {code} {mended}{printable(finding.message)}{when}")

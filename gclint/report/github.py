@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from gclint.report.condition import brief
 from gclint.report.content import Report, place_text, severity
 from gclint.report.escape import printable
 from gclint.report.style import Style
@@ -18,7 +19,7 @@ def render(report: Report, style: Style) -> str:
         line = place.line if place.cell is None else 1
         text = f"{place_text(place)}: {finding.code} {finding.message}"
         text += f"\nEffect: {finding.symptom}" if finding.symptom else ""
-        text += f"\nWhen: {finding.condition}" if finding.condition else ""
+        text += f"\nWhen: {brief(finding.condition)}" if finding.condition else ""
         lines.append(
             f"::{_COMMANDS[severity(finding)]} title={_property(f'gclint ({finding.code})')},"
             f"file={_property(printable(place.path))},line={line},col={place.column}{ends}::{_data(text)}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+from gclint.report.condition import brief
 from gclint.report.content import Report, severity
 from gclint.report.fingerprint import fingerprints
 from gclint.report.style import Style
@@ -16,7 +17,7 @@ def render(report: Report, style: Style) -> str:
     issues = []
     for finding, mark in fingerprints(report):
         place = report.shown(finding.location)
-        when = f" ({finding.condition})" if finding.condition else ""
+        when = f" ({brief(finding.condition)})" if finding.condition else ""
         issues.append(
             {
                 "check_name": finding.code,

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from typing import Any
 from urllib.parse import quote
 
 import gclint
 from gclint.finding import Edit, Finding, Fix, Location
+from gclint.report.condition import brief
 from gclint.report.content import Report, severity
 from gclint.report.fingerprint import fingerprints
 from gclint.report.style import Style
@@ -19,8 +21,8 @@ Record = dict[str, Any]
 
 
 def render(report: Report, style: Style) -> str:
-    """Return a log with one run; at most `MOST_RESULTS` findings, the first ones."""
-    marked = fingerprints(report)[:MOST_RESULTS]
+    """Return a log with one run; at most `MOST_RESULTS` findings, errors before warnings before notes."""
+    marked = _most_severe(fingerprints(report))
     codes = sorted({finding.code for finding, _ in marked})
     names = {finding.code: finding.name for finding, _ in marked}
     index = {code: number for number, code in enumerate(codes)}
@@ -38,6 +40,15 @@ def render(report: Report, style: Style) -> str:
         "invocations": [_invocation(report)],
     }
     return json.dumps({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}, indent=2) + "\n"
+
+
+def _most_severe(marked: Sequence[tuple[Finding, str]]) -> Sequence[tuple[Finding, str]]:
+    """Return what code scanning takes, in the order of the report."""
+    if len(marked) <= MOST_RESULTS:
+        return marked
+    rank = ("error", "warning", "note")
+    kept = sorted(range(len(marked)), key=lambda at: (rank.index(severity(marked[at][0])), at))[:MOST_RESULTS]
+    return [marked[at] for at in sorted(kept)]
 
 
 def _rule(report: Report, code: str, name: str) -> Record:
@@ -61,7 +72,7 @@ def _result(report: Report, finding: Finding, mark: str, index: int) -> Record:
         "message": {"text": _message(finding)},
         "locations": [_location(report, finding.location)],
         "partialFingerprints": {"primaryLocationLineHash": mark},
-        "properties": {"certainty": finding.certainty, "target": dict(finding.target)},
+        "properties": _properties(finding),
     }
     if finding.related:
         result["relatedLocations"] = [
@@ -73,10 +84,15 @@ def _result(report: Report, finding: Finding, mark: str, index: int) -> Record:
     return result
 
 
+def _properties(finding: Finding) -> Record:
+    properties = {"certainty": finding.certainty, "target": dict(finding.target)}
+    return {**properties, "condition": finding.condition} if finding.condition else properties
+
+
 def _message(finding: Finding) -> str:
     parts = [finding.message]
     parts += [f"Effect: {finding.symptom}"] if finding.symptom else []
-    parts += [f"When: {finding.condition}"] if finding.condition else []
+    parts += [f"When: {brief(finding.condition)}"] if finding.condition else []
     return "\n".join(parts)
 
 
