@@ -8,7 +8,7 @@ from dataclasses import replace
 from gclint.finding import Finding
 
 from .run import Run
-from .versions import Target
+from .versions import Target, Targets
 
 Key = tuple[str, int, str]
 Again = Callable[[set[str], Mapping[str, str]], Iterable[Finding]]
@@ -23,19 +23,19 @@ class Origins:
     """Which entry each finding came from, and what the pins around that entry leave open."""
 
     def __init__(self) -> None:
-        self._entries: dict[Key, tuple[str, Run]] = {}
+        self._entries: dict[Key, tuple[str, Targets]] = {}
 
     def remember(self, finding: Finding, run: Run) -> None:
         """A finding was made in a run."""
         if run.entry is not None:
-            self._entries.setdefault(key_of(finding), (run.path, run))
+            self._entries.setdefault(key_of(finding), (run.path, run.targets))
 
     def open_targets(self, finding: Finding) -> dict[str, Target]:
         """The packages the finding was judged for of which the pins allow several releases."""
         held = self._entries.get(key_of(finding))
         if held is None:
             return {}
-        targets = {package: held[1].targets[package] for package, _ in finding.target}
+        targets = {package: held[1][package] for package, _ in finding.target}
         return {name: target for name, target in targets.items() if target.oldest and not target.exact}
 
     def entry(self, finding: Finding) -> str:

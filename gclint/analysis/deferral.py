@@ -92,7 +92,10 @@ class Deferral:
 
 def forced(it: Interpreter, value: Value) -> Value:
     """The value with what imports left open filled in, by walking the modules that they read."""
-    if not any(isinstance(item, Deferred) for _, item in value):
+    for _, item in value.alternatives:
+        if isinstance(item, Deferred):
+            break
+    else:
         return value
     parts = [
         _filled(it, item).under(guard) if isinstance(item, Deferred) else Value([(guard, item)])

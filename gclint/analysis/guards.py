@@ -70,22 +70,26 @@ FSDP = Atom("fsdp", "under FSDP", "")
 CUDA = Atom("cuda", "with a GPU", "without a GPU")
 
 
-MOST_KNOWN = 50_000
+MOST_KNOWN = 5_000
 _COMPLEMENTS: dict[Guard, Guard] = {}
 _KNOWN: dict[tuple[Guard, Guard], Guard | None] = {}
 
 
-class _Shape(NamedTuple):
-    """What contradicts a guard: its atoms the other way round, the literal that each subject equals (None: several),
-    and the conjunctions that do not hold.
+class _Drawn(NamedTuple):
+    """What follows from a guard.
+
+    `known` is what it says and all that follows; `refused` is that the other way round; `equal` is the literal that
+    each subject equals; `left` are the conjunctions that do not hold and that are not false yet by what is known.
     """
 
-    negated: Guard
-    equal: dict[str, str | None]
-    denied: list[Guard]
+    known: Guard
+    refused: Guard
+    equal: dict[str, str]
+    left: frozenset[Guard]
 
 
-_SHAPES: dict[Guard, _Shape] = {}
+_DRAWN: dict[Guard, _Drawn | None] = {}
+_PARTS: dict[frozenset[Guard], Guard] = {}
 
 
 def conj(left: Guard, right: Guard) -> Guard | None:
@@ -100,53 +104,84 @@ def conj(left: Guard, right: Guard) -> Guard | None:
     except KeyError:
         if len(_KNOWN) >= MOST_KNOWN:
             _KNOWN.clear()
-            _SHAPES.clear()
+            _DRAWN.clear()
+            _PARTS.clear()
         made = _KNOWN[pair] = _conj(left, right)
         return made
 
 
 def _conj(left: Guard, right: Guard) -> Guard | None:
-    one, other = _shape(left), _shape(right)
-    if not one.negated.isdisjoint(right):
-        return None
-    equal = one.equal
-    if equal and any(equal.get(subject, literal) != literal for subject, literal in other.equal.items()):
+    one, other = _drawn(left), _drawn(right)
+    if one is None or other is None or not one.refused.isdisjoint(other.known):
         return None
     both = left | right
-    denied = one.denied + other.denied
-    return None if denied and _contradicts(both, denied) else both
+    _DRAWN[both] = made = _joined(one, other)
+    return both if made is not None else None
 
 
-def _contradicts(known: Guard, denied: list[Guard]) -> bool:
-    """Whether what is known leaves some denied conjunction no way to be false, after all that follows is drawn."""
-    while True:
-        follows: set[tuple[Atom, bool]] = set()
-        further: list[Guard] = []
-        for whole in denied:
-            left = whole - known
-            if not left:
-                return True
-            if len(left) == 1:
-                ((atom, truth),) = left
-                follows.add((atom, not truth))
-                if atom.parts is not None:
-                    (follows.update if not truth else further.append)(atom.parts)
-        if follows <= known:
-            return False
-        known, denied = known | follows, denied + further
+def _joined(one: _Drawn, other: _Drawn) -> _Drawn | None:
+    if other.known <= one.known:
+        return one
+    if one.known <= other.known:
+        return other
+    equal = one.equal or other.equal
+    if one.equal and other.equal:
+        if any(one.equal.get(subject, literal) != literal for subject, literal in other.equal.items()):
+            return None
+        equal = {**one.equal, **other.equal}
+    made = _Drawn(one.known | other.known, one.refused | other.refused, equal, one.left | other.left)
+    return _closed(made) if _decides(one, other.left) or _decides(other, one.left) else made
 
 
-def _shape(guard: Guard) -> _Shape:
-    held = _SHAPES.get(guard)
-    if held is None:
-        equal: dict[str, str | None] = {}
-        for atom, truth in guard:
-            if truth and atom.subject:
-                same = equal.get(atom.subject, atom.literal) == atom.literal
-                equal[atom.subject] = atom.literal if same else None
-        denied = [atom.parts for atom, truth in guard if not truth and atom.parts is not None]
-        held = _SHAPES[guard] = _Shape(frozenset([(atom, not truth) for atom, truth in guard]), equal, denied)
-    return held
+def _decides(drawn: _Drawn, left: frozenset[Guard]) -> bool:
+    """Whether what is known says anything of a part of these conjunctions."""
+    if not left:
+        return False
+    parts = _PARTS.get(left)
+    if parts is None:
+        parts = _PARTS[left] = ALWAYS.union(*left)
+    return not (parts.isdisjoint(drawn.known) and parts.isdisjoint(drawn.refused))
+
+
+def _drawn(guard: Guard) -> _Drawn | None:
+    """What follows from a guard; None when it contradicts itself."""
+    if guard not in _DRAWN:
+        _DRAWN[guard] = _with(_Drawn(ALWAYS, ALWAYS, {}, frozenset()), guard)
+    return _DRAWN[guard]
+
+
+def _closed(drawn: _Drawn) -> _Drawn | None:
+    """The same with what its refused conjunctions leave no choice about; None when one of them holds."""
+    follows: set[tuple[Atom, bool]] = set()
+    left: list[Guard] = []
+    for whole in drawn.left:
+        if not drawn.refused.isdisjoint(whole):
+            continue
+        open_ = whole - drawn.known
+        if not open_:
+            return None
+        left.append(whole)
+        if len(open_) == 1:
+            ((atom, truth),) = open_
+            follows.add((atom, not truth))
+    drawn = drawn._replace(left=frozenset(left))
+    return _with(drawn, frozenset(follows)) if follows else drawn
+
+
+def _with(drawn: _Drawn, further: Guard) -> _Drawn | None:
+    """The same with further conditions and what follows from them."""
+    while wholes := [atom.parts for atom, truth in further if truth and atom.parts and not atom.parts <= further]:
+        further = further.union(*wholes)
+    known, refused = drawn.known | further, drawn.refused.union((atom, not truth) for atom, truth in further)
+    equal = dict(drawn.equal)
+    for atom, truth in further:
+        if truth and atom.subject and equal.setdefault(atom.subject, atom.literal) != atom.literal:
+            return None
+    if not known.isdisjoint(refused):
+        return None
+    denied = [atom.parts for atom, truth in further if not truth and atom.parts is not None]
+    made = _Drawn(known, refused, equal, drawn.left.union(denied))
+    return _closed(made) if made.left else made
 
 
 def forget() -> None:
@@ -155,7 +190,8 @@ def forget() -> None:
     _ATOMS.clear()
     _ATOMS.update(keep)
     _KNOWN.clear()
-    _SHAPES.clear()
+    _DRAWN.clear()
+    _PARTS.clear()
     _COMPLEMENTS.clear()
 
 

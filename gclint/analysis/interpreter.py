@@ -17,6 +17,7 @@ from . import evaluation, execution, invocation
 from .bounds import MAX_STEPS, standing
 from .events import Event, Moment
 from .guards import ALWAYS, Guard, conj, forget
+from .run import unheard
 from .syntax import Module, Site
 from .values import (
     NOTHING,
@@ -199,6 +200,13 @@ class Interpreter:
         home.names[name] = assigned(
             self.guard - base if home is self.scope else self.guard - self.run.assumed, value, home.names.get(name)
         )
+
+    def end(self) -> None:
+        """Let go of what the walk built up, which refers to itself in circles."""
+        for scope in self.modules.values():
+            scope.names.clear()
+        self.run.events.clear()
+        self.run.listener = unheard
 
     # The walk
 

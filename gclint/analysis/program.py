@@ -107,7 +107,7 @@ class _Walk:
         self.walked: set[str] = set()
         self.runs: list[Run] = []
         self.keep_runs = keep_runs
-        self.asked: dict[type, list[tuple[Rule, Question]]] = {}
+        self.asked: dict[type, list[tuple[Rule, Question, stage]]] = {}
         gates = [rule.words for rule in rules if not rule.listens(ConfigurationRead)]
         self.reach = Reach(project, () if keep_runs else gates)
         telling = self.reach.telling if self.reach.gated else ()
@@ -205,6 +205,7 @@ class _Walk:
         if it.stopped:
             self.cut.setdefault(path, judged_in_part(module, it.stopped))
         self._remember(it)
+        self._end(it)
 
     def _walk_rest(self, path: str) -> None:
         """Functions and classes of a module that no program reached: each with arguments nobody knows."""
@@ -226,6 +227,7 @@ class _Walk:
             self._remember(it)
         else:
             self.project.let_go(path)
+        self._end(it)
 
     def _unreached(self, module: Module) -> bool:
         reached = self.interpreted | self.instantiated
@@ -283,6 +285,10 @@ class _Walk:
             for module in modules:
                 module.forget()
 
+    def _end(self, it: Interpreter) -> None:
+        if not self.keep_runs:
+            it.end()
+
     def _modules(self, it: Interpreter) -> Iterator[Module]:
         for path in it.modules:
             if path in self.project._absolute:
@@ -294,11 +300,13 @@ class _Walk:
         asked = self.asked.get(type(event))
         if asked is None:
             asked = self.asked[type(event)] = [
-                (rule, question) for rule in self.rules for question in rule.questions_at(type(event))
+                (rule, question, stage(f"rule {rule.code}"))
+                for rule in self.rules
+                for question in rule.questions_at(type(event))
             ]
-        for rule, question in asked:
+        for rule, question, measured in asked:
             try:
-                with stage(f"rule {rule.code}"):
+                with measured:
                     for finding in question(event, run):
                         self.origins.remember(finding, run)
                         self._keep(finding)

@@ -58,7 +58,9 @@ class Project:
 
     def let_go(self, path: str) -> None:
         """Drop the module and the units of a file that nothing reads again."""
-        self._modules.pop(path, None)
+        module = self._modules.pop(path, None)
+        if module is not None:
+            module.forget()
         self._sheets.pop(path, None)
 
     def text(self, path: str) -> str | None:

@@ -22,6 +22,10 @@ if TYPE_CHECKING:
     from .versions import Targets
 
 
+def unheard(event: Event) -> None:
+    """Nobody listens."""
+
+
 @dataclass
 class Run:
     """What is known of the process at the moment: environment, imports, models, launch, versions.
@@ -44,7 +48,7 @@ class Run:
     events: list[Event] = field(default_factory=list)
     overrides: dict[str, Value] = field(default_factory=dict)
     facts: dict[str, Any] = field(default_factory=dict)
-    listener: Callable[[Event], None] = field(default=lambda event: None, repr=False)
+    listener: Callable[[Event], None] = field(default=unheard, repr=False)
     entry: Module | None = None
     path: str = ""
     found: dict[tuple[str, int, int, str], Guard] = field(default_factory=dict)

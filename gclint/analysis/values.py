@@ -229,7 +229,9 @@ class Value:
 
     def only(self) -> Alternative | None:
         """The one thing it can be, whatever the guards; None when there are several or none."""
-        found = {item for _, item in self}
+        if len(self.alternatives) == 1:
+            return self.alternatives[0][1]
+        found = {item for _, item in self.alternatives}
         return found.pop() if len(found) == 1 else None
 
     def constant(self) -> Any:
@@ -239,7 +241,7 @@ class Value:
 
     def objects(self) -> list[Object]:
         """The heap objects it can be."""
-        return list(dict.fromkeys(item for _, item in self if isinstance(item, Object)))
+        return list(dict.fromkeys([item for _, item in self.alternatives if isinstance(item, Object)]))
 
     def where(self, test: Callable[[Alternative], bool]) -> list[Guard]:
         """The guards under which the test holds."""
@@ -259,12 +261,12 @@ FALSE = Value([(ALWAYS, Const(False))])
 
 def const(literal: Any) -> Value:
     """The value of a literal."""
-    return Value([(ALWAYS, Const(literal))])
+    return Value(((ALWAYS, Const(literal)),))
 
 
 def of(item: Alternative) -> Value:
     """The value that is this one thing."""
-    return Value([(ALWAYS, item)])
+    return Value(((ALWAYS, item),))
 
 
 def union(values: Iterable[Value]) -> Value:

@@ -1,0 +1,88 @@
+"""Guards held against every way in which their conditions can turn out."""
+
+from __future__ import annotations
+
+import random
+from itertools import product
+
+import pytest
+
+from gclint.analysis.guards import ALWAYS, Atom, Guard, complement, conj, forget
+
+PLAIN = "abcd"
+LITERALS = ("one", "two", "three")
+TRIALS = 400
+
+
+@pytest.fixture(autouse=True)
+def _fresh() -> None:
+    forget()
+
+
+def literals() -> list[tuple[Atom, bool]]:
+    plain = [Atom(f"plain {name}", name) for name in PLAIN]
+    equal = [Atom(f"x == {word}", word, subject="x", literal=word) for word in LITERALS]
+    return [(atom, truth) for atom in (*plain, *equal) for truth in (True, False)]
+
+
+def true(atom: Atom, world: dict[str, object]) -> bool:
+    if atom.parts is not None:
+        return holds(atom.parts, world)
+    return world["x"] == atom.literal if atom.subject else bool(world[atom.key])
+
+
+def holds(guard: Guard, world: dict[str, object]) -> bool:
+    return all(true(atom, world) is truth for atom, truth in guard)
+
+
+def worlds() -> list[dict[str, object]]:
+    names = [f"plain {name}" for name in PLAIN]
+    return [
+        {**dict(zip(names, truths, strict=True)), "x": x}
+        for truths in product((False, True), repeat=len(names))
+        for x in (*LITERALS, "another")
+    ]
+
+
+def some_guard(chance: random.Random, depth: int) -> Guard:
+    made: Guard = ALWAYS
+    for _ in range(chance.randint(1, 3)):
+        one = frozenset([chance.choice(literals())])
+        part = complement(some_guard(chance, depth - 1)) if depth and chance.random() < 0.5 else one
+        made = conj(made, part) or made
+    return made
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_what_can_hold_together_is_never_refused(seed: int) -> None:
+    chance, every = random.Random(seed), worlds()
+    refused = 0
+    for _ in range(TRIALS):
+        left, right = some_guard(chance, 2), some_guard(chance, 2)
+        both = conj(left, right)
+        ways = [world for world in every if holds(left, world) and holds(right, world)]
+        if both is None:
+            refused += 1
+            assert ways == []
+        else:
+            assert ways == [world for world in every if holds(both, world)]
+    assert refused > TRIALS // 20
+
+
+def test_of_a_conjunction_that_holds_every_part_holds() -> None:
+    a, b = Atom("a", "a"), Atom("b", "b")
+    refused = complement(frozenset([(a, True), (b, True)]))
+    ((whole, _),) = refused
+    holding = frozenset([(whole, True)])
+    assert conj(holding, frozenset([(a, True)])) == holding | {(a, True)}
+    assert conj(holding, frozenset([(b, False)])) is None
+
+
+def test_what_follows_is_drawn_over_several_conjunctions() -> None:
+    a, b, c = (Atom(name, name) for name in "abc")
+    both = conj(complement(frozenset([(a, True), (b, True)])), complement(frozenset([(b, False), (c, True)])))
+    assert both is not None
+    with_a = conj(both, frozenset([(a, True)]))
+    assert with_a is not None
+    assert conj(with_a, frozenset([(c, True)])) is None
+    assert conj(with_a, frozenset([(c, False)])) is not None
