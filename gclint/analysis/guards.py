@@ -213,7 +213,7 @@ def complement(guard: Guard) -> Guard:
     held = _COMPLEMENTS.get(guard)
     if held is None:
         whole = Atom(f"all#{len(_COMPLEMENTS)}", "", "", each=any(atom.each for atom, _ in guard))
-        whole.negated, whole.parts = (lambda: f"unless ({state(guard)})"), guard
+        whole.parts = guard
         held = _COMPLEMENTS[guard] = frozenset({(whole, False)})
     return held
 
@@ -226,18 +226,3 @@ def common(guards: list[Guard]) -> Guard:
 def without_elements(guard: Guard) -> Guard:
     """The guard less the conditions on single elements of a loop."""
     return frozenset((atom, truth) for atom, truth in guard if not atom.each)
-
-
-def state(guard: Guard) -> str:
-    """The guard as words for a finding's condition; "" when nothing is left open."""
-    parts = sorted(_stated(atom, truth, guard) for atom, truth in guard if not atom.each)
-    return " and ".join(dict.fromkeys(part for part in parts if part))
-
-
-def _stated(atom: Atom, truth: bool, guard: Guard) -> str:
-    """One condition in words; of a conjunction that does not hold, only the one part that the others leave open."""
-    left = atom.parts - guard if atom.parts is not None and not truth else ALWAYS
-    if len(left) != 1:
-        return atom.state(truth)
-    ((part, held),) = left
-    return part.state(not held)

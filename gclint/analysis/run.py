@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..finding import Location
 from .guards import ALWAYS, DISTRIBUTED, Guard, all_of, without_elements
-from .guards import state as stated
+from .statement import state as stated
 from .values import Alternative, Object, Value
 
 if TYPE_CHECKING:
@@ -83,12 +83,14 @@ class Run:
 
     def condition(self, guard: Guard) -> str:
         """What a guard leaves open, in words; "" when nothing."""
-        return stated(self._open(guard))
+        return stated(guard, self._decided())
 
     def _open(self, guard: Guard) -> Guard:
         """A guard less what the launcher decides, and less "several processes" where the program starts them."""
-        left = guard - self.assumed
-        return left - {(DISTRIBUTED, True)} if "several_processes" in self.facts else left
+        return guard - self._decided()
+
+    def _decided(self) -> Guard:
+        return self.assumed | {(DISTRIBUTED, True)} if "several_processes" in self.facts else self.assumed
 
     def launch_locations(self, message: str) -> list[Location]:
         """Where the launcher decides what is assumed of this run."""

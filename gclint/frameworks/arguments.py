@@ -55,10 +55,11 @@ def overridable(it: Interpreter, name: str, default: Value, call: Call) -> Value
     parts = []
     for guard, item in default:
         shown = repr(item.value) if isinstance(item, Const) else "its default"
+        default_is = f"its default {shown}" if isinstance(item, Const) else shown
         subject = f"#{other.id}"
         atom = Atom(
             f"{subject}=={shown}",
-            f"if `args.{name}` is its default {shown}",
+            f"if `args.{name}` is {default_is}",
             f"if `args.{name}` is not {shown}",
             subject,
             shown,

@@ -1,0 +1,47 @@
+"""Guards in words: what a finding states as its condition."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from .formula import FALSE, All, Formula, Literal, TooLong, formula_of, shortened
+from .guards import ALWAYS, Guard
+
+
+def state(guard: Guard, known: Guard = ALWAYS) -> str:
+    """The guard as words for a finding's condition, made short; "" when nothing is left open where `known` holds.
+
+    Conditions are joined by " and "; of several alternatives, in parentheses and joined by " or ", one holds.
+    """
+    try:
+        whole = formula_of(guard)
+        short = shortened(whole, known)
+    except TooLong:
+        return _beyond(guard, known)
+    return _conjunction(whole if short == FALSE else short)
+
+
+def _conjunction(formula: Formula) -> str:
+    parts = formula.parts if isinstance(formula, All) else (formula,)
+    told = [part for part in parts if not isinstance(part, Literal) or part.atom.state(part.truth)]
+    return " and ".join(_ordered(told))
+
+
+def _ordered(parts: Iterable[Formula]) -> list[str]:
+    """The parts in words: single conditions first, then the rest, the shortest first."""
+    stated = {_words(part): isinstance(part, Literal) for part in parts}
+    return sorted(stated, key=lambda words: (not stated[words], 0 if stated[words] else len(words), words))
+
+
+def _words(formula: Formula) -> str:
+    if isinstance(formula, Literal):
+        return formula.atom.state(formula.truth) or f"not {formula.atom.state(not formula.truth)}"
+    return f"({(' and ' if isinstance(formula, All) else ' or ').join(_ordered(formula.parts))})"
+
+
+def _beyond(guard: Guard, known: Guard) -> str:
+    """The plain conditions of a guard that is too long to be made short, and how many others there are."""
+    plain = frozenset((atom, truth) for atom, truth in guard if atom.parts is None)
+    stated, left = state(plain, known), len(guard) - len(plain)
+    more = f"under {left} more condition{'s' if left > 1 else ''} that cannot be stated briefly"
+    return f"{stated} and {more}" if stated else more
