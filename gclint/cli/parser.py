@@ -201,7 +201,10 @@ def _new_rule(parser: Parser) -> None:
 
 def _preflight(parser: Parser) -> None:
     parser.usage = "gclint preflight [options] -- COMMAND [ARGUMENT ...]"
-    parser.epilog = "COMMAND is python, torchrun, accelerate launch, deepspeed, srun or mpirun,\nas it is started."
+    parser.epilog = (
+        "COMMAND is python, torchrun, accelerate launch, deepspeed, srun or mpirun, as it\n"
+        "is started, or a shell script: then each run that its commands start is checked."
+    )
     _selection(parser)
     group = parser.add_argument_group("what to do")
     group.add_argument("--force", action="store_true", help="start the command whatever is found")

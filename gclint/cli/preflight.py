@@ -1,4 +1,4 @@
-"""`gclint preflight -- COMMAND`: exactly the run that is about to start is checked; then the command takes over."""
+"""`gclint preflight -- COMMAND`: exactly the runs that are about to start are checked; then the command takes over."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from gclint.files.source import parse
 from gclint.finding import Finding
 from gclint.gather import Request
 from gclint.judge import Judge, builtin_judge
-from gclint.launch.command_line import SHOWN, installed_versions, launch_of_command
+from gclint.launch.command_line import SHOWN, Planned, planned
 from gclint.launch.launched import Launch
 from gclint.report.content import Report
 from gclint.report.formats import render
 from gclint.report.style import style_for
 from gclint.report.tally import counted
 
-KNOWN = "python, torchrun, accelerate launch, deepspeed, srun or mpirun"
+KNOWN = "python, torchrun, accelerate launch, deepspeed, srun, mpirun, and shell scripts that run them"
 # an ignored signal stays ignored in the program that takes over
 _IGNORED_BY_PYTHON = frozenset({"SIGPIPE", "SIGXFZ", "SIGXFSZ"})
 
@@ -37,15 +37,12 @@ def preflight(options: Namespace) -> int:
     words: list[str] = options.run
     if not words:
         raise UsageError("put the command after `--`: gclint preflight -- torchrun --nproc_per_node=8 train.py")
-    launch = launch_of_command(words, os.environ, os.getcwd())
-    if launch is None:
-        complain(f"`{shlex.join(words)}` starts no Python file that can be read here; preflight knows {KNOWN}")
+    runs = planned(words, os.environ, os.getcwd())
+    if not runs:
+        command = shlex.join(words)
+        complain(f"`{command}` starts no Python file that can be read here; preflight knows {KNOWN}; --force starts it")
         return _start(words) if options.force else EXIT_ERROR
-    request = _request(launch, words, options)
-    judge = _judge(launch)
-    report = _with_command(check(request, judge), words)
-    if options.verify:
-        report = without(report, _harmless(request, judge, launch, options))
+    report = _with_command(_together([_checked(run, options) for run in runs]), words)
     _tell(report, options)
     stopping = [item for item in report.findings if item.certainty == "fails"]
     if options.force or not (stopping or report.failed):
@@ -58,10 +55,29 @@ def preflight(options: Namespace) -> int:
     return EXIT_FINDINGS
 
 
-def _request(launch: Launch, words: list[str], options: Namespace) -> Request:
+def _checked(run: Planned, options: Namespace) -> Report:
+    """Return what is found in one run, less what was tried here and did not fail."""
+    request, judge = _request(run, options), _judge(run.launch)
+    report = check(request, judge)
+    return without(report, _harmless(request, judge, run.launch, options)) if options.verify else report
+
+
+def _together(reports: list[Report]) -> Report:
+    """Return one report for several: each finding and each problem once."""
+    findings = sorted({item for report in reports for item in report.findings}, key=lambda item: item.key)
+    return Report(
+        tuple(findings),
+        tuple(dict.fromkeys(problem for report in reports for problem in report.problems)),
+        max(report.files_checked for report in reports),
+        {path: source for report in reports for path, source in report.sources.items()},
+        {code: rule for report in reports for code, rule in report.rules.items()},
+    )
+
+
+def _request(run: Planned, options: Namespace) -> Request:
     given = selection_of(options)
-    given["target"] = {**installed_versions(words), **given.get("target", {})}
-    paths = [launch.program, *(path for path in launch.configs if path.suffix != ".toml")]
+    given["target"] = {**run.versions, **given.get("target", {})}
+    paths = [run.launch.program, *(path for path in run.launch.configs if path.suffix != ".toml")]
     return Request([os.path.relpath(path) for path in paths], given, cache=False)
 
 

@@ -12,6 +12,8 @@ from gclint.launch.launched import Start
 from gclint.launch.options import whole
 
 STRATEGIES = {"MULTI_GPU": "ddp", "MULTI_CPU": "ddp", "FSDP": "fsdp", "DEEPSPEED": "deepspeed"}
+SEVERAL = frozenset({"use_megatron_lm", "tpu", "use_tpu"})
+ONE = frozenset({"NO", "MULTI_CPU"})
 ANY = {"mixed_precision": "ACCELERATE_MIXED_PRECISION", "num_cpu_threads_per_process": "OMP_NUM_THREADS"}
 VARIABLES = {
     "fsdp": {
@@ -34,23 +36,30 @@ USED = {"fsdp": "ACCELERATE_USE_FSDP", "deepspeed": "ACCELERATE_USE_DEEPSPEED"}
 LOWERED = frozenset({"FSDP_ACTIVATION_CHECKPOINTING", "FSDP_USE_ORIG_PARAMS", "FSDP_OFFLOAD_PARAMS"})
 
 
-def configured(start: Start, text: str) -> Start:
+def configured(start: Start, text: str, devices: int | None = None) -> Start:
     """What an `accelerate launch` starts with the configuration `text`; options on the command line win.
 
-    For the CPU accelerate starts one process, whatever number is asked for, unless it is told to use mpirun.
+    `devices` is how many there are, None where that is not known. Without a configuration accelerate starts more
+    than one process only where it sees more than one device, or is told to (`--multi_gpu` and its like): asked for
+    four processes on one GPU, it starts one. For a configuration of one process, and for the CPU, it starts one
+    too, whatever number is asked for, unless it is told to use mpirun (`_validate_launch_command` and
+    `launch_command` of `accelerate/commands/launch.py`, 1.15).
     """
     settings = accelerate_settings(text)
     kind = settings.get("distributed_type", "").upper()
-    by_mpirun = {**settings, **dict(start.options)}.get("mpirun_hostfile")
-    if kind == "MULTI_CPU" and not start.strategy and not by_mpirun:
-        start, kind = replace(start, world_size=None, distributed=None), "NO"
-    world = start.world_size
-    if world is None and not start.distributed:
-        world = 1 if kind == "NO" else whole(settings.get("num_processes"))
-    distributed = world > 1 if world is not None else start.distributed or (True if kind in STRATEGIES else None)
+    given = {**settings, **dict(start.options)}
     strategy = start.strategy or STRATEGIES.get(kind, "")
-    variables = _environment({**settings, **dict(start.options)}, strategy)
-    return replace(start, world_size=world, distributed=distributed, strategy=strategy, environment=variables)
+    several = start.strategy or given.get("mpirun_hostfile") or any(name in SEVERAL for name, _ in start.options)
+    counted = None if settings or start.config or several else devices
+    world = start.world_size
+    if not several and (kind in ONE or (counted is not None and counted < 2)):
+        world, strategy = 1, ""
+    elif world is None and not start.distributed:
+        world = counted if counted is not None else whole(settings.get("num_processes"))
+    distributed = world > 1 if world is not None else start.distributed or (True if kind in STRATEGIES else None)
+    return replace(
+        start, world_size=world, distributed=distributed, strategy=strategy, environment=_environment(given, strategy)
+    )
 
 
 def _environment(given: dict[str, str], strategy: str) -> tuple[tuple[str, str], ...]:

@@ -14,6 +14,7 @@ PREFIXES = frozenset(
     {
         "env",
         "exec",
+        "gclint",
         "nohup",
         "time",
         "timeout",

@@ -39,6 +39,8 @@ KEYWORDS = frozenset(
 DECLARATIONS = frozenset({"export", "declare", "typeset", "local", "readonly"})
 SHELLS = frozenset({"bash", "sh", "zsh", "dash", "ksh"})
 KEEPS_ENVIRONMENT = frozenset({"nohup", "exec", "time", "nice", "stdbuf", "unbuffer", "command", "setsid", "env"})
+SHELL_HEAD = re.compile(r"#![^\n]*[/ ](?:ba|z|k|da)?sh\b")
+TAKES_A_WORD = frozenset({"-o", "-O", "+o", "+O", "--rcfile", "--init-file"})
 SCRIPT = re.compile(r"[^-].*\.(?:sh|bash|zsh|ksh|sbatch|slurm|job)")
 MAX_DEPTH = 4
 MAX_COMMANDS = 20_000
@@ -141,8 +143,8 @@ class Shell:
             yield from self._sourced(expanded[1])
         elif expanded[0].rsplit("/", 1)[-1] in SHELLS and (script := _inline_script(expanded)):
             yield from self._inline(script, line, local)
-        elif (at := _script_at(expanded)) is not None and (found := self.source(expanded[at])) is not None:
-            yield from self._script(found, expanded[at + 1 :], local)
+        elif (ran := self._ran(expanded)) is not None:
+            yield from self._script(*ran, local)
         else:
             environment = tuple({**self.exported, **local}.values())
             yield Invocation(tuple(expanded), line, environment, self.directory, self.path)
@@ -203,6 +205,16 @@ class Shell:
             if self.export_all or name in self.exported:
                 self.exported[name] = setting
 
+    def _ran(self, words: list[str]) -> tuple[tuple[Path, str], list[str]] | None:
+        """The script that a command runs, and what it is given; by its first line where its name does not tell."""
+        at, by_shell = _script_at(words)
+        if at is None:
+            return None
+        found = self.source(words[at])
+        if found is None or not (by_shell or SCRIPT.fullmatch(words[at]) or SHELL_HEAD.match(found[1])):
+            return None
+        return found, words[at + 1 :]
+
     def _sourced(self, name: str) -> Iterator[Invocation]:
         found = self.source(name) if self.depth < MAX_DEPTH else None
         if found is None:
@@ -237,15 +249,21 @@ def _literal(word: Word) -> str:
     return "".join(part.text for part in word.parts if not part.expands)
 
 
-def _script_at(words: list[str]) -> int | None:
-    """Where a command names the script that it runs: `bash -x run.sh 4`, `./run.sh`, `sbatch --wait job.sh`."""
+def _script_at(words: list[str]) -> tuple[int | None, bool]:
+    """Where a command may name the script that it runs, and whether a shell or sbatch runs it.
+
+    `bash -x run 4`, `./run.sh`, `sbatch --wait job.sh`.
+    """
     at = 0
     while at < len(words) - 1 and (words[at] in KEEPS_ENVIRONMENT or ASSIGNMENT.fullmatch(words[at])):
         at += 1
-    name = words[at].rsplit("/", 1)[-1]
+    name, later = words[at].rsplit("/", 1)[-1], range(at + 1, len(words))
     if name not in SHELLS and name != "sbatch":
-        return at if SCRIPT.fullmatch(words[at]) else None
-    return next((later for later in range(at + 1, len(words)) if SCRIPT.fullmatch(words[later])), None)
+        return (at if SCRIPT.fullmatch(words[at]) or "/" in words[at] else None), False
+    plain = [place for place in later if words[place][:1] not in "-+" and words[place - 1] not in TAKES_A_WORD]
+    if name == "sbatch":
+        plain = [place for place in plain if SCRIPT.fullmatch(words[place])]
+    return next(iter(plain), None), True
 
 
 def _inline_script(words: list[str]) -> str:

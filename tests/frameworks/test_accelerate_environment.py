@@ -1,4 +1,4 @@
-"""What `accelerate launch` puts into the environment is what gclint says of the same options."""
+"""What `accelerate launch` starts and puts into the environment is what gclint says of the same options."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 
 from gclint.launch import launches
+from gclint.launch.accelerate import configured
+from gclint.launch.commands import started
 
 launch = pytest.importorskip("accelerate.commands.launch")
 utilities = pytest.importorskip("accelerate.utils.launch")
@@ -47,3 +49,44 @@ def test_the_environment_is_accelerate_s(name: str, tmp_path: Path, monkeypatch:
     assert {key for key in set_now if key.startswith("ACCELERATE_USE_") and made[key] == "true"} == {
         key for key in said if key.startswith("ACCELERATE_USE_")
     }
+
+
+MULTI = "compute_environment: LOCAL_MACHINE\ndistributed_type: MULTI_GPU\nnum_machines: 1\nnum_processes: 3\n"
+SINGLE = MULTI.replace("MULTI_GPU", "'NO'")
+
+
+@pytest.mark.parametrize("devices", [0, 1, 2, 4])
+@pytest.mark.parametrize("config", ["", MULTI, SINGLE], ids=["no configuration", "MULTI_GPU", "NO"])
+@pytest.mark.parametrize(
+    "options",
+    [
+        "",
+        "--num_processes=4",
+        "--num_processes=1",
+        "--multi_gpu --num_processes=4",
+        "--use_fsdp --num_processes=4",
+        "--cpu --num_processes=4",
+        "--use_megatron_lm --num_processes=4",
+    ],
+)
+def test_the_number_of_processes_is_accelerate_s(
+    options: str, config: str, devices: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(launch, "default_config_file", str(tmp_path / "default_config.yaml"))
+    monkeypatch.setattr(
+        "accelerate.commands.config.config_args.default_config_file", str(tmp_path / "default_config.yaml")
+    )
+    if config:
+        (tmp_path / "default_config.yaml").write_text(config)
+    monkeypatch.setattr("torch.cuda.is_available", lambda: devices > 0)
+    monkeypatch.setattr("torch.cuda.device_count", lambda: devices)
+    seen = []
+    for name in ("simple_launcher", "multi_gpu_launcher", "deepspeed_launcher"):
+        monkeypatch.setattr(launch, name, lambda args, name=name: seen.append((name, args.num_processes)))
+    words = [*options.split(), "train.py"]
+    launch.launch_command(launch.launch_command_parser().parse_args(words))
+    ((launcher, asked),) = seen
+    start = started(["accelerate", "launch", *words], {})
+    assert start is not None
+    text = "" if "--cpu" in words else config
+    assert configured(start, text, devices).world_size == (1 if launcher == "simple_launcher" else asked)

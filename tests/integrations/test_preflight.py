@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import trainings
 
-from gclint.launch.command_line import installed_versions, launch_of_command
+from gclint.launch.command_line import installed_versions, launch_of_command, planned
 
 TRAIN = "src/baseline_sft/train_sft_abel.py"
 OLD = ("--target", "transformers=4.44,torch=2.4", "--select", "GCL201")
@@ -57,7 +57,7 @@ def test_force_starts_it_and_its_status_is_the_commands(preflight):
     [
         pytest.param(["python", TRAIN], False, id="one process"),
         pytest.param(["torchrun", "--nproc-per-node", "1", TRAIN], False, id="torchrun with one process"),
-        pytest.param(["accelerate", "launch", "--num_processes", "4", TRAIN], True, id="accelerate"),
+        pytest.param(["accelerate", "launch", "--multi_gpu", "--num_processes", "4", TRAIN], True, id="accelerate"),
         pytest.param(["accelerate", "launch", "--num_processes=1", TRAIN], False, id="accelerate, one process"),
         pytest.param(["accelerate", "launch", "--config_file", "multi.yaml", TRAIN], True, id="accelerate's file"),
         pytest.param(["deepspeed", "--num_gpus=2", TRAIN], True, id="deepspeed"),
@@ -68,6 +68,21 @@ def test_the_command_line_decides_what_check_leaves_open(preflight, project, com
     (project / "multi.yaml").write_text("distributed_type: MULTI_GPU\nnum_processes: 8\n")
     done = preflight(*OLD, "--", *command)
     assert (done.returncode, bool(done.stdout)) == ((1, False) if stops else (7, True)), done.stderr
+
+
+@pytest.mark.parametrize(
+    ("visible", "options", "stops"),
+    [
+        ("0,1", ["--num_processes", "2"], True),
+        ("0,1", [], True),
+        ("0", ["--num_processes", "4"], False),
+        ("", ["--num_processes", "4"], False),
+        ("0", ["--multi_gpu", "--num_processes", "4"], True),
+    ],
+)
+def test_accelerate_without_a_configuration_counts_the_devices(preflight, visible, options, stops):
+    done = preflight(*OLD, "--", "accelerate", "launch", *options, TRAIN, set={"CUDA_VISIBLE_DEVICES": visible})
+    assert done.returncode == (1 if stops else 7), done.stderr
 
 
 def test_within_srun_the_processes_around_count(preflight):
@@ -137,6 +152,8 @@ def test_no_signal_stays_ignored_in_the_command(preflight, project):
     [
         (["torchrun", "x.py"], 2, "`torchrun` is not expected here; usage: gclint preflight [options] -- COMMAND"),
         (["--", "make", "train"], 2, "`make train` starts no Python file that can be read here"),
+        (["--", "bash", "none.sh"], 2, "`bash none.sh` starts no Python file"),
+        (["--", "bash", "-c", "make train"], 2, "--force starts it"),
         (["--", "python", "none.py"], 2, "`python none.py` starts no Python file"),
         ([], 2, "put the command after `--`"),
         (["--frce", "--", "python", "x.py"], 2, "did you mean `--force`?"),
@@ -174,6 +191,92 @@ def test_the_launch(project):
     assert (launch.program, launch.world_size, launch.configs) == (project / "train.py", 2, (project / "x.yaml",))
     assert {setting.name: setting.value for setting in launch.environment} == {"A": "1", "B": "2"}
     assert launch.arguments == ("--config", "x.yaml") and isinstance(launch.path, Path)
+
+
+SCRIPT = f"""#!/usr/bin/env bash
+set -e
+N=${{1:-1}}
+export MODE=${{2:-plain}}
+echo "mode $MODE"
+torchrun --nproc_per_node=$N {TRAIN} --lr "$LR"
+"""
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["bash", "run.sh", "8"],
+        ["sh", "-e", "./run.sh", "8"],
+        ["bash", "-o", "pipefail", "run", "8"],
+        ["./run", "8"],
+        ["env", "A=1", "bash", "run.sh", "8"],
+        ["bash", "-c", "cd . && ./run.sh 8"],
+        ["bash", "outer.sh"],
+    ],
+)
+def test_a_script_is_looked_into_with_its_arguments(preflight, project, command):
+    for name, text in (("run.sh", SCRIPT), ("run", SCRIPT), ("outer.sh", "bash run.sh 8\n")):
+        (project / name).write_text(text)
+        (project / name).chmod(0o755)
+    done = preflight(*OLD, "--", *command)
+    assert done.returncode == 1 and done.stdout == "", done.stderr
+    assert "error[GCL201]" in done.stderr and "torchrun --nproc_per_node=$N" in done.stderr
+    script = "run" if "run" in command or "./run" in command else "run.sh"
+    assert f"::: {script}:6:1" in done.stderr
+    if "8" in command:
+        assert preflight(*OLD, "--", *("1" if word == "8" else word for word in command)).returncode == 7
+
+
+def test_the_script_itself_takes_over(preflight, project):
+    (project / "run.sh").write_text(SCRIPT)
+    done = preflight(*OLD, "--", "bash", "run.sh", "1", "fast", set={"LR": "0.1"})
+    started = f"started torchrun --nproc_per_node=1 {TRAIN} --lr 0.1"
+    assert (done.returncode, done.stdout.splitlines(), done.stderr) == (7, ["mode fast", started], "")
+    assert preflight(*OLD, "--force", "--", "bash", "run.sh", "8").returncode == 7
+
+
+def test_each_run_of_a_script_is_checked(preflight, project):
+    (project / "run.sh").write_text(f"python {TRAIN}\ncd src/baseline_sft\ntorchrun --nproc_per_node=2 {TRAIN[17:]}\n")
+    done = preflight(*OLD, "--", "bash", "run.sh")
+    assert done.returncode == 1 and "::: run.sh:3:1" in done.stderr and "1 finding of" in done.stderr
+    (project / "run.sh").write_text(f"python {TRAIN}\npython {TRAIN} --again\n")
+    assert preflight(*OLD, "--", "bash", "run.sh").returncode == 7
+
+
+def test_a_script_from_another_directory_and_its_environment(preflight, project, tmp_path):
+    (project / "jobs").mkdir()
+    (project / "jobs" / "run.sh").write_text(
+        f'cd "$(dirname "$0")/.."\nexport WORLD=2\ntorchrun --nproc_per_node $WORLD {TRAIN}\n'
+    )
+    done = preflight(*OLD, "--", "bash", str(project / "jobs" / "run.sh"), cwd=tmp_path)
+    assert done.returncode == 1 and "error[GCL201]" in done.stderr, done.stderr
+
+
+def test_the_environment_that_a_script_activates(project):
+    binary = project / "venv" / "bin"
+    site = project / "venv" / "lib" / "python3.12" / "site-packages" / "torch-2.5.1.dist-info"
+    site.mkdir(parents=True)
+    (site / "METADATA").write_text("Metadata-Version: 2.1\nName: torch\nVersion: 2.5.1\n")
+    binary.mkdir()
+    (binary / "activate").write_text(f'VIRTUAL_ENV="{project}/venv"\nPATH="$VIRTUAL_ENV/bin:$PATH"\nexport PATH\n')
+    (binary / "python").write_text("#!/bin/sh\n")
+    (binary / "python").chmod(0o755)
+    (project / "train.py").write_text("")
+    (project / "run.sh").write_text("source venv/bin/activate\npython train.py\n")
+    (run,) = planned(["bash", "run.sh"], {"PATH": "/usr/bin"}, os.fspath(project))
+    assert run.versions == {"torch": "2.5.1"} and run.launch.line == 2
+    assert run.launch.variable("PATH").value == f"{binary}:/usr/bin"
+
+
+@pytest.mark.slow
+def test_a_real_script_that_starts_two_processes(run, project):
+    pytest.importorskip("torch")
+    (project / "train.py").write_text("import os\nprint('rank', os.environ['RANK'], os.environ['MODE'])\n")
+    (project / "run.sh").write_text(
+        f"export MODE=$2\n{sys.executable} -m torch.distributed.run --nproc_per_node=$1 train.py\nexit 3\n"
+    )
+    done = run("gclint", "preflight", "--", "bash", "run.sh", "2", "fast")
+    assert (done.returncode, sorted(done.stdout.splitlines())) == (3, ["rank 0 fast", "rank 1 fast"]), done.stderr
 
 
 @pytest.mark.slow

@@ -142,6 +142,7 @@ def test_plain_python(one):
         ("python -m torch.distributed.run --nproc_per_node 2 train.py", 2, True),
         ("python3 -m torch.distributed.launch --use_env --nproc_per_node=2 train.py", 2, True),
         ("$(which python) -m torch.distributed.run --nproc_per_node 2 train.py", 2, True),
+        ("gclint preflight -- torchrun --nproc_per_node=2 train.py", 2, True),
         ("accelerate launch train.py", None, None),
         ("accelerate launch --num_processes 8 train.py", 8, True),
         ("accelerate launch --num_processes=1 --mixed_precision bf16 train.py", 1, False),
