@@ -69,69 +69,68 @@ import torch
 from fairscale.nn import checkpoint_wrapper
 model = checkpoint_wrapper(torch.nn.Sequential(torch.nn.Linear(4, 4), torch.nn.ReLU()))
 """
-PROGRAMS = {
-    "diffusers: a model": (UNET, UNET_STEP),
-    "diffusers: checkpointing": (UNET + "model.enable_gradient_checkpointing()", UNET_STEP),
-    "diffusers: checkpointing off again": (
-        UNET + "model.enable_gradient_checkpointing()\nmodel.disable_gradient_checkpointing()",
+STEP = "model(torch.randn(2, 4)).sum().backward()"
+ON, OFF = "model.set_grad_checkpointing()\n", "model.set_grad_checkpointing(False)\n"
+SAVED = 'torch.save(open_clip.create_model("tiny").state_dict(), "tiny.pt")\n'
+# by library: how programs begin, how they end, and what each does in between
+FAMILIES = [
+    (
+        "diffusers",
+        UNET,
         UNET_STEP,
+        {
+            "a model": "",
+            "checkpointing": "model.enable_gradient_checkpointing()",
+            "checkpointing off again": "model.enable_gradient_checkpointing()\nmodel.disable_gradient_checkpointing()",
+            "a reentrant function": "model.enable_gradient_checkpointing(partial(checkpoint, use_reentrant=True))",
+            "torch's function": "model.enable_gradient_checkpointing(gradient_checkpointing_func=checkpoint)",
+            "from_config": "model = UNet2DModel.from_config(model.config)",
+            "from_pretrained": 'model.save_pretrained("made")\nmodel = UNet2DModel.from_pretrained("made")\n'
+            "model.enable_gradient_checkpointing()",
+            "of a pipeline": PIPELINE,
+        },
     ),
-    "diffusers: a reentrant function": (
-        UNET + "model.enable_gradient_checkpointing(partial(checkpoint, use_reentrant=True))",
-        UNET_STEP,
-    ),
-    "diffusers: torch's function": (
-        UNET + "model.enable_gradient_checkpointing(gradient_checkpointing_func=checkpoint)",
-        UNET_STEP,
-    ),
-    "diffusers: from_config": (UNET + "model = UNet2DModel.from_config(model.config)", UNET_STEP),
-    "diffusers: from_pretrained": (
-        UNET + 'model.save_pretrained("made")\nmodel = UNet2DModel.from_pretrained("made")\n'
-        "model.enable_gradient_checkpointing()",
-        UNET_STEP,
-    ),
-    "diffusers: from_unet": (CONTROLNET, CONTROLNET_STEP),
-    "diffusers: of a pipeline": (UNET + PIPELINE, UNET_STEP),
-    "timm: a model": (VIT, VIT_STEP),
-    "timm: checkpointing": (VIT + "model.set_grad_checkpointing()", VIT_STEP),
-    "timm: checkpointing off again": (
-        VIT + "model.set_grad_checkpointing()\nmodel.set_grad_checkpointing(False)",
+    ("diffusers", CONTROLNET, CONTROLNET_STEP, {"from_unet": ""}),
+    (
+        "timm",
+        VIT,
         VIT_STEP,
+        {
+            "a model": "",
+            "checkpointing": ON,
+            "checkpointing off again": ON + OFF,
+            "reentrant by default before": "timm.layers.set_reentrant_ckpt()\n" + ON,
+            "not reentrant by default again": "timm.layers.set_reentrant_ckpt()\n"
+            "timm.layers.set_reentrant_ckpt(False)\n" + ON,
+            "reentrant by default after": ON + "timm.layers.set_reentrant_ckpt(True)\n",
+        },
     ),
-    "timm: reentrant by default before": (
-        VIT + "timm.layers.set_reentrant_ckpt()\nmodel.set_grad_checkpointing()\n",
-        VIT_STEP,
-    ),
-    "timm: not reentrant by default again": (
-        VIT + "timm.layers.set_reentrant_ckpt()\ntimm.layers.set_reentrant_ckpt(False)\nmodel.set_grad_checkpointing()",
-        VIT_STEP,
-    ),
-    "timm: reentrant by default after": (
-        VIT + "model.set_grad_checkpointing()\ntimm.layers.set_reentrant_ckpt(True)\n",
-        VIT_STEP,
-    ),
-    "timm: checkpoint_seq": (BLOCKS.format(more=""), "model(torch.randn(2, 4)).sum().backward()"),
-    "timm: checkpoint_seq, reentrant": (
+    ("timm", BLOCKS.format(more=""), STEP, {"checkpoint_seq": ""}),
+    (
+        "timm",
         BLOCKS.format(more=", use_reentrant=True"),
         "model(torch.randn(2, 4, requires_grad=True)).sum().backward()",
+        {"checkpoint_seq, reentrant": ""},
     ),
-    "open_clip: a model": (CLIP + 'model = open_clip.create_model("tiny")', CLIP_STEP),
-    "open_clip: checkpointing": (
-        CLIP + 'model, _, _ = open_clip.create_model_and_transforms("tiny")\nmodel.set_grad_checkpointing()',
+    (
+        "open_clip",
+        CLIP,
         CLIP_STEP,
+        {
+            "a model": 'model = open_clip.create_model("tiny")',
+            "checkpointing": 'model, _, _ = open_clip.create_model_and_transforms("tiny")\n' + ON,
+            "from_pretrained": SAVED
+            + 'model, _ = open_clip.create_model_from_pretrained("tiny", pretrained="tiny.pt")',
+            "from_pretrained, no transform": SAVED + "model = open_clip.create_model_from_pretrained("
+            '"tiny", pretrained="tiny.pt", return_transform=False)\n' + ON,
+        },
     ),
-    "open_clip: from_pretrained": (
-        CLIP + 'torch.save(open_clip.create_model("tiny").state_dict(), "tiny.pt")\n'
-        'model, _ = open_clip.create_model_from_pretrained("tiny", pretrained="tiny.pt")',
-        CLIP_STEP,
-    ),
-    "open_clip: from_pretrained, no transform": (
-        CLIP + 'torch.save(open_clip.create_model("tiny").state_dict(), "tiny.pt")\n'
-        'model = open_clip.create_model_from_pretrained("tiny", pretrained="tiny.pt", return_transform=False)\n'
-        "model.set_grad_checkpointing()",
-        CLIP_STEP,
-    ),
-    "fairscale: wrapped": (WRAPPED, "model(torch.randn(2, 4)).sum().backward()"),
+    ("fairscale", WRAPPED, STEP, {"wrapped": ""}),
+]
+PROGRAMS = {
+    f"{library}: {name}": (begin + between, step)
+    for library, begin, step, programs in FAMILIES
+    for name, between in programs.items()
 }
 
 
