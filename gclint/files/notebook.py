@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from gclint.files.lines import split_lines
 from gclint.files.magics import without_magics
-from gclint.files.notebook_json import BadNotebook, Cell, find_cells, rewrite_cell
+from gclint.files.notebook_json import BadNotebook, Cell, find_cells, offset_of, rewrite_cell
 
 __all__ = ["BadNotebook", "Notebook", "read_notebook"]
 
@@ -43,6 +43,14 @@ class Notebook:
             return None, line
         part = self.parts[index]
         return part.cell.number, max(1, line - part.line)
+
+    def file_line(self, line: int) -> int:
+        """Return the line of the file's JSON (from 1) in which a module line stands."""
+        index = bisect_right([part.line for part in self.parts], line) - 1
+        if index < 0:
+            return 1
+        part = self.parts[index]
+        return 1 + self.raw.count("\n", 0, offset_of(self.raw, part.cell, max(0, line - part.line - 1)))
 
     @property
     def magics(self) -> tuple[tuple[int, str], ...]:

@@ -62,6 +62,15 @@ def _why_not(raw: str) -> BadNotebook:
     return BadNotebook(NOT_OF_FORMAT_4, 1, CONVERT)
 
 
+def offset_of(raw: str, cell: Cell, line: int) -> int:
+    """Return where in `raw` the element of the cell's source begins that holds its `line` (from 0)."""
+    for start, _ in cell.items:
+        line -= max(1, len(split_lines(_DECODER.raw_decode(raw, start)[0])))
+        if line < 0:
+            return start
+    return cell.start
+
+
 def rewrite_cell(raw: str, cell: Cell, source: str) -> str:
     """Return the JSON value of `cell` with `source` in it, keeping the elements that stay and the layout."""
     ascii_only = raw.isascii()

@@ -86,6 +86,14 @@ class Report:
         end_column = place.end_column if end_cell == cell else place.column
         return Location(place.path, line, place.column, end_line, end_column, place.message, cell)
 
+    def in_file(self, place: Location) -> Location:
+        """Return `place` by the lines of its file: of a notebook the line of its JSON that holds the source line."""
+        source = self.sources.get(place.path)
+        if source is None or source.notebook is None:
+            return place
+        line = source.notebook.file_line(place.line)
+        return Location(place.path, line, 1, line, 1 + len(source.notebook.raw.split("\n")[line - 1]), place.message)
+
     def line_text(self, place: Location) -> str:
         """Return the source line that `place` (not yet `shown`) begins on, without its ending; "" if
         unknown.

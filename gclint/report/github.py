@@ -15,14 +15,14 @@ def render(report: Report, style: Style) -> str:
     lines = []
     for finding in report.findings:
         place = report.shown(finding.location)
-        ends = f",endLine={place.end_line},endColumn={place.end_column}" if place.cell is None else ""
-        line = place.line if place.cell is None else 1
+        at = report.in_file(finding.location)
         text = f"{place_text(place)}: {finding.code} {finding.message}"
         text += f"\nEffect: {finding.symptom}" if finding.symptom else ""
         text += f"\nWhen: {brief(finding.condition)}" if finding.condition else ""
         lines.append(
             f"::{_COMMANDS[severity(finding)]} title={_property(f'gclint ({finding.code})')},"
-            f"file={_property(printable(place.path))},line={line},col={place.column}{ends}::{_data(text)}"
+            f"file={_property(printable(at.path))},line={at.line},col={at.column},"
+            f"endLine={at.end_line},endColumn={at.end_column}::{_data(text)}"
         )
     return "".join(line + "\n" for line in lines)
 

@@ -16,7 +16,7 @@ def render(report: Report, style: Style) -> str:
     """Return an array of issues: `major` for what fails, `minor` for what is fragile, `info` for notes."""
     issues = []
     for finding, mark in fingerprints(report):
-        place = report.shown(finding.location)
+        place = report.in_file(finding.location)
         when = f" ({brief(finding.condition)})" if finding.condition else ""
         issues.append(
             {

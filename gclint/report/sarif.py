@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 from urllib.parse import quote
 
@@ -17,6 +17,7 @@ from gclint.report.style import Style
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 MOST_RESULTS = 25_000
 _MOST_TEXT = 1024
+_IN_A_LINK = str.maketrans({character: f"\\{character}" for character in "[]\\"})
 Record = dict[str, Any]
 
 
@@ -93,18 +94,26 @@ def _message(finding: Finding) -> str:
     parts = [finding.message]
     parts += [f"Effect: {finding.symptom}"] if finding.symptom else []
     parts += [f"When: {brief(finding.condition)}"] if finding.condition else []
+    parts += [f"Other places: {', '.join(_links(finding))}"] if finding.related else []
     return "\n".join(parts)
 
 
+def _links(finding: Finding) -> Iterator[str]:
+    """Yield links to the related locations: code scanning shows only those that the message has a link to."""
+    for number, place in enumerate(finding.related, start=1):
+        text = place.message or place.path
+        yield f"[{text.translate(_IN_A_LINK)}]({number})"
+
+
 def _location(report: Report, place: Location) -> Record:
-    shown = report.shown(place)
+    shown, at = report.shown(place), report.in_file(place)
     message = place.message
     if shown.cell is not None:
         message = f"cell {shown.cell}" + (f": {message}" if message else "")
     location: Record = {
         "physicalLocation": {
             "artifactLocation": {"uri": uri(place.path)},
-            "region": _region(shown.line, shown.column, shown.end_line, shown.end_column),
+            "region": _region(at.line, at.column, at.end_line, at.end_column),
         }
     }
     return {**location, "message": {"text": message}} if message else location

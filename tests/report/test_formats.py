@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import re
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
@@ -199,6 +200,30 @@ def test_a_notebook_is_shown_by_cell():
     assert "fixes" not in json.loads(render(made, "sarif"))["runs"][0]["results"][0]
 
 
+def _first_line_and_end(name, out):
+    """The line on which an annotation stands, and the column where it ends."""
+    if name == "github":
+        found = re.search(r",line=(\d+),.*,endColumn=(\d+)::", out)
+        return int(found[1]), int(found[2])
+    if name == "gitlab":
+        positions = json.loads(out)[0]["location"]["positions"]
+        return positions["begin"]["line"], positions["end"]["column"]
+    region = json.loads(out)["runs"][0]["results"][0]["locations"][0]["physicalLocation"]["region"]
+    return region["startLine"], region["endColumn"]
+
+
+@pytest.mark.parametrize("name", ["sarif", "github", "gitlab"])
+@pytest.mark.parametrize("lines", [["a\n", "b = f(x)"], "a\nb = f(x)", ["a\nb = f(x)"]])
+def test_a_hosting_service_is_told_the_line_of_the_notebook_s_file(name, lines):
+    cells = [{"cell_type": "markdown", "source": []}, {"cell_type": "code", "source": lines}]
+    text = json.dumps({"cells": cells}, indent=1)
+    one = finding("n.ipynb", location=Location("n.ipynb", 3, 5, 3, 9), related=())
+    notebook = parse("n.ipynb", Path("/p/n.ipynb"), text.encode())
+    line, end = _first_line_and_end(name, render(Report((one,), sources={"n.ipynb": notebook}), name))
+    held = text.split("\n")[line - 1]
+    assert "b = f(x)" in held and end == len(held) + 1
+
+
 def test_sarif():
     log = json.loads(render(report(finding(), finding(), problems=(Problem("x.py", "odd"),)), "sarif"))
     run = log["runs"][0]
@@ -206,6 +231,7 @@ def test_sarif():
     (rule,) = run["tool"]["driver"]["rules"]
     assert rule["shortDescription"] == {"text": "Summary."} and rule["help"]["text"] == "Summary.\n\nMore."
     assert one["ruleIndex"] == 0 and one["relatedLocations"][0]["message"] == {"text": "checkpointing on here"}
+    assert "[checkpointing on here](1)" in one["message"]["text"]
     assert len(one["fixes"]) == 2
     assert one["partialFingerprints"] != two["partialFingerprints"]
     assert run["invocations"][0]["executionSuccessful"] is False

@@ -64,7 +64,7 @@ def test_a_file_that_does_not_parse(capsys, validator, tmp_path):
     assert status == 2 and not log["runs"][0]["invocations"][0]["executionSuccessful"]
 
 
-@pytest.mark.parametrize("seed", sorted(path.name for path in (FIXTURES / "seeds").iterdir()))
+@pytest.mark.parametrize("seed", sorted(path.parent.name for path in (FIXTURES / "seeds").glob("*/before")))
 def test_projects_with_related_places_and_fixes(capsys, validator, seed, monkeypatch):
     monkeypatch.chdir(FIXTURES / "seeds" / seed / "before")
     status, log = log_of(capsys, ".")
@@ -80,3 +80,33 @@ def test_every_rule(capsys, validator):
     status, log = log_of(capsys, *sorted(FIXTURES.glob("GCL*/bad_*")))
     validator.validate(log)
     assert status == 1 and len({one["ruleId"] for one in log["runs"][0]["results"]}) > 60
+
+
+def test_what_code_scanning_refuses(capsys):
+    """The limits of GitHub's page on SARIF: text of rules, places with all of their region, links to other places."""
+    _, log = log_of(capsys, *sorted(FIXTURES.glob("GCL*/bad_*")))
+    (run,) = log["runs"]
+    for rule in run["tool"]["driver"]["rules"]:
+        assert len(rule["name"]) <= 255 and rule["help"]["text"]
+        assert all(0 < len(rule[name]["text"]) <= 1024 for name in ("shortDescription", "fullDescription"))
+    marks = [one["partialFingerprints"]["primaryLocationLineHash"] for one in run["results"]]
+    assert len(set(marks)) == len(marks) <= 25_000
+    for one in run["results"]:
+        places = [*one["locations"], *one.get("relatedLocations", ())]
+        regions = [place["physicalLocation"]["region"] for place in places]
+        assert all(
+            (region["startLine"], region["startColumn"]) <= (region["endLine"], region["endColumn"])
+            for region in regions
+        )
+        assert len(one["locations"]) == 1 and one["message"]["text"] and len(places) <= 100
+        assert all(f"]({place['id']})" in one["message"]["text"] for place in places[1:])
+
+
+def test_most_results_keep_the_errors(monkeypatch, capsys, tmp_path):
+    monkeypatch.setattr("gclint.report.sarif.MOST_RESULTS", 2)
+    use = "from torch.utils.checkpoint import checkpoint\nimport torch\n"
+    (tmp_path / "a.py").write_text(use + "checkpoint(torch.nn.Linear(1, 1), torch.ones(1))\n")
+    (tmp_path / "b.py").write_text("checkpoint(\n")
+    (tmp_path / "c.py").write_text(use + "checkpoint(torch.nn.Linear(1, 1), torch.ones(1))\n")
+    results = log_of(capsys, *sorted(tmp_path.iterdir()))[1]["runs"][0]["results"]
+    assert [(one["ruleId"], one["level"]) for one in results] == [("GCL501", "warning"), ("GCL000", "error")]
