@@ -13,6 +13,7 @@ from .syntax import Site
 from .values import (
     MISSING,
     NOTHING,
+    TRUE,
     Const,
     External,
     Object,
@@ -141,6 +142,7 @@ def store(it: Interpreter, item: Object, key: Value, value: Value, site: Site) -
             item.sites[str(literal.value)] = site
         else:
             item.open = True
+        item.state["filled"] = TRUE
     elif item.items is not None:
         if isinstance(literal, Const) and isinstance(literal.value, int) and not item.each:
             if -len(item.items) <= literal.value < len(item.items):
@@ -160,6 +162,8 @@ def _guard(it: Interpreter, item: Object) -> Guard:
 
 def merge(it: Interpreter, into: Object, value: Value) -> None:
     """`{**value}`, `into.update(value)`."""
+    into.state["filled"] = TRUE
+    empty = not into.entries and not into.open
     for guard, item in value.possible(it.guard):
         if isinstance(item, Object) and item.entries is not None:
             assert into.entries is not None
@@ -176,6 +180,8 @@ def merge(it: Interpreter, into: Object, value: Value) -> None:
                 if str(key) in item.sites:
                     into.sites[str(key)] = item.sites[str(key)]
             into.open = into.open or item.open
+            if empty and not guard and "of" in item.attributes:
+                into.attributes["of"] = item.attributes["of"]
         elif not (isinstance(item, Const) and item.value is None):
             into.open = True
         if isinstance(item, Object):

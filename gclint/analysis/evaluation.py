@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import libcst as cst
 
-from . import conditions, containers, names
+from . import comprehensions, conditions, containers, names
 from .calls import Call
 from .syntax import dotted
-from .values import NONE, Const, Function, Object, Scope, Value, const, of, union
+from .values import NONE, Const, Function, Object, Value, const, of, union
 
 if TYPE_CHECKING:
     from .interpreter import Interpreter
@@ -173,60 +173,6 @@ def _binary(it: Interpreter, node: cst.BinaryOperation) -> Value:
     return combined if combined is not None else of(it.derived(it.site(node), [left, right]))
 
 
-def _comprehension(it: Interpreter, node: cst.ListComp | cst.SetComp | cst.GeneratorExp | cst.DictComp) -> Value:
-    it.frame.scope = Scope(parent=it.scope)
-    made = it.new("dict" if isinstance(node, cst.DictComp) else "list", "", "", it.site(node))
-    made.each = made.open = True
-    try:
-        sources, filtered, named = _walk_for_in(it, node.for_in, made, node)
-    finally:
-        parent = it.frame.scope.parent
-        assert parent is not None
-        it.frame.scope = parent
-    made.origins |= frozenset(origin for item in sources for origin in item.origins)
-    it.library.propagate(sources, made)
-    made.state.pop("names_of", None)
-    for item in named:
-        if "names_of" in item.state:
-            made.state["names_of"] = item.state["names_of"]
-    if filtered:
-        made.state["filtered"] = of(made)
-    return of(made)
-
-
-def _walk_for_in(
-    it: Interpreter, clause: cst.CompFor, made: Object, node: Any
-) -> tuple[list[Object], bool, list[Object]]:
-    """What a comprehension draws from, whether it filters, and what its keys or elements are."""
-    iterable = it.evaluate(clause.iter)
-    names.assign(it, clause.target, containers.element(it, iterable, clause.iter))
-    sources, filtered = iterable.objects(), bool(clause.ifs)
-    named: list[Object] = []
-    held, it.loops = it.loops, [*it.loops, node]
-    guard = it.guard
-    for condition in clause.ifs:
-        chosen = [way for way, truth in conditions.branches(it, condition.test) if truth]
-        if chosen:
-            it.guard = it.guard | chosen[0]
-        if isinstance(condition.test, cst.Comparison):
-            made.state["filtered_by"] = it.evaluate(condition.test.comparisons[0].comparator)
-    if clause.inner_for_in is not None:
-        inner, inner_filtered, named = _walk_for_in(it, clause.inner_for_in, made, node)
-        sources, filtered = sources + inner, filtered or inner_filtered
-    elif isinstance(node, cst.DictComp):
-        key, value = it.evaluate(node.key), it.evaluate(node.value)
-        made.entries = {}
-        made.attributes["[...]"] = value
-        named = key.objects()
-        sources = sources + named + value.objects()
-    else:
-        made.items = [it.evaluate(node.elt)]
-        named = made.items[0].objects()
-        sources = sources + named
-    it.guard, it.loops = guard, held
-    return sources, filtered, named
-
-
 def _walrus(it: Interpreter, node: cst.NamedExpr) -> Value:
     value = it.evaluate(node.value)
     names.assign(it, node.target, value)
@@ -296,10 +242,10 @@ _HANDLERS: dict[type, Handler] = {
     cst.Comparison: _condition,
     cst.UnaryOperation: _condition,
     cst.BinaryOperation: _binary,
-    cst.ListComp: _comprehension,
-    cst.SetComp: _comprehension,
-    cst.GeneratorExp: _comprehension,
-    cst.DictComp: _comprehension,
+    cst.ListComp: comprehensions.comprehend,
+    cst.SetComp: comprehensions.comprehend,
+    cst.GeneratorExp: comprehensions.comprehend,
+    cst.DictComp: comprehensions.comprehend,
     cst.NamedExpr: _walrus,
     cst.Await: _await,
     cst.Yield: _yield,

@@ -177,12 +177,16 @@ class OptimizerBuilt(Event):
 
 @dataclass
 class StateDictLoaded(Event):
-    """load_state_dict is called on something, whose names have a `prefix` in front."""
+    """load_state_dict is called on something, whose names have a `prefix` in front.
+
+    `in_training` says that all of it trains at that moment: it is not frozen, nor do adapters train in its place.
+    """
 
     target: Value = NOTHING
     source: Value = NOTHING
     strict: Value = NONE
     prefix: str = ""
+    in_training: bool = True
 
 
 @dataclass

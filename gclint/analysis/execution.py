@@ -11,7 +11,7 @@ import libcst as cst
 from . import conditions, containers, definitions, imports, magics, names
 from .events import LoopNameRebound
 from .guards import Atom, Guard, common, complement
-from .values import NONE, Const, Object, Value, const, of
+from .values import NONE, TRUE, Const, Object, Value, const, of
 
 if TYPE_CHECKING:
     from .interpreter import Interpreter
@@ -135,6 +135,7 @@ def _delete(it: Interpreter, statement: cst.Del) -> bool:
         elif isinstance(item, cst.Subscript) and isinstance(item.slice[0].slice, cst.Index):
             key = it.evaluate(item.slice[0].slice.value).only()
             for holder in it.evaluate(item.value).objects():
+                holder.state["taken_out"] = TRUE
                 if holder.entries is not None and isinstance(key, Const):
                     holder.entries.pop(key.value, None)
     return True

@@ -11,6 +11,7 @@ from ..analysis.values import (
     MISSING,
     NONE,
     NOTHING,
+    TRUE,
     Const,
     Object,
     Value,
@@ -79,6 +80,8 @@ def dict_get(call: Call) -> Value:
     """The entry of a key, or the default."""
     assert call.receiver is not None
     key, item = call.get("", 0).only(), call.receiver
+    if call.last == "pop":
+        item.state["taken_out"] = TRUE
     default = call.get("", 1, NONE)
     if not isinstance(key, Const) or item.entries is None:
         return call.unknown()
@@ -90,6 +93,14 @@ def dict_get(call: Call) -> Value:
     if call.name.endswith("pop"):
         del item.entries[key.value]
     return union(default.under(guard) if part is MISSING else Value([(guard, part)]) for guard, part in held)
+
+
+@framework.method("unknown", "pop")
+def unknown_pop(call: Call) -> Value:
+    """Something is taken out of what nobody knows."""
+    assert call.receiver is not None
+    call.receiver.state["taken_out"] = TRUE
+    return call.foreign()
 
 
 @framework.method("dict", "setdefault")

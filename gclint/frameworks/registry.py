@@ -311,8 +311,9 @@ class Library:
             for fact in ("filtered", "filtered_by", "foreign", "may_grad"):
                 if fact in item.state:
                     result.state[fact] = item.state[fact]
-            if "names_of" in item.state and result.kind in ("dict", "list"):
-                result.state["names_of"] = item.state["names_of"]
+            for fact in ("names_of", "keys_of") if result.kind in ("dict", "list") else ():
+                if fact in item.state:
+                    result.state[fact] = item.state[fact]
         grads = [item.state.get("grad") or NOTHING for item in sources]
         if any(value.constant() is True for value in grads):
             result.state["may_grad"] = TRUE

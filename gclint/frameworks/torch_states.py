@@ -20,9 +20,10 @@ from ..analysis.values import (
     Value,
     const,
     of,
+    root,
 )
 from .registry import Framework
-from .torch_modules import promote, set_state
+from .torch_modules import promote, set_state, trainable
 
 framework = Framework("torch.states")
 
@@ -118,7 +119,8 @@ def load_state_dict(call: Call) -> Value:
     assert call.receiver is not None
     source, strict = call.get("state_dict", 0), call.get("strict", 1, TRUE)
     prefix = _prefix_of(call.receiver, call)
-    call.it.emit(StateDictLoaded(call.it.moment(site=call.site), of(call.receiver), source, strict, prefix))
+    trains = trainable(call.receiver) == "all" and not call.receiver.known("adapter").objects()
+    call.it.emit(StateDictLoaded(call.it.moment(site=call.site), of(call.receiver), source, strict, prefix, trains))
     made = call.it.new("load_result", "", "", call.site)
     return of(made)
 
@@ -131,6 +133,7 @@ def state_dict(call: Call) -> Value:
     made = call.it.new("dict", "state_dict", "", call.site)
     made.entries, made.open = {}, True
     made.attributes["of"] = of(call.receiver)
+    made.state["keys_of"] = of(root(call.receiver))
     made.state["prefix"] = const(_prefix_of(call.receiver, call))
     return of(made)
 

@@ -33,123 +33,141 @@ torch 2.13.0: `strict=False` and a filter by `model.state_dict()` each loaded 4 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 import libcst as cst
 
 from gclint.analysis import rewrite
 from gclint.analysis.closures import calls_in, enclosing_function, read_names
-from gclint.analysis.events import StateDictLoaded
-from gclint.analysis.guards import Guard
-from gclint.analysis.meaning import definition, method_called
+from gclint.analysis.events import RunEnded, StateDictLoaded
+from gclint.analysis.guards import ALWAYS, Guard
+from gclint.analysis.meaning import method_called
 from gclint.analysis.run import Run, together
-from gclint.analysis.syntax import Module, Site, dotted
-from gclint.analysis.values import NOTHING, Object
+from gclint.analysis.saved import content_of
+from gclint.analysis.syntax import Site, dotted
+from gclint.analysis.values import NOTHING, Object, root
 from gclint.finding import Edit, Finding, Fix
-from gclint.frameworks.torch_modules import trainable
 from gclint.rule import Reproduction, Rule
 
+from .lacking import works_out
+
 LOADS = ("update", "load_state_dict")
-MISSING = re.compile(r"(?<![a-z])(missing|unexpected)(?![a-z])", re.IGNORECASE)
 
 rule = Rule(
     code="GCL306",
     name="partial-load-unchecked",
     docs=__doc__ or "",
-    words=(("load_state_dict",), ("strict", "False")),
+    words=(("load_state_dict", "torch.save"), ("load_state_dict",), ("strict", "False", ".state_dict")),
     certainty=("fragile",),
     fixable="unsafe",
     reproduction=Reproduction("bad_other_names.py", "good_names_stripped.py"),
 )
 
 
-@rule.on(StateDictLoaded)
-def unchecked(event: StateDictLoaded, run: Run) -> Iterator[Finding]:
-    """Are weights loaded of which some may be missing, and does nobody look?"""
-    if not any(_is_model(item) for item in event.target.objects()) or _looked_at(event.site):
+@rule.on(RunEnded)
+def unchecked(event: RunEnded, run: Run) -> Iterator[Finding]:
+    """Were weights loaded of which some may be missing, and did nobody look?"""
+    for load in run.of_type(StateDictLoaded):
+        if load.in_training and any(_is_model(item) for item in load.target.objects()) and not _on_purpose(load, run):
+            yield from _unchecked(load, run)
+
+
+def _unchecked(load: StateDictLoaded, run: Run) -> Iterator[Finding]:
+    filtered = _filter(load)
+    held = next((both for guard in _lenient(load, filtered) if (both := together(load.guard, guard)) is not None), None)
+    if held is None or _looked_at(load.site) or (filtered is not None and _compared(load.site, filtered)):
         return
-    if _written_out(event) or _put_back(event) or _own_names(event):
-        return
-    filtered = _filter(event)
-    for guard in _lenient(event, filtered):
-        held = together(event.guard, guard)
-        if held is None or _taken_out(event.site) or (filtered is not None and _compared(event.site, filtered)):
-            continue
-        how = "strict=False ignores missing names" if filtered is None else "a filter drops other names"
-        yield rule.finding(
-            run,
-            event.site,
-            f"{how}, and nobody looks at which weights were not loaded",
-            guard=held,
-            certainty="fragile",
-            symptom="silent: tensors that are not loaded keep their initial values",
-            related=[(filtered, "filtered here")] if filtered is not None else (),
-            fixes=(_fix(event.site, filtered),),
-        )
-        return
+    how = "strict=False ignores missing names" if filtered is None else "a filter drops other names"
+    yield rule.finding(
+        run,
+        load.site,
+        f"{how}, and nobody looks at which weights were not loaded",
+        guard=held,
+        certainty="fragile",
+        symptom="silent: tensors that are not loaded keep their initial values",
+        related=[(filtered, "filtered here")] if filtered is not None else (),
+        fixes=(_fix(load.site, filtered),),
+    )
 
 
 def _is_model(item: Object) -> bool:
-    trains = trainable(item) not in ("adapters", "some", "none") and not item.known("adapter").objects()
-    return trains and item.kind in ("module", "model", "instance", "modules", "part", "unknown", "ddp", "layer")
+    return item.kind in ("module", "model", "instance", "modules", "part", "unknown", "ddp", "layer")
 
 
-def _written_out(event: StateDictLoaded) -> bool:
+def _on_purpose(load: StateDictLoaded, run: Run) -> bool:
+    """Whether the code itself decided what is loaded, entry by entry."""
+    held = load.source.objects()
+    return (
+        _written_out(load)
+        or _put_back(load)
+        or any("taken_out" in item.state or _chosen_by_name(item) for item in held)
+        or any(_saved_in_part(item, load, run) for item in held)
+    )
+
+
+def _written_out(load: StateDictLoaded) -> bool:
     """Whether every name that is loaded is written in the code: the rest is left out on purpose."""
-    held = [item for _, item in event.source]
+    held = [item for _, item in load.source]
     return bool(held) and all(isinstance(item, Object) and item.entries and not item.open for item in held)
 
 
-def _put_back(event: StateDictLoaded) -> bool:
-    """Whether the entries were kept on the model itself: they are its own."""
-    models = event.target.objects()
+def _put_back(load: StateDictLoaded) -> bool:
+    """Whether the entries were kept on the model itself, or are its own state dict as it was: no name is missing."""
+    held, models = load.source.objects(), load.target.objects()
     kept = [item for model in models for value in model.attributes.values() for item in value.objects()]
-    return any(item in kept or item.parent in models for item in event.source.objects())
+    as_it_was = bool(held) and all(_own(item, load) and "filled" not in item.state for item in held)
+    return as_it_was or any(item in kept or item.parent in models for item in held)
 
 
-def _own_names(event: StateDictLoaded) -> bool:
-    """Whether the model's own state dict goes back into it, with no entry put in by the code: no name is missing."""
-    held, models = event.source.objects(), event.target.objects()
-    node = rewrite.call_node(event.site)
-    name = re.escape(dotted(node.args[0].value)) if node is not None and node.args else ""
-    text = event.site.module.code(enclosing_function(event.site.module, event.site.node))
-    own = all(item.attributes.get("of", NOTHING).objects() == models and "filtered" not in item.state for item in held)
-    return bool(held and name) and own and not re.search(rf"(?<![\w.]){name}(\.update\(|\[)", text)
+def _own(item: Object, load: StateDictLoaded) -> bool:
+    """Whether a dict started as the state dict of the model that it goes into."""
+    return item.attributes.get("of", NOTHING).objects() == load.target.objects()
 
 
-def _filter(event: StateDictLoaded) -> Site | None:
-    """The comprehension that keeps the names which the model has; None when nothing is filtered by them."""
-    for item in event.source.objects():
+def _chosen_by_name(item: Object) -> bool:
+    """Whether a comprehension chose the entries by what their names look like, not by what the model has."""
+    made = item.known("filtered").only()
+    node = made.site.node if isinstance(made, Object) and made.site is not None else None
+    if not isinstance(node, cst.DictComp) or _by_membership(item):
+        return False
+    names = set(read_names(node.key)) - set(read_names(node.value))
+    return all(
+        names & (read := set(read_names(part.test))) and not read & set(read_names(node.value))
+        for part in node.for_in.ifs
+    )
+
+
+def _saved_in_part(item: Object, load: StateDictLoaded, run: Run) -> bool:
+    """Whether the program itself saved the file, with a choice of this model's entries."""
+    models = [root(model) for model in load.target.objects()]
+    return any(
+        "filtered" in part.state and any(model in models for model in part.known("keys_of").objects())
+        for _, content in content_of(run, item)
+        for part in content.objects()
+    )
+
+
+def _filter(load: StateDictLoaded) -> Site | None:
+    """The comprehension that keeps the names which a model has; None when nothing is filtered by them."""
+    for item in load.source.objects():
         for made in item.known("filtered").objects():
-            node = made.site.node if made.site is not None else None
-            if made.site is not None and isinstance(node, cst.DictComp) and _by_membership(node):
+            if isinstance(made.site, Site) and isinstance(made.site.node, cst.DictComp) and _by_membership(item):
                 return made.site
     return None
 
 
-def _by_membership(node: cst.DictComp) -> bool:
-    key = dotted(node.key)
-    tests = [found for part in node.for_in.ifs for found in _comparisons(part.test)]
-    return any(
-        dotted(test.left) == key
-        and isinstance(test.comparisons[0].operator, cst.In)
-        and not isinstance(test.comparisons[0].comparator, (cst.List, cst.Tuple, cst.Set))
-        for test in tests
-    )
+def _by_membership(item: Object) -> bool:
+    """Whether entries were chosen by being among the names of a model."""
+    return any("keys_of" in held.state or "names_of" in held.state for held in item.known("filtered_by").objects())
 
 
-def _comparisons(node: cst.CSTNode) -> Iterator[cst.Comparison]:
-    if isinstance(node, cst.Comparison):
-        yield node
-    for child in node.children:
-        yield from _comparisons(child)
-
-
-def _lenient(event: StateDictLoaded, filtered: Site | None) -> list[Guard]:
-    if filtered is not None:
-        return [frozenset()]
-    return event.strict.is_const(False)
+def _lenient(load: StateDictLoaded, filtered: Site | None) -> list[Guard]:
+    """The guards under which a name that is missing is no error: where it is not strict, except by a choice that the
+    code makes, and where a filtered dict went into the model's own, which has every name.
+    """
+    if filtered is not None and all(_own(item, load) for item in load.source.objects()):
+        return [ALWAYS]
+    return load.strict.is_const(False) if not load.strict.possible(load.guard).is_const(True) else []
 
 
 def _looked_at(site: Site) -> bool:
@@ -157,8 +175,7 @@ def _looked_at(site: Site) -> bool:
     statement = site.module.statement(site.node)
     if not isinstance(statement, cst.SimpleStatementLine):
         return True
-    around = enclosing_function(site.module, site.node)
-    if any(MISSING.search(name) for name in read_names(around)) or _worked_out(site.module, around):
+    if works_out(site):
         return True
     only = statement.body[0]
     if isinstance(only, cst.Expr):
@@ -168,42 +185,8 @@ def _looked_at(site: Site) -> bool:
     return True
 
 
-def _worked_out(module: Module, around: cst.CSTNode) -> bool:
-    """Whether a function lists names of a model that something else lacks."""
-    pending = [around]
-    while pending:
-        node = pending.pop()
-        pending += node.children
-        if isinstance(node, (cst.ListComp, cst.SetComp, cst.GeneratorExp)):
-            lacking = any(
-                isinstance(part.comparisons[0].operator, cst.NotIn)
-                for test in node.for_in.ifs
-                for part in _comparisons(test.test)
-            )
-            if lacking and _of_a_model(module, node.for_in.iter):
-                return True
-    return False
-
-
-def _of_a_model(module: Module, names: cst.BaseExpression) -> bool:
-    """Whether names are iterated over that a model's own method gives."""
-    calls = list(calls_in(definition(module, names)))
-    if isinstance(names, cst.Call) and isinstance(names.func, cst.Attribute):
-        calls += calls_in(definition(module, names.func.value))
-    return any(method_called(module, call)[1] in ("state_dict", "named_parameters") for call in calls)
-
-
 def _mentions(site: Site, name: str) -> int:
     return list(read_names(enclosing_function(site.module, site.node))).count(name)
-
-
-def _taken_out(site: Site) -> bool:
-    """Whether entries are taken out of what is loaded by name, or put there, before."""
-    node = rewrite.call_node(site)
-    source = dotted(node.args[0].value) if node is not None and node.args else ""
-    text = site.module.code(enclosing_function(site.module, site.node))
-    name = re.escape(source)
-    return bool(source) and bool(re.search(rf"del {name}\[|(?<![\w.]){name}\.pop\(", text))
 
 
 def _compared(site: Site, filtered: Site) -> bool:

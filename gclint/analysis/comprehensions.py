@@ -1,0 +1,84 @@
+"""Comprehensions: what they draw from, which elements they keep, and what their keys are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from . import conditions, containers, names
+from .values import Object, Scope, Value, of, union
+
+if TYPE_CHECKING:
+    from .interpreter import Interpreter
+
+Comprehension = cst.ListComp | cst.SetComp | cst.GeneratorExp | cst.DictComp
+
+
+def comprehend(it: Interpreter, node: Comprehension) -> Value:
+    """A list or dict of which one element stands for all, with what the elements and the keys came from."""
+    it.frame.scope = Scope(parent=it.scope)
+    made = it.new("dict" if isinstance(node, cst.DictComp) else "list", "", "", it.site(node))
+    made.each = made.open = True
+    held: list[Value] = []
+    try:
+        sources, filtered, named = _walk(it, node.for_in, made, node, held)
+    finally:
+        parent = it.frame.scope.parent
+        assert parent is not None
+        it.frame.scope = parent
+    made.origins |= frozenset(origin for item in sources for origin in item.origins)
+    it.library.propagate(sources, made)
+    made.state.pop("names_of", None)
+    for item in named:
+        if "names_of" in item.state:
+            made.state["names_of"] = item.state["names_of"]
+    if filtered:
+        made.state["filtered"] = of(made)
+    if held:
+        made.state["filtered_by"] = union([*held, made.known("filtered_by")])
+    return of(made)
+
+
+def _walk(
+    it: Interpreter, clause: cst.CompFor, made: Object, node: Comprehension, holders: list[Value]
+) -> tuple[list[Object], bool, list[Object]]:
+    """What a comprehension draws from, whether it filters, and what its keys or elements are.
+
+    `holders` gets what the elements, or their keys, must be in or must not be in.
+    """
+    iterable = it.evaluate(clause.iter)
+    names.assign(it, clause.target, containers.element(it, iterable, clause.iter))
+    sources, filtered = iterable.objects(), bool(clause.ifs)
+    named: list[Object] = []
+    held, it.loops = it.loops, [*it.loops, node]
+    guard = it.guard
+    for condition in clause.ifs:
+        chosen = [way for way, truth in conditions.branches(it, condition.test) if truth]
+        if chosen:
+            it.guard = it.guard | chosen[0]
+        holders += [it.evaluate(target.comparator) for target in memberships(condition.test)]
+    if clause.inner_for_in is not None:
+        inner, inner_filtered, named = _walk(it, clause.inner_for_in, made, node, holders)
+        sources, filtered = sources + inner, filtered or inner_filtered
+    elif isinstance(node, cst.DictComp):
+        key, value = it.evaluate(node.key), it.evaluate(node.value)
+        made.entries = {}
+        made.attributes[containers.ANY] = value
+        named = key.objects()
+        sources = sources + named + value.objects()
+    else:
+        made.items = [it.evaluate(node.elt)]
+        named = made.items[0].objects()
+        sources = sources + named
+    it.guard, it.loops = guard, held
+    return sources, filtered, named
+
+
+def memberships(node: cst.CSTNode) -> Iterator[cst.ComparisonTarget]:
+    """The `in ...` and `not in ...` of a condition."""
+    if isinstance(node, cst.ComparisonTarget) and isinstance(node.operator, (cst.In, cst.NotIn)):
+        yield node
+    for child in node.children:
+        yield from memberships(child)
