@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from .syntax import Site
-from .values import NOTHING, TRUE, Function, Object, Value, of, replaced
+from .values import MISSING, NOTHING, TRUE, Function, Object, Value, of, replaced
 
 if TYPE_CHECKING:
     from .interpreter import Interpreter
@@ -47,12 +47,17 @@ class Call:
         return self.name.rsplit(".", 1)[-1]
 
     def get(self, name: str, index: int | None = None, default: Value = NOTHING) -> Value:
-        """The argument of this name or position; the default when it is not given."""
+        """The argument of this name or position; the default when it is not given, unknown when it may be."""
+        may_be = self.open and name and default
+        return self.given(name, index, of(self.it.unknown(name, self.site)) if may_be else default)
+
+    def given(self, name: str, index: int | None, otherwise: Value) -> Value:
+        """The argument of this name or position as far as the code shows it, the other thing where it does not."""
         if name in self.keywords:
-            return replaced(self.keywords[name], default)
+            return replaced(self.keywords[name], otherwise)
         if index is not None and index < len(self.positional):
             return self.positional[index]
-        return default
+        return otherwise
 
     def gives(self, name: str, index: int | None = None) -> bool:
         """Whether the argument is given, as far as the code shows."""
@@ -103,14 +108,14 @@ def bind(it: Interpreter, function: Function, call: Call) -> dict[str, Value]:
     rest = dict(call.keywords)
     for param in [*ordered, *params.kwonly_params]:
         name = param.name.value
-        if name in rest:
-            default = function.defaults.get(name)
-            bound[name] = replaced(rest.pop(name), default if default is not None else NOTHING)
-        elif name not in bound:
-            if name in function.defaults and not call.open:
-                bound[name] = function.defaults[name]
-            else:
-                bound[name] = of(it.unknown(name, Site.at(function.module, param)))
+        default = function.defaults.get(name) if not call.open else None
+        if name not in rest and name in bound:
+            continue
+        held = rest.pop(name, of(MISSING))
+        bound[name] = held
+        if any(item is MISSING for _, item in held):
+            left_out = default if default is not None else of(it.unknown(name, Site.at(function.module, param)))
+            bound[name] = replaced(held, left_out)
     _bind_stars(it, function, call, bound, values[len(names) :], rest)
     return bound
 

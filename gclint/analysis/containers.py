@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from . import names
+from .defaults import unsure
 from .events import ItemSet
 from .guards import Guard
 from .syntax import Site
@@ -14,6 +15,7 @@ from .values import (
     MISSING,
     NOTHING,
     TRUE,
+    Alternative,
     Const,
     External,
     Object,
@@ -165,6 +167,7 @@ def merge(it: Interpreter, into: Object, value: Value) -> None:
     into.state["filled"] = TRUE
     empty = not into.entries and not into.open
     for guard, item in value.possible(it.guard):
+        _override(it, into, item, guard)
         if isinstance(item, Object) and item.entries is not None:
             assert into.entries is not None
             for key, entry in item.entries.items():
@@ -187,6 +190,17 @@ def merge(it: Interpreter, into: Object, value: Value) -> None:
         if isinstance(item, Object):
             into.origins |= item.origins
             it.library.propagate([item], into)
+
+
+def _override(it: Interpreter, into: Object, item: Alternative, guard: Guard) -> None:
+    """Of a dict that takes over a mapping of which not all keys are known, no entry is sure to stay."""
+    if isinstance(item, Const) or (isinstance(item, Object) and item.entries is not None and not item.open):
+        return
+    own, known = into.entries or {}, (item.entries if isinstance(item, Object) else None) or {}
+    for key, held in own.items():
+        if key not in known:
+            other = it.child(item, f"[{key!r}]") if isinstance(item, Object) else it.unknown(str(key))
+            own[key] = assigned(guard, unsure(str(key), held, other), held)
 
 
 def spread(it: Interpreter, call: Call, item: Object, guard: Guard) -> None:

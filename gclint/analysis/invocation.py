@@ -8,6 +8,7 @@ import libcst as cst
 
 from . import calls, names
 from .calls import Call
+from .defaults import unsure
 from .guards import Guard
 from .values import (
     NONE,
@@ -164,8 +165,11 @@ def _fill_record(it: Interpreter, made: Object, owner: Class, call: Call) -> Non
         it.library.construct(it, external.name, call)
     for index, name in enumerate(fields(owner)):
         default = names.class_attribute(owner, name)
-        value = call.get(name, index, default if default is not None else of(it.child(made, name)))
-        made.attributes[name] = value
+        if default is None:
+            default = of(it.child(made, name))
+        elif call.open:
+            default = unsure(f"{owner.name}.{name}", default, it.unknown(name, call.place(name)))
+        made.attributes[name] = call.given(name, index, default)
         made.sites[name] = call.place(name)
 
 

@@ -9,9 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from ..analysis import names
+from ..analysis import defaults, names
 from ..analysis.calls import Call
-from ..analysis.guards import Atom
 from ..analysis.interpreter import Interpreter
 from ..analysis.values import MISSING, NONE, Const, External, Function, Object, Value, const, of
 from .registry import Framework
@@ -51,22 +50,7 @@ def unknown_option(it: Interpreter, name: str, call: Call) -> Object:
 
 def overridable(it: Interpreter, name: str, default: Value, call: Call) -> Value:
     """A default, and something unknown where the launch overrides it."""
-    other = unknown_option(it, name, call)
-    parts = []
-    for guard, item in default:
-        shown = repr(item.value) if isinstance(item, Const) else "its default"
-        default_is = f"its default {shown}" if isinstance(item, Const) else shown
-        subject = f"#{other.id}"
-        atom = Atom(
-            f"{subject}=={shown}",
-            f"if `args.{name}` is {default_is}",
-            f"if `args.{name}` is not {shown}",
-            subject,
-            shown,
-        )
-        parts.append((guard | {(atom, True)}, item))
-        parts.append((guard | {(atom, False)}, other))
-    return Value(parts)
+    return defaults.overridable(f"args.{name}", default, unknown_option(it, name, call))
 
 
 def given_argument(words: Sequence[str], flags: Sequence[str]) -> str | None:
@@ -136,6 +120,7 @@ def set_defaults(call: Call) -> Value:
     """Defaults given apart from the options; they come before the options' own."""
     assert call.receiver is not None and call.receiver.entries is not None
     call.receiver.entries.update(call.keywords)
+    call.receiver.open = call.receiver.open or call.open
     return NONE
 
 
@@ -147,14 +132,17 @@ def parse_arguments(call: Call) -> Value:
     words = _words(call)
     options = _options(call, call.receiver)
     free = _free_words(options, words or ())
-    defaults = call.receiver.entries or {}
-    for name, default in defaults.items():
+    preset = call.receiver.entries or {}
+    for name, default in preset.items():
         made.attributes[name] = default if words is not None else overridable(call.it, name, default, call)
     for option in options:
         flags = _flags(option)
         if flags:
             name = _destination(option, flags)
-            made.attributes[name] = _option(option, name, flags, words, free, defaults.get(name))
+            value = _option(option, name, flags, words, free, preset.get(name))
+            if call.receiver.open and words is not None and given_argument(words, flags) is None:
+                value = overridable(call.it, name, value, option)
+            made.attributes[name] = value
             made.sites[name] = option.site
     if call.name.endswith("parse_known_args"):
         pair = call.it.new("tuple", "", "", call.site)

@@ -9,6 +9,7 @@ import libcst as cst
 
 from ..analysis import containers, names
 from ..analysis.calls import Call
+from ..analysis.defaults import unsure
 from ..analysis.values import (
     FALSE,
     NONE,
@@ -19,6 +20,7 @@ from ..analysis.values import (
     Object,
     Partial,
     Value,
+    assigned,
     const,
     of,
     union,
@@ -180,6 +182,9 @@ def set_attribute(call: Call) -> Value:
     elif len(call.positional) > 2:
         for item in call.positional[0].objects():
             item.open = True
+            for each, held in item.attributes.items():
+                other = call.it.unknown(f"{item.text}.{each}", call.site)
+                item.attributes[each] = assigned(call.it.guard - call.run.assumed, unsure(each, held, other), held)
     return NONE
 
 
@@ -269,19 +274,6 @@ def dataclass_field(call: Call) -> Value:
     if call.gives("default_factory"):
         return call.it.call(call.get("default_factory"), Call(call.it, call.site, "default_factory"))
     return call.unknown()
-
-
-@framework.function("dataclasses.asdict", "builtins.vars")
-def as_dict(call: Call) -> Value:
-    """The attributes as a dict."""
-    made = call.make("dict", "builtins.dict")
-    made.entries, made.open = {}, True
-    item = call.get("", 0).only()
-    if isinstance(item, Object):
-        made.entries = dict(item.attributes)
-        made.sites.update(item.sites)
-        made.open = not isinstance(item.type, Class)
-    return of(made)
 
 
 @framework.decorator("builtins.property", "functools.cached_property", "builtins.staticmethod", "builtins.classmethod")

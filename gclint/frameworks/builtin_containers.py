@@ -1,17 +1,21 @@
-"""Python's containers: the methods of lists and dicts, and copies."""
+"""Python's containers: the methods of lists and dicts, copies, and the dict of an object's attributes."""
 
 from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 import libcst as cst
 
 from ..analysis import containers
 from ..analysis.calls import Call
+from ..analysis.defaults import unsure
 from ..analysis.syntax import Site
 from ..analysis.values import (
     MISSING,
     NONE,
     NOTHING,
     TRUE,
+    Class,
     Const,
     Object,
     Value,
@@ -20,6 +24,9 @@ from ..analysis.values import (
     union,
 )
 from .registry import Framework
+
+if TYPE_CHECKING:
+    from ..analysis.interpreter import Interpreter
 
 framework = Framework("builtin.containers")
 
@@ -110,6 +117,9 @@ def set_default(call: Call) -> Value:
     key = call.get("", 0).only()
     if not isinstance(key, Const):
         return call.unknown()
+    if key.value not in call.receiver.entries and call.receiver.open:
+        other = call.it.child(call.receiver, f"[{key.value!r}]", call.site)
+        return unsure(str(key.value), call.get("", 1, NONE), other)
     if key.value not in call.receiver.entries:
         node = call.site.node
         given = node.args[1].value if isinstance(node, cst.Call) and len(node.args) > 1 else node
@@ -157,3 +167,22 @@ def container_copy(call: Call) -> Value:
     """A copy with the same contents."""
     assert call.receiver is not None
     return of(_copy(call, call.receiver))
+
+
+@framework.function("dataclasses.asdict", "builtins.vars")
+def as_dict(call: Call) -> Value:
+    """The attributes as a dict: a copy, or the object's own."""
+    made = call.make("dict", "builtins.dict")
+    made.entries, made.open = {}, True
+    item = call.get("", 0).only()
+    if isinstance(item, Object):
+        made.entries = item.attributes if call.last == "vars" else dict(item.attributes)
+        made.sites.update(item.sites)
+        made.open = not isinstance(item.type, Class)
+    return of(made)
+
+
+@framework.attribute("*", "__dict__")
+def own_dict(it: Interpreter, item: Object, name: str, node: cst.CSTNode) -> Value:
+    """What `vars` gives."""
+    return as_dict(Call(it, it.site(node), "builtins.vars", [of(item)]))
