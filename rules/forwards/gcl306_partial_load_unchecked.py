@@ -25,7 +25,8 @@ if loaded.missing_keys:
 ## When it is fine
 The result, or the filtered dict, is looked at, or the code itself works out which names are missing; entries that
 were kept on the model itself, its own state dict among them; adapters or parts that are not trained; entries that
-the code takes out by name, such as a head.
+the code takes out by name, such as a head; files to which the program itself, or the model's class, saved a part;
+strictness that the code decides.
 
 ## Evidence
 torch 2.13.0: `strict=False` and a filter by `model.state_dict()` each loaded 4 of 16 tensors, or none.
@@ -39,19 +40,20 @@ import libcst as cst
 
 from gclint.analysis import rewrite
 from gclint.analysis.closures import calls_in, enclosing_function, read_names
-from gclint.analysis.events import RunEnded, StateDictLoaded
+from gclint.analysis.events import LibraryCall, RunEnded, StateDictLoaded
 from gclint.analysis.guards import ALWAYS, Guard
 from gclint.analysis.meaning import method_called
 from gclint.analysis.run import Run, together
-from gclint.analysis.saved import content_of
 from gclint.analysis.syntax import Site, dotted
-from gclint.analysis.values import NOTHING, Object, root
+from gclint.analysis.values import Object
 from gclint.finding import Edit, Finding, Fix
 from gclint.rule import Reproduction, Rule
 
 from .lacking import works_out
+from .purpose import by_membership, is_own, on_purpose
 
 LOADS = ("update", "load_state_dict")
+COUNTS = ("builtins.len", "builtins.print")
 
 rule = Rule(
     code="GCL306",
@@ -68,14 +70,16 @@ rule = Rule(
 def unchecked(event: RunEnded, run: Run) -> Iterator[Finding]:
     """Were weights loaded of which some may be missing, and did nobody look?"""
     for load in run.of_type(StateDictLoaded):
-        if load.in_training and any(_is_model(item) for item in load.target.objects()) and not _on_purpose(load, run):
+        if load.in_training and any(_is_model(item) for item in load.target.objects()) and not on_purpose(load, run):
             yield from _unchecked(load, run)
 
 
 def _unchecked(load: StateDictLoaded, run: Run) -> Iterator[Finding]:
     filtered = _filter(load)
     held = next((both for guard in _lenient(load, filtered) if (both := together(load.guard, guard)) is not None), None)
-    if held is None or _looked_at(load.site) or (filtered is not None and _compared(load.site, filtered)):
+    if held is None or _looked_at(load.site) or _counted(load, run):
+        return
+    if filtered is not None and _compared(load.site, filtered):
         return
     how = "strict=False ignores missing names" if filtered is None else "a filter drops other names"
     yield rule.finding(
@@ -94,78 +98,20 @@ def _is_model(item: Object) -> bool:
     return item.kind in ("module", "model", "instance", "modules", "part", "unknown", "ddp", "layer")
 
 
-def _on_purpose(load: StateDictLoaded, run: Run) -> bool:
-    """Whether the code itself decided what is loaded, entry by entry."""
-    held = load.source.objects()
-    return (
-        _written_out(load)
-        or _put_back(load)
-        or any("taken_out" in item.state or _chosen_by_name(item) for item in held)
-        or any(_saved_in_part(item, load, run) for item in held)
-    )
-
-
-def _written_out(load: StateDictLoaded) -> bool:
-    """Whether every name that is loaded is written in the code: the rest is left out on purpose."""
-    held = [item for _, item in load.source]
-    return bool(held) and all(isinstance(item, Object) and item.entries and not item.open for item in held)
-
-
-def _put_back(load: StateDictLoaded) -> bool:
-    """Whether the entries were kept on the model itself, or are its own state dict as it was: no name is missing."""
-    held, models = load.source.objects(), load.target.objects()
-    kept = [item for model in models for value in model.attributes.values() for item in value.objects()]
-    as_it_was = bool(held) and all(_own(item, load) and "filled" not in item.state for item in held)
-    return as_it_was or any(item in kept or item.parent in models for item in held)
-
-
-def _own(item: Object, load: StateDictLoaded) -> bool:
-    """Whether a dict started as the state dict of the model that it goes into."""
-    return item.attributes.get("of", NOTHING).objects() == load.target.objects()
-
-
-def _chosen_by_name(item: Object) -> bool:
-    """Whether a comprehension chose the entries by what their names look like, not by what the model has."""
-    made = item.known("filtered").only()
-    node = made.site.node if isinstance(made, Object) and made.site is not None else None
-    if not isinstance(node, cst.DictComp) or _by_membership(item):
-        return False
-    names = set(read_names(node.key)) - set(read_names(node.value))
-    return all(
-        names & (read := set(read_names(part.test))) and not read & set(read_names(node.value))
-        for part in node.for_in.ifs
-    )
-
-
-def _saved_in_part(item: Object, load: StateDictLoaded, run: Run) -> bool:
-    """Whether the program itself saved the file, with a choice of this model's entries."""
-    models = [root(model) for model in load.target.objects()]
-    return any(
-        "filtered" in part.state and any(model in models for model in part.known("keys_of").objects())
-        for _, content in content_of(run, item)
-        for part in content.objects()
-    )
-
-
 def _filter(load: StateDictLoaded) -> Site | None:
     """The comprehension that keeps the names which a model has; None when nothing is filtered by them."""
     for item in load.source.objects():
         for made in item.known("filtered").objects():
-            if isinstance(made.site, Site) and isinstance(made.site.node, cst.DictComp) and _by_membership(item):
+            if isinstance(made.site, Site) and isinstance(made.site.node, cst.DictComp) and by_membership(item):
                 return made.site
     return None
-
-
-def _by_membership(item: Object) -> bool:
-    """Whether entries were chosen by being among the names of a model."""
-    return any("keys_of" in held.state or "names_of" in held.state for held in item.known("filtered_by").objects())
 
 
 def _lenient(load: StateDictLoaded, filtered: Site | None) -> list[Guard]:
     """The guards under which a name that is missing is no error: where it is not strict, except by a choice that the
     code makes, and where a filtered dict went into the model's own, which has every name.
     """
-    if filtered is not None and all(_own(item, load) for item in load.source.objects()):
+    if filtered is not None and all(is_own(item, load) for item in load.source.objects()):
         return [ALWAYS]
     return load.strict.is_const(False) if not load.strict.possible(load.guard).is_const(True) else []
 
@@ -187,6 +133,15 @@ def _looked_at(site: Site) -> bool:
 
 def _mentions(site: Site, name: str) -> int:
     return list(read_names(enclosing_function(site.module, site.node))).count(name)
+
+
+def _counted(load: StateDictLoaded, run: Run) -> bool:
+    """Whether the code asks how many entries are loaded, or which."""
+    held = load.source.objects()
+    return any(
+        event.name in COUNTS and any(item in held for value in event.call.inputs() for item in value.objects())
+        for event in run.of_type(LibraryCall)
+    )
 
 
 def _compared(site: Site, filtered: Site) -> bool:

@@ -1,0 +1,92 @@
+"""Whether the code itself decided what is loaded into a model, so that what is not loaded was meant to be left out."""
+
+from __future__ import annotations
+
+import libcst as cst
+
+from gclint.analysis.closures import read_names
+from gclint.analysis.events import StateDictLoaded
+from gclint.analysis.names import class_attribute
+from gclint.analysis.run import Run
+from gclint.analysis.saved import content_of
+from gclint.analysis.values import NOTHING, Class, Object, root
+
+
+def on_purpose(load: StateDictLoaded, run: Run) -> bool:
+    """Whether the code itself decided what is loaded, entry by entry."""
+    held = load.source.objects()
+    return (
+        _written_out(load)
+        or _put_back(load)
+        or any("taken_out" in item.state or _left_out_by_name(item) for item in held)
+        or any(_saved_in_part(item, load, run) for item in held)
+        or any(_tells_its_state(model) or _made_of(model, held) for model in load.target.objects())
+    )
+
+
+def _written_out(load: StateDictLoaded) -> bool:
+    """Whether every name that is loaded is written in the code: the rest is left out on purpose."""
+    held = [item for _, item in load.source]
+    return bool(held) and all(isinstance(item, Object) and item.entries and not item.open for item in held)
+
+
+def _put_back(load: StateDictLoaded) -> bool:
+    """Whether the entries were kept on the model itself, or are its own state dict as it was: no name is missing."""
+    held, models = load.source.objects(), load.target.objects()
+    kept = [item for model in models for value in model.attributes.values() for item in value.objects()]
+    as_it_was = bool(held) and all(is_own(item, load) and "filled" not in item.state for item in held)
+    return as_it_was or any(item in kept or item.parent in models for item in held)
+
+
+def is_own(item: Object, load: StateDictLoaded) -> bool:
+    """Whether a dict started as the state dict of the model that it goes into."""
+    return item.attributes.get("of", NOTHING).objects() == load.target.objects()
+
+
+def _left_out_by_name(item: Object) -> bool:
+    """Whether a comprehension leaves entries out by what their names look like, such as a head's."""
+    made = item.known("filtered").only()
+    node = made.site.node if isinstance(made, Object) and made.site is not None else None
+    if not isinstance(node, cst.DictComp) or by_membership(item):
+        return False
+    names, values = set(read_names(node.key)), set(read_names(node.value))
+    return all(
+        _denies(part.test) and names & (read := set(read_names(part.test))) and not read & (values - names)
+        for part in node.for_in.ifs
+    )
+
+
+def _denies(test: cst.BaseExpression) -> bool:
+    if isinstance(test, cst.BooleanOperation):
+        return _denies(test.left) and _denies(test.right)
+    if isinstance(test, cst.Comparison):
+        return all(isinstance(part.operator, (cst.NotIn, cst.NotEqual)) for part in test.comparisons)
+    return isinstance(test, cst.UnaryOperation) and isinstance(test.operator, cst.Not)
+
+
+def _saved_in_part(item: Object, load: StateDictLoaded, run: Run) -> bool:
+    """Whether the program itself saved the file, with a choice of this model's entries."""
+    models = [root(model) for model in load.target.objects()]
+    return any(
+        "filtered" in part.state and any(model in models for model in part.known("keys_of").objects())
+        for _, content in content_of(run, item)
+        for part in content.objects()
+    )
+
+
+def _tells_its_state(model: Object) -> bool:
+    """Whether the model's class says itself which entries are its state: not all of them are in a file of it."""
+    return isinstance(model.type, Class) and class_attribute(model.type, "state_dict") is not None
+
+
+def _made_of(model: Object, held: list[Object]) -> bool:
+    """Whether the model was built around parts of the one whose state dict it is given."""
+    sources = [source for item in held for source in item.attributes.get("of", NOTHING).objects()]
+    positional, keywords = model.built or ([], {})
+    parts = [part for value in (*positional, *keywords.values()) for part in value.objects()]
+    return any(part.parent in sources for part in parts if part.parent is not None)
+
+
+def by_membership(item: Object) -> bool:
+    """Whether entries were chosen by being among the names of a model."""
+    return any("keys_of" in held.state or "names_of" in held.state for held in item.known("filtered_by").objects())
