@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 class Call:
     """One call with abstract arguments.
 
-    `open` says that a `*` or `**` brings arguments nobody knows. `places` are the sites of the keyword
+    `open` says that a `*` or `**` brings arguments nobody knows, `foreign_mapping` that they come in a mapping which
+    the code itself did not fill. `places` are the sites of the keyword
     arguments' values, also of those that came through a dict. `receiver` is the object of a method call, `method`
     where the method was read off it, `instance` the object that a constructor fills in when a class of the project
     inherits from a library's.
@@ -35,6 +36,7 @@ class Call:
     receiver: Object | None = None
     method: Site | None = None
     instance: Object | None = None
+    foreign_mapping: bool = False
 
     @property
     def run(self) -> Run:

@@ -143,6 +143,8 @@ def store(it: Interpreter, item: Object, key: Value, value: Value, site: Site) -
             item.entries[literal.value] = assigned(_guard(it, item), value, old)
             item.sites[str(literal.value)] = site
         else:
+            if not item.open:
+                item.state["own_names"] = TRUE
             item.open = True
         item.state["filled"] = TRUE
     elif item.items is not None:
@@ -194,13 +196,21 @@ def merge(it: Interpreter, into: Object, value: Value) -> None:
 
 def _override(it: Interpreter, into: Object, item: Alternative, guard: Guard) -> None:
     """Of a dict that takes over a mapping of which not all keys are known, no entry is sure to stay."""
-    if isinstance(item, Const) or (isinstance(item, Object) and item.entries is not None and not item.open):
+    if isinstance(item, Const) or (isinstance(item, Object) and not is_foreign(item)):
+        if isinstance(item, Object) and "own_names" in item.state and not into.open:
+            into.state["own_names"] = TRUE
         return
+    into.state.pop("own_names", None)
     own, known = into.entries or {}, (item.entries if isinstance(item, Object) else None) or {}
     for key, held in own.items():
         if key not in known:
             other = it.child(item, f"[{key!r}]") if isinstance(item, Object) else it.unknown(str(key))
             own[key] = assigned(guard, unsure(str(key), held, other), held)
+
+
+def is_foreign(item: Object) -> bool:
+    """Whether an object is a mapping of which not all keys are known, and which the code itself did not fill."""
+    return (item.entries is None or item.open) and "own_names" not in item.state
 
 
 def spread(it: Interpreter, call: Call, item: Object, guard: Guard) -> None:
@@ -214,6 +224,7 @@ def spread(it: Interpreter, call: Call, item: Object, guard: Guard) -> None:
         if key in item.sites:
             call.places[key] = item.sites[key]
     call.open = call.open or item.open
+    call.foreign_mapping = call.foreign_mapping or is_foreign(item)
 
 
 def combined(it: Interpreter, node: cst.BinaryOperation, left: Value, right: Value) -> Value | None:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from .guards import Atom, Guard
-from .values import Alternative, Const, Object, Value
+from .guards import Atom
+from .values import Const, Object, Value
 
 
 def overridable(name: str, default: Value, other: Object) -> Value:
@@ -26,9 +26,7 @@ def overridable(name: str, default: Value, other: Object) -> Value:
 
 
 def unsure(name: str, held: Value, other: Object) -> Value:
-    """What a setting held, where that is a literal, and the `other` thing where it was overridden since."""
-    parts: list[tuple[Guard, Alternative]] = []
-    for guard, item in held:
-        one = Value([(guard, item)])
-        parts += overridable(name, one, other) if isinstance(item, Const) else one
-    return Value(parts)
+    """What a setting held, and the `other` thing where it was overridden since; what is no literal, or was not sure
+    before, is left as it was.
+    """
+    return overridable(name, held, other) if all(isinstance(item, Const) for _, item in held) else held

@@ -208,7 +208,7 @@ def _argument(it: Interpreter, call: Call, argument: cst.Arg) -> None:
             if isinstance(item, Object) and item.entries is not None:
                 containers.spread(it, call, item, guard)
             elif not (isinstance(item, Const) and item.value is None):
-                call.open = True
+                call.open = call.foreign_mapping = True
     elif argument.star == "*":
         items = value.only()
         if isinstance(items, Object) and items.items is not None and not items.each and not items.open:

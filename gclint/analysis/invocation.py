@@ -167,7 +167,7 @@ def _fill_record(it: Interpreter, made: Object, owner: Class, call: Call) -> Non
         default = names.class_attribute(owner, name)
         if default is None:
             default = of(it.child(made, name))
-        elif call.open:
+        elif call.foreign_mapping:
             default = unsure(f"{owner.name}.{name}", default, it.unknown(name, call.place(name)))
         made.attributes[name] = call.given(name, index, default)
         made.sites[name] = call.place(name)

@@ -180,9 +180,10 @@ def set_attribute(call: Call) -> Value:
     if name is not None and len(call.positional) > 2:
         names.assign_attribute(call.it, call.positional[0], name, call.positional[2], call.site.node)
     elif len(call.positional) > 2:
+        own = any("own_name" in item.state for item in call.positional[1].objects())
         for item in call.positional[0].objects():
             item.open = True
-            for each, held in item.attributes.items():
+            for each, held in item.attributes.items() if not own else ():
                 other = call.it.unknown(f"{item.text}.{each}", call.site)
                 item.attributes[each] = assigned(call.it.guard - call.run.assumed, unsure(each, held, other), held)
     return NONE

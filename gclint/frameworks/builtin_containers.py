@@ -149,7 +149,10 @@ def dict_view(call: Call) -> Value:
     made.each = True
     made.origins = item.origins
     call.it.library.propagate([item], made)
-    keys = union([const(key) for key in item.entries or {}]) or of(call.it.unknown("key", call.site))
+    key = call.it.unknown("key", call.site)
+    if not containers.is_foreign(item):
+        key.state["own_name"] = TRUE
+    keys = union([const(each) for each in item.entries or {}]) or of(key)
     values = union((item.entries or {}).values()) or item.attributes.get(containers.ANY)
     values = values or of(call.it.child(item, containers.ANY, call.site, True))
     if call.name.endswith("items"):

@@ -77,6 +77,10 @@ WAYS = {
     "dataclass": ("Settings(**{given}).reentrant", "if `Settings.reentrant` is its default True"),
     "dataclass_partly": ("Settings(width=2, **{given}).reentrant", "if `Settings.reentrant` is its default True"),
     "merged": ('{"reentrant": True, **{given}}["reentrant"]', "if `reentrant` is its default True"),
+    "through_a_dict": (
+        "Settings(**updated({'width': 2}, {given})).reentrant",
+        "if `Settings.reentrant` is its default True",
+    ),
     "updated": ('updated({"reentrant": True}, {given})["reentrant"]', "if `reentrant` is its default True"),
     "attributes": ("put(Settings(), {given}).reentrant", "if `reentrant` is its default True"),
     "namespace": ("put(SimpleNamespace(reentrant=True), {given}).reentrant", "if `reentrant` is its default True"),
