@@ -85,7 +85,7 @@ def rebinding_loops(function: Function, loops: Iterable[cst.CSTNode]) -> list[cs
         if isinstance(outer, (cst.FunctionDef, cst.Lambda)):
             break
         walked = isinstance(outer, (cst.For, cst.While)) and any(outer is loop for loop in held)
-        if isinstance(outer, COMPREHENSIONS) or (walked and not _leaves_after(module, function.node, outer)):
+        if isinstance(outer, COMPREHENSIONS) or (walked and not leaves_after(module, function.node, outer)):
             around.append(outer)
     return around
 
@@ -132,7 +132,7 @@ def _is_literal(node: cst.BaseExpression) -> bool:
     return isinstance(node, LITERALS) or dotted(node) in ("True", "False", "None")
 
 
-def _leaves_after(module: Module, node: cst.CSTNode, loop: cst.CSTNode) -> bool:
+def leaves_after(module: Module, node: cst.CSTNode, loop: cst.CSTNode) -> bool:
     """Whether the block that holds a node ends the loop: then only one round gets there."""
     statement = module.statement(node)
     while statement is not None and statement is not loop:

@@ -40,12 +40,12 @@ def set_mode(call: Call) -> Value:
     training = not call.name.endswith("eval") and call.get("mode", 0, TRUE).constant() is not False
     set_state(call.it, call.receiver, "training", const(training))
     for model in call.run.models:
-        if model is not call.receiver and _is_inside(model, call.receiver):
+        if model is not call.receiver and is_inside(model, call.receiver):
             set_state(call.it, model, "training", const(training))
     return of(call.receiver)
 
 
-def _is_inside(item: Object, holder: Object) -> bool:
+def is_inside(item: Object, holder: Object) -> bool:
     """Whether a module is a part of another, or of the one that it wraps."""
     inner = holder.attributes.get("module") if holder.kind in ("ddp", "fsdp") else None
     wanted = [holder, *(inner.objects() if inner is not None else [])]

@@ -5,7 +5,8 @@ Finds training of a transformers model in evaluation mode although gradient chec
 
 ## Why it breaks
 `from_pretrained` returns the model in evaluation mode. A loop of one's own, and Lightning from 2.2 on, leave it there.
-transformers checkpoints in training mode only: no memory is saved, and dropout is off as well.
+transformers checkpoints in training mode only: no memory is saved, and dropout is off as well. The same comes of an
+evaluation within the loop that ends without `train()`: the rounds after it go on in evaluation mode.
 
 ## Example
 ```python
@@ -22,7 +23,8 @@ model.train()
 ```
 
 ## When it is fine
-Trainer and trl, which set the mode; models built from a configuration; diffusers, which do not look at the mode.
+Trainer and trl, which set the mode; models built from a configuration; diffusers, which do not look at the mode;
+evaluations after which nothing trains.
 
 ## Evidence
 transformers 4.57.6 and 5.23.0, lightning 2.6.6: no region is recomputed.
@@ -35,14 +37,17 @@ from collections.abc import Iterator
 import libcst as cst
 
 from gclint.analysis import rewrite
-from gclint.analysis.events import Backward
+from gclint.analysis.closures import enclosing_function
+from gclint.analysis.events import Backward, RunEnded
 from gclint.analysis.parallel import trained
 from gclint.analysis.run import Run, ways
+from gclint.analysis.syntax import Site
 from gclint.analysis.values import Const, Object, root
 from gclint.finding import Finding, Fix
 from gclint.rule import Reproduction, Rule
 
 from ..words import BACKWARD
+from .rounds import left_in_evaluation
 
 rule = Rule(
     code="GCL703",
@@ -62,10 +67,7 @@ rule = Rule(
 @rule.on(Backward)
 def trains_in_eval_mode(event: Backward, run: Run) -> Iterator[Finding]:
     """Does a model that checkpoints get gradients in evaluation mode?"""
-    whole = trained(event)
-    for model in run.models:
-        if root(model) not in whole or str(model.type).startswith("diffusers") or model.known("unsloth"):
-            continue
+    for model in _trained(event, run):
         for guard, (mode, region) in ways(event.guard, model.known("training"), model.known("checkpointing")):
             if any(atom.each for atom, _ in guard - event.guard):
                 continue  # a mode that one round of a loop sets holds in the next rounds
@@ -85,6 +87,52 @@ def trains_in_eval_mode(event: Backward, run: Run) -> Iterator[Finding]:
                 versions=("transformers",),
             )
             break
+
+
+@rule.on(RunEnded)
+def goes_on_in_eval_mode(event: RunEnded, run: Run) -> Iterator[Finding]:
+    """Does an evaluation leave a model that checkpoints in evaluation mode, for the next rounds to train it so?"""
+    for backward in run.of_type(Backward) if event.whole else ():
+        for model in _trained(backward, run):
+            left = left_in_evaluation(backward, model, run)
+            if left is None:
+                continue
+            loop, switch = left
+            for guard, (_, region) in ways(backward.guard, [(switch.guard, None)], model.known("checkpointing")):
+                if not isinstance(region, Object) or region.type != "method" or not region.site:
+                    continue
+                yield rule.finding(
+                    run,
+                    region.site,
+                    "checkpointing is turned on, but after an evaluation the model trains on in evaluation mode",
+                    guard=guard,
+                    symptom="silent: from the first evaluation on nothing is checkpointed, dropout is off",
+                    related=[
+                        (switch.site, "evaluation mode is set here, and in the loop nothing sets training mode again"),
+                        (backward.site, "gradients are computed here"),
+                    ],
+                    fixes=(_train_each_round(loop, switch.site),),
+                    versions=("transformers",),
+                )
+                break
+
+
+def _trained(event: Backward, run: Run) -> Iterator[Object]:
+    """The models of a loss that look at their mode when they checkpoint."""
+    whole = trained(event)
+    for model in run.models:
+        if root(model) in whole and not str(model.type).startswith("diffusers") and not model.known("unsloth"):
+            yield model
+
+
+def _train_each_round(loop: cst.For | cst.While, switch: Site) -> Fix | None:
+    """Put the model into training mode where a round starts, under the name by which it leaves it."""
+    node, module = switch.node, switch.module
+    here = enclosing_function(module, node) is enclosing_function(module, loop)
+    if not here or not isinstance(node, cst.Call) or not isinstance(node.func, cst.Attribute):
+        return None
+    edit = rewrite.insert_before(Site.at(module, loop.body.body[0]), f"{module.code(node.func.value)}.train()")
+    return Fix("train-mode", "Put the model into training mode in every round", (edit,)) if edit is not None else None
 
 
 def _train(region: Object) -> Fix | None:

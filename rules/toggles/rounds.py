@@ -1,0 +1,85 @@
+"""What one round of a training loop leaves behind for the next."""
+
+from __future__ import annotations
+
+import libcst as cst
+
+from gclint.analysis.closures import contains, enclosing_function, leaves_after, read_names, varying_names
+from gclint.analysis.events import Backward, LibraryCall
+from gclint.analysis.meaning import definition
+from gclint.analysis.parallel import since
+from gclint.analysis.run import Run
+from gclint.analysis.syntax import Module, Site
+from gclint.analysis.values import Object, root
+from gclint.frameworks.torch_states import is_inside
+
+Loop = cst.For | cst.While
+
+
+def left_in_evaluation(backward: Backward, model: Object, run: Run) -> tuple[Loop, LibraryCall] | None:
+    """The loop around a backward, and the call in it after which a model is still in evaluation mode in the next
+    round; None where training mode is set in that loop, or the rounds that set evaluation mode may be the last.
+    """
+    switches = [event for event in run.of_type(LibraryCall) if _sets_mode(event, model)]
+    later = since(run, backward, LibraryCall)
+    for loop in reversed(backward.moment.loops):
+        own = [event for event in switches if any(outer is loop for outer in event.moment.loops)]
+        if not own:
+            continue
+        if not isinstance(loop, (cst.For, cst.While)) or not all(map(_evaluates, own)):
+            return None
+        left = next((event for event in own if event in later and _comes_again(event, loop)), None)
+        return (loop, left) if left is not None else None
+    return None
+
+
+def _sets_mode(event: LibraryCall, model: Object) -> bool:
+    held = event.call.receiver if event.call is not None else None
+    return (
+        held is not None
+        and event.name.rpartition(".")[2] in ("train", "eval")
+        and (is_inside(model, held) or root(held) is root(model))
+    )
+
+
+def _evaluates(event: LibraryCall) -> bool:
+    assert event.call is not None
+    return event.name.endswith(".eval") or event.call.get("mode", 0).constant() is False
+
+
+def _comes_again(event: LibraryCall, loop: Loop) -> bool:
+    """Whether rounds follow one that gets to a call: every so many steps, or every time."""
+    chain = [*event.moment.stack, event.site]
+    at = next((index for index, site in enumerate(chain) if contains(loop, site.node, site.module)), None)
+    if at is None or leaves_after(chain[at].module, chain[at].node, loop):
+        return False
+    varying = varying_names(loop)
+    tests = [(chain[at].module, test) for test in _tests_around(chain[at], loop)]
+    inner = [
+        test for site in chain[at + 1 :] for test in _tests_around(site, enclosing_function(site.module, site.node))
+    ]
+    return not inner and all(_recurs(module, test, varying) for module, test in tests)
+
+
+def _tests_around(site: Site, end: cst.CSTNode) -> list[cst.BaseExpression]:
+    found = []
+    for outer in site.module.ancestors(site.node):
+        if outer is end:
+            break
+        if isinstance(outer, (cst.If, cst.IfExp)):
+            found.append(outer.test)
+    return found
+
+
+def _recurs(module: Module, test: cst.BaseExpression, varying: set[str]) -> bool:
+    """Whether a condition on what the loop counts is true again and again: a remainder is compared."""
+    if isinstance(test, cst.BooleanOperation):
+        return _recurs(module, test.left, varying) and _recurs(module, test.right, varying)
+    meant = definition(module, test)
+    return _remainder(meant) or not varying & set(read_names(meant))
+
+
+def _remainder(node: cst.CSTNode) -> bool:
+    if isinstance(node, cst.BinaryOperation) and isinstance(node.operator, cst.Modulo):
+        return True
+    return any(_remainder(child) for child in node.children)
