@@ -7,7 +7,6 @@ from dataclasses import replace
 
 from gclint.finding import Finding
 
-from .run import Run
 from .versions import Target, Targets
 
 Key = tuple[str, int, str]
@@ -25,10 +24,9 @@ class Origins:
     def __init__(self) -> None:
         self._entries: dict[Key, tuple[str, Targets]] = {}
 
-    def remember(self, finding: Finding, run: Run) -> None:
-        """A finding was made in a run."""
-        if run.entry is not None:
-            self._entries.setdefault(key_of(finding), (run.path, run.targets))
+    def remember(self, finding: Finding, path: str, targets: Targets) -> None:
+        """A finding was made in the walk of a file, judged for these targets."""
+        self._entries.setdefault(key_of(finding), (path, targets))
 
     def open_targets(self, finding: Finding) -> dict[str, Target]:
         """The packages the finding was judged for of which the pins allow several releases."""

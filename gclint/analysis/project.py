@@ -56,6 +56,11 @@ class Project:
                 self._modules[path] = self._parse(path)
         return self._modules[path]
 
+    def known(self, shown_path: str) -> Module | None:
+        """The module of a file that was parsed, by its path as reports name it; None for any other."""
+        path = self._absolute.get(shown_path)
+        return self.module(path) if path is not None else None
+
     def let_go(self, path: str) -> None:
         """Drop the module and the units of a file that nothing reads again."""
         module = self._modules.pop(path, None)

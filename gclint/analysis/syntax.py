@@ -82,6 +82,11 @@ class Module:
         """The parent of every node that is parsed."""
         return Parents(self.tree)
 
+    @cached_property
+    def definitions(self) -> tuple[cst.FunctionDef | cst.ClassDef, ...]:
+        """The functions and classes that stand in no function, in their order."""
+        return tuple(_outer_definitions(self.tree))
+
     def forget(self) -> None:
         """Drop what is worked out on demand; it takes several times the memory of the tree."""
         for name in ("positions", "parents"):
@@ -143,6 +148,18 @@ class Site:
         if isinstance(self.node, (cst.FunctionDef, cst.ClassDef, cst.Param)):
             return self.node.name.value
         return textwrap.shorten(self.text, 60, placeholder="...")
+
+
+def _outer_definitions(node: cst.CSTNode) -> Iterator[cst.FunctionDef | cst.ClassDef]:
+    if isinstance(node, (cst.FunctionDef, cst.ClassDef)):
+        yield node
+    if isinstance(node, (cst.FunctionDef, cst.BaseExpression, cst.BaseSmallStatement, cst.SimpleStatementLine)):
+        return
+    for name in _fields(type(node)):
+        held = getattr(node, name)
+        for part in held if isinstance(held, (list, tuple)) else (held,):
+            if isinstance(part, cst.CSTNode):
+                yield from _outer_definitions(part)
 
 
 @cache

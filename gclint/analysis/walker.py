@@ -1,0 +1,286 @@
+"""The walk of one program, or of what no program reached in a file, and what came of it."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import NamedTuple
+
+import libcst as cst
+
+from gclint.files.syntax import SyntaxFault
+from gclint.launch import Launch
+
+from ..failures import Problem, failure
+from ..files.gate import IDENTIFIER
+from ..finding import Finding, Location
+from ..frameworks.registry import Library
+from ..rule import Question, Rule
+from ..timing import stage
+from .bounds import judged_in_part
+from .calls import Call
+from .entries import Entries, Entry, assumed, call_function
+from .events import Event, Moment, RunEnded
+from .interpreter import Frame, Interpreter
+from .invocation import instantiate
+from .project import Project, shown
+from .reach import Reach
+from .resolve import inserted_paths
+from .run import Run
+from .syntax import Module, Site
+from .values import Alternative, Class, Function, Partial, Scope, const, of
+from .versions import Targets, targets_for
+
+MANY_MODULES = 40
+STEPS_PER_DEFINITION = 10_000
+CALLS_PER_DEFINITION = 6
+Key = tuple[str, int, int, str]
+
+
+class Task(NamedTuple):
+    """A walk to be made: of the program that starts so or, where `entry` is None, of what no program reached in the
+    file.
+    """
+
+    path: str
+    entry: Entry | None
+
+
+class Entered(NamedTuple):
+    """What was entered of a file whose top level was walked: the functions and the classes that were instantiated,
+    each by its place in `Module.definitions`.
+    """
+
+    functions: frozenset[int] = frozenset()
+    classes: frozenset[int] = frozenset()
+
+    def __or__(self, other: Entered) -> Entered:
+        return Entered(self.functions | other.functions, self.classes | other.classes)
+
+
+@dataclass
+class Walked:
+    """What came of a walk; it may cross from one process to another.
+
+    `found` is unique by place and code; `files` are those whose top level was walked; `broken` are those that do not
+    parse; `cut` says where a program reached its bound.
+    """
+
+    path: str
+    targets: Targets = field(default_factory=Targets)
+    found: dict[Key, Finding] = field(default_factory=dict)
+    problems: dict[Problem, None] = field(default_factory=dict)
+    files: dict[str, Entered] = field(default_factory=dict)
+    broken: dict[str, SyntaxFault] = field(default_factory=dict)
+    cut: Finding | None = None
+
+
+class Walker:
+    """Makes the walks of a project and asks the rules; `runs` are kept where `keep_runs` says so."""
+
+    def __init__(
+        self,
+        project: Project,
+        library: Library,
+        target: Mapping[str, str],
+        rules: Sequence[Rule],
+        reach: Reach,
+        entries: Entries,
+        keep_runs: bool = False,
+    ):
+        self.project = project
+        self.library = library
+        self.target = target
+        self.rules = rules
+        self.reach = reach
+        self.entries = entries
+        self.keep_runs = keep_runs
+        self.runs: list[Run] = []
+        self._asked: dict[type, list[tuple[Rule, Question, stage]]] = {}
+        self._seen: set[str] = set()
+
+    def walk(self, task: Task, before: Entered | None) -> Walked:
+        """Make a walk, `before` being what earlier ones entered of the file, None where they did not walk it; where it
+        raises, a problem names the file, for the others to be made.
+        """
+        made = Walked(task.path)
+        try:
+            with stage("walking"):
+                if task.entry is not None:
+                    self._program(made, task.entry)
+                else:
+                    self._rest(made, before)
+        except Exception as error:
+            made.problems[failure("the analysis", error, Location(shown(task.path), 1, 1, 1, 1))] = None
+        made.broken = dict(self.project.broken)
+        return made
+
+    def run(self, made: Walked, launch: Launch | None) -> Run:
+        """A run that has just started; what the rules find of it, and what fails, is what came of that walk."""
+        path = Path(made.path)
+        made.targets = targets_for(self.project.program_root(path), path, self.target)
+        run = Run(made.targets, assumed(launch), path=made.path)
+        run.listener = lambda event: self._listen(event, run, made)
+        run.failures = made.problems
+        if launch is not None:
+            run.launch_places = (launch,)
+            run.facts["arguments"] = launch.arguments
+            for setting in launch.environment:
+                run.environment[setting.name] = const(setting.value)
+        if self.keep_runs:
+            self.runs.append(run)
+        return run
+
+    def _program(self, made: Walked, entry: Entry) -> None:
+        path = made.path
+        self.project.enter(Path(path), inserted_paths(self.project.text(path) or ""))
+        module = self.project.module(path)
+        if module is None:
+            return
+        run = self.run(made, entry.launch)
+        run.entry = module
+        it = Interpreter(self.project, run, self.library)
+        scope = Scope()
+        it.walk_module(module, scope, module.name if entry.function else "__main__")
+        if entry.function:
+            call_function(it, module, scope, entry.function)
+        run.emit(RunEnded(it_moment(it, module), whole=not it.stopped))
+        if it.stopped:
+            made.cut = judged_in_part(module, it.stopped)
+        self._remember(made, it)
+
+    def _rest(self, made: Walked, before: Entered | None) -> None:
+        """Functions and classes of a module that no program reached: each with arguments nobody knows."""
+        path = made.path
+        module = self.project.module(path) if self.reach.anything_in(path) else None
+        if module is None:
+            return
+        functions, classes = ({id(module.definitions[place]) for place in places} for places in before or Entered())
+        if not self._unreached(module, functions | classes) and (before or not self.reach.matters(path)):
+            return
+        self.project.enter(Path(path), inserted_paths(self.project.text(path) or ""))
+        run = self.run(made, next(iter(self.entries.launches(path)), None))
+        run.entry = module
+        it = Interpreter(self.project, run, self.library, as_library=True)
+        it.interpreted, it.instantiated = functions, classes
+        scope = Scope()
+        it.walk_module(module, scope, module.name)
+        it.frames.append(Frame(None, module, scope))
+        for name, item in _in_order(it, module, scope):
+            self._walk_definition(it, name, item)
+        run.emit(RunEnded(it_moment(it, module), whole=not it.stopped))
+        if before or not self.reach.mentions.is_alone(path):
+            self._remember(made, it)
+        else:
+            self.project.let_go(path)
+            it.end()
+
+    def _unreached(self, module: Module, reached: set[int]) -> bool:
+        path = os.fspath(self.project.absolute(module))
+        return any(
+            id(node) not in reached and self.reach.matters(path, name) for name, node in _definitions(module.tree.body)
+        )
+
+    def _walk_definition(self, it: Interpreter, name: str, given: Alternative) -> None:
+        item = _definition(given)
+        if item is None or item.node_id in it.interpreted:
+            return
+        path = os.fspath(self.project.absolute(item.module))
+        if not self.reach.matters(path, name):
+            return
+        it.steps, it.call_limit = STEPS_PER_DEFINITION, CALLS_PER_DEFINITION
+        it.entered.clear()
+        site = Site.at(item.module, item.node)
+        call = Call(it, site, name, open=True)
+        if isinstance(item, Function):
+            it.call(of(given), call)
+            return
+        it.interpreted.add(item.node_id)
+        made = instantiate(it, item, call)
+        for method, held in list(item.names.items()):
+            for _, part in held:
+                if (
+                    isinstance(part, Function)
+                    and part.node_id not in it.interpreted
+                    and self.reach.matters(path, f"{name}.{method}")
+                ):
+                    receiver = made.only()
+                    bound = part.bound(receiver) if receiver is not None else part
+                    it.call(of(bound), Call(it, Site.at(part.module, part.node), "method", open=True))
+
+    def _remember(self, made: Walked, it: Interpreter) -> None:
+        for path in it.modules:
+            module = self.project.known(path)
+            if module is not None:
+                places = [
+                    frozenset(place for place, node in enumerate(module.definitions) if id(node) in entered)
+                    for entered in (it.interpreted, it.instantiated)
+                ]
+                made.files[os.path.realpath(self.project.absolute(module))] = Entered(*places)
+                if len(self._seen) > MANY_MODULES:
+                    module.forget()
+        self._seen |= made.files.keys()
+        if not self.keep_runs:
+            it.end()
+
+    def _listen(self, event: Event, run: Run, made: Walked) -> None:
+        asked = self._asked.get(type(event))
+        if asked is None:
+            asked = self._asked[type(event)] = [
+                (rule, question, stage(f"rule {rule.code}"))
+                for rule in self.rules
+                for question in rule.questions_at(type(event))
+            ]
+        for rule, question, measured in asked:
+            try:
+                with measured:
+                    for finding in question(event, run):
+                        keep(made.found, finding)
+            except Exception as error:
+                made.problems[failure(f"rule {rule.code}", error, event.site.location())] = None
+
+
+def _in_order(it: Interpreter, module: Module, scope: Scope) -> list[tuple[str, Alternative]]:
+    """The module's own definitions, those that nothing in it mentions first."""
+    own = [
+        (name, item)
+        for name, value in list(scope.names.items())
+        for _, item in value
+        if (held := _definition(item)) is not None and held.module is module and held.node_id not in it.interpreted
+    ]
+    mentioned = Counter(IDENTIFIER.findall(module.text))
+    return sorted(own, key=lambda pair: mentioned[pair[0]] > 1)
+
+
+def keep(found: dict[Key, Finding], finding: Finding) -> None:
+    """Keep a finding, unless one of the same place and code says more."""
+    held = found.get(finding.key)
+    if held is None or _weight(finding) > _weight(held):
+        found[finding.key] = finding
+
+
+def _weight(finding: Finding) -> tuple[bool, int, int]:
+    return (finding.certainty == "fails", -len(finding.condition), len(finding.fixes))
+
+
+def it_moment(it: Interpreter, module: Module) -> Moment:
+    """The moment at which a program ends."""
+    return Moment(Site.at(module, module.tree), it.guard)
+
+
+def _definitions(body: Iterable[cst.CSTNode], owner: str = "") -> Iterator[tuple[str, cst.FunctionDef | cst.ClassDef]]:
+    for statement in body:
+        if isinstance(statement, (cst.FunctionDef, cst.ClassDef)):
+            yield owner + statement.name.value, statement
+        if isinstance(statement, cst.ClassDef) and not owner:
+            yield from _definitions(statement.body.body, f"{statement.name.value}.")
+
+
+def _definition(item: Alternative) -> Function | Class | None:
+    """The project's function or class that a value is, also where some of its arguments are given already."""
+    while isinstance(item, Partial):
+        item = item.function
+    return item if isinstance(item, (Function, Class)) else None
