@@ -43,7 +43,7 @@ from gclint.finding import Finding, Fix
 from gclint.rule import Reproduction, Rule
 
 from ..words import LIBRARIES
-from .attempts import attempted
+from .attempts import asks_for_a_release, attempted
 
 OLD = "torch.cuda.amp"
 METHODS = ("gradient_checkpointing_enable", "gradient_checkpointing_disable")
@@ -68,7 +68,8 @@ rule = Rule(
 def old_name(event: LibraryCall, run: Run) -> Iterator[Finding]:
     """Is something called by a name that is about to go?"""
     found = list(_called(event, run))
-    if found and not attempted(event.site):
+    chosen = bool(found) and bool(event.guard - run.assumed) and asks_for_a_release(event.site)
+    if found and not chosen and not attempted(event.site):
         yield from found
 
 
