@@ -98,6 +98,8 @@ def test_what_equals_one_thing_equals_no_other():
 def test_what_the_launcher_decides_is_stated_nowhere():
     a, several = true(plain("a")), true(guards.DISTRIBUTED)
     assert state(a | several, several) == "a"
+    one = frozenset({(guards.DISTRIBUTED, False)})
+    assert state(a | one, one | several) == "a", "the launcher starts one process, the program itself several"
     assert state(complement(a | several), several) == "(not a)"
     assert state(complement(a | complement(several)), several) == ""
 

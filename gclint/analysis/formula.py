@@ -106,7 +106,7 @@ class _Facts:
     def decide(self, literal: Literal) -> bool | None:
         """Whether the literal holds, None where that is not known."""
         atom = literal.atom
-        for truth in (True, False):
+        for truth in (literal.truth, not literal.truth):
             if (atom, truth) in self.literals:
                 return literal.truth == truth
         implied = self._by_equality(atom) if atom.subject else self._truth_of(atom)

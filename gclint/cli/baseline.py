@@ -10,6 +10,7 @@ from dataclasses import replace
 
 from gclint.cli.output import write_text
 from gclint.cli.parser import UsageError
+from gclint.files.source import content
 from gclint.finding import Finding
 from gclint.report.content import UNREADABLE, Report
 from gclint.report.fingerprint import content_hash
@@ -25,6 +26,8 @@ def against_baseline(report: Report, path: str, update: bool = False) -> Report:
     An entry counts once: a second finding of the same kind on a line of the same text is new. Raises
     `UsageError` for a file that is no baseline.
     """
+    if os.path.exists(path) and not _may_be_one(path):
+        raise UsageError(f"{path}: not a baseline of gclint; name another file, or delete it")
     if update or not os.path.exists(path):
         known = [finding for finding in report.findings if finding.code != UNREADABLE]
         write_text(_text(report, path), path)
@@ -46,6 +49,12 @@ def against_baseline(report: Report, path: str, update: bool = False) -> Report:
             file=sys.stderr,
         )
     return replace(report, findings=tuple(fresh))
+
+
+def _may_be_one(path: str) -> bool:
+    """Whether a file is a baseline, an empty file, or a baseline that was broken: no other is written over."""
+    data = content(path)
+    return b'"findings"' in data or (os.path.isfile(path) and not data.strip())
 
 
 def _relative(finding: Finding, baseline: str) -> str:

@@ -11,7 +11,7 @@ from gclint.cli.parser import UsageError
 from gclint.cli.request import request_of
 from gclint.engine import check as check_request
 from gclint.gather import Request
-from gclint.report.content import Report
+from gclint.report.content import UNREADABLE, Report, place_text
 from gclint.report.tally import counted
 from gclint.timing import begin, stage, table
 
@@ -35,6 +35,13 @@ def check(options: Namespace) -> int:
     if options.add_noqa:
         return _add_noqa(request)
     return _once(request, options)
+
+
+def tell_unread(report: Report) -> None:
+    """Say which files could not be read or parsed, where the report itself is not shown."""
+    for finding in report.findings:
+        if finding.code == UNREADABLE:
+            complain(f"{place_text(report.shown(finding.location))}: {finding.message}")
 
 
 def finish(report: Report, options: Namespace) -> int:
@@ -73,6 +80,9 @@ def _add_noqa(request: Request) -> int:
     changed = {before.path for before, _ in changes}
     meant = [finding for finding in report.findings if finding.code not in NOT_SILENCED]
     count = len([finding for finding in meant if finding.location.path in changed])
+    tell_unread(report)
+    for problem in report.problems:
+        complain(str(problem))
     print(f"Silenced {counted(count, 'finding')} in {counted(len(changes), 'file')}.")
     for path in sorted({finding.location.path for finding in meant} - changed):
         print(f"{path}: has no comments to silence a finding by; use per-file-ignores", file=sys.stderr)
@@ -85,6 +95,8 @@ def _check_together(options: Namespace) -> None:
     for name in ("baseline", "add_noqa", "watch"):
         if fixing and getattr(options, name):
             raise UsageError(f"{fixing} and --{name.replace('_', '-')} exclude each other")
+    if options.watch and ("-" in options.paths or options.stdin_filename):
+        raise UsageError("--watch watches files, not standard input")
     if options.update_baseline and not options.baseline:
         raise UsageError("--update-baseline needs --baseline FILE")
     if options.show_files and options.show_settings:

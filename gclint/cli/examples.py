@@ -47,7 +47,7 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
     "preflight": (
         ("gclint preflight -- python train.py --lr 1e-4", "check this run, then start it"),
         ("gclint preflight -- torchrun --nproc_per_node=8 train.py", ""),
-        ("gclint preflight -- bash run.sh 8", "each run that the script starts"),
+        ("gclint preflight -- bash run.sh 8", "each run of a script"),
         ("gclint preflight --verify -- torchrun train.py", "try each failure here"),
         ("srun gclint preflight -- python train.py", "a line of a SLURM script"),
     ),

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from gclint.cli import EXIT_CLEAN, EXIT_FINDINGS, complain
-from gclint.cli.check import finish
+from gclint.cli.check import finish, tell_unread
 from gclint.cli.interactive import ask, require_terminal
 from gclint.cli.output import emit, format_of, write_text
 from gclint.cli.parser import UsageError
@@ -177,6 +177,7 @@ def _show_diff(outcome: Outcome, options: Namespace) -> int:
     sys.stdout.write(unified_all(outcome.changes))
     if outcome.changes:
         print(f"Would apply {_fixes(outcome)}.", file=sys.stderr)
+    tell_unread(outcome.report)
     status = finish(outcome.report, options)
     return EXIT_FINDINGS if status == EXIT_CLEAN and outcome.changes and not options.exit_zero else status
 

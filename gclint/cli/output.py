@@ -7,6 +7,7 @@ import sys
 from argparse import Namespace
 
 from gclint.cli.parser import UsageError
+from gclint.files.discover import SUFFIXES
 from gclint.gather import Request, settings_of
 from gclint.report.content import Report
 from gclint.report.formats import FORMATS, render
@@ -43,6 +44,8 @@ def write_text(text: str, path: str | None) -> None:
     if path is None:
         sys.stdout.write(text)
         return
+    if path.endswith(SUFFIXES) and os.path.exists(path):
+        raise UsageError(f"{path}: a report is not written over a program; name another file")
     try:
         with open(path, "w", encoding="utf-8", errors="backslashreplace") as file:
             file.write(text)

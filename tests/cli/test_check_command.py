@@ -105,6 +105,7 @@ def test_stdin(gclint, project, monkeypatch):
         (["check", "--target", "tlr=0.24"], "--target: unknown library `tlr`; did you mean `trl`?"),
         (["check", "--config", "none.toml"], "none.toml: cannot be read"),
         (["clean", "nowhere"], "nowhere: no such directory"),
+        (["check", "--watch", "-"], "--watch watches files, not standard input"),
         (["check", "--output-format", "sarf"], "`sarf` is none of full, concise"),
         (["fix", "--verify", "--steps", "0"], "not a positive number"),
         (["fix", "--verify", "--steps", "all"], "all is not a positive number"),
@@ -233,6 +234,30 @@ def test_baseline_counts(gclint, project):
 def test_damaged_baseline(gclint, project):
     (project / "known.json").write_text("{")
     assert "not a baseline" in gclint("check", "--baseline", "known.json")[2]
+
+
+@pytest.mark.parametrize(
+    "arguments", [["--baseline", "a.py", "--update-baseline"], ["--baseline", "a.py"], ["--output-file", "a.py"]]
+)
+def test_a_program_is_not_written_over(gclint, project, arguments):
+    (project / "a.py").write_text(BAD)
+    status, _, err = gclint("check", *arguments)
+    assert status == 2 and "name another file" in err and (project / "a.py").read_text() == BAD
+
+
+def test_a_broken_baseline_is_written_anew(gclint, project):
+    (project / "a.py").write_text(BAD)
+    (project / "known.json").write_text('<<<<<<< ours\n{"findings": [')
+    assert gclint("check", "--baseline", "known.json")[0] == 2
+    assert gclint("check", "--baseline", "known.json", "--update-baseline")[0] == 0
+    assert gclint("check", "--baseline", "known.json")[0] == 0
+
+
+@pytest.mark.parametrize("arguments", [["--diff"], ["--add-noqa"]])
+def test_what_does_not_parse_is_told_where_no_report_is_shown(gclint, project, arguments):
+    (project / "a.py").write_text("def f(:\n")
+    status, _, err = gclint("check", "a.py", *arguments)
+    assert status == 2 and err.startswith("gclint: error: a.py:1:7: not valid Python: invalid syntax\n")
 
 
 def test_statistics_output_file_show_files_and_settings(gclint, project):
