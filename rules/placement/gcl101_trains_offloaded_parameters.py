@@ -33,11 +33,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gclint.analysis import rewrite
-from gclint.analysis.events import Backward, TrainerStarted
-from gclint.analysis.guards import DISTRIBUTED, Guard
-from gclint.analysis.run import Run, together
+from gclint.analysis.events import Backward, ModelLoaded, TrainerStarted
+from gclint.analysis.guards import ALWAYS, DISTRIBUTED, Guard
+from gclint.analysis.run import Run, together, ways
 from gclint.analysis.syntax import Site
-from gclint.analysis.values import NOTHING, Const, Object
+from gclint.analysis.values import NOTHING, Const, Object, const
 from gclint.finding import Finding, Fix
 from gclint.rule import Reproduction, Rule
 
@@ -80,15 +80,22 @@ def trains_offloaded(event: Backward | TrainerStarted, run: Run) -> Iterator[Fin
     else:
         models = list(dict.fromkeys(item.attributes["of"].objects()[0] for item in event.forwards))
     for model in models:
-        trainable = model.known("trainable").constant()
-        if trainable in ("none", "some"):
-            continue
-        for guard, place, certain, words in placements(model):
-            held = together(event.guard, guard)
-            if held is None or (not certain and ((DISTRIBUTED, True) in held or "process_group" in run.facts)):
+        for held, trains, place, certain, words in _trained(event, model, run):
+            if not certain and ((DISTRIBUTED, True) in held or "process_group" in run.facts):
                 continue
-            yield _finding(run, model, held, place, certain, words, bool(trainable == "adapters"))
+            yield _finding(run, model, held, place, certain, words, trains == "adapters")
             break
+
+
+def _trained(event: Backward | TrainerStarted, model: Object, run: Run) -> Iterator[tuple[Guard, str, Site, bool, str]]:
+    """The ways a model is spread while it trains, wholly or by adapters: those that its loading leaves possible."""
+    loaded = next((item.guard for item in run.of_type(ModelLoaded) if item.model is model), ALWAYS)
+    for guard, place, certain, words in placements(model):
+        both = together(event.guard, loaded, guard)
+        for held, (item,) in ways(both, model.known("trainable") or const("all")) if both is not None else ():
+            trains = str(item.value) if isinstance(item, Const) else "all"
+            if trains not in ("none", "some"):
+                yield held, trains, place, certain, words
 
 
 def placements(model: Object) -> Iterator[tuple[Guard, Site, bool, str]]:
