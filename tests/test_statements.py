@@ -5,11 +5,13 @@ from __future__ import annotations
 import random
 from itertools import product
 
+import libcst as cst
 import pytest
 
 from gclint.analysis import formula, guards
 from gclint.analysis.guards import ALWAYS, Atom, Guard, all_of, complement
 from gclint.analysis.statement import state
+from gclint.analysis.syntax import Module
 
 
 @pytest.fixture(autouse=True)
@@ -102,6 +104,19 @@ def test_what_the_launcher_decides_is_stated_nowhere():
     assert state(a | one, one | several) == "a", "the launcher starts one process, the program itself several"
     assert state(complement(a | several), several) == "(not a)"
     assert state(complement(a | complement(several)), several) == ""
+
+
+def test_how_the_run_is_started_comes_first():
+    asked, denied = Atom("c", "if `c`", "unless `c`"), Atom("b", "if `b`", "unless `b`")
+    guard = frozenset({(asked, True), (denied, False), (guards.DISTRIBUTED, True), (guards.ROCM, True)})
+    assert state(guard) == "on ROCm and when started on more than one process and if `c` and unless `b`"
+
+
+def test_code_is_stated_on_one_line_without_its_comments():
+    text = "if (\n    a  # why, and 'what'\n    and b == 'x  # y'  \\\n  and c\n):\n    pass\n"
+    tree = cst.parse_module(text)
+    module = Module("a.py", text, tree)
+    assert module.code(tree.body[0].test) == "( a and b == 'x  # y' and c )"
 
 
 def test_conditions_on_single_elements_and_what_goes_without_saying_are_left_out():

@@ -28,9 +28,15 @@ def _conjunction(formula: Formula) -> str:
 
 
 def _ordered(parts: Iterable[Formula]) -> list[str]:
-    """The parts in words: single conditions first, then the rest, the shortest first."""
+    """The parts in words: how the run is started, the code's conditions, then what is composed, the shortest first."""
     stated = {_words(part): isinstance(part, Literal) for part in parts}
-    return sorted(stated, key=lambda words: (not stated[words], 0 if stated[words] else len(words), words))
+    return sorted(
+        stated, key=lambda words: (not stated[words], _of_code(words), 0 if stated[words] else len(words), words)
+    )
+
+
+def _of_code(words: str) -> bool:
+    return words.startswith(("if ", "unless "))
 
 
 def _words(formula: Formula) -> str:

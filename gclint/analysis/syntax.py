@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -52,6 +53,23 @@ class Parents:
                 pending.append(child)
 
 
+_STRING_OR_SPACE = re.compile(
+    r"(?:\s|\\\r?\n|#[^\n]*)+"
+    r'|"""(?:[^"\\]|\\.|"(?!""))*"""'
+    r"|'''(?:[^'\\]|\\.|'(?!''))*'''"
+    r'|"(?:[^"\\\n]|\\.)*"'
+    r"|'(?:[^'\\\n]|\\.)*'",
+    re.DOTALL,
+)
+
+
+def _on_one_line(match: re.Match[str]) -> str:
+    found = match.group()
+    if found[0] not in "\"'":
+        return " "
+    return " ".join(found.split()) if "\n" in found else found
+
+
 @dataclass(eq=False)
 class Module:
     """A Python module of the project: its path as shown, its text and its tree.
@@ -98,8 +116,8 @@ class Module:
         return split_lines(self.text)
 
     def code(self, node: cst.CSTNode) -> str:
-        """The text of a node, on one line."""
-        return " ".join(self.tree.code_for_node(node).split())
+        """The text of a node on one line, without its comments; a string on one line stays as it is."""
+        return _STRING_OR_SPACE.sub(_on_one_line, self.tree.code_for_node(node)).strip()
 
     def ancestors(self, node: cst.CSTNode) -> Iterator[cst.CSTNode]:
         """The nodes around a node, innermost first."""
