@@ -146,7 +146,8 @@ def store(it: Interpreter, item: Object, key: Value, value: Value, site: Site) -
             if not item.open:
                 item.state["own_names"] = TRUE
             item.open = True
-        item.state["filled"] = TRUE
+        if not any(_of_the_same(item, each) for each in key.objects()):
+            item.state["filled"] = TRUE
     elif item.items is not None:
         if isinstance(literal, Const) and isinstance(literal.value, int) and not item.each:
             if -len(item.items) <= literal.value < len(item.items):
@@ -166,7 +167,8 @@ def _guard(it: Interpreter, item: Object) -> Guard:
 
 def merge(it: Interpreter, into: Object, value: Value) -> None:
     """`{**value}`, `into.update(value)`."""
-    into.state["filled"] = TRUE
+    if not all(_of_the_same(into, item) for _, item in value):
+        into.state["filled"] = TRUE
     empty = not into.entries and not into.open
     for guard, item in value.possible(it.guard):
         _override(it, into, item, guard)
@@ -192,6 +194,12 @@ def merge(it: Interpreter, into: Object, value: Value) -> None:
         if isinstance(item, Object):
             into.origins |= item.origins
             it.library.propagate([item], into)
+
+
+def _of_the_same(one: Object, other: Alternative) -> bool:
+    """Whether the keys of both are the names of the same model: nothing comes in from elsewhere."""
+    names = one.known("keys_of").objects()
+    return bool(names) and isinstance(other, Object) and other.known("keys_of").objects() == names
 
 
 def _override(it: Interpreter, into: Object, item: Alternative, guard: Guard) -> None:

@@ -152,6 +152,8 @@ def dict_view(call: Call) -> Value:
     key = call.it.unknown("key", call.site)
     if not containers.is_foreign(item):
         key.state["own_name"] = TRUE
+    if "keys_of" in item.state:
+        key.state["keys_of"] = item.state["keys_of"]
     keys = union([const(each) for each in item.entries or {}]) or of(key)
     values = union((item.entries or {}).values()) or item.attributes.get(containers.ANY)
     values = values or of(call.it.child(item, containers.ANY, call.site, True))
