@@ -60,7 +60,7 @@ def _check_recalled(request: Request) -> Report:
     if known is not None:
         findings, files = known
         return Report(tuple(findings), (), files, _sources(findings, {}), InstalledRules())
-    report = check(request, builtin_judge())
+    report = check(request, builtin_judge(request.jobs))
     recall.keep(report)
     return report
 

@@ -23,7 +23,8 @@ class Request:
     """Which files, and what the command line says of the configuration.
 
     `given` are keys of `Settings` that take the place of the files' own; `config` is one file for
-    everything, `isolated` none at all. `stdin` is text that stands for the file `stdin_name`.
+    everything, `isolated` none at all. `stdin` is text that stands for the file `stdin_name`. A long check is divided
+    among `jobs` processes.
     """
 
     paths: Sequence[str] = (".",)
@@ -33,6 +34,7 @@ class Request:
     cache: bool = True
     stdin: bytes | None = None
     stdin_name: str = "stdin.py"
+    jobs: int = 1
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import Any, Protocol
@@ -81,8 +82,10 @@ class Judgement:
     problems: list[Problem] = field(default_factory=list)
 
 
-def builtin_judge() -> Judge:
-    """Return the judge with gclint's own analysis and every installed rule."""
+def builtin_judge(jobs: int = 1) -> Judge:
+    """Return the judge with gclint's own analysis, long ones divided among `jobs` processes, and every installed
+    rule.
+    """
     with stage("import of LibCST"):
         import_module("libcst")
     with stage("import of the analysis"):
@@ -90,7 +93,7 @@ def builtin_judge() -> Judge:
         from gclint.rule import load_rules, unloaded_packs
     with stage("import of the rules"):
         rules = tuple(load_rules())
-    return Judge(analyse, rules, problems=tuple(map(_problem, unloaded_packs())))
+    return Judge(partial(analyse, jobs=jobs), rules, problems=tuple(map(_problem, unloaded_packs())))
 
 
 def judge_batch(batch: Batch, judge: Judge, changed: Mapping[str, Source] | None = None) -> Judgement:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import os
+from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
+from time import monotonic
 
 import libcst as cst
 
@@ -15,6 +18,7 @@ from gclint.launch import Launch
 from ..failures import Problem
 from ..files.gate import spelled
 from ..finding import Finding, Location
+from ..forks import Forks, Lost
 from ..frameworks.registry import Library, load_library
 from ..rule import Rule
 from ..timing import stage
@@ -31,6 +35,8 @@ from .walker import Entered, Key, Task, Walked, Walker, keep
 
 ENTRY_KINDS = ("python", "notebook")
 CONFIGURATION_KINDS = ("yaml", "json")
+SECONDS_ALONE = 1.0
+_Question = tuple[Task, "Entered | None"]
 
 
 @dataclass
@@ -49,20 +55,25 @@ def analyse(
     rules: Sequence[Rule],
     keep_runs: bool = False,
     launch: Launch | None = None,
+    jobs: int = 1,
 ) -> Analysis:
     """Walk every program of the given files and ask the rules.
 
     Files that the programs import are followed below `root`; nothing is executed. Findings are unique by
     place and code, in order. `keep_runs` keeps the runs with all their events, for recipes. With a
-    `launch` only its program is walked, as that command starts it.
+    `launch` only its program is walked, as that command starts it. With several `jobs` a long analysis is divided
+    among as many processes; what is found is the same.
     """
     with stage("import of the frameworks"):
         library = load_library()
-    programs = _Programs(Project(root, sources), library, target, rules, keep_runs)
-    if launch is not None:
-        programs.walk_all([Task(os.path.realpath(launch.program), Entry(launch, launch.function))])
-    else:
-        programs.of([source for source in sources if source.kind in ENTRY_KINDS])
+    programs = _Programs(Project(root, sources), library, target, rules, keep_runs, jobs)
+    try:
+        if launch is not None:
+            programs.walk_all([Task(os.path.realpath(launch.program), Entry(launch, launch.function))])
+        else:
+            programs.of([source for source in sources if source.kind in ENTRY_KINDS])
+    finally:
+        programs.end()
     programs.configurations([source for source in sources if source.kind in CONFIGURATION_KINDS])
 
     def again(entries: set[str], other: Mapping[str, str]) -> Iterable[Finding]:
@@ -85,9 +96,13 @@ class _Programs:
         target: Mapping[str, str],
         rules: Sequence[Rule],
         keep_runs: bool = False,
+        jobs: int = 1,
     ):
         self.project = project
         self.rules = rules
+        self.jobs = jobs
+        self.forks: Forks[_Question, Walked] | None = None
+        self.began = monotonic()
         self.found: dict[Key, Finding] = {}
         self.cut: dict[str, Finding] = {}
         self.problems: dict[Problem, None] = dict.fromkeys(library.problems)
@@ -113,15 +128,51 @@ class _Programs:
         imported = set(self.files)
         waiting = [path for path in first if not entries[path] and path not in imported]
         self.walk_all([Task(path, Entry()) for path in waiting if self._acts(path)])
-        self.walk_all([Task(path, None) for path in paths])
+        self.walk_all([Task(path, None) for path in paths if self.reach.anything_in(path)])
 
     def walk_all(self, tasks: Iterable[Task]) -> None:
-        """Make these walks in order."""
-        for task in tasks:
-            made = self.walker.walk(task, self.files.get(task.path))
-            for finding in made.found.values():
-                self.origins.remember(finding, made.path, made.targets)
-            self._add(made)
+        """Make these walks in order, in forks once they have taken long."""
+        waiting = deque(tasks)
+        while waiting:
+            if self._pays(len(waiting)):
+                self.forks = self.forks or Forks(self._answer, self.jobs)
+                try:
+                    self._walk_in(self.forks, waiting)
+                except Lost:
+                    self.end()
+                    self.jobs = 1
+                continue
+            task = waiting.popleft()
+            self._take(self.walker.walk(task, self.files.get(task.path)))
+
+    def end(self) -> None:
+        """End the forks, if there are any."""
+        if self.forks is not None:
+            self.forks.end()
+            self.forks = None
+
+    def _pays(self, left: int) -> bool:
+        long = left > 1 and monotonic() - self.began > SECONDS_ALONE
+        return self.jobs > 1 and (long or self.forks is not None)
+
+    def _answer(self, question: _Question) -> Walked:
+        return self.walker.walk(*question)
+
+    def _walk_in(self, forks: Forks[_Question, Walked], waiting: deque[Task]) -> None:
+        """Make the walks in forks; one of which earlier walks changed what there is to do meanwhile is made again."""
+        questions = [partial(self._question, task) for task in waiting]
+        for (task, before), made in forks.answers(questions):
+            now = self.files.get(task.path)
+            self._take(made if task.entry is not None or before == now else self.walker.walk(task, now))
+            waiting.popleft()
+
+    def _question(self, task: Task) -> _Question:
+        return task, self.files.get(task.path)
+
+    def _take(self, made: Walked) -> None:
+        for finding in made.found.values():
+            self.origins.remember(finding, made.path, made.targets)
+        self._add(made)
 
     def _add(self, made: Walked) -> None:
         for finding in made.found.values():

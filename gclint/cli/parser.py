@@ -111,7 +111,14 @@ def _files(parser: Parser) -> None:
     group = parser.add_argument_group("configuration")
     group.add_argument("--config", metavar="FILE", help="use this configuration for every file")
     group.add_argument("--isolated", action="store_true", help="use no configuration file")
+    group.add_argument("-j", "--jobs", metavar="N", type=_count, help="processes for a long check (default: all cores)")
     group.add_argument("--no-cache", action="store_true", help="neither read nor write the cache")
+
+
+def _count(text: str) -> int:
+    if not text.isdecimal() or not int(text):
+        raise argparse.ArgumentTypeError(f"`{text}` is no number of processes: 1 or more")
+    return int(text)
 
 
 def _output(parser: Parser) -> None:

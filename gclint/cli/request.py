@@ -10,6 +10,7 @@ from typing import Any
 from gclint.cli.parser import UsageError
 from gclint.config import LIBRARIES, BadConfig
 from gclint.config_check import misspelt
+from gclint.forks import cores
 from gclint.gather import Request
 
 _TARGET = re.compile(r"^([A-Za-z][\w.-]*)\s*={1,2}\s*([0-9][\w.+!-]*)$")
@@ -33,6 +34,7 @@ def request_of(options: Namespace) -> Request:
         cache=not options.no_cache,
         stdin=sys.stdin.buffer.read() if reads_stdin else None,
         stdin_name=options.stdin_filename or "stdin.py",
+        jobs=1 if options.timing else options.jobs or cores(),
     )
 
 

@@ -70,7 +70,7 @@ def fix(
     `gclint.config.BadConfig`, `gclint.fix.write.NotWritten` and `gclint.fix.proof.ProofUnavailable`; in each
     case no file is changed.
     """
-    judge = judge or builtin_judge()
+    judge = judge or builtin_judge(request.jobs)
     chosen = chosen or {}
     gathered = gathered_for(request, judge)
     check_codes(chosen, judge.codes())

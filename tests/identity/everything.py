@@ -1,7 +1,7 @@
 """Everything that gclint says of every fixture and project, as JSON lines: for one process with one hash seed.
 
-`python -m identity.everything DIRECTORY [--ungated] [--cached] [--on-demand]` writes the programs to the empty
-DIRECTORY.
+`python -m identity.everything DIRECTORY [--ungated] [--cached] [--on-demand] [--jobs N]` writes the programs to the
+empty DIRECTORY.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 
 import fixtures
-from gclint.analysis import bodies
+from gclint.analysis import bodies, program
 from gclint.analysis.events import ConfigurationRead
 from gclint.engine import check
 from gclint.gather import Request
@@ -72,10 +72,14 @@ def main() -> None:
     parser.add_argument("--ungated", action="store_true")
     parser.add_argument("--cached", action="store_true")
     parser.add_argument("--on-demand", action="store_true", help="parse bodies on demand in short files too")
+    parser.add_argument("--jobs", type=int, help="divide every check among as many processes, from its first walk on")
     asked = parser.parse_args()
     if asked.on_demand:
         bodies.FEWEST_CHARACTERS = 0
     judge = ungated() if asked.ungated else None
+    if asked.jobs:
+        program.SECONDS_ALONE = -1.0
+        judge = builtin_judge(asked.jobs)
     for line in lines(asked.directory.resolve(), judge, asked.cached):
         sys.stdout.write(line + "\n")
 

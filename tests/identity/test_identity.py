@@ -1,5 +1,5 @@
-"""All fixtures and projects: identical findings with gates and without, under any hash seed, remembered or not, and
-however late the bodies of functions are parsed."""
+"""All fixtures and projects: identical findings with gates and without, under any hash seed, remembered or not,
+however late the bodies of functions are parsed and however many processes share the work."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ WAYS = {
     "another hash seed, bodies on demand": ("4294967295", ["--on-demand"]),
     "ungated": ("2", ["--ungated"]),
     "cached": ("3", ["--cached"]),
+    "three jobs": ("4", ["--jobs", "3"]),
 }
 
 
@@ -24,7 +25,7 @@ def said(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[str]]:
     """What is said of every program, in each way; two ways at a time."""
     found = {}
     names = list(WAYS)
-    for pair in (names[:2], names[2:]):
+    for pair in (names[:2], names[2:4], names[4:]):
         started = {name: _start(tmp_path_factory.mktemp("programs"), *WAYS[name]) for name in pair}
         for name, process in started.items():
             out, err = process.communicate(timeout=600)

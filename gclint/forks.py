@@ -1,0 +1,113 @@
+"""Work divided among forks of this process: each has all that was read before, and answers in pickles."""
+
+from __future__ import annotations
+
+import gc
+import os
+import signal
+import sys
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from pickle import PickleError
+from typing import TYPE_CHECKING, Generic, TypeVar
+
+if TYPE_CHECKING:
+    from multiprocessing.connection import Connection
+    from multiprocessing.process import BaseProcess
+    from typing import Any
+
+MOST_FORKS = 8
+AHEAD = 3
+LOOKS_UP_SECONDS = 0.2
+Asked = TypeVar("Asked")
+Answer = TypeVar("Answer")
+
+
+def cores() -> int:
+    """The processor cores that this process may use, at most `MOST_FORKS`; 1 where forking is not safe."""
+    return min(len(os.sched_getaffinity(0)), MOST_FORKS) if sys.platform == "linux" else 1
+
+
+class Lost(Exception):
+    """A fork ended before it answered."""
+
+
+class Forks(Generic[Asked, Answer]):
+    """`count` forks of this process as it is now, each of which answers with `work` what it is asked.
+
+    Whoever makes them ends them.
+    """
+
+    def __init__(self, work: Callable[[Asked], Answer], count: int):
+        from multiprocessing import get_context
+
+        context = get_context("fork")
+        self._free: list[Connection] = []
+        self._processes: list[BaseProcess] = []
+        gc.freeze()  # a collection in a fork would touch, and so copy, everything there is
+        for _ in range(count):
+            own, theirs = context.Pipe()
+            self._free.append(own)
+            process = context.Process(target=_serve, args=(work, theirs, tuple(self._free)), daemon=True)
+            process.start()
+            self._processes.append(process)
+            theirs.close()
+        gc.unfreeze()
+
+    def end(self) -> None:
+        """End the forks, whatever they are doing."""
+        for process in self._processes:
+            process.kill()
+        for process in self._processes:
+            process.join()
+
+    def answers(self, questions: Iterable[Callable[[], Asked]]) -> Iterator[tuple[Asked, Answer]]:
+        """What is asked, made when there is a fork for it, each with its answer, in order. Raises Lost."""
+        from multiprocessing.connection import wait
+
+        waiting = deque(enumerate(questions))
+        asked: dict[int, Asked] = {}
+        answered: dict[int, Answer] = {}
+        busy: dict[Connection, int] = {}
+        following = 0
+        while waiting or asked:
+            while waiting and self._free and waiting[0][0] < following + AHEAD * len(self._processes):
+                number, question = waiting.popleft()
+                asked[number] = question()
+                connection = self._free.pop()
+                busy[connection] = number
+                _sent(connection, asked[number])
+            # waking up lets an interruption through, which reaches a thread only when it runs
+            ready = wait(list(busy), LOOKS_UP_SECONDS)
+            for connection in [each for each in busy if each in ready]:
+                answered[busy.pop(connection)] = _received(connection)
+                self._free.append(connection)
+            while following in answered:
+                yield asked.pop(following), answered.pop(following)
+                following += 1
+
+
+def _sent(connection: Connection, one: object) -> None:
+    try:
+        connection.send(one)
+    except OSError as error:
+        raise Lost from error
+
+
+def _received(connection: Any) -> Any:
+    try:
+        return connection.recv()
+    except (OSError, EOFError, PickleError) as error:
+        raise Lost from error
+
+
+def _serve(work: Callable[[Asked], Answer], connection: Connection, others: tuple[Connection, ...]) -> None:
+    """Answer until the other end is closed, as it is when that process ends."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    for other in others:
+        other.close()
+    while True:
+        try:
+            connection.send(work(connection.recv()))
+        except (OSError, EOFError):
+            return
