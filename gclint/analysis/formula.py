@@ -10,13 +10,14 @@ from __future__ import annotations
 import ast
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import lru_cache
+from typing import NamedTuple
 
 from .guards import ALWAYS, Atom, Guard
 
-MOST_STEPS = 50_000
-MOST_REDUCED = 400
+MOST_LITERALS = 400
+MOST_STEPS = 1_500
 
 
 @dataclass(frozen=True)
@@ -46,32 +47,46 @@ TRUE, FALSE = All(()), Some(())
 
 
 class TooLong(Exception):
-    """A formula that would take more than `MOST_STEPS` steps to make short."""
+    """A formula that takes more than `MOST_STEPS` steps."""
 
 
-def formula_of(guard: Guard) -> Formula:
-    """The formula of a guard, less what is true of single elements of a loop only and what has no words at all."""
-    return _Maker().all_of(guard)
+def small(guard: Guard) -> Guard:
+    """As many of the guard's conditions, the smallest first, as have `MOST_LITERALS` literals together."""
+    sizes: dict[Guard, int] = {}
+    ordered = sorted(guard, key=lambda pair: (_literals_of(pair[0], sizes), pair[0].key))
+    total, kept = 0, []
+    for atom, truth in ordered:
+        total += _literals_of(atom, sizes)
+        if total > MOST_LITERALS:
+            break
+        kept.append((atom, truth))
+    return frozenset(kept)
 
 
-@dataclass
-class _Maker:
-    steps: int = 0
+def _literals_of(atom: Atom, sizes: dict[Guard, int]) -> int:
+    """How many literals a condition has, what it stands for written out; what was counted is remembered."""
+    if atom.parts is None:
+        return 1
+    if atom.parts not in sizes:
+        sizes[atom.parts] = sum(_literals_of(part, sizes) for part, _ in atom.parts)
+    return sizes[atom.parts]
 
-    def all_of(self, guard: Guard, truth: bool = True) -> Formula:
-        ordered = sorted(guard, key=lambda pair: (pair[0].key, pair[1]))
-        parts = tuple(self.literal(atom, held == truth) for atom, held in ordered)
-        return All(parts) if truth else Some(parts)
 
-    def literal(self, atom: Atom, truth: bool) -> Formula:
-        self.steps += 1
-        if self.steps > MOST_STEPS:
-            raise TooLong
-        if atom.each:
-            return TRUE
-        if atom.parts is not None:
-            return self.all_of(atom.parts, truth)
-        return Literal(atom, truth) if atom.text or atom.negated else TRUE
+def formula_of(guard: Guard, truth: bool = True) -> Formula:
+    """The formula of a guard, or of its denial, less what is true of single elements of a loop only and what has no
+    words at all.
+    """
+    ordered = sorted(guard, key=lambda pair: (pair[0].key, pair[1]))
+    parts = tuple(_literal(atom, held == truth) for atom, held in ordered)
+    return All(parts) if truth else Some(parts)
+
+
+def _literal(atom: Atom, truth: bool) -> Formula:
+    if atom.each:
+        return TRUE
+    if atom.parts is not None:
+        return formula_of(atom.parts, truth)
+    return Literal(atom, truth) if atom.text or atom.negated else TRUE
 
 
 def denied(formula: Formula) -> Formula:
@@ -83,44 +98,46 @@ def denied(formula: Formula) -> Formula:
 
 
 def shortened(formula: Formula, known: Guard = ALWAYS) -> Formula:
-    """A shorter formula that holds in the same cases, of those in which `known` holds.
+    """A shorter formula that holds in the same cases, of those in which `known` holds; the shortest within bounds."""
+    shortener, facts = _Shortener(), _Facts({}, {}).with_(Literal(atom, truth) for atom, truth in known)
+    made = formula
+    try:
+        made = shortener.under(made, facts)
+        return _gathered(shortener.reduced(made, facts))
+    except TooLong:
+        return made
 
-    Raises `TooLong`.
-    """
-    return _Shortener().whole(formula, _Facts(known))
 
+class _Facts(NamedTuple):
+    """Conditions that hold or do not, by their keys, and what each subject equals."""
 
-@dataclass
-class _Facts:
-    """Literals that hold, and what each subject equals."""
-
-    literals: Guard
-    equal: dict[str, str] = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.equal = {atom.subject: atom.literal for atom, truth in self.literals if truth and atom.subject}
+    truths: dict[str, bool]
+    equal: dict[str, str]
 
     def with_(self, literals: Iterable[Literal]) -> _Facts:
-        return _Facts(self.literals | {(one.atom, one.truth) for one in literals})
+        """These facts and the literals."""
+        new = [one for one in literals if self.truths.get(one.atom.key) != one.truth]
+        if not new:
+            return self
+        equal = {one.atom.subject: one.atom.literal for one in new if one.truth and one.atom.subject}
+        truths = {**self.truths, **{one.atom.key: one.truth for one in new}}
+        return _Facts(truths, {**self.equal, **equal} if equal else self.equal)
 
     def decide(self, literal: Literal) -> bool | None:
         """Whether the literal holds, None where that is not known."""
-        atom = literal.atom
-        for truth in (literal.truth, not literal.truth):
-            if (atom, truth) in self.literals:
-                return literal.truth == truth
-        implied = self._by_equality(atom) if atom.subject else self._truth_of(atom)
+        held = self.truths.get(literal.atom.key)
+        return self.follows(literal) if held is None else held == literal.truth
+
+    def follows(self, literal: Literal) -> bool | None:
+        """Whether the literal holds by what its subject equals, or by the truth of that."""
+        atom, implied = literal.atom, None
+        if not atom.subject:
+            implied = _truth(self.equal[atom.key]) if atom.key in self.equal else None
+        elif atom.subject in self.equal:
+            implied = self.equal[atom.subject] == atom.literal
+        elif atom.subject in self.truths and _truth(atom.literal) == (not self.truths[atom.subject]):
+            implied = False
         return None if implied is None else implied == literal.truth
-
-    def _by_equality(self, atom: Atom) -> bool | None:
-        """What is known of "subject equals literal" by what else the subject equals, or by its truth."""
-        if atom.subject in self.equal:
-            return self.equal[atom.subject] == atom.literal
-        known = next((truth for held, truth in self.literals if held.key == atom.subject), None)
-        return False if known is not None and _truth(atom.literal) == (not known) else None
-
-    def _truth_of(self, atom: Atom) -> bool | None:
-        return _truth(self.equal[atom.key]) if atom.key in self.equal else None
 
 
 @lru_cache(maxsize=1024)
@@ -135,10 +152,6 @@ def _truth(literal: str) -> bool | None:
 @dataclass
 class _Shortener:
     steps: int = 0
-
-    def whole(self, formula: Formula, known: _Facts) -> Formula:
-        made = self.under(formula, known)
-        return made if _size(made) > MOST_REDUCED else _gathered(self._reduced(made, known))
 
     def under(self, formula: Formula, known: _Facts) -> Formula:
         """The formula where `known` holds: what is decided drops out, and each part is taken under its neighbours."""
@@ -166,22 +179,20 @@ class _Shortener:
 
     def _literals(self, parts: Iterable[Formula], known: _Facts) -> list[Literal] | None:
         """The literals among the parts, less those that follow from others; None where they contradict each other."""
-        kept = [part for part in parts if isinstance(part, Literal)]
-        for one in list(kept):
-            others = known.with_(other for other in kept if other is not one)
-            decided = others.decide(one)
-            if decided is False:
-                return None
-            if decided:
-                kept.remove(one)
-        return kept
+        given = [part for part in parts if isinstance(part, Literal)]
+        decided = [(one, known.decide(one)) for one in given]
+        open_ = [one for one, holds in decided if holds is None]
+        together = known.with_(open_)
+        if any(holds is False for _, holds in decided) or any(together.decide(one) is False for one in open_):
+            return None
+        return [one for one in open_ if (one.truth and one.atom.subject) or not together.follows(one)]
 
-    def _reduced(self, formula: Formula, known: _Facts) -> Formula:
+    def reduced(self, formula: Formula, known: _Facts) -> Formula:
         """Drop the parts that the others imply and the alternatives that the others rule out, at every depth."""
         if isinstance(formula, Literal):
             return formula
         if isinstance(formula, Some):
-            return _factored(denied(self._reduced(denied(formula), known)))
+            return _factored(denied(self.reduced(denied(formula), known)))
         parts = list(formula.parts)
         for part in sorted((part for part in parts if isinstance(part, Some)), key=_size, reverse=True):
             others = [other for other in parts if other is not part]
@@ -189,9 +200,9 @@ class _Shortener:
                 parts = others
                 continue
             within = known.with_(other for other in others if isinstance(other, Literal))
-            parts = [*others, self._reduced(Some(self._possible(part, others, known)), within)]
+            parts = [*others, self.reduced(Some(self._possible(part, others, known)), within)]
         again = self.under(All(tuple(parts)), known)
-        return self._reduced(again, known) if _size(again) < _size(formula) else again
+        return self.reduced(again, known) if _size(again) < _size(formula) else again
 
     def _possible(self, part: Some, others: list[Formula], known: _Facts) -> tuple[Formula, ...]:
         """The alternatives that the other parts leave possible where the other alternatives do not hold."""

@@ -83,14 +83,16 @@ class Run:
 
     def condition(self, guard: Guard) -> str:
         """What a guard leaves open, in words; "" when nothing."""
-        return stated(guard, self._decided())
+        return stated(self._open(guard), self._decided())
 
     def _open(self, guard: Guard) -> Guard:
         """A guard less what the launcher decides, and less "several processes" where the program starts them."""
-        return guard - self._decided()
+        return guard - self.assumed - self._decided()
 
     def _decided(self) -> Guard:
-        return self.assumed | {(DISTRIBUTED, True)} if "several_processes" in self.facts else self.assumed
+        if "several_processes" not in self.facts:
+            return self.assumed
+        return frozenset(pair for pair in self.assumed if pair[0] is not DISTRIBUTED) | {(DISTRIBUTED, True)}
 
     def launch_locations(self, message: str) -> list[Location]:
         """Where the launcher decides what is assumed of this run."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from .formula import FALSE, All, Formula, Literal, TooLong, formula_of, shortened
+from .formula import FALSE, All, Formula, Literal, formula_of, shortened, small
 from .guards import ALWAYS, Guard
 
 
@@ -13,12 +13,15 @@ def state(guard: Guard, known: Guard = ALWAYS) -> str:
 
     Conditions are joined by " and "; of several alternatives, in parentheses and joined by " or ", one holds.
     """
-    try:
-        whole = formula_of(guard)
-        short = shortened(whole, known)
-    except TooLong:
-        return _beyond(guard, known)
-    return _conjunction(whole if short == FALSE else short)
+    held = small(guard)
+    whole = formula_of(held)
+    short = shortened(whole, known)
+    told = _conjunction(whole if short == FALSE else short)
+    left = len(guard) - len(held)
+    if not left:
+        return told
+    more = f"under {left} more condition{'s' if left > 1 else ''} too long to state"
+    return f"{told} and {more}" if told else more
 
 
 def _conjunction(formula: Formula) -> str:
@@ -43,11 +46,3 @@ def _words(formula: Formula) -> str:
     if isinstance(formula, Literal):
         return formula.atom.state(formula.truth) or f"not {formula.atom.state(not formula.truth)}"
     return f"({(' and ' if isinstance(formula, All) else ' or ').join(_ordered(formula.parts))})"
-
-
-def _beyond(guard: Guard, known: Guard) -> str:
-    """The plain conditions of a guard that is too long to be made short, and how many others there are."""
-    plain = frozenset((atom, truth) for atom, truth in guard if atom.parts is None)
-    stated, left = state(plain, known), len(guard) - len(plain)
-    more = f"under {left} more condition{'s' if left > 1 else ''} that cannot be stated briefly"
-    return f"{stated} and {more}" if stated else more
