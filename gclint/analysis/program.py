@@ -20,6 +20,7 @@ from ..files.gate import spelled
 from ..finding import Finding, Location
 from ..forks import Forks, Lost
 from ..frameworks.registry import Library, load_library
+from ..progress import tell
 from ..rule import Rule
 from ..timing import stage
 from .allowed import Origins, said
@@ -69,7 +70,8 @@ def analyse(
     programs = _Programs(Project(root, sources), library, target, rules, keep_runs, jobs)
     try:
         if launch is not None:
-            programs.walk_all([Task(os.path.realpath(launch.program), Entry(launch, launch.function))])
+            task = Task(os.path.realpath(launch.program), Entry(launch, launch.function))
+            programs.walk_all([task], "programs")
         else:
             programs.of([source for source in sources if source.kind in ENTRY_KINDS])
     finally:
@@ -122,22 +124,22 @@ class _Programs:
             self.reach.learn(paths)
         entries = {path: self.entries.of(path) for path in paths}
         first = sorted(paths, key=lambda path: (not entries[path], path))
-        self.walk_all(
-            [Task(path, each) for path in first for each in entries[path] if self.reach.started(path, each.function)]
-        )
+        started = [(path, each) for path in first for each in entries[path] if self.reach.started(path, each.function)]
+        self.walk_all([Task(path, each) for path, each in started], "programs")
         imported = set(self.files)
         waiting = [path for path in first if not entries[path] and path not in imported]
-        self.walk_all([Task(path, Entry()) for path in waiting if self._acts(path)])
-        self.walk_all([Task(path, None) for path in paths if self.reach.anything_in(path)])
+        self.walk_all([Task(path, Entry()) for path in waiting if self._acts(path)], "programs")
+        self.walk_all([Task(path, None) for path in paths if self.reach.anything_in(path)], "modules")
 
-    def walk_all(self, tasks: Iterable[Task]) -> None:
+    def walk_all(self, tasks: Sequence[Task], what: str) -> None:
         """Make these walks in order, in forks once they have taken long."""
         waiting = deque(tasks)
         while waiting:
+            tell(what, len(tasks) - len(waiting), len(tasks))
             if self._pays(len(waiting)):
                 self.forks = self.forks or Forks(self._answer, self.jobs)
                 try:
-                    self._walk_in(self.forks, waiting)
+                    self._walk_in(self.forks, waiting, what, len(tasks))
                 except Lost:
                     self.end()
                     self.jobs = 1
@@ -158,13 +160,14 @@ class _Programs:
     def _answer(self, question: _Question) -> Walked:
         return self.walker.walk(*question)
 
-    def _walk_in(self, forks: Forks[_Question, Walked], waiting: deque[Task]) -> None:
+    def _walk_in(self, forks: Forks[_Question, Walked], waiting: deque[Task], what: str, total: int) -> None:
         """Make the walks in forks; one of which earlier walks changed what there is to do meanwhile is made again."""
         questions = [partial(self._question, task) for task in waiting]
         for (task, before), made in forks.answers(questions):
             now = self.files.get(task.path)
             self._take(made if task.entry is not None or before == now else self.walker.walk(task, now))
             waiting.popleft()
+            tell(what, total - len(waiting), total)
 
     def _question(self, task: Task) -> _Question:
         return task, self.files.get(task.path)

@@ -13,6 +13,7 @@ from gclint.engine import check as check_request
 from gclint.gather import Request
 from gclint.report.content import UNREADABLE, Report, place_text
 from gclint.report.tally import counted
+from gclint.report.walks import walks_shown
 from gclint.timing import begin, stage, table
 
 
@@ -60,7 +61,8 @@ def finish(report: Report, options: Namespace) -> int:
 def _once(request: Request, options: Namespace) -> int:
     if options.timing:
         begin()
-    report = check_request(request)
+    with walks_shown():
+        report = check_request(request)
     if options.baseline:
         from gclint.cli.baseline import against_baseline
 

@@ -26,6 +26,7 @@ from gclint.gather import Request
 from gclint.report.formats import render
 from gclint.report.style import style_for
 from gclint.report.tally import counted
+from gclint.report.walks import walks_shown
 from gclint.timing import begin
 
 
@@ -119,7 +120,9 @@ def fix_for_check(options: Namespace) -> int:
         begin()
     request = request_of(options)
     write = not options.diff and request.stdin is None
-    return _tell(fix_request(request, unsafe=options.unsafe_fixes, write=write), request, options)
+    with walks_shown():
+        outcome = fix_request(request, unsafe=options.unsafe_fixes, write=write)
+    return _tell(outcome, request, options)
 
 
 def _tell(outcome: Outcome, request: Request, options: Namespace) -> int:
