@@ -9,6 +9,8 @@ import re
 
 MOST_PARTS = 4
 MOST_CHARACTERS = 300
+# what a statement beyond all bounds ends with (gclint.analysis.statement)
+_COUNTED = re.compile(r"under (\d+) more conditions? too long to state")
 _PIECE = re.compile(r"`[^`]*`|\(|\)| and |.", re.DOTALL)
 
 
@@ -20,7 +22,8 @@ def brief(condition: str) -> str:
         if len(" and ".join([*shown, part])) > MOST_CHARACTERS:
             break
         shown.append(part)
-    left = len(parts) - len(shown)
+    counted = _COUNTED.fullmatch(parts[-1]) if len(shown) < len(parts) else None
+    left = len(parts) - len(shown) + (int(counted[1]) - 1 if counted else 0)
     if not left or (left == 1 and len(condition) <= MOST_CHARACTERS):
         return condition
     if not shown:

@@ -42,6 +42,13 @@ def test_the_rest_is_counted():
     assert brief("if `a` and (" + "if `b` or " * 50 + "if `c`)") == "if `a` and 1 more condition"
 
 
+def test_what_a_condition_counts_already_is_counted_on():
+    first = " and ".join(f"if `option_{number} and b`" for number in range(4))
+    assert brief(f"{LONG} and under 25 more conditions too long to state") == f"{first} and 41 more conditions"
+    told = "on ROCm and under 1 more condition too long to state"
+    assert brief(told) == told
+
+
 @pytest.mark.parametrize("name", FORMATS)
 def test_formats_for_people_are_brief_and_the_others_complete(name):
     finding = Finding("GCL201", "n", "m", Location("a.py", 1, 1, 1, 2), "fails", condition=LONG)
