@@ -29,13 +29,13 @@ def cores() -> int:
 
 
 class Lost(Exception):
-    """A fork ended before it answered."""
+    """A fork ended before it answered, or could not be made."""
 
 
 class Forks(Generic[Asked, Answer]):
     """`count` forks of this process as it is now, each of which answers with `work` what it is asked.
 
-    Whoever makes them ends them.
+    Whoever makes them ends them. Raises Lost where the system makes no more processes.
     """
 
     def __init__(self, work: Callable[[Asked], Answer], count: int):
@@ -45,14 +45,19 @@ class Forks(Generic[Asked, Answer]):
         self._free: list[Connection] = []
         self._processes: list[BaseProcess] = []
         gc.freeze()  # a collection in a fork would touch, and so copy, everything there is
-        for _ in range(count):
-            own, theirs = context.Pipe()
-            self._free.append(own)
-            process = context.Process(target=_serve, args=(work, theirs, tuple(self._free)), daemon=True)
-            process.start()
-            self._processes.append(process)
-            theirs.close()
-        gc.unfreeze()
+        try:
+            for _ in range(count):
+                own, theirs = context.Pipe()
+                self._free.append(own)
+                process = context.Process(target=_serve, args=(work, theirs, tuple(self._free)), daemon=True)
+                process.start()
+                self._processes.append(process)
+                theirs.close()
+        except OSError as error:
+            self.end()
+            raise Lost from error
+        finally:
+            gc.unfreeze()
 
     def end(self) -> None:
         """End the forks, whatever they are doing."""

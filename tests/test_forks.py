@@ -121,6 +121,21 @@ def test_what_a_dead_fork_leaves_is_done_here(tmp_path: Path, monkeypatch: pytes
     assert divided.problems == ()
 
 
+def test_where_no_process_is_to_be_had_all_is_done_here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    request = project(tmp_path, 3)
+    alone = check(request, builtin_judge())
+    refused: list[int] = []
+
+    def refuse() -> int:
+        refused.append(1)
+        raise BlockingIOError(11, "Resource temporarily unavailable")
+
+    monkeypatch.setattr(program, "SECONDS_ALONE", -1.0)
+    monkeypatch.setattr(os, "fork", refuse)
+    assert check(request, builtin_judge(2)).findings == alone.findings
+    assert refused == [1]
+
+
 def test_an_interruption_leaves_no_process(tmp_path: Path) -> None:
     project(tmp_path, 3)
     code = (

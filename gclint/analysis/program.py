@@ -137,8 +137,8 @@ class _Programs:
         while waiting:
             tell(what, len(tasks) - len(waiting), len(tasks))
             if self._pays(len(waiting)):
-                self.forks = self.forks or Forks(self._answer, self.jobs)
                 try:
+                    self.forks = self.forks or Forks(self._answer, self.jobs)
                     self._walk_in(self.forks, waiting, what, len(tasks))
                 except Lost:
                     self.end()
