@@ -271,7 +271,9 @@ def test_the_environment_that_a_script_activates(project):
 @pytest.mark.slow
 def test_a_real_script_that_starts_two_processes(run, project):
     pytest.importorskip("torch")
-    (project / "train.py").write_text("import os\nprint('rank', os.environ['RANK'], os.environ['MODE'])\n")
+    (project / "train.py").write_text(
+        "import os\nos.write(1, f\"rank {os.environ['RANK']} {os.environ['MODE']}\\n\".encode())\n"
+    )
     (project / "run.sh").write_text(
         f"export MODE=$2\n{sys.executable} -m torch.distributed.run --nproc_per_node=$1 train.py\nexit 3\n"
     )
@@ -291,7 +293,8 @@ def test_real_launchers_take_over(run, project, launcher, module):
     pytest.importorskip(module, reason=f"{module} is not installed")
     (project / "two.yaml").write_text("distributed_type: MULTI_GPU\nnum_processes: 2\nnum_machines: 1\nuse_cpu: true\n")
     (project / "train.py").write_text(
-        "import os, sys\nprint('rank', os.environ['RANK'], 'of', os.environ['WORLD_SIZE'])\n"
+        "import os, sys\n"
+        "os.write(1, f\"rank {os.environ['RANK']} of {os.environ['WORLD_SIZE']}\\n\".encode())\n"
         "sys.exit(sys.argv[1:] == ['fail'])\n"
     )
     command = ["gclint", "preflight", "--", sys.executable, "-m", *launcher, "train.py"]
