@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 import libcst as cst
 
 from ..finding import Edit
-from .syntax import Module, Site, dotted
+from .syntax import Module, Site, dotted, parts
 from .values import Function
 
 COMPREHENSIONS = (cst.ListComp, cst.SetComp, cst.DictComp)
@@ -33,7 +33,7 @@ def read_names(node: cst.CSTNode) -> Iterator[str]:
     if isinstance(node, cst.Attribute):
         yield from read_names(node.value)
         return
-    for child in node.children:
+    for child in parts(node):
         if isinstance(node, cst.Arg) and child is node.keyword:
             continue
         if isinstance(node, cst.Param) and child is node.name:
@@ -52,7 +52,7 @@ def bound_names(node: cst.CSTNode) -> Iterator[str]:
         yield from _names_in(node.target)
     if isinstance(node, cst.AsName):
         yield from _names_in(node.name)
-    for child in node.children:
+    for child in parts(node):
         yield from bound_names(child)
 
 
@@ -121,7 +121,7 @@ def _own_names(node: cst.CSTNode) -> Iterator[str]:
 
 def _statements(node: cst.CSTNode) -> Iterator[cst.CSTNode]:
     yield node
-    for child in node.children:
+    for child in parts(node):
         if isinstance(child, (cst.FunctionDef, cst.ClassDef)):
             yield child
         elif not isinstance(child, (cst.Lambda, *COMPREHENSIONS, cst.GeneratorExp)):
@@ -236,5 +236,5 @@ def calls_in(node: cst.CSTNode) -> Iterator[cst.Call]:
     """The calls in a node, itself among them."""
     if isinstance(node, cst.Call):
         yield node
-    for child in node.children:
+    for child in parts(node):
         yield from calls_in(child)

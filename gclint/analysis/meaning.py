@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import libcst as cst
 
 from .closures import bound_names, enclosing_function
-from .syntax import Module, dotted
+from .syntax import Module, dotted, parts
 
 MAX_HOPS = 4
 
@@ -54,6 +54,6 @@ def _given(scope: cst.CSTNode, name: str) -> cst.BaseExpression | None:
 
 def _within(node: cst.CSTNode) -> Iterator[cst.CSTNode]:
     yield node
-    for child in node.children:
+    for child in parts(node):
         if not isinstance(child, (cst.FunctionDef, cst.ClassDef, cst.Lambda)):
             yield from _within(child)

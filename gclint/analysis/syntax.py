@@ -48,7 +48,7 @@ class Parents:
             if isinstance(node, LaterBlock) and not node.is_parsed:
                 self._later.append(node)
                 continue
-            for child in _parts(node):
+            for child in parts(node):
                 self._found[child] = node
                 pending.append(child)
 
@@ -173,11 +173,8 @@ def _outer_definitions(node: cst.CSTNode) -> Iterator[cst.FunctionDef | cst.Clas
         yield node
     if isinstance(node, (cst.FunctionDef, cst.BaseExpression, cst.BaseSmallStatement, cst.SimpleStatementLine)):
         return
-    for name in _fields(type(node)):
-        held = getattr(node, name)
-        for part in held if isinstance(held, (list, tuple)) else (held,):
-            if isinstance(part, cst.CSTNode):
-                yield from _outer_definitions(part)
+    for part in parts(node):
+        yield from _outer_definitions(part)
 
 
 @cache
@@ -185,7 +182,7 @@ def _fields(kind: type[cst.CSTNode]) -> tuple[str, ...]:
     return tuple(name for name in kind.__dataclass_fields__ if "whitespace" not in name)
 
 
-def _parts(node: cst.CSTNode) -> Iterator[cst.CSTNode]:
+def parts(node: cst.CSTNode) -> Iterator[cst.CSTNode]:
     """The nodes directly below a node, white space left out."""
     for name in _fields(type(node)):
         held = getattr(node, name)

@@ -9,7 +9,7 @@ import libcst as cst
 from gclint.analysis.closures import calls_in, enclosing_function, read_names
 from gclint.analysis.comprehensions import memberships
 from gclint.analysis.meaning import definition, method_called
-from gclint.analysis.syntax import Module, Site, dotted
+from gclint.analysis.syntax import Module, Site, dotted, parts
 
 SETS = ("set", "frozenset", "keys")
 DIFFERENCES = ("difference", "symmetric_difference")
@@ -39,7 +39,7 @@ def _subtracts(module: Module, node: cst.CSTNode, loaded: set[str]) -> bool:
     """Whether a node is the difference of two sets of names, of which one is that of a model or of what is loaded."""
     if isinstance(node, cst.BinaryOperation) and isinstance(node.operator, (cst.Subtract, cst.BitXor)):
         sides = [node.left, node.right]
-    elif isinstance(node, cst.Call) and node.args and method_called(module, node)[1] in DIFFERENCES:
+    elif isinstance(node, cst.Call) and node.args and _is_difference(module, node):
         method = definition(module, node.func)
         sides = [method.value if isinstance(method, cst.Attribute) else node.func, node.args[0].value]
     else:
@@ -48,6 +48,13 @@ def _subtracts(module: Module, node: cst.CSTNode, loaded: set[str]) -> bool:
     if not any(_is_set(module, side) for side in meant):
         return False
     return any(_of_a_model(module, side) or loaded & set(read_names(side)) for side in meant)
+
+
+def _is_difference(module: Module, node: cst.Call) -> bool:
+    """Whether a call is of such a method, also of one that was kept in a variable."""
+    if isinstance(node.func, cst.Attribute):
+        return node.func.attr.value in DIFFERENCES
+    return method_called(module, node)[1] in DIFFERENCES
 
 
 def _is_set(module: Module, node: cst.BaseExpression) -> bool:
@@ -104,5 +111,5 @@ def _filled(target: cst.CSTNode) -> Iterator[str]:
 
 def _within(node: cst.CSTNode) -> Iterator[cst.CSTNode]:
     yield node
-    for child in node.children:
-        yield from _within(child)
+    for part in parts(node):
+        yield from _within(part)

@@ -9,7 +9,7 @@ from gclint.analysis.events import Backward, LibraryCall
 from gclint.analysis.meaning import definition
 from gclint.analysis.parallel import since
 from gclint.analysis.run import Run
-from gclint.analysis.syntax import Module, Site
+from gclint.analysis.syntax import Module, Site, parts
 from gclint.analysis.values import Object, root
 from gclint.frameworks.torch_states import is_inside
 
@@ -82,4 +82,4 @@ def _recurs(module: Module, test: cst.BaseExpression, varying: set[str]) -> bool
 def _remainder(node: cst.CSTNode) -> bool:
     if isinstance(node, cst.BinaryOperation) and isinstance(node.operator, cst.Modulo):
         return True
-    return any(_remainder(child) for child in node.children)
+    return any(map(_remainder, parts(node)))

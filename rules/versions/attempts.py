@@ -12,7 +12,7 @@ import libcst as cst
 
 from gclint.analysis.closures import read_names
 from gclint.analysis.meaning import definition
-from gclint.analysis.syntax import Module, Site, dotted
+from gclint.analysis.syntax import Module, Site, dotted, parts
 
 RELEASE = re.compile(r"\d+\.\d+(\.\d+)*")
 LACKING = ("AttributeError", "ImportError", "ModuleNotFoundError", "NameError", "TypeError")
@@ -67,7 +67,7 @@ def _on_a_release(module: Module, test: cst.BaseExpression) -> bool:
 def _names_a_release(node: cst.CSTNode) -> bool:
     if isinstance(node, cst.SimpleString):
         return isinstance(node.evaluated_value, str) and RELEASE.fullmatch(node.evaluated_value) is not None
-    return any(_names_a_release(child) for child in node.children)
+    return any(map(_names_a_release, parts(node)))
 
 
 def _given_on_top(module: Module, test: cst.BaseExpression) -> Iterator[cst.BaseExpression]:
