@@ -139,11 +139,11 @@ def test_where_no_process_is_to_be_had_all_is_done_here(tmp_path: Path, monkeypa
 def test_an_interruption_leaves_no_process(tmp_path: Path) -> None:
     project(tmp_path, 3)
     code = (
-        "import signal, sys, time\n"
+        "import os, signal, sys, time\n"
         "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
         "from gclint.analysis import program\n"
         "program.SECONDS_ALONE = -1.0\n"
-        "program._Programs._answer = lambda self, question: (print('asked', flush=True), time.sleep(600))\n"
+        "program._Programs._answer = lambda self, question: (os.write(1, b'asked\\n'), time.sleep(600))\n"
         "from gclint.cli import main\n"
         "sys.exit(main(['check', '--no-cache', '-j', '2', sys.argv[1]]))\n"
     )
