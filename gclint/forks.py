@@ -107,12 +107,14 @@ def _received(connection: Any) -> Any:
 
 
 def _serve(work: Callable[[Asked], Answer], connection: Connection, others: tuple[Connection, ...]) -> None:
-    """Answer until the other end is closed, as it is when that process ends."""
+    """Answer until the other end is closed, as it is when that process ends, or until there is no answer that can be
+    sent: what is lost is done by whoever asked.
+    """
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     for other in others:
         other.close()
     while True:
         try:
             connection.send(work(connection.recv()))
-        except (OSError, EOFError):
+        except Exception:
             return

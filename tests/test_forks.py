@@ -83,6 +83,16 @@ def test_a_fork_that_dies_is_told() -> None:
         made.end()
 
 
+def test_an_answer_that_cannot_be_sent_is_lost_without_a_word(capfd: pytest.CaptureFixture[str]) -> None:
+    made: Forks[int, object] = Forks(lambda number: lambda: number, 1)
+    try:
+        with pytest.raises(Lost):
+            list(made.answers([lambda: 1]))
+    finally:
+        made.end()
+    assert capfd.readouterr() == ("", "")
+
+
 def test_forks_are_ended_in_the_middle_of_their_work() -> None:
     def long(number: int) -> int:
         time.sleep(600)
