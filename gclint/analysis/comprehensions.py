@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from . import conditions, containers, names
+from .syntax import parts
 from .values import Object, Scope, Value, of, union
 
 if TYPE_CHECKING:
@@ -80,5 +81,5 @@ def memberships(node: cst.CSTNode) -> Iterator[cst.ComparisonTarget]:
     """The `in ...` and `not in ...` of a condition."""
     if isinstance(node, cst.ComparisonTarget) and isinstance(node.operator, (cst.In, cst.NotIn)):
         yield node
-    for child in node.children:
-        yield from memberships(child)
+    for part in parts(node):
+        yield from memberships(part)

@@ -42,7 +42,7 @@ from gclint.analysis.events import Backward, RunEnded
 from gclint.analysis.parallel import trained
 from gclint.analysis.run import Run, ways
 from gclint.analysis.syntax import Site
-from gclint.analysis.values import Const, Object, root
+from gclint.analysis.values import Alternative, Const, Object, root
 from gclint.finding import Finding, Fix
 from gclint.rule import Reproduction, Rule
 
@@ -71,11 +71,12 @@ def trains_in_eval_mode(event: Backward, run: Run) -> Iterator[Finding]:
         for guard, (mode, region) in ways(event.guard, model.known("training"), model.known("checkpointing")):
             if any(atom.each for atom, _ in guard - event.guard):
                 continue  # a mode that one round of a loop sets holds in the next rounds
-            if mode != Const(False) or not isinstance(region, Object) or region.type != "method" or not region.site:
+            turned_on = _turned_on(region)
+            if mode != Const(False) or turned_on is None:
                 continue
             yield rule.finding(
                 run,
-                region.site,
+                turned_on,
                 "checkpointing is turned on, but the model trains in evaluation mode, where it does nothing",
                 guard=guard,
                 symptom="silent: nothing is checkpointed, dropout is off",
@@ -83,7 +84,7 @@ def trains_in_eval_mode(event: Backward, run: Run) -> Iterator[Finding]:
                     *([(model.site, "loaded in evaluation mode")] if model.site else []),
                     (event.site, "gradients are computed here"),
                 ],
-                fixes=(_train(region),),
+                fixes=(_train(turned_on),),
                 versions=("transformers",),
             )
             break
@@ -99,11 +100,12 @@ def goes_on_in_eval_mode(event: RunEnded, run: Run) -> Iterator[Finding]:
                 continue
             loop, switch = left
             for guard, (_, region) in ways(backward.guard, [(switch.guard, None)], model.known("checkpointing")):
-                if not isinstance(region, Object) or region.type != "method" or not region.site:
+                turned_on = _turned_on(region)
+                if turned_on is None:
                     continue
                 yield rule.finding(
                     run,
-                    region.site,
+                    turned_on,
                     "checkpointing is turned on, but after an evaluation the model trains on in evaluation mode",
                     guard=guard,
                     symptom="silent: from the first evaluation on nothing is checkpointed, dropout is off",
@@ -135,10 +137,15 @@ def _train_each_round(loop: cst.For | cst.While, switch: Site) -> Fix | None:
     return Fix("train-mode", "Put the model into training mode in every round", (edit,)) if edit is not None else None
 
 
-def _train(region: Object) -> Fix | None:
+def _turned_on(region: Alternative) -> Site | None:
+    """Where a method turned checkpointing on; None where something else did, or nothing."""
+    return region.site if isinstance(region, Object) and region.type == "method" else None
+
+
+def _train(turned_on: Site) -> Fix | None:
     """Put the model into training mode after checkpointing is turned on."""
-    node = region.site.node if region.site is not None else None
-    if region.site is None or not isinstance(node, cst.Call) or not isinstance(node.func, cst.Attribute):
+    node = turned_on.node
+    if not isinstance(node, cst.Call) or not isinstance(node.func, cst.Attribute):
         return None
-    edit = rewrite.insert_after(region.site, f"{region.site.module.code(node.func.value)}.train()")
+    edit = rewrite.insert_after(turned_on, f"{turned_on.module.code(node.func.value)}.train()")
     return Fix("train-mode", "Put the model into training mode", (edit,)) if edit is not None else None
