@@ -8,7 +8,6 @@ import signal
 import sys
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from pickle import PickleError
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 if TYPE_CHECKING:
@@ -102,7 +101,7 @@ def _sent(connection: Connection, one: object) -> None:
 def _received(connection: Any) -> Any:
     try:
         return connection.recv()
-    except (OSError, EOFError, PickleError) as error:
+    except (OSError, EOFError) as error:
         raise Lost from error
 
 

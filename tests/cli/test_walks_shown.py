@@ -6,6 +6,7 @@ import os
 import pty
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 CODE = (
@@ -36,11 +37,9 @@ def said_on_a_terminal(project: Path, seconds: float) -> str:
     )
     os.close(follower)
     said = b""
-    try:
+    with suppress(OSError):  # Linux says so where the other side is closed
         while part := os.read(leader, 4096):
             said += part
-    except OSError:  # Linux says so where the other side is closed
-        pass
     assert process.wait(timeout=60) == 1
     return said.decode()
 
