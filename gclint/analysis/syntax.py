@@ -15,6 +15,7 @@ from ..files.lines import split_lines
 from ..finding import Location
 from ..timing import stage
 from .bodies import LaterBlock
+from .units import STRING
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -53,14 +54,7 @@ class Parents:
                 pending.append(child)
 
 
-_STRING_OR_SPACE = re.compile(
-    r"(?:\s|\\\r?\n|#[^\n]*)+"
-    r'|"""(?:[^"\\]|\\.|"(?!""))*"""'
-    r"|'''(?:[^'\\]|\\.|'(?!''))*'''"
-    r'|"(?:[^"\\\n]|\\.)*"'
-    r"|'(?:[^'\\\n]|\\.)*'",
-    re.DOTALL,
-)
+_STRING_OR_SPACE = re.compile(rf"(?:\s|\\\r?\n|#[^\n]*)+|{STRING}", re.DOTALL)
 
 
 def _on_one_line(match: re.Match[str]) -> str:

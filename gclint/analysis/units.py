@@ -15,14 +15,13 @@ from sys import intern
 
 from ..files.gate import IDENTIFIER
 
-STRING_OR_COMMENT = re.compile(
-    r"#[^\n]*"
-    r'|"""(?:[^"\\]|\\.|"(?!""))*"""'
+STRING = (
+    r'"""(?:[^"\\]|\\.|"(?!""))*"""'
     r"|'''(?:[^'\\]|\\.|'(?!''))*'''"
     r'|"(?:[^"\\\n]|\\.)*"'
-    r"|'(?:[^'\\\n]|\\.)*'",
-    re.DOTALL,
+    r"|'(?:[^'\\\n]|\\.)*'"
 )
+STRING_OR_COMMENT = re.compile(rf"#[^\n]*|{STRING}", re.DOTALL)
 _START = re.compile(r"^(?=[^\s)\]}])", re.MULTILINE)
 _DEFINITION = re.compile(r"(?:async[ \t]+)?(?:def|class)[ \t]+(\w+)[ \t]*")
 _INNER = re.compile(r"^([ \t]+)(?:async[ \t]+)?def[ \t]+(\w+)", re.MULTILINE)
