@@ -19,17 +19,15 @@ from ..failures import Problem
 from ..files.gate import spelled
 from ..finding import Finding, Location
 from ..forks import Forks, Lost
-from ..frameworks.registry import Library, load_library
+from ..frameworks.registry import load_library
 from ..progress import tell
 from ..rule import Rule
 from ..timing import stage
 from .allowed import Origins, said
 from .configs import MAX_BYTES, DocumentError, read_document
-from .deferral import Deferral
-from .entries import Entries, Entry
+from .entries import Entry
 from .events import ConfigurationRead, Moment
 from .project import Project
-from .reach import Reach
 from .run import Run
 from .syntax import Module, Site
 from .walker import Entered, Key, Task, Walked, Walker, keep
@@ -67,7 +65,7 @@ def analyse(
     """
     with stage("import of the frameworks"):
         library = load_library()
-    programs = _Programs(Project(root, sources), library, target, rules, keep_runs, jobs)
+    programs = _Programs(Walker(Project(root, sources), library, target, rules, keep_runs), jobs)
     try:
         if launch is not None:
             task = Task(os.path.realpath(launch.program), Entry(launch, launch.function))
@@ -79,7 +77,7 @@ def analyse(
     programs.configurations([source for source in sources if source.kind in CONFIGURATION_KINDS])
 
     def again(entries: set[str], other: Mapping[str, str]) -> Iterable[Finding]:
-        older = _Programs(Project(root, sources), library, {**target, **other}, rules)
+        older = _Programs(Walker(Project(root, sources), library, {**target, **other}, rules))
         older.of([source for source in sources if os.path.realpath(source.absolute) in entries])
         return older.found.values()
 
@@ -91,31 +89,17 @@ def analyse(
 class _Programs:
     """The programs of a project, walked in order, and all that came of it."""
 
-    def __init__(
-        self,
-        project: Project,
-        library: Library,
-        target: Mapping[str, str],
-        rules: Sequence[Rule],
-        keep_runs: bool = False,
-        jobs: int = 1,
-    ):
-        self.project = project
-        self.rules = rules
+    def __init__(self, walker: Walker, jobs: int = 1):
+        self.walker = walker
+        self.project, self.reach, self.entries = walker.project, walker.reach, walker.entries
         self.jobs = jobs
         self.forks: Forks[_Question, Walked] | None = None
         self.began = monotonic()
         self.found: dict[Key, Finding] = {}
         self.cut: dict[str, Finding] = {}
-        self.problems: dict[Problem, None] = dict.fromkeys(library.problems)
+        self.problems: dict[Problem, None] = dict.fromkeys(walker.library.problems)
         self.files: dict[str, Entered] = {}
         self.origins = Origins()
-        gates = [rule.words for rule in rules if not rule.listens(ConfigurationRead)]
-        self.reach = Reach(project, () if keep_runs else gates)
-        telling = self.reach.telling if self.reach.gated else ()
-        project.deferral = Deferral(project, self.reach.mentions, telling, self.reach.names)
-        self.entries = Entries(project)
-        self.walker = Walker(project, library, target, rules, self.reach, self.entries, keep_runs)
 
     def of(self, sources: Sequence[Source]) -> None:
         """Walk the entries, then whatever no entry reached."""
@@ -198,7 +182,7 @@ class _Programs:
 
     def configurations(self, sources: Sequence[Source]) -> None:
         """Ask the rules about configuration files by themselves, whatever reads them."""
-        asking = [rule for rule in self.rules if rule.listens(ConfigurationRead)]
+        asking = [rule for rule in self.walker.rules if rule.listens(ConfigurationRead)]
         words = [spelled(word).encode() for rule in asking for choice in rule.words[:1] for word in choice]
         for source in sources:
             if len(source.data) > MAX_BYTES or not any(word in source.data for word in words):

@@ -22,8 +22,9 @@ from ..rule import Question, Rule
 from ..timing import stage
 from .bounds import judged_in_part
 from .calls import Call
+from .deferral import Deferral
 from .entries import Entries, Entry, assumed, call_function
-from .events import Event, Moment, RunEnded
+from .events import ConfigurationRead, Event, Moment, RunEnded
 from .interpreter import Frame, Interpreter
 from .invocation import instantiate
 from .project import Project, shown
@@ -79,7 +80,7 @@ class Walked:
 
 
 class Walker:
-    """Makes the walks of a project and asks the rules; `runs` are kept where `keep_runs` says so."""
+    """Makes the walks of a project and asks the rules; `runs` are kept, and every program walked, with `keep_runs`."""
 
     def __init__(
         self,
@@ -87,16 +88,17 @@ class Walker:
         library: Library,
         target: Mapping[str, str],
         rules: Sequence[Rule],
-        reach: Reach,
-        entries: Entries,
         keep_runs: bool = False,
     ):
         self.project = project
         self.library = library
         self.target = target
         self.rules = rules
-        self.reach = reach
-        self.entries = entries
+        gates = [rule.words for rule in rules if not rule.listens(ConfigurationRead)]
+        self.reach = Reach(project, () if keep_runs else gates)
+        telling = self.reach.telling if self.reach.gated else ()
+        project.deferral = Deferral(project, self.reach.mentions, telling, self.reach.names)
+        self.entries = Entries(project)
         self.keep_runs = keep_runs
         self.runs: list[Run] = []
         self._asked: dict[type, list[tuple[Rule, Question, stage]]] = {}
