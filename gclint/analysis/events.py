@@ -180,6 +180,7 @@ class StateDictLoaded(Event):
     """load_state_dict is called on something, whose names have a `prefix` in front.
 
     `in_training` says that all of it trains at that moment: it is not frozen, nor do adapters train in its place.
+    `demanded` says that reading the source raised for every name that it lacks.
     """
 
     target: Value = NOTHING
@@ -187,6 +188,7 @@ class StateDictLoaded(Event):
     strict: Value = NONE
     prefix: str = ""
     in_training: bool = True
+    demanded: bool = False
 
 
 @dataclass

@@ -188,6 +188,13 @@ def parts(node: cst.CSTNode) -> Iterator[cst.CSTNode]:
             yield held
 
 
+def nodes(node: cst.CSTNode) -> Iterator[cst.CSTNode]:
+    """A node and all below it, white space left out."""
+    yield node
+    for part in parts(node):
+        yield from nodes(part)
+
+
 @cache
 def _counts(kind: type) -> bool:
     """Whether values of this type are nodes that hold code; asked of types, since LibCST's are slow to ask."""

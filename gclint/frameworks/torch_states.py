@@ -22,6 +22,7 @@ from ..analysis.values import (
     of,
     root,
 )
+from .distributed_checkpoint import was_demanded
 from .registry import Framework
 from .torch_modules import promote, set_state, trainable
 
@@ -120,7 +121,9 @@ def load_state_dict(call: Call) -> Value:
     source, strict = call.get("state_dict", 0), call.get("strict", 1, TRUE)
     prefix = _prefix_of(call.receiver, call)
     trains = trainable(call.receiver) == "all" and not call.receiver.known("adapter").objects()
-    call.it.emit(StateDictLoaded(call.it.moment(site=call.site), of(call.receiver), source, strict, prefix, trains))
+    demanded = was_demanded(call.it, source)
+    moment = call.it.moment(site=call.site)
+    call.it.emit(StateDictLoaded(moment, of(call.receiver), source, strict, prefix, trains, demanded))
     made = call.it.new("load_result", "", "", call.site)
     return of(made)
 

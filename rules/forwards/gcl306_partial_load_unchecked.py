@@ -26,7 +26,7 @@ if loaded.missing_keys:
 The result, or the filtered dict, is looked at, or the code itself works out which names are missing; entries that
 were kept on the model itself, its own state dict among them; adapters or parts that are not trained; entries that
 the code takes out by name, such as a head; files to which the program itself, or the model's class, saved a part;
-strictness that the code decides.
+what distributed checkpoint read, which raises for names that the files lack; strictness that the code decides.
 
 ## Evidence
 torch 2.13.0: `strict=False` and a filter by `model.state_dict()` each loaded 4 of 16 tensors, or none.
@@ -109,10 +109,13 @@ def _filter(load: StateDictLoaded) -> Site | None:
 
 def _lenient(load: StateDictLoaded, filtered: Site | None) -> list[Guard]:
     """The guards under which a name that is missing is no error: where it is not strict, except by a choice that the
-    code makes, and where a filtered dict went into the model's own, which has every name.
+    code makes or where reading the file raised already, and where a filtered dict went into the model's own, which
+    has every name.
     """
     if filtered is not None and all(is_own(item, load) for item in load.source.objects()):
         return [ALWAYS]
+    if load.demanded:
+        return []
     return load.strict.is_const(False) if not load.strict.possible(load.guard).is_const(True) else []
 
 

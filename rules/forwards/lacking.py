@@ -9,7 +9,7 @@ import libcst as cst
 from gclint.analysis.closures import calls_in, enclosing_function, read_names
 from gclint.analysis.comprehensions import memberships
 from gclint.analysis.meaning import definition, method_called
-from gclint.analysis.syntax import Module, Site, dotted, parts
+from gclint.analysis.syntax import Module, Site, dotted, nodes
 
 SETS = ("set", "frozenset", "keys")
 DIFFERENCES = ("difference", "symmetric_difference")
@@ -21,17 +21,17 @@ def works_out(site: Site) -> bool:
     """
     module, around = site.module, enclosing_function(site.module, site.node)
     loaded = _made_of(around, site.node)
-    return any(_lists(module, node, loaded) or _subtracts(module, node, loaded) for node in _within(around))
+    return any(_lists(module, node, loaded) or _subtracts(module, node, loaded) for node in nodes(around))
 
 
 def _lists(module: Module, node: cst.CSTNode, loaded: set[str]) -> bool:
     if isinstance(node, (cst.ListComp, cst.SetComp, cst.GeneratorExp)):
         lacking = [target.comparator for target in memberships(node.for_in) if isinstance(target.operator, cst.NotIn)]
         found = any(dotted(holder).partition(".")[0] in loaded for holder in lacking)
-        return bool(lacking) and (found or _of_a_model(module, node.for_in.iter))
+        return bool(lacking) and (found or of_a_model(module, node.for_in.iter))
     if isinstance(node, cst.For):
         lacking = [target.comparator for target in memberships(node.body) if isinstance(target.operator, cst.NotIn)]
-        return bool(lacking) and _of_a_model(module, node.iter)
+        return bool(lacking) and of_a_model(module, node.iter)
     return False
 
 
@@ -47,7 +47,7 @@ def _subtracts(module: Module, node: cst.CSTNode, loaded: set[str]) -> bool:
     meant = [definition(module, side) for side in sides]
     if not any(_is_set(module, side) for side in meant):
         return False
-    return any(_of_a_model(module, side) or loaded & set(read_names(side)) for side in meant)
+    return any(of_a_model(module, side) or loaded & set(read_names(side)) for side in meant)
 
 
 def _is_difference(module: Module, node: cst.Call) -> bool:
@@ -62,8 +62,8 @@ def _is_set(module: Module, node: cst.BaseExpression) -> bool:
     return name in SETS or isinstance(node, cst.SetComp)
 
 
-def _of_a_model(module: Module, names: cst.BaseExpression) -> bool:
-    """Whether names are those that a model's own method gives."""
+def of_a_model(module: Module, names: cst.BaseExpression) -> bool:
+    """Whether an expression draws on what a model's own method gives, such as its names."""
     calls = list(calls_in(definition(module, names)))
     for call in list(calls):
         if isinstance(call.func, cst.Attribute):
@@ -75,7 +75,7 @@ def _made_of(around: cst.CSTNode, load: cst.CSTNode) -> set[str]:
     """The names that what is loaded was made of, or filled from, in a function."""
     found = set(read_names(load.args[0].value)) if isinstance(load, cst.Call) and load.args else set()
     while True:
-        more = {name for node in _within(around) for name in _given(node, found)} - found
+        more = {name for node in nodes(around) for name in _given(node, found)} - found
         if not more:
             return found
         found |= more
@@ -107,9 +107,3 @@ def _filled(target: cst.CSTNode) -> Iterator[str]:
         yield from _filled(target.value)
     elif isinstance(target, cst.Name):
         yield target.value
-
-
-def _within(node: cst.CSTNode) -> Iterator[cst.CSTNode]:
-    yield node
-    for part in parts(node):
-        yield from _within(part)

@@ -6,10 +6,14 @@ import libcst as cst
 
 from gclint.analysis.closures import read_names
 from gclint.analysis.events import StateDictLoaded
+from gclint.analysis.meaning import definition
 from gclint.analysis.names import class_attribute
 from gclint.analysis.run import Run
 from gclint.analysis.saved import content_of
+from gclint.analysis.syntax import Module, nodes
 from gclint.analysis.values import NOTHING, Class, Object, root
+
+from .lacking import of_a_model
 
 
 def on_purpose(load: StateDictLoaded, run: Run) -> bool:
@@ -19,7 +23,7 @@ def on_purpose(load: StateDictLoaded, run: Run) -> bool:
         _written_out(load)
         or _put_back(load)
         or any("taken_out" in item.state or _left_out_by_name(item) for item in held)
-        or any(_saved_in_part(item, load, run) for item in held)
+        or any(_saved_in_part(item, load, run) or _kept_in_part(item, load) for item in held)
         or any(_tells_its_state(model) or _made_of(model, held) for model in load.target.objects())
     )
 
@@ -72,6 +76,25 @@ def _saved_in_part(item: Object, load: StateDictLoaded, run: Run) -> bool:
         for _, content in content_of(run, item)
         for part in content.objects()
     )
+
+
+def _kept_in_part(item: Object, load: StateDictLoaded) -> bool:
+    """Whether the file of the load also makes dicts that hold a choice of a state dict's entries under the same key."""
+    around = item.parent.attributes if item.parent is not None else {}
+    keys = [key for key, value in around.items() if item in value.objects()]
+    return bool(keys) and any(
+        isinstance(node, cst.DictElement)
+        and isinstance(node.key, cst.SimpleString)
+        and f"[{node.key.evaluated_value!r}]" in keys
+        and _chooses(load.site.module, node.value)
+        for node in nodes(load.site.module.tree)
+    )
+
+
+def _chooses(module: Module, node: cst.BaseExpression) -> bool:
+    """Whether an expression makes a dict of some of a model's entries."""
+    made = definition(module, node)
+    return isinstance(made, cst.DictComp) and bool(made.for_in.ifs) and of_a_model(module, made.for_in.iter)
 
 
 def _tells_its_state(model: Object) -> bool:
