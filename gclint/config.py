@@ -105,6 +105,10 @@ class Settings:
             new["target"] = {**self.target, **given["target"]}
         return replace(self, **new)
 
+    def cache_below(self, directory: str) -> str:
+        """Return where the cache is: below the configuration's directory, else below this one."""
+        return os.path.join(self.root or directory, self.cache_dir)
+
 
 def keys() -> dict[str, Field[Any]]:
     """Return the keys as files spell them (with hyphens) and the fields behind them."""

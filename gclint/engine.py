@@ -12,7 +12,7 @@ from gclint.config import checked
 from gclint.files.source import Source, Unreadable, read
 from gclint.finding import Finding
 from gclint.gather import Gathered, Request, gather
-from gclint.judge import Judge, Judgement, builtin_judge, judge_batch, unreadable
+from gclint.judge import Judge, Judgement, judge_batch, judge_for, unreadable
 from gclint.recall import InstalledRules, Recall
 from gclint.report.content import Report
 from gclint.selection import OWN_RULES, check_codes
@@ -60,7 +60,7 @@ def _check_recalled(request: Request) -> Report:
     if known is not None:
         findings, files = known
         return Report(tuple(findings), (), files, _sources(findings, {}), InstalledRules())
-    report = check(request, builtin_judge(request.jobs))
+    report = check(request, judge_for(request))
     recall.keep(report)
     return report
 

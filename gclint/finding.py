@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal
 
 Certainty = Literal["fails", "fragile"]
 Applicability = Literal["safe", "unsafe"]
@@ -82,3 +83,20 @@ class Finding:
     def key(self) -> tuple[str, int, int, str]:
         """The order findings are printed in, and what makes two of them the same: place, then code."""
         return (self.location.path, self.location.line, self.location.column, self.code)
+
+
+def finding_from(item: Mapping[str, Any]) -> Finding:
+    """Return the finding of which `dataclasses.asdict` made `item`, perhaps by way of JSON.
+
+    Raises `KeyError`, `TypeError` or `ValueError` where it is not one.
+    """
+    given = dict(item)
+    given["location"] = Location(**given["location"])
+    given["related"] = tuple(Location(**place) for place in given["related"])
+    given["fixes"] = tuple(_fix_from(fix) for fix in given["fixes"])
+    given["target"] = tuple((str(name), str(version)) for name, version in given["target"])
+    return Finding(**given)
+
+
+def _fix_from(item: Mapping[str, Any]) -> Fix:
+    return Fix(**{**item, "edits": tuple(Edit(**edit) for edit in item["edits"])})

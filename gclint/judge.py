@@ -20,7 +20,7 @@ from gclint.files.syntax import syntax_error
 from gclint.files.unused import CODE as UNUSED
 from gclint.files.unused import suppress
 from gclint.finding import Finding, Location
-from gclint.gather import Batch
+from gclint.gather import Batch, Request
 from gclint.outside import outside
 from gclint.report.content import UNREADABLE, Problem
 from gclint.selection import OWN_RULES, ignored_here, selected, wanted
@@ -52,14 +52,15 @@ class Analysis(Protocol):
 
 
 FEW = 50
-Analyse = Callable[[Sequence[Source], Path, Mapping[str, str], Sequence[Any]], Analysis]
+Analyse = Callable[..., Analysis]
 
 
 @dataclass(frozen=True)
 class Judge:
     """An analysis and the rules it is asked.
 
-    `gated` asks only the rules whose words occur; `heeds_noqa` is off where another program heeds `# noqa`.
+    `gated` asks only the rules whose words occur; `heeds_noqa` is off where another program heeds `# noqa`. What the
+    analysis did is kept in the project's cache, which without a configuration lies below `remembers`; nowhere with "".
     `problems` says which packs of rules could not be loaded.
     """
 
@@ -67,6 +68,7 @@ class Judge:
     rules: tuple[Any, ...]
     gated: bool = True
     heeds_noqa: bool = True
+    remembers: str = ""
     problems: tuple[Problem, ...] = ()
 
     def codes(self) -> list[str]:
@@ -82,9 +84,9 @@ class Judgement:
     problems: list[Problem] = field(default_factory=list)
 
 
-def builtin_judge(jobs: int = 1) -> Judge:
+def builtin_judge(jobs: int = 1, remembers: str = "") -> Judge:
     """Return the judge with gclint's own analysis, long ones divided among `jobs` processes, and every installed
-    rule.
+    rule; `remembers` as in `Judge`.
     """
     with stage("import of LibCST"):
         import_module("libcst")
@@ -93,7 +95,13 @@ def builtin_judge(jobs: int = 1) -> Judge:
         from gclint.rule import load_rules, unloaded_packs
     with stage("import of the rules"):
         rules = tuple(load_rules())
-    return Judge(partial(analyse, jobs=jobs), rules, problems=tuple(map(_problem, unloaded_packs())))
+    analysis = partial(analyse, jobs=jobs)
+    return Judge(analysis, rules, remembers=remembers, problems=tuple(map(_problem, unloaded_packs())))
+
+
+def judge_for(request: Request) -> Judge:
+    """Return the judge for a request, which remembers where files are judged and the request has a cache."""
+    return builtin_judge(request.jobs, os.getcwd() if request.cache and request.stdin is None else "")
 
 
 def judge_batch(batch: Batch, judge: Judge, changed: Mapping[str, Source] | None = None) -> Judgement:
@@ -111,7 +119,10 @@ def _judged(batch: Batch, judge: Judge, changed: Mapping[str, Source] | None) ->
         with stage("gate: words"):
             rules = _admitted(rules, sources.values(), batch.root)
     if rules:
-        answer = judge.analyse(list(sources.values()), batch.root, batch.settings.target, rules)
+        analyse = judge.analyse
+        if judge.remembers:
+            analyse = partial(analyse, memory=batch.settings.cache_below(judge.remembers))
+        answer = analyse(list(sources.values()), batch.root, batch.settings.target, rules)
         made.findings += answer.findings
         made.problems += [_problem(item) for item in answer.problems]
     _syntax(batch, sources, made)

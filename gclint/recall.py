@@ -6,12 +6,11 @@ import os
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from functools import cached_property
-from typing import Any
 
 from gclint import __version__
 from gclint.files.cache import Cache, digest
 from gclint.files.stamps import project_stamps, surroundings
-from gclint.finding import Edit, Finding, Fix, Location
+from gclint.finding import Finding, finding_from
 from gclint.gather import Request, project_root, settings_of
 from gclint.packs import pack_stamps, unchanged
 from gclint.report.content import Report, RuleInfo
@@ -38,7 +37,7 @@ class Recall:
         try:
             if not unchanged(entry["packs"]):
                 return None
-            return [_finding(item) for item in entry["findings"]], int(entry["files"])
+            return [finding_from(item) for item in entry["findings"]], int(entry["files"])
         except (AttributeError, KeyError, TypeError, ValueError):
             return None
 
@@ -65,7 +64,7 @@ class Recall:
         self._state = digest([*state, repr(settings)])
         asked = [__version__, os.getcwd(), *request.paths, repr(sorted(request.given.items()))]
         key = digest([*asked, str(request.config), str(request.isolated)])
-        self._cache = Cache(os.path.join(settings.root or os.getcwd(), settings.cache_dir), key)
+        self._cache = Cache(settings.cache_below(os.getcwd()), key)
 
 
 class InstalledRules(Mapping[str, RuleInfo]):
@@ -86,16 +85,3 @@ class InstalledRules(Mapping[str, RuleInfo]):
 
         rules: list[RuleInfo] = [*load_rules(), *OWN_RULES]
         return {rule.code: rule for rule in rules}
-
-
-def _finding(item: Mapping[str, Any]) -> Finding:
-    given = dict(item)
-    given["location"] = Location(**given["location"])
-    given["related"] = tuple(Location(**place) for place in given["related"])
-    given["fixes"] = tuple(_fix(fix) for fix in given["fixes"])
-    given["target"] = tuple((str(name), str(version)) for name, version in given["target"])
-    return Finding(**given)
-
-
-def _fix(item: Mapping[str, Any]) -> Fix:
-    return Fix(**{**item, "edits": tuple(Edit(**edit) for edit in item["edits"])})

@@ -117,15 +117,15 @@ def test_what_a_dead_fork_leaves_is_done_here(tmp_path: Path, monkeypatch: pytes
     alone = check(request, builtin_judge())
     assert {finding.code for finding in alone.findings} >= {"GCL201"}
     here = os.getpid()
-    asked = program._Programs._answer
+    asked = program._Programs._walked
     monkeypatch.setattr(program, "SECONDS_ALONE", -1.0)
 
-    def dies(self: program._Programs, question: program._Question) -> program.Walked:
-        if os.getpid() != here and question[0].path.endswith("train2.py"):
+    def dies(self: program._Programs, wanted: program.Wanted) -> program.Walked:
+        if os.getpid() != here and wanted.task.path.endswith("train2.py"):
             os.kill(os.getpid(), signal.SIGKILL)
-        return asked(self, question)
+        return asked(self, wanted)
 
-    monkeypatch.setattr(program._Programs, "_answer", dies)
+    monkeypatch.setattr(program._Programs, "_walked", dies)
     divided = check(request, builtin_judge(2))
     assert divided.findings == alone.findings
     assert divided.problems == ()
@@ -153,7 +153,7 @@ def test_an_interruption_leaves_no_process(tmp_path: Path) -> None:
         "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
         "from gclint.analysis import program\n"
         "program.SECONDS_ALONE = -1.0\n"
-        "program._Programs._answer = lambda self, question: (os.write(1, b'asked\\n'), time.sleep(600))\n"
+        "program._Programs._walked = lambda self, question: (os.write(1, b'asked\\n'), time.sleep(600))\n"
         "from gclint.cli import main\n"
         "sys.exit(main(['check', '--no-cache', '-j', '2', sys.argv[1]]))\n"
     )

@@ -38,7 +38,8 @@ _CALLED = re.compile(r"([A-Za-z_]\w*)\(")
 
 class Deferral:
     """Which modules of a project are quiet. A quiet module's top level does not call `words`, nor assigns what
-    one of the project's functions or classes of these `names` gives. With no words, none is quiet.
+    one of the project's functions or classes of these `names` gives. With no words, none is quiet. `asked` has
+    what was answered.
     """
 
     def __init__(self, project: Project, mentions: Mentions, words: Iterable[str], names: Container[str]):
@@ -46,6 +47,7 @@ class Deferral:
         self._mentions = mentions
         self._words = frozenset(words)
         self._names = names
+        self.asked: dict[str, bool] = {}
         self._quiet: dict[str, bool] = {}
         self._imported: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {}
 
@@ -54,10 +56,12 @@ class Deferral:
         if path not in self._quiet:
             sheet = self._project.sheet(path)
             self._quiet[path] = bool(self._words) and sheet is not None and self._judged(sheet)
+        self.asked[path] = self._quiet[path]
         return self._quiet[path]
 
     def imported(self, path: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """What importing a file imports: libraries' modules by name, and the project's by file."""
+        self._project.consulted.add(path)
         if path not in self._imported:
             libraries: dict[str, None] = {}
             files: dict[str, None] = {}

@@ -20,12 +20,15 @@ CALLED_BY_MODULES = frozenset(("__init__", "__call__", "forward", "__enter__", "
 
 
 class Mentions:
-    """The graph of a project's units: who names whom, through imports, bases and decorators."""
+    """The graph of a project's units: who names whom, through imports, bases and decorators.
+
+    `inserted` are the literal entries that any of its files puts on sys.path.
+    """
 
     def __init__(self, project: Project):
         self._project = project
-        inserted = [place for source in project.sources.values() for place in _inserted(source)]
-        self._imports = Imports(project.root, None, inserted)
+        self.inserted = [place for source in project.sources.values() for place in _inserted(source)]
+        self._imports = Imports(project.root, None, self.inserted)
         self._called: dict[Unit, tuple[Unit, ...]] = {}
         self._meant: dict[tuple[str, str], tuple[Unit | str, ...]] = {}
         self._read: dict[tuple[str, Import], tuple[str, str]] = {}

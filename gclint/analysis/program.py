@@ -27,15 +27,15 @@ from .allowed import Origins, said
 from .configs import MAX_BYTES, DocumentError, read_document
 from .entries import Entry
 from .events import ConfigurationRead, Moment
+from .memory import Memory
 from .project import Project
 from .run import Run
 from .syntax import Module, Site
-from .walker import Entered, Key, Task, Walked, Walker, keep
+from .walker import Entered, Key, Task, Walked, Walker, Wanted, keep
 
 ENTRY_KINDS = ("python", "notebook")
 CONFIGURATION_KINDS = ("yaml", "json")
 SECONDS_ALONE = 1.0
-_Question = tuple[Task, "Entered | None"]
 
 
 @dataclass
@@ -55,17 +55,19 @@ def analyse(
     keep_runs: bool = False,
     launch: Launch | None = None,
     jobs: int = 1,
+    memory: str = "",
 ) -> Analysis:
     """Walk every program of the given files and ask the rules.
 
     Files that the programs import are followed below `root`; nothing is executed. Findings are unique by
     place and code, in order. `keep_runs` keeps the runs with all their events, for recipes. With a
     `launch` only its program is walked, as that command starts it. With several `jobs` a long analysis is divided
-    among as many processes; what is found is the same.
+    among as many processes, and with a directory for `memory` a walk is made again only where something that it
+    depends on has changed; what is found is the same.
     """
     with stage("import of the frameworks"):
         library = load_library()
-    programs = _Programs(Walker(Project(root, sources), library, target, rules, keep_runs), jobs)
+    programs = _Programs(Walker(Project(root, sources), library, target, rules, keep_runs), jobs, memory)
     try:
         if launch is not None:
             task = Task(os.path.realpath(launch.program), Entry(launch, launch.function))
@@ -77,8 +79,11 @@ def analyse(
     programs.configurations([source for source in sources if source.kind in CONFIGURATION_KINDS])
 
     def again(entries: set[str], other: Mapping[str, str]) -> Iterable[Finding]:
-        older = _Programs(Walker(Project(root, sources), library, {**target, **other}, rules))
-        older.of([source for source in sources if os.path.realpath(source.absolute) in entries])
+        older = _Programs(Walker(Project(root, sources), library, {**target, **other}, rules), memory=memory)
+        try:
+            older.of([source for source in sources if os.path.realpath(source.absolute) in entries])
+        finally:
+            older.end()
         return older.found.values()
 
     made = programs.result()
@@ -89,11 +94,12 @@ def analyse(
 class _Programs:
     """The programs of a project, walked in order, and all that came of it."""
 
-    def __init__(self, walker: Walker, jobs: int = 1):
+    def __init__(self, walker: Walker, jobs: int = 1, memory: str = ""):
         self.walker = walker
+        self.memory = Memory(walker, memory) if memory else None
         self.project, self.reach, self.entries = walker.project, walker.reach, walker.entries
         self.jobs = jobs
-        self.forks: Forks[_Question, Walked] | None = None
+        self.forks: Forks[Wanted, Walked] | None = None
         self.began = monotonic()
         self.found: dict[Key, Finding] = {}
         self.cut: dict[str, Finding] = {}
@@ -122,17 +128,22 @@ class _Programs:
             tell(what, len(tasks) - len(waiting), len(tasks))
             if self._pays(len(waiting)):
                 try:
-                    self.forks = self.forks or Forks(self._answer, self.jobs)
+                    self.forks = self.forks or Forks(self._walked, self.jobs)
                     self._walk_in(self.forks, waiting, what, len(tasks))
                 except Lost:
-                    self.end()
+                    self._end_forks()
                     self.jobs = 1
                 continue
-            task = waiting.popleft()
-            self._take(self.walker.walk(task, self.files.get(task.path)))
+            wanted = self._wanted(waiting.popleft())
+            self._take(wanted, self._walked(wanted))
 
     def end(self) -> None:
-        """End the forks, if there are any."""
+        """End the forks, if there are any, and save what is remembered."""
+        self._end_forks()
+        if self.memory is not None:
+            self.memory.save()
+
+    def _end_forks(self) -> None:
         if self.forks is not None:
             self.forks.end()
             self.forks = None
@@ -141,22 +152,26 @@ class _Programs:
         long = left > 1 and monotonic() - self.began > SECONDS_ALONE
         return self.jobs > 1 and (long or self.forks is not None)
 
-    def _answer(self, question: _Question) -> Walked:
-        return self.walker.walk(*question)
+    def _walked(self, wanted: Wanted) -> Walked:
+        recalled = self.memory.recall(wanted) if self.memory is not None else None
+        return recalled or self.walker.walk(wanted)
 
-    def _walk_in(self, forks: Forks[_Question, Walked], waiting: deque[Task], what: str, total: int) -> None:
+    def _walk_in(self, forks: Forks[Wanted, Walked], waiting: deque[Task], what: str, total: int) -> None:
         """Make the walks in forks; one of which earlier walks changed what there is to do meanwhile is made again."""
-        questions = [partial(self._question, task) for task in waiting]
-        for (task, before), made in forks.answers(questions):
-            now = self.files.get(task.path)
-            self._take(made if task.entry is not None or before == now else self.walker.walk(task, now))
+        questions = [partial(self._wanted, task) for task in waiting]
+        for asked, made in forks.answers(questions):
+            now = self._wanted(asked.task)
+            same = asked.task.entry is not None or asked == now
+            self._take(now, made if same else self.walker.walk(now))
             waiting.popleft()
             tell(what, total - len(waiting), total)
 
-    def _question(self, task: Task) -> _Question:
-        return task, self.files.get(task.path)
+    def _wanted(self, task: Task) -> Wanted:
+        return Wanted(task, self.files.get(task.path))
 
-    def _take(self, made: Walked) -> None:
+    def _take(self, wanted: Wanted, made: Walked) -> None:
+        if self.memory is not None:
+            self.memory.keep(wanted, made)
         for finding in made.found.values():
             self.origins.remember(finding, made.path, made.targets)
         self._add(made)

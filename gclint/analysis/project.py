@@ -9,8 +9,9 @@ from typing import Any
 
 import libcst as cst
 
+from gclint.files.cache import digest
 from gclint.files.depth import too_deep
-from gclint.files.source import Source, Unreadable, inside, read
+from gclint.files.source import Source, Unreadable, content, inside, read
 from gclint.files.syntax import SyntaxFault, fault_here
 from gclint.timing import stage
 
@@ -29,7 +30,8 @@ class Project:
     """The first-party files around the files that are checked.
 
     Files that are not among `sources` are read from disk when an import leads to them; their findings are
-    reported like any other's. `broken` lists what does not parse, by path.
+    reported like any other's. `broken` lists what does not parse, by path; `consulted` has the files that were asked
+    for, whether they are there or not.
     """
 
     def __init__(self, root: Path, sources: Iterable[Source]):
@@ -37,6 +39,8 @@ class Project:
         self.sources = {os.path.realpath(source.absolute): source for source in sources}
         self.imports = Imports(self.root)
         self.broken: dict[str, SyntaxFault] = {}
+        self.consulted: set[str] = set()
+        self._digests: dict[str, str] = {}
         self._modules: dict[str, Module | None] = {}
         self._absolute: dict[str, str] = {}
         self._data: dict[str, Any] = {}
@@ -51,6 +55,7 @@ class Project:
 
     def module(self, path: str) -> Module | None:
         """The module of a file (an absolute path); None when it cannot be read or parsed."""
+        self.consulted.add(path)
         if path not in self._modules:
             with stage("parsing"):
                 self._modules[path] = self._parse(path)
@@ -70,6 +75,7 @@ class Project:
 
     def text(self, path: str) -> str | None:
         """The Python text of a file (an absolute path); None when it cannot be read."""
+        self.consulted.add(path)
         source = self._source(path)
         return source.text if source is not None else None
 
@@ -80,11 +86,27 @@ class Project:
 
     def sheet(self, path: str) -> Sheet | None:
         """The units of a file (an absolute path); None when it cannot be read."""
+        self.consulted.add(path)
         if path not in self._sheets:
             holds_code = path.endswith((".py", ".ipynb")) or path in self.sources
             source = self._source(path) if holds_code else None
             self._sheets[path] = Sheet(path, source.decoded()) if source is not None else None
         return self._sheets[path]
+
+    def digest(self, path: str) -> str:
+        """What tells whether the content of a file (an absolute path) changed; "" where the project has no file."""
+        if path not in self._digests:
+            held = self.sources.get(path) or self._read.get(path)
+            there = held is not None or (os.path.isfile(path) and inside(path, self.root))
+            self._digests[path] = digest([held.data if held is not None else content(path)]) if there else ""
+        return self._digests[path]
+
+    def broken_among(self, paths: Iterable[str]) -> dict[str, SyntaxFault]:
+        """Those of some files (absolute paths) that do not parse, by path as shown."""
+        if not self.broken:
+            return {}
+        named = {source.path for source in map(self._source, paths) if source is not None}
+        return {path: fault for path, fault in self.broken.items() if path in named}
 
     def is_notebook(self, path: str) -> bool:
         """Whether a file is a notebook, whose magics its Python text does not show."""
@@ -169,7 +191,10 @@ class Project:
         here = self.absolute(module).parent
         for base in (self.program_root(here / "_"), here, self.root):
             path = os.path.realpath(base / name)
-            if Path(path).is_relative_to(self.root) and os.path.isfile(path):
+            if not Path(path).is_relative_to(self.root):
+                continue
+            self.consulted.add(path)
+            if os.path.isfile(path):
                 if path not in self._data:
                     self._data[path] = _load(path)
                 return self._data[path]

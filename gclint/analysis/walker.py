@@ -50,6 +50,13 @@ class Task(NamedTuple):
     entry: Entry | None
 
 
+class Wanted(NamedTuple):
+    """A walk that is asked for, and what earlier ones entered of its file; None where they did not walk it."""
+
+    task: Task
+    before: Entered | None
+
+
 class Entered(NamedTuple):
     """What was entered of a file whose top level was walked: the functions and the classes that were instantiated,
     each by its place in `Module.definitions`.
@@ -62,12 +69,21 @@ class Entered(NamedTuple):
         return Entered(self.functions | other.functions, self.classes | other.classes)
 
 
+class Consulted(NamedTuple):
+    """The files that a walk asked for, each with what tells whether its content changed, and those of which it asked
+    whether they are quiet, each with the answer.
+    """
+
+    texts: dict[str, str]
+    quiet: dict[str, bool]
+
+
 @dataclass
 class Walked:
     """What came of a walk; it may cross from one process to another.
 
-    `found` is unique by place and code; `files` are those whose top level was walked; `broken` are those that do not
-    parse; `cut` says where a program reached its bound.
+    `found` is unique by place and code; `files` are those whose top level was walked; `broken` are those it asked for
+    that do not parse; `cut` says where a program reached its bound. A walk that was remembered consulted nothing.
     """
 
     path: str
@@ -77,6 +93,7 @@ class Walked:
     files: dict[str, Entered] = field(default_factory=dict)
     broken: dict[str, SyntaxFault] = field(default_factory=dict)
     cut: Finding | None = None
+    consulted: Consulted | None = None
 
 
 class Walker:
@@ -104,11 +121,12 @@ class Walker:
         self._asked: dict[type, list[tuple[Rule, Question, stage]]] = {}
         self._seen: set[str] = set()
 
-    def walk(self, task: Task, before: Entered | None) -> Walked:
-        """Make a walk, `before` being what earlier ones entered of the file, None where they did not walk it; where it
-        raises, a problem names the file, for the others to be made.
-        """
+    def walk(self, wanted: Wanted) -> Walked:
+        """Make a walk; where it raises, a problem names the file, for the others to be made."""
+        task, before = wanted
         made = Walked(task.path)
+        self.project.consulted.clear()
+        self.project.deferral.asked.clear()
         try:
             with stage("walking"):
                 if task.entry is not None:
@@ -117,7 +135,10 @@ class Walker:
                     self._rest(made, before)
         except Exception as error:
             made.problems[failure("the analysis", error, Location(shown(task.path), 1, 1, 1, 1))] = None
-        made.broken = dict(self.project.broken)
+        made.broken = self.project.broken_among(self.project.consulted)
+        made.consulted = Consulted(
+            {path: self.project.digest(path) for path in self.project.consulted}, dict(self.project.deferral.asked)
+        )
         return made
 
     def run(self, made: Walked, launch: Launch | None) -> Run:

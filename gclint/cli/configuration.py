@@ -36,7 +36,7 @@ def clean(options: Namespace) -> int:
         raise UsageError(f"{missing}: no such directory; name a project's directory")
     for path in paths:
         settings = settings_of(Request(), os.path.abspath(path))
-        directory = os.path.join(settings.root or os.path.abspath(path), settings.cache_dir)
+        directory = settings.cache_below(os.path.abspath(path))
         if remove(directory):
             print(f"Removed {directory}")
     return EXIT_CLEAN

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from time import time_ns
 
 from gclint.config import FILES
+from gclint.files.cache import digest
 from gclint.files.kinds import kind_of
+from gclint.files.source import content
 
 MOST_FILES = 50_000
 _RACY = 2_000_000_000
@@ -25,24 +27,56 @@ def project_stamps(root: str) -> list[str] | None:
     """
     found: list[str] = []
     youngest = 0
+    try:
+        for entry in _read_by_analyses(root):
+            status = entry.stat()
+            youngest = max(youngest, status.st_mtime_ns)
+            found.append(f"{entry.path}|{status.st_size}|{status.st_mtime_ns}|{status.st_ino}")
+            if len(found) > MOST_FILES:
+                return None
+    except OSError:
+        return None
+    return None if time_ns() - youngest < _RACY else sorted(found)
+
+
+def layout(root: str) -> list[str] | None:
+    """Return a line for each file below `root` that an analysis may read: a module's path, and of any other file also
+    what tells whether its content changed.
+
+    None where there are more than `MOST_FILES`.
+    """
+    found: list[str] = []
+    try:
+        for entry in _read_by_analyses(root):
+            told = "" if kind_of(entry.name) in ("python", "notebook") else _content_stamp(entry)
+            found.append(f"{entry.path}|{told}")
+            if len(found) > MOST_FILES:
+                return None
+    except OSError:
+        return None
+    return sorted(found)
+
+
+def _content_stamp(entry: os.DirEntry[str]) -> str:
+    """Size, time and inode; of a file changed within the last two seconds, which could change again without showing
+    in its time, its content. A link is not followed: what it leads to within the project has a line of its own.
+    """
+    status = entry.stat(follow_symlinks=False)
+    told = f"{status.st_size}|{status.st_mtime_ns}|{status.st_ino}"
+    old = time_ns() - status.st_mtime_ns > _RACY
+    return told if old or entry.is_symlink() else f"{told}|{digest([content(entry.path)])}"
+
+
+def _read_by_analyses(root: str) -> Iterator[os.DirEntry[str]]:
     todo = [root]
     while todo:
-        directory = todo.pop()
-        try:
-            with os.scandir(directory) as entries:
-                for entry in entries:
-                    if entry.is_dir(follow_symlinks=False):
-                        if entry.name not in _SKIPPED:
-                            todo.append(entry.path)
-                    elif kind_of(entry.name) != "other" or entry.name == ".gitignore":
-                        status = entry.stat()
-                        youngest = max(youngest, status.st_mtime_ns)
-                        found.append(f"{entry.path}|{status.st_size}|{status.st_mtime_ns}|{status.st_ino}")
-        except OSError:
-            return None
-        if len(found) > MOST_FILES:
-            return None
-    return None if time_ns() - youngest < _RACY else sorted(found)
+        with os.scandir(todo.pop()) as entries:
+            for entry in entries:
+                if entry.is_dir(follow_symlinks=False):
+                    if entry.name not in _SKIPPED:
+                        todo.append(entry.path)
+                elif kind_of(entry.name) != "other" or entry.name == ".gitignore":
+                    yield entry
 
 
 def surroundings(root: str) -> list[str]:

@@ -16,7 +16,7 @@ from gclint.fix.proof import Proof, ProofOptions, ProofRequest, verify_fixes
 from gclint.fix.trials import Trial, tried, ways
 from gclint.fix.write import write_all
 from gclint.gather import Batch, Request
-from gclint.judge import Judge, Judgement, builtin_judge, judge_batch
+from gclint.judge import Judge, Judgement, judge_batch, judge_for
 from gclint.report.content import Problem, Report
 from gclint.selection import ALL
 
@@ -70,7 +70,7 @@ def fix(
     `gclint.config.BadConfig`, `gclint.fix.write.NotWritten` and `gclint.fix.proof.ProofUnavailable`; in each
     case no file is changed.
     """
-    judge = judge or builtin_judge(request.jobs)
+    judge = judge or judge_for(request)
     chosen = chosen or {}
     gathered = gathered_for(request, judge)
     check_codes(chosen, judge.codes())

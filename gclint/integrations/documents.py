@@ -64,7 +64,7 @@ def _report(root: str, documents: Sequence[Source]) -> Report:
     whole = state_of(root)[1] <= MOST_WHOLE
     saved = [source.path for source in documents if os.path.isfile(source.path)]
     request = Request([root] if whole else saved, {"force_exclude": True}, cache=False)
-    judge = _judge()
+    judge = replace(_judge(), remembers=root)
     gathered = gathered_for(request, judge)
     batches = _with_documents(gathered.batches, documents, request)
     made = Judgement()

@@ -90,13 +90,13 @@ class Plugin:
         data = text.encode("utf-8", "replace")
         if not project.admits(data):
             return []
-        return _within(path, data, self.target)
+        return _within(path, data, project)
 
 
-def _within(path: str, data: bytes, target: dict[str, str]) -> list[Found]:
+def _within(path: str, data: bytes, project: Project) -> list[Found]:
     from gclint.integrations.memory import asked
 
-    return asked([], target, (path, data)).get(path, [])
+    return asked([], project.target, project.root, (path, data)).get(path, [])
 
 
 def _on_disk(path: str) -> str | None:

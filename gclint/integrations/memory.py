@@ -34,7 +34,7 @@ class Project:
         state, modules = state_of(root)
         self.whole = modules <= MOST_MODULES
         settings = settings_of(Request(given={"target": self.target} if self.target else {}), root)
-        self._directory = os.path.join(settings.root or root, settings.cache_dir)
+        self._directory = settings.cache_below(root)
         around = [__version__, *surroundings(root), repr(settings)]
         self._around = digest(around)
         self._state = digest([state, os.getcwd(), *around]) if state else ""
@@ -66,7 +66,7 @@ class Project:
 
     def _made(self) -> dict[str, list[Found]]:
         worth = any(self.admits(data) for data in modules_below(self.root))
-        found = asked([self.root], self.target) if worth else {}
+        found = asked([self.root], self.target, self.root) if worth else {}
         self._keep("project", self.root, self._state, found)
         return found
 
@@ -77,7 +77,7 @@ class Project:
         state = digest([data, self._state]) if self._state else ""
         known = _read(Cache(self._directory, self._name("flake8", path)).get("program"), state)
         if known is None:
-            known = asked([path], self.target)
+            known = asked([path], self.target, self.root)
             self._keep("program", path, state, known)
         return known.get(path, [])
 
@@ -118,9 +118,11 @@ def project_of(path: str, target: Mapping[str, str], known: dict[str, Project]) 
 
 
 def asked(
-    paths: list[str], target: Mapping[str, str], stdin: tuple[str, bytes] | None = None
+    paths: list[str], target: Mapping[str, str], root: str, stdin: tuple[str, bytes] | None = None
 ) -> dict[str, list[Found]]:
-    """Return what a check of `paths`, or of bytes that stand for a file, finds by real path; problems are said."""
+    """Return what a check of `paths` of the project `root`, or of bytes that stand for a file, finds by real path;
+    problems are said.
+    """
     from dataclasses import replace
 
     from gclint.engine import check
@@ -132,7 +134,7 @@ def asked(
     name, data = stdin or ("stdin.py", None)
     given = {"target": dict(target)} if target else {}
     request = Request([name] if stdin else paths, given, stdin=data, stdin_name=name, cache=False)
-    report = check(request, replace(builtin_judge(), heeds_noqa=False))
+    report = check(request, replace(builtin_judge(remembers=root), heeds_noqa=False))
     for problem in report.problems:
         print(f"gclint: {problem}", file=sys.stderr)
     found: dict[str, list[Found]] = {}

@@ -159,7 +159,7 @@ def test_a_file_that_changes_before_the_write_is_refused_and_no_other_is_written
         return found
 
     judge = fake_analysis.Judge(analyse, fake_analysis.RULES, gated=False)
-    monkeypatch.setattr("gclint.fix.job.builtin_judge", lambda jobs=1: judge)
+    monkeypatch.setattr("gclint.fix.job.judge_for", lambda request: judge)
     status, _, err = gclint("fix")
     assert status == 2 and message in err
     assert (project / "a.py").read_text() == "boom(1)\n"

@@ -1,7 +1,7 @@
 """Everything that gclint says of every fixture and project, as JSON lines: for one process with one hash seed.
 
-`python -m identity.everything DIRECTORY [--ungated] [--cached] [--on-demand] [--jobs N]` writes the programs to the
-empty DIRECTORY.
+`python -m identity.everything DIRECTORY [--ungated] [--cached] [--edited] [--on-demand] [--jobs N]` writes the
+programs to the empty DIRECTORY.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import argparse
 import json
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, replace
 from pathlib import Path
 
@@ -47,16 +47,20 @@ def staged(place: Path) -> Iterator[tuple[str, Path, dict[str, str]]]:
             yield f"{project.name} {side}", directory, project.target
 
 
-def lines(place: Path, judge: Judge | None, twice: bool) -> Iterator[str]:
+def lines(place: Path, judge: Judge | None, twice: bool, edited: bool) -> Iterator[str]:
     """One line per program: its name, and its findings with all that they say.
 
-    With `twice` every program is checked and remembered first, and what is remembered is said.
+    With `twice` every program is checked and remembered first, and what is remembered is said. With `edited` each of
+    its modules is emptied in turn, and then written again, between checks that remember their walks.
     """
     for name, directory, target in staged(place):
         os.chdir(directory)
         for path in directory.rglob("*"):
             os.utime(path, (LONG_AGO, LONG_AGO))
-        request = Request(["."], {"target": target}, cache=twice)
+        request = Request(["."], {"target": target}, cache=twice or edited)
+        if edited:
+            for path in sorted(directory.rglob("*.py")):
+                emptied(path, lambda request=request: check(request))
         if twice:
             check(request)
             assert (directory / ".gclint_cache").exists(), f"{name} is not remembered"
@@ -65,12 +69,22 @@ def lines(place: Path, judge: Judge | None, twice: bool) -> Iterator[str]:
         yield json.dumps([name, [asdict(finding) for finding in report.findings]], sort_keys=True)
 
 
+def emptied(path: Path, meanwhile: Callable[[], object]) -> None:
+    """Do something while a file is empty; it is as it was afterwards."""
+    text = path.read_bytes()
+    path.write_bytes(b"")
+    meanwhile()
+    path.write_bytes(text)
+    os.utime(path, (LONG_AGO, LONG_AGO))
+
+
 def main() -> None:
     """Print the lines."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("directory", type=Path)
     parser.add_argument("--ungated", action="store_true")
     parser.add_argument("--cached", action="store_true")
+    parser.add_argument("--edited", action="store_true")
     parser.add_argument("--on-demand", action="store_true", help="parse bodies on demand in short files too")
     parser.add_argument("--jobs", type=int, help="divide every check among as many processes, from its first walk on")
     asked = parser.parse_args()
@@ -80,7 +94,7 @@ def main() -> None:
     if asked.jobs:
         program.SECONDS_ALONE = -1.0
         judge = builtin_judge(asked.jobs)
-    for line in lines(asked.directory.resolve(), judge, asked.cached):
+    for line in lines(asked.directory.resolve(), judge, asked.cached, asked.edited):
         sys.stdout.write(line + "\n")
 
 

@@ -1,5 +1,6 @@
-"""All fixtures and projects: identical findings with gates and without, under any hash seed, remembered or not,
-however late the bodies of functions are parsed and however many processes share the work."""
+"""All fixtures and projects: identical findings with gates and without, under any hash seed, remembered as a whole,
+by their walks or not at all, however late the bodies of functions are parsed and however many processes share the
+work."""
 
 from __future__ import annotations
 
@@ -16,6 +17,7 @@ WAYS = {
     "another hash seed, bodies on demand": ("4294967295", ["--on-demand"]),
     "ungated": ("2", ["--ungated"]),
     "cached": ("3", ["--cached"]),
+    "edited": ("5", ["--edited"]),
     "three jobs": ("4", ["--jobs", "3"]),
 }
 

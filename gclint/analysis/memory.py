@@ -1,0 +1,127 @@
+"""Memory: walks that an earlier check made, taken again where nothing that they depend on has changed.
+
+A walk depends on the texts that it read, on which of the modules it imports are quiet, on how its program starts and
+for which versions it is judged, on what leads to a finding in a file whose rest it walks, and on what earlier walks
+entered of that. Everything else a project's analysis depends on is one `State`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from ..files.cache import Cache, digest
+from ..files.stamps import layout, surroundings
+from ..files.syntax import SyntaxFault
+from ..finding import finding_from
+from ..packs import pack_stamps
+from .versions import Targets, targets_for
+from .walker import Entered, Task, Walked, Walker, Wanted
+
+_Entry = dict[str, Any]
+
+
+class Memory:
+    """The walks of a project that are remembered in a cache directory; none in a project too large to look at."""
+
+    def __init__(self, walker: Walker, directory: str):
+        self._walker = walker
+        self._rules = [rule.code for rule in walker.rules]
+        self._state = _state_of(walker)
+        self._cache = Cache(directory, f"walks-{digest([str(walker.project.root)])}")
+        held = self._cache.get("walks") if self._state else None
+        kept = held.items() if isinstance(held, dict) else ()
+        self._entries = {name: entry for name, entry in kept if _of(entry, "state") == self._state}
+
+    def recall(self, wanted: Wanted) -> Walked | None:
+        """What came of a walk, None where it is not remembered or would come to something else now."""
+        if not self._entries:
+            return None
+        task = wanted.task
+        entry = self._entries.get(self._name(task))
+        try:
+            if entry is None or entry["asked"] != self._asked(wanted) or not self._unchanged(entry):
+                return None
+            targets = self._targets(task)
+            return _walked(task, targets, entry) if entry["targets"] == repr(targets) else None
+        except (AttributeError, KeyError, TypeError, ValueError):
+            return None
+
+    def keep(self, wanted: Wanted, made: Walked) -> None:
+        """Remember a walk, unless something could not be judged."""
+        if not self._state or made.consulted is None:
+            return
+        if made.problems:
+            self._entries.pop(self._name(wanted.task), None)
+            return
+        self._entries[self._name(wanted.task)] = {
+            "state": self._state,
+            "asked": self._asked(wanted),
+            "targets": repr(self._targets(wanted.task)),
+            "texts": made.consulted.texts,
+            "quiet": made.consulted.quiet,
+            "found": [asdict(finding) for finding in made.found.values()],
+            "files": {path: _places(entered) for path, entered in made.files.items()},
+            "broken": made.broken,
+            "cut": asdict(made.cut) if made.cut is not None else None,
+        }
+
+    def save(self) -> None:
+        """Write what is remembered, whole or not at all."""
+        if self._state:
+            self._cache.put("walks", self._entries)
+            self._cache.save()
+
+    def _name(self, task: Task) -> str:
+        started = repr(task.entry) if task.entry is not None else ""
+        return digest([task.path, started, repr(sorted(self._walker.target.items())), *self._rules])
+
+    def _asked(self, wanted: Wanted) -> list[Any]:
+        """What a walk is given besides the files that it reads."""
+        task, before = wanted
+        launches = repr(self._walker.entries.launches(task.path))
+        if task.entry is not None:
+            return [launches]
+        leading = sorted(self._walker.reach.leading.get(task.path, ()))
+        return [launches, leading, None if before is None else _places(before)]
+
+    def _unchanged(self, entry: _Entry) -> bool:
+        project = self._walker.project
+        return all(project.digest(path) == told for path, told in entry["texts"].items()) and all(
+            project.deferral.is_quiet(path) == told for path, told in entry["quiet"].items()
+        )
+
+    def _targets(self, task: Task) -> Targets:
+        path = Path(task.path)
+        return targets_for(self._walker.project.program_root(path), path, self._walker.target)
+
+
+def _state_of(walker: Walker) -> str:
+    """What all walks of a project depend on; "" where that cannot be told."""
+    root = str(walker.project.root)
+    names = layout(root)
+    inserted = walker.reach.mentions.inserted
+    return digest([*names, *surroundings(root), *pack_stamps(), *inserted, str(Path.cwd())]) if names else ""
+
+
+def _of(entry: Any, key: str) -> Any:
+    return entry.get(key) if isinstance(entry, dict) else None
+
+
+def _places(entered: Entered) -> list[list[int]]:
+    return [sorted(entered.functions), sorted(entered.classes)]
+
+
+def _walked(task: Task, targets: Targets, entry: _Entry) -> Walked:
+    made = Walked(task.path, targets)
+    made.found = {finding.key: finding for finding in map(finding_from, entry["found"])}
+    made.files = {path: _entered(*places) for path, places in entry["files"].items()}
+    made.broken = {path: SyntaxFault(*fault) for path, fault in entry["broken"].items()}
+    made.cut = finding_from(entry["cut"]) if entry["cut"] is not None else None
+    return made
+
+
+def _entered(functions: Iterable[int], classes: Iterable[int]) -> Entered:
+    return Entered(frozenset(functions), frozenset(classes))

@@ -1,0 +1,233 @@
+"""Walks that are remembered: which are made again after a change, and that what is said is the same."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from gclint.analysis import program
+from gclint.analysis.deferral import Deferral
+from gclint.analysis.project import Project
+from gclint.analysis.reach import Reach
+from gclint.analysis.walker import Walked, Walker, Wanted
+from gclint.engine import check
+from gclint.finding import Finding
+from gclint.gather import Request
+
+DANGEROUS = """
+from torch.nn.parallel import DistributedDataParallel
+from transformers import AutoModelForCausalLM
+{imports}
+
+model = AutoModelForCausalLM.from_config(config)
+model.gradient_checkpointing_enable(gradient_checkpointing_kwargs={{"use_reentrant": {reentrant}}})
+model = DistributedDataParallel(model)
+for batch in loader:
+    model(**batch).loss.backward()
+"""
+TARGET = {"transformers": "4.57.6", "torch": "2.8.0"}
+
+
+@pytest.fixture
+def walked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The files whose programs were walked."""
+    made: list[str] = []
+    walk = Walker.walk
+
+    def noted(self: Walker, wanted: Wanted) -> Walked:
+        if wanted.task.entry is not None:
+            made.append(os.path.basename(wanted.task.path))
+        return walk(self, wanted)
+
+    monkeypatch.setattr(Walker, "walk", noted)
+    return made
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Two programs, one of which asks a module of the project how to recompute."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "pyproject.toml").write_text("")
+    (tmp_path / "settings.py").write_text("REENTRANT = True\n")
+    (tmp_path / "asks.py").write_text(DANGEROUS.format(imports="import settings", reentrant="settings.REENTRANT"))
+    (tmp_path / "knows.py").write_text(DANGEROUS.format(imports="", reentrant="True"))
+    return tmp_path
+
+
+def said(cache: bool = True, select: str = "GCL201") -> tuple[Finding, ...]:
+    report = check(Request(["."], {"target": TARGET, "select": (select,)}, cache=cache))
+    assert report.problems == ()
+    return report.findings
+
+
+def names(findings: tuple[Finding, ...]) -> list[str]:
+    return [finding.location.path for finding in findings]
+
+
+def remembered(place: Path) -> Iterator[Path]:
+    return (place / ".gclint_cache").glob("walks-*.json")
+
+
+def test_what_is_not_to_be_remembered_is_not(here: Path, walked: list[str]) -> None:
+    assert names(said(cache=False)) == ["asks.py", "knows.py"]
+    assert not (here / ".gclint_cache").exists()
+
+
+def test_only_what_reads_a_changed_file_is_walked_again(here: Path, walked: list[str]) -> None:
+    first = said()
+    assert names(first) == ["asks.py", "knows.py"]
+    assert walked == ["asks.py", "knows.py"]
+    walked.clear()
+    (here / "settings.py").write_text("REENTRANT = False\n")
+    assert said() == first[1:]
+    assert walked == ["asks.py"]
+
+
+def test_a_place_moves_with_its_line(here: Path, walked: list[str]) -> None:
+    said()
+    walked.clear()
+    (here / "knows.py").write_text("\n\n" + (here / "knows.py").read_text())
+    found = said()
+    assert walked == ["knows.py"]
+    assert found == said(cache=False)
+
+
+def test_nothing_is_walked_again_for_a_file_that_nothing_reads(here: Path, walked: list[str]) -> None:
+    first = said()
+    (here / "asks.py").write_text((here / "asks.py").read_text() + "# a word\n")
+    said()
+    walked.clear()
+    (here / "asks.py").write_text((here / "asks.py").read_text().removesuffix("# a word\n"))
+    assert said() == first
+    assert walked == ["asks.py"]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        pytest.param(
+            lambda place: (place / "run.sh").write_text("torchrun --nproc_per_node 2 knows.py\n"), id="launcher"
+        ),
+        pytest.param(lambda place: (place / "requirements.txt").write_text("torch==2.1.0\n"), id="pins"),
+        pytest.param(lambda place: (place / "torch.py").write_text(""), id="a module that hides a library"),
+        pytest.param(lambda place: (place / "settings.py").unlink(), id="a module gone"),
+    ],
+)
+def test_everything_is_walked_again_after_other_changes(
+    here: Path, walked: list[str], change: Callable[[Path], object]
+) -> None:
+    said()
+    walked.clear()
+    change(here)
+    found = said()
+    assert {"asks.py", "knows.py"} <= set(walked)
+    assert found == said(cache=False)
+
+
+def test_other_rules_and_versions_are_remembered_beside(here: Path, walked: list[str]) -> None:
+    first = said()
+    said(select="GCL203")
+    walked.clear()
+    (here / "notes.md").write_text("not read by any check")
+    (here / "settings.py").write_text("REENTRANT = True  # still\n")
+    assert said() == first
+    assert walked == ["asks.py"]
+
+
+def test_a_module_that_does_not_parse_is_told_each_time(here: Path, walked: list[str]) -> None:
+    (here / "settings.py").write_text("REENTRANT = (\n")
+    first = check(Request(["asks.py", "knows.py"], {"target": TARGET}))
+    assert ("GCL000", "settings.py") in [(finding.code, finding.location.path) for finding in first.findings]
+    walked.clear()
+    (here / "knows.py").write_text(DANGEROUS.format(imports="", reentrant="False"))
+    second = check(Request(["asks.py", "knows.py"], {"target": TARGET}))
+    assert "asks.py" not in walked
+    assert "GCL000" in {finding.code for finding in second.findings}
+
+
+@pytest.mark.parametrize("damage", ["", "[]", "{", '{"walks": []}', '{"walks": {"a": 1}}', "entries"])
+def test_a_damaged_memory_costs_time_only(here: Path, walked: list[str], damage: str) -> None:
+    first = said()
+    (path,) = remembered(here)
+    if damage == "entries":
+        entries = json.loads(path.read_text())["walks"]
+        path.write_text(json.dumps({"walks": {name: {**entry, "found": [{}]} for name, entry in entries.items()}}))
+    else:
+        path.write_text(damage)
+    (here / "settings.py").write_text("REENTRANT = True\n\n")
+    walked.clear()
+    assert said() == first
+    assert walked == ["asks.py", "knows.py"]
+
+
+def test_a_walk_that_fails_is_made_each_time(here: Path, walked: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    counted = Walker.walk
+
+    def fails(self: Walker, wanted: Wanted) -> Walked:
+        made = counted(self, wanted)
+        if wanted.task.path.endswith("asks.py"):
+            made.problems["asks.py: failed"] = None  # type: ignore[index]
+        return made
+
+    monkeypatch.setattr(Walker, "walk", fails)
+    request = Request(["."], {"target": TARGET, "select": ("GCL201",)})
+    assert check(request).problems
+    walked.clear()
+    check(request)
+    assert walked == ["asks.py"]
+
+
+def test_what_was_walked_before_an_interruption_is_remembered(
+    here: Path, walked: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    take = program._Programs._take
+
+    def interrupted(self: program._Programs, wanted: Wanted, made: Walked) -> None:
+        take(self, wanted, made)
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
+        patched.setattr(program._Programs, "_take", interrupted)
+        said()
+    walked.clear()
+    assert names(said()) == ["asks.py", "knows.py"]
+    assert walked == ["knows.py"]
+
+
+def test_whether_a_module_is_quiet_is_asked_again(here: Path, walked: list[str]) -> None:
+    (here / "asks.py").write_text(DANGEROUS.format(imports="import settings", reentrant="True"))
+    said()
+    walked.clear()
+    quiet = Deferral.is_quiet
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(Deferral, "is_quiet", lambda self, path: not quiet(self, path))
+        said()
+    assert walked[0] == "asks.py"
+
+
+def test_what_leads_to_a_finding_in_a_file_is_asked_again(here: Path, walked: list[str]) -> None:
+    """A function that nobody calls is walked for what it calls of another file, and left alone when that is safe."""
+    (here / "library.py").write_text("from helper import wrap\n\n\ndef build(model):\n    return wrap(model)\n")
+    helper = "from torch.utils.checkpoint import checkpoint\n\n\ndef wrap(model):\n    return {}\n"
+    (here / "helper.py").write_text(helper.format("checkpoint(model, model.x)"))
+    first = said(select="GCL202")
+    (here / "helper.py").write_text(helper.format("model"))
+    assert said(select="GCL202") == said(cache=False, select="GCL202")
+    (here / "helper.py").write_text(helper.format("checkpoint(model, model.x)"))
+    assert said(select="GCL202") == first
+
+
+def test_the_project_notes_what_is_asked_for(tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text("x = 1\n")
+    project = Project(tmp_path, [])
+    there, missing = str(tmp_path / "a.py"), str(tmp_path / "b.py")
+    project.module(there)
+    project.module(there)
+    project.module(missing)
+    assert project.consulted == {there, missing}
+    assert project.digest(there) and project.digest(missing) == ""
+    assert Reach(project, ()).matters(there)
