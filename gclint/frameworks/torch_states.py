@@ -8,6 +8,7 @@ from ..analysis.calls import Call
 from ..analysis.events import (
     Converted,
     GradientsCleared,
+    LibraryCall,
     StateDictLoaded,
     StateDictSaved,
 )
@@ -44,6 +45,16 @@ def set_mode(call: Call) -> Value:
         if model is not call.receiver and is_inside(model, call.receiver):
             set_state(call.it, model, "training", const(training))
     return of(call.receiver)
+
+
+def mode_set(event: LibraryCall, model: Object) -> bool | None:
+    """The mode into which a call of `train` or `eval` puts a model, True for training; None where it does neither."""
+    held = event.call.receiver if event.call is not None else None
+    if event.call is None or held is None or event.name.rpartition(".")[2] not in ("train", "eval"):
+        return None
+    if not is_inside(model, held) and root(held) is not root(model):
+        return None
+    return not event.name.endswith(".eval") and event.call.get("mode", 0).constant() is not False
 
 
 def is_inside(item: Object, holder: Object) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from gclint.verify.outcome import Outcome, RankReport, Step
+from gclint.verify.outcome import Outcome, RankReport
 
 
 def aligned(outcome: Outcome, other: Outcome) -> Outcome:
@@ -35,7 +35,7 @@ def _end(name: str) -> str:
 
 def _renamed(rank: RankReport, names: dict[str, str]) -> RankReport:
     steps = tuple(
-        Step(step.losses, {names.get(name, name): each for name, each in step.gradients.items()}, step.seconds)
+        replace(step, gradients={names.get(name, name): each for name, each in step.gradients.items()})
         for step in rank.steps
     )
     buffers = {names.get(name, name): each for name, each in rank.buffers.items()}

@@ -16,6 +16,7 @@ from gclint.analysis.values import FALSE, NONE, NOTHING, Const, Function, Object
 from gclint.frameworks.deepspeed import stage
 from gclint.verify import moments as mo
 from gclint.verify.recipe import Recipe
+from gclint.verify.rounds import rounds
 from gclint.verify.specs import environment_of, model_spec
 
 PACKAGES = ("torch", "transformers", "peft", "accelerate", "trl")
@@ -267,12 +268,13 @@ class _Way:
             return
         yield from self._before_training(False)
         training = self.pick(self.model.state.get("training", NONE))
-        yield mo.Train(
+        train = mo.Train(
             forwards_per_backward=models.count(self.model),
             no_sync=event.moment.inside("no_sync") is not None,
             accumulate=2 if event.moment.inside("no_sync") is not None else 1,
             train_mode=training if isinstance(training, bool) else None,
         )
+        yield from rounds(self.run, event, self.model, self.chosen, train)
 
 
 def _style(value: Value) -> Any:

@@ -188,7 +188,7 @@ class Wrap:
 
 @dataclass(frozen=True)
 class Train:
-    """The loop: `steps` optimizer steps of `accumulate` backward calls.
+    """The loop, or a round of it: `steps` optimizer steps of `accumulate` backward calls.
 
     `no_sync`: all but the last of them run under `no_sync()`; `forwards_per_backward`: losses summed before a
     backward; `bypass_wrapper`: the forward goes through `wrapped.module`; `train_mode` None leaves the mode
@@ -206,16 +206,23 @@ class Train:
     sequence_length: int = 16
 
 
+@dataclass(frozen=True)
+class Evaluate:
+    """An evaluation between two rounds of the loop: `eval()`, and a forward without gradients."""
+
+    do: ClassVar[str] = "evaluate"
+
+
 Moment: TypeAlias = Union[  # noqa: UP007
     Load, Adapter, Kbit, Freeze, Checkpointing, InputGrads, PatchForward, RestoreForward, SetAttribute,
-    OverrideCheckpoint, SaveState, LoadState, Optimizer, Wrap, Train,
+    OverrideCheckpoint, SaveState, LoadState, Optimizer, Wrap, Train, Evaluate,
 ]  # fmt: skip
 
 KINDS: dict[str, type[Any]] = {
     kind.do: kind
     for kind in (
         Load, Adapter, Kbit, Freeze, Checkpointing, InputGrads, PatchForward, RestoreForward, SetAttribute,
-        OverrideCheckpoint, SaveState, LoadState, Optimizer, Wrap, Train,
+        OverrideCheckpoint, SaveState, LoadState, Optimizer, Wrap, Train, Evaluate,
     )
 }  # fmt: skip
 

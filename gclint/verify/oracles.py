@@ -11,7 +11,7 @@ from gclint.verify.outcome import Outcome, Step
 TOLERANCE = {"float32": 1e-3, "float64": 1e-6, "bfloat16": 3e-2, "float16": 1e-2}
 LATER_STEPS = 30.0
 FLOOR = 1e-3
-DEFAULT = ("finite", "trains", "missing", "gradients", "ranks", "changed", "moving", "buffers", "keys")
+DEFAULT = ("finite", "trains", "missing", "gradients", "ranks", "changed", "moving", "buffers", "keys", "rounds")
 
 
 @dataclass(frozen=True)

@@ -37,13 +37,14 @@ class Step:
     """The state right before one optimizer step.
 
     `gradients` maps a trainable parameter's name to its sketch (`worker/sketch.py`), or None where it has no
-    gradient; `losses` are the values given to backward since the last step; `seconds` is the time since the
-    step before.
+    gradient; `losses` are the values given to backward since the last step, `recomputed` the regions recomputed in
+    them; `seconds` is the time since the step before.
     """
 
     losses: tuple[float, ...] = ()
     gradients: dict[str, list[float] | None] = field(default_factory=dict)
     seconds: float = 0.0
+    recomputed: int = 0
 
 
 @dataclass(frozen=True)

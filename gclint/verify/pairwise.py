@@ -15,8 +15,8 @@ def worse_than(outcome: Outcome, other: Outcome, oracles: Sequence[str], before:
     """Return in what a finished run is worse than the other of its pair, for the named oracles.
 
     "keys": it fills fewer tensors from the state dicts it loads. "changed": it leaves more of its trainable
-    tensors as they are. "agrees": asked of the run before the edit
-    only, it computes other losses or gradients than the run after.
+    tensors as they are. "rounds": it ceases to recompute regions where the other goes on. "agrees": asked of the
+    run before the edit only, it computes other losses or gradients than the run after.
     """
     found = []
     for name in oracles:
@@ -48,6 +48,14 @@ def _changed(outcome: Outcome, other: Outcome, before: bool) -> str:
     return f"only {mine.changed} of {mine.trainable} trainable tensors ever change"
 
 
+def _rounds(outcome: Outcome, other: Outcome, before: bool) -> str:
+    mine, theirs = ([step.recomputed for step in run.first.steps] for run in (outcome, other))
+    for step, (count, wanted) in enumerate(zip(mine, theirs, strict=False)):
+        if wanted and not count and any(mine[:step]):
+            return f"checkpointing ceases: nothing is recomputed in step {step + 1} of {len(mine)}"
+    return ""
+
+
 def _agrees(outcome: Outcome, other: Outcome, before: bool) -> str:
     if not before:
         return ""
@@ -61,5 +69,6 @@ def _agrees(outcome: Outcome, other: Outcome, before: bool) -> str:
 PAIRWISE: dict[str, Callable[[Outcome, Outcome, bool], str]] = {
     "keys": _keys,
     "changed": _changed,
+    "rounds": _rounds,
     "agrees": _agrees,
 }

@@ -183,6 +183,7 @@ def _data(made: Verification) -> dict[str, Any]:
         "model": made.after.model,
         "limits": list(dict.fromkeys((*made.before.limits, *made.after.limits))),
         "recomputations": [made.before.first.recomputed, made.after.first.recomputed],
+        "recomputations_by_step": [[step.recomputed for step in run.first.steps] for run in (made.before, made.after)],
         "keys_loaded": [[asdict(keys) for keys in run.first.keys] for run in (made.before, made.after)],
         "replaced": list(dict.fromkeys((*made.before.replaced, *made.after.replaced))),
         "seconds_per_step": [made.before.seconds_per_step, made.after.seconds_per_step],

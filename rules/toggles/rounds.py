@@ -10,8 +10,8 @@ from gclint.analysis.meaning import definition
 from gclint.analysis.parallel import since
 from gclint.analysis.run import Run
 from gclint.analysis.syntax import Module, Site, parts
-from gclint.analysis.values import Object, root
-from gclint.frameworks.torch_states import is_inside
+from gclint.analysis.values import Object
+from gclint.frameworks.torch_states import mode_set
 
 Loop = cst.For | cst.While
 
@@ -20,31 +20,17 @@ def left_in_evaluation(backward: Backward, model: Object, run: Run) -> tuple[Loo
     """The loop around a backward, and the call in it after which a model is still in evaluation mode in the next
     round; None where training mode is set in that loop, or the rounds that set evaluation mode may be the last.
     """
-    switches = [event for event in run.of_type(LibraryCall) if _sets_mode(event, model)]
+    switches = [event for event in run.of_type(LibraryCall) if mode_set(event, model) is not None]
     later = since(run, backward, LibraryCall)
     for loop in reversed(backward.moment.loops):
         own = [event for event in switches if any(outer is loop for outer in event.moment.loops)]
         if not own:
             continue
-        if not isinstance(loop, (cst.For, cst.While)) or not all(map(_evaluates, own)):
+        if not isinstance(loop, (cst.For, cst.While)) or any(mode_set(event, model) for event in own):
             return None
         left = next((event for event in own if event in later and _comes_again(event, loop)), None)
         return (loop, left) if left is not None else None
     return None
-
-
-def _sets_mode(event: LibraryCall, model: Object) -> bool:
-    held = event.call.receiver if event.call is not None else None
-    return (
-        held is not None
-        and event.name.rpartition(".")[2] in ("train", "eval")
-        and (is_inside(model, held) or root(held) is root(model))
-    )
-
-
-def _evaluates(event: LibraryCall) -> bool:
-    assert event.call is not None
-    return event.name.endswith(".eval") or event.call.get("mode", 0).constant() is False
 
 
 def _comes_again(event: LibraryCall, loop: Loop) -> bool:

@@ -71,6 +71,18 @@ def test_fewer_keys_than_the_other_run_is_a_failure() -> None:
     assert judge(partial, partial, BOTH).name == "passes"
 
 
+def test_steps_that_cease_to_recompute_where_the_other_run_goes_on_are_a_failure() -> None:
+    def counted(*counts: int) -> Outcome:
+        return merge([rank(steps=tuple(replace(rank().steps[0], recomputed=count) for count in counts))])
+
+    always, once, never = counted(2, 2), counted(2, 0), counted(0, 0)
+    assert [judge(one, one).name for one in (always, once, never)] == ["passes"] * 3
+    assert judge(never, always).name == judge(always, never).name == "passes"
+    found = judge(once, always, BOTH)
+    assert (found.name, "nothing is recomputed in step 2 of 2" in found.before_failure) == ("confirmed", True)
+    assert judge(always, once, BOTH).name == "rejected"
+
+
 def test_ranks_that_differ() -> None:
     outcome = merge([rank(), rank(3.0)])
     assert "between rank 0 and rank 1" in judge(outcome, GOOD, BOTH).before_failure

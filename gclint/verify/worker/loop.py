@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 
-from gclint.verify.moments import Optimizer, Train, Wrap
+from gclint.verify.moments import Evaluate, Optimizer, Train, Wrap
 from gclint.verify.recipe import ModelSpec
 from gclint.verify.worker import zero
 from gclint.verify.worker.saved import SavedBytes
@@ -81,6 +81,13 @@ def train(stage: Stage, moment: Train) -> None:
         if stage.optimizer is not None and not stage.engine:
             stage.optimizer.step()
             stage.optimizer.zero_grad()
+
+
+def evaluate(stage: Stage, moment: Evaluate) -> None:
+    """Call the model in evaluation mode without gradients, and leave it in that mode."""
+    stage.wrapped.eval()
+    with torch.no_grad():
+        stage.wrapped(**_batch(stage, Train(), 0))
 
 
 def _forward_backward(stage: Stage, moment: Train, step: int, part: int) -> None:

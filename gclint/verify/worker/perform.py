@@ -32,6 +32,7 @@ PLAYERS: dict[str, Player] = {
     "optimizer": loop.build_optimizer,
     "wrap": loop.wrap,
     "train": loop.train,
+    "evaluate": loop.evaluate,
 }
 
 

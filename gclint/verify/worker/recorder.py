@@ -236,7 +236,8 @@ class Recorder:
                 for name, parameter in parameters.items():
                     grad = self._gradient(parameter)
                     gradients[name] = None if grad is None else (sketch(grad) or None)
-        self.steps.append(Step(tuple(self.losses), gradients, seconds))
+        recomputed = self.recomputed - sum(step.recomputed for step in self.steps)
+        self.steps.append(Step(tuple(self.losses), gradients, seconds, recomputed))
         self.losses = []
         self._open = False
         self._since = time.perf_counter()

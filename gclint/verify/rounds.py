@@ -1,0 +1,40 @@
+"""The rounds of a training loop: in which mode a model trains first, and how it goes on after an evaluation."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+import libcst as cst
+
+from gclint.analysis.events import Backward, LibraryCall
+from gclint.analysis.guards import Guard, conj
+from gclint.analysis.run import Run
+from gclint.analysis.values import Object
+from gclint.frameworks.torch_states import mode_set
+from gclint.verify.moments import Evaluate, Train
+
+
+def rounds(run: Run, backward: Backward, model: Object, way: Guard, train: Train) -> Iterator[Train | Evaluate]:
+    """The training around a backward, on one way through the run: `train`, and where the loop evaluates the model
+    after that backward, the evaluation and the next round as well.
+    """
+    switches = [event for event in run.of_type(LibraryCall) if mode_set(event, model) is not None]
+    switches = [event for event in switches if conj(way, event.guard) is not None]
+    later = [event for event in switches if run.place(event) > run.place(backward)]
+    earlier = switches[: -len(later)] if later else switches
+    loop = next((loop for loop in reversed(backward.moment.loops) if _modes(later, model, loop)), None)
+    after = _modes(later, model, loop)
+    if all(after):
+        yield train
+        return
+    first = [mode_set(event, model) for event in earlier]
+    again = [*after, *_modes(earlier, model, loop)]
+    yield replace(train, train_mode=first[-1] if first else None)
+    yield Evaluate()
+    yield replace(train, train_mode=again[-1] or None)
+
+
+def _modes(switches: Sequence[LibraryCall], model: Object, loop: cst.CSTNode | None) -> list[bool | None]:
+    """The modes that a round of a loop sets, in order."""
+    return [mode_set(event, model) for event in switches if any(outer is loop for outer in event.moment.loops)]
