@@ -95,11 +95,11 @@ class Run:
         return frozenset(pair for pair in self.assumed if pair[0] is not DISTRIBUTED) | {(DISTRIBUTED, True)}
 
     def launch_locations(self, message: str) -> list[Location]:
-        """Where the launcher decides what is assumed of this run."""
+        """Where the launcher decides that this run is one of several processes."""
         return [
             Location(_shown(launch.path), launch.line, 1, launch.line, 1, message)
             for launch in self.launch_places
-            if self.assumed
+            if self.assumed and launch.distributed is not False
         ]
 
     def open_guard(self, guard: Guard) -> Guard:

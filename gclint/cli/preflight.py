@@ -27,7 +27,7 @@ from gclint.report.formats import render
 from gclint.report.style import style_for
 from gclint.report.tally import counted
 
-KNOWN = "python, torchrun, accelerate launch, deepspeed, srun, mpirun, and shell scripts that run them"
+KNOWN = "python, torchrun, accelerate launch, deepspeed, srun, mpirun, and shell scripts and Makefiles that run them"
 # an ignored signal stays ignored in the program that takes over
 _IGNORED_BY_PYTHON = frozenset({"SIGPIPE", "SIGXFZ", "SIGXFSZ"})
 

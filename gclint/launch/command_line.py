@@ -1,6 +1,7 @@
 """The runs that one command line is about to start: their processes, environment, arguments and versions.
 
-A command that runs a shell script starts what the commands of the script start, each as the script leaves it.
+A command that runs a shell script, or make, starts what the commands of the script or the recipes start, each as the
+script leaves it.
 """
 
 from __future__ import annotations
@@ -33,6 +34,8 @@ _OF_A_PROCESS = frozenset(
 )
 _SIZES = ("WORLD_SIZE", "SLURM_STEP_NUM_TASKS", "OMPI_COMM_WORLD_SIZE", "PMI_SIZE")
 _OPEN = ("$", "`")
+# srun starts one task where neither its options nor a job ask for more
+_NO_JOB = {"SLURM_NNODES": "1"}
 
 
 class Planned(NamedTuple):
@@ -51,7 +54,7 @@ def planned(words: Sequence[str], environment: Mapping[str, str], directory: str
     line = here / SHOWN
     settings = {name: Setting(name, value, 1, line) for name, value in environment.items()}
     shell = Shell(line, exported=settings, values=dict(environment))
-    shell.source = lambda name: _script(name, shell.directory, here)
+    shell.source = lambda name, directory: _script(name, directory, here)
     runs: dict[Launch, Planned] = {}
     for found in shell.run(shlex.join(words)):
         known = {setting.name: setting.value for setting in found.environment}
@@ -71,7 +74,7 @@ def launch_of_command(words: Sequence[str], environment: Mapping[str, str], dire
 
 def _launch(found: Invocation, environment: Mapping[str, str], here: Path, devices: int | None) -> Launch | None:
     """The launch of one command that is run in `here`, or in the directory to which its script changed."""
-    start = started(found.words, {**as_variables(), **environment})
+    start = started(found.words, {**_NO_JOB, **as_variables(), **environment})
     if start is None or start.program not in found.words:
         return None
     origin = found.path or here / SHOWN
@@ -145,5 +148,5 @@ def _sized(start: Start, environment: Mapping[str, str]) -> Start:
     """What is started where this process is itself one of many, as in `srun gclint preflight -- python`."""
     if start.launcher != "python":
         return start
-    size = max((whole(environment.get(name)) or 1 for name in _SIZES), default=1)
-    return start if size == 1 else replace(start, world_size=size, distributed=True)
+    size = max(whole(environment.get(name)) or 1 for name in _SIZES)
+    return replace(start, world_size=size, distributed=size > 1)

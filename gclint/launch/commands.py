@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from gclint.launch.launched import Start
 from gclint.launch.options import Options, read_options, whole
+from gclint.launch.slurm import STEP_TASKS, slurm_options, tasks_of
 
 PYTHON = re.compile(r"(?:i?python|pypy)(?:\d+(?:\.\d+)*)?t?(?:\.exe)?")
 PREFIXES = frozenset(
@@ -191,17 +192,12 @@ def _tasks(name: str, words: Sequence[str], environment: Mapping[str, str]) -> S
     inner = started(("env", *words), environment)
     if inner is None or inner.launcher != "python":
         return inner
-    options = read_options(words, frozenset())
-    tasks = options.first("n", "np", "ntasks")
-    if tasks is None and name == "srun":
-        tasks = environment.get("SLURM_NTASKS") if "SLURM_NTASKS" in environment else None
-        nodes = options.first("nodes", "N")
-        each = options.first("ntasks_per_node")
-        world = _product(whole(nodes or "1"), whole(each)) if each else whole(tasks) if tasks else None
-    else:
-        world = whole(tasks) if tasks is not None else None
-    distributed = world > 1 if world is not None else True if tasks is not None else None
-    return Start(name, inner.program, inner.module, inner.arguments, world, distributed)
+    options = slurm_options(words) if name == "srun" else read_options(words, frozenset())
+    asked = options.first("n", "np", "ntasks")
+    world = whole(tasks_of(options, environment) if name == "srun" else asked)
+    distributed = world > 1 if world is not None else True if asked is not None else None
+    told = ((STEP_TASKS, str(world)),) if name == "srun" and world is not None else ()
+    return Start(name, inner.program, inner.module, inner.arguments, world, distributed, environment=told)
 
 
 def _python(words: Sequence[str], environment: Mapping[str, str]) -> Start | None:
@@ -218,7 +214,14 @@ def _python(words: Sequence[str], environment: Mapping[str, str]) -> Start | Non
     script = words[at]
     if script.endswith(("torch/distributed/launch.py", "torch/distributed/run.py")):
         return _torchrun(words[at + 1 :], environment)
-    return Start("python", script, False, tuple(words[at + 1 :]), 1, False)
+    return _alone(script, False, words[at + 1 :], environment)
+
+
+def _alone(program: str, module: bool, arguments: Sequence[str], environment: Mapping[str, str]) -> Start:
+    """What python itself starts: one process, or in a step of srun as many as that has tasks."""
+    tasks = environment.get(STEP_TASKS, "1")
+    world = whole(tasks)
+    return Start("python", program, module, tuple(arguments), world, None if world is None else world > 1)
 
 
 def _module(name: str, rest: Sequence[str], environment: Mapping[str, str]) -> Start | None:
@@ -231,8 +234,8 @@ def _module(name: str, rest: Sequence[str], environment: Mapping[str, str]) -> S
         return _deepspeed(rest, environment)
     if name.split(".")[0] in RUNNERS:
         script = next((at for at, word in enumerate(rest) if word.endswith(".py")), None)
-        return None if script is None else Start("python", rest[script], False, tuple(rest[script + 1 :]), 1, False)
-    return Start("python", name, True, tuple(rest), 1, False)
+        return None if script is None else _alone(rest[script], False, rest[script + 1 :], environment)
+    return _alone(name, True, rest, environment)
 
 
 def _start(

@@ -23,8 +23,11 @@ class Options:
         return any(name == given for given, _ in self.given)
 
 
-def read_options(words: Sequence[str], flags: frozenset[str]) -> Options:
-    """Split a launcher's words. An option outside `flags` takes the next word unless it has `=`."""
+def read_options(words: Sequence[str], flags: frozenset[str], letters: bool = False) -> Options:
+    """Split a launcher's words. An option outside `flags` takes the next word unless it has `=`.
+
+    `letters`: behind a single dash stands one letter with its value (`-c8`), or letters that are flags.
+    """
     given: list[tuple[str, str]] = []
     at = 0
     while at < len(words) and words[at].startswith("-") and words[at] != "-":
@@ -33,9 +36,9 @@ def read_options(words: Sequence[str], flags: frozenset[str]) -> Options:
         at += 1
         if words[at - 1] == "--":
             break
-        short = re.fullmatch(r"([nN])(\d+)", name)
+        short = re.fullmatch(r"([A-Za-z])(.+)" if letters and words[at - 1][1] != "-" else r"([nN])(\d+)", name)
         if short:
-            name, value, has_value = short.group(1), short.group(2), "="
+            name, value, has_value = short[1], short[2], "="
         if not has_value and name not in flags and at < len(words) and not words[at].startswith("-"):
             value = words[at]
             at += 1

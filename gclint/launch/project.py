@@ -14,10 +14,11 @@ from gclint.launch.accelerate import configured
 from gclint.launch.commands import started
 from gclint.launch.console import Command, command_of, commands
 from gclint.launch.documents import vscode_invocations, yaml_invocations
+from gclint.launch.images import image_invocations, read_image
 from gclint.launch.launched import Invocation, Launch, Setting, Start
+from gclint.launch.makefiles import Makefile
 from gclint.launch.notebooks import notebook_invocations
 from gclint.launch.programs import launch_of, named_file
-from gclint.launch.recipes import image_invocations, makefile_invocations, read_image
 from gclint.launch.shell_script import Shell
 from gclint.launch.slurm import slurm_variables
 
@@ -56,6 +57,7 @@ STARTS = (
     ".py",
     ".sh",
     "sbatch",
+    "make",
 )
 
 
@@ -90,7 +92,7 @@ def image_environment(root: Path) -> list[Setting]:
 
 def launches_in_text(text: str, path: Path, root: Path, first_line: int = 1) -> list[Launch]:
     """The launches of shell text that stands in another file, such as a notebook's `!torchrun` line."""
-    shell = Shell(path, lambda name: _sourced(name, "", path, root))
+    shell = Shell(path, lambda name, directory: _sourced(name, directory, path, root))
     return _resolved(shell.run(text, first_line), path, root, {command.name: command for command in commands(root)})
 
 
@@ -118,13 +120,14 @@ def _read(path: Path, root: Path, known: tuple[Command, ...], state: int) -> tup
 
 def _invocations(path: Path, text: str, root: Path) -> Iterator[Invocation]:
     shell = Shell(path)
-    shell.source = lambda name: _sourced(name, shell.directory, path, root)
+    shell.source = lambda name, directory: _sourced(name, directory, path, root)
     if DOCKERFILE.fullmatch(path.name):
         image = read_image(text, path)
         directory = "" if image.directory.startswith("/") else image.directory
         return (replace(found, directory=directory) for found in image_invocations(image, shell))
     if MAKEFILE.fullmatch(path.name):
-        return makefile_invocations(text, shell)
+        read = Makefile(lambda name: _sourced(name, "", path, root)).read(text, path)
+        return shell.recipes(read, None)
     if path.name == "launch.json":
         return vscode_invocations(text, path)
     if path.suffix == ".ipynb":

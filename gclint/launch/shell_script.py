@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import os
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
 from pathlib import Path
+from types import MappingProxyType
+from typing import Any
 
 from gclint.launch.launched import Invocation, Setting
+from gclint.launch.makefiles import NAMES, Made, Makefile, make_command
+from gclint.launch.scripts import ASSIGNMENT, inline_script, is_script, script_at, without_prefix
 from gclint.launch.shell_words import Part, Word, tokens
-from gclint.launch.slurm import slurm_variables
+from gclint.launch.slurm import slurm_variables, step_of
 
-ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)(\+?)=(.*)", re.DOTALL)
 WITH_DEFAULT = re.compile(r"\$\{(\w+):?[-=](.*)\}", re.DOTALL)
 NAMED = re.compile(r"\$\{?(\w+)\}?")
 WHOLE_ARRAY = re.compile(r"\$(?:\{(\w+)\[[@*]\]\}|\{?([@*])\}?)")
@@ -37,24 +40,21 @@ KEYWORDS = frozenset(
     }
 )
 DECLARATIONS = frozenset({"export", "declare", "typeset", "local", "readonly"})
-SHELLS = frozenset({"bash", "sh", "zsh", "dash", "ksh"})
-KEEPS_ENVIRONMENT = frozenset({"nohup", "exec", "time", "nice", "stdbuf", "unbuffer", "command", "setsid", "env"})
-SHELL_HEAD = re.compile(r"#![^\n]*[/ ](?:ba|z|k|da)?sh\b")
-TAKES_A_WORD = frozenset({"-o", "-O", "+o", "+O", "--rcfile", "--init-file"})
-SCRIPT = re.compile(r"[^-].*\.(?:sh|bash|zsh|ksh|sbatch|slurm|job)")
+NONE: Mapping[str, Any] = MappingProxyType({})
 MAX_DEPTH = 4
 MAX_COMMANDS = 20_000
 
 
 @dataclass
 class Shell:
-    """The state of a shell while its script is read. `source` gives the path and text of a file that it names.
+    """The state of a shell while its script is read. `source` gives the path and text of a file that a command names
+    in a directory ("" is that of the script).
 
     What a sourced file sets is kept. A script that is run knows what is exported, and its own arguments.
     """
 
     path: Path
-    source: Callable[[str], tuple[Path, str] | None] = field(default=lambda name: None)
+    source: Callable[[str, str], tuple[Path, str] | None] = field(default=lambda name, directory: None)
     values: dict[str, str] = field(default_factory=dict)
     arrays: dict[str, list[str]] = field(default_factory=dict)
     exported: dict[str, Setting] = field(default_factory=dict)
@@ -141,13 +141,28 @@ class Shell:
             return
         if expanded[0] in ("source", ".") and len(expanded) > 1:
             yield from self._sourced(expanded[1])
-        elif expanded[0].rsplit("/", 1)[-1] in SHELLS and (script := _inline_script(expanded)):
-            yield from self._inline(script, line, local)
-        elif (ran := self._ran(expanded)) is not None:
-            yield from self._script(*ran, local)
         else:
-            environment = tuple({**self.exported, **local}.values())
-            yield Invocation(tuple(expanded), line, environment, self.directory, self.path)
+            yield from self._started(expanded, line, local)
+
+    def _started(self, words: list[str], line: int, local: dict[str, Setting]) -> Iterator[Invocation]:
+        """What a command runs: the commands of its script, of its Makefile, of each task of its step, or itself."""
+        prefixed, plain = without_prefix(words)
+        exported = {**self.exported, **local}
+        within = exported | {name: Setting(name, value, line, self.path) for name, value in prefixed.items()}
+        known = {**self.values, **{name: setting.value for name, setting in within.items()}}
+        made, step = make_command(plain), step_of(plain, known)
+        at = script_at(plain)
+        found = self.source(plain[at], self.directory) if at is not None else None
+        if script := inline_script(plain):
+            yield from self._within(self.path, script, within, self.values, line)
+        elif at is not None and found is not None and is_script(plain, at, found[1]):
+            yield from self._script(found, plain[:at], plain[at + 1 :], within)
+        elif made is not None:
+            yield from self._make(made, within)
+        elif step is not None and step.words and (inner := self._of_tasks(step.words, step.variables, line, within)):
+            yield from inner
+        else:
+            yield Invocation(tuple(words), line, tuple(exported.values()), self.directory, self.path)
 
     def _builtin(self, expanded: list[str], words: list[Word]) -> bool:
         head = expanded[0]
@@ -205,18 +220,8 @@ class Shell:
             if self.export_all or name in self.exported:
                 self.exported[name] = setting
 
-    def _ran(self, words: list[str]) -> tuple[tuple[Path, str], list[str]] | None:
-        """The script that a command runs, and what it is given; by its first line where its name does not tell."""
-        at, by_shell = _script_at(words)
-        if at is None:
-            return None
-        found = self.source(words[at])
-        if found is None or not (by_shell or SCRIPT.fullmatch(words[at]) or SHELL_HEAD.match(found[1])):
-            return None
-        return found, words[at + 1 :]
-
     def _sourced(self, name: str) -> Iterator[Invocation]:
-        found = self.source(name) if self.depth < MAX_DEPTH else None
+        found = self.source(name, self.directory) if self.depth < MAX_DEPTH else None
         if found is None:
             return
         outer, self.path = self.path, found[0]
@@ -225,49 +230,64 @@ class Shell:
         self.depth -= 1
         self.path = outer
 
-    def _script(self, found: tuple[Path, str], given: list[str], local: dict[str, Setting]) -> Iterator[Invocation]:
-        if self.depth >= MAX_DEPTH:
-            return
-        exported = {**self.exported, **local}
-        inner = Shell(found[0], self.source, slurm_variables(found[1]), {"@": given, "*": given}, exported)
-        inner.values |= {name: setting.value for name, setting in exported.items()}
-        inner.values |= {str(number): text for number, text in enumerate(given, 1)}
-        inner.directory, inner.depth, inner.commands = self.directory, self.depth + 1, self.commands
-        yield from inner.run(found[1])
-        self.commands = inner.commands
+    def _script(
+        self, found: tuple[Path, str], asked: list[str], given: list[str], exported: dict[str, Setting]
+    ) -> Iterator[Invocation]:
+        """A script with its arguments; sbatch asks for what its options and the script's own lines say."""
+        path, text = found
+        variables = slurm_variables(text, asked[1:] if asked and asked[0].endswith("sbatch") else ())
+        if asked and asked[0].endswith("sbatch"):
+            exported = exported | {name: Setting(name, value, 1, path) for name, value in variables.items()}
+        numbered = {str(number): word for number, word in enumerate(given, 1)}
+        yield from self._within(path, text, exported, {**variables, **numbered}, arrays={"@": given, "*": given})
 
-    def _inline(self, script: str, line: int, local: dict[str, Setting]) -> Iterator[Invocation]:
+    def _make(self, made: Made, exported: dict[str, Setting]) -> Iterator[Invocation]:
+        """The commands of the Makefile that make finds, for the goals it is given."""
+        directory = os.path.join(self.directory, made.directory)
+        names = [made.file] if made.file else NAMES
+        found = next((text for name in names if (text := self.source(name, directory)) is not None), None)
+        if found is None:
+            return
+        known = {name: setting.value for name, setting in exported.items()}
+        read = Makefile(lambda name: self.source(name, directory), known, made.variables).read(found[1], found[0])
+        given = {name: Setting(name, value, 1, self.path) for name, value in made.variables.items()}
+        yield from self.recipes(read, made.goals, directory, {**exported, **given})
+
+    def recipes(
+        self, read: Makefile, goals: Sequence[str] | None, directory: str = "", exported: Mapping[str, Setting] = NONE
+    ) -> Iterator[Invocation]:
+        """The commands of a Makefile for some goals (None: all of its rules); each line has a shell of its own."""
+        outer, self.directory = self.directory, directory
+        for line in read.lines(goals):
+            yield from self._within(line.path, line.text, {**exported, **read.exported}, self.values, line.line)
+        self.directory = outer
+
+    def _of_tasks(
+        self, words: tuple[str, ...], variables: dict[str, str], line: int, exported: dict[str, Setting]
+    ) -> list[Invocation]:
+        """What the tasks of a step run by a script; nothing where they run a program."""
+        told = {name: Setting(name, value, line, self.path) for name, value in variables.items()}
+        found = list(self._started(list(words), line, {**exported, **told}))
+        return [] if [each.words for each in found] == [words] else found
+
+    def _within(
+        self,
+        path: Path,
+        text: str,
+        exported: Mapping[str, Setting],
+        values: Mapping[str, str],
+        line: int = 1,
+        arrays: Mapping[str, list[str]] = NONE,
+    ) -> Iterator[Invocation]:
+        """The commands of a shell that this one starts, which knows what is exported, and `values`."""
         if self.depth >= MAX_DEPTH:
             return
-        exported = {**self.exported, **local}
-        inner = Shell(self.path, self.source, dict(self.values), {}, exported, self.directory)
-        inner.depth = self.depth + 1
-        yield from inner.run(script, line)
+        known = {**values, **{name: setting.value for name, setting in exported.items()}}
+        inner = Shell(path, self.source, known, dict(arrays), dict(exported), self.directory)
+        inner.depth, inner.commands = self.depth + 1, self.commands
+        yield from inner.run(text, line)
+        self.commands = inner.commands
 
 
 def _literal(word: Word) -> str:
     return "".join(part.text for part in word.parts if not part.expands)
-
-
-def _script_at(words: list[str]) -> tuple[int | None, bool]:
-    """Where a command may name the script that it runs, and whether a shell or sbatch runs it.
-
-    `bash -x run 4`, `./run.sh`, `sbatch --wait job.sh`.
-    """
-    at = 0
-    while at < len(words) - 1 and (words[at] in KEEPS_ENVIRONMENT or ASSIGNMENT.fullmatch(words[at])):
-        at += 1
-    name, later = words[at].rsplit("/", 1)[-1], range(at + 1, len(words))
-    if name not in SHELLS and name != "sbatch":
-        return (at if SCRIPT.fullmatch(words[at]) or "/" in words[at] else None), False
-    plain = [place for place in later if words[place][:1] not in "-+" and words[place - 1] not in TAKES_A_WORD]
-    if name == "sbatch":
-        plain = [place for place in plain if SCRIPT.fullmatch(words[place])]
-    return next(iter(plain), None), True
-
-
-def _inline_script(words: list[str]) -> str:
-    for option, text in pairwise(words[1:]):
-        if re.fullmatch(r"-[a-z]*c", option):
-            return text
-    return ""

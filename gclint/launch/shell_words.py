@@ -200,3 +200,18 @@ def _expansion_end(reader: _Reader, at: int) -> int:
 def _end_of_line(text: str, at: int) -> int:
     end = text.find("\n", at)
     return len(text) if end < 0 else end
+
+
+def joined(text: str) -> Iterator[tuple[int, str]]:
+    """The lines of a Makefile or Dockerfile with their numbers, continued ones as one, without comments."""
+    start, found = 0, ""
+    for number, raw in enumerate(text.splitlines(), start=1):
+        start = start if found else number
+        if raw.rstrip().endswith("\\"):
+            found += raw.rstrip()[:-1] + " "
+            continue
+        if (found + raw).strip() and not raw.lstrip().startswith("#"):
+            yield start, found + raw
+        found = ""
+    if found.strip():
+        yield start, found

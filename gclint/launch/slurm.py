@@ -1,32 +1,72 @@
-"""What a SLURM batch file asks for, as the variables that SLURM sets in the job."""
+"""What Slurm starts and the variables that it sets, for a batch script and for the tasks of a step (srun(1), 22.05)."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
-SBATCH = re.compile(r"^#SBATCH\s+(?:--([\w-]+)|-([A-Za-z]))[ =]?\s*(\S+)", re.MULTILINE)
-SHORT = {"N": "nodes", "n": "ntasks"}
+from gclint.launch.options import Options, read_options, whole
+
+SBATCH = re.compile(r"^#SBATCH[ \t]+([^#\n]*)", re.MULTILINE)
+FLAGS = frozenset("EHIkKlOQsuvXZhV") | {
+    "compress", "contiguous", "disable_status", "exact", "exclusive", "get_user_env", "hold", "ignore_pbs",
+    "immediate", "kill_on_bad_exit", "label", "multi_prog", "nice", "no_allocate", "no_kill", "no_requeue",
+    "overcommit", "overlap", "oversubscribe", "parsable", "preserve_env", "propagate", "pty", "quiet",
+    "quit_on_interrupt", "reboot", "requeue", "resv_ports", "send_libs", "spread_job", "test_only", "unbuffered",
+    "use_min_nodes", "verbose", "wait_all_nodes",
+}  # fmt: skip
+STEP_TASKS = "SLURM_STEP_NUM_TASKS"
 
 
-def slurm_variables(text: str) -> dict[str, str]:
-    """SLURM_NNODES, SLURM_NTASKS and the like, as far as the `#SBATCH` lines of the script decide them."""
-    given = {(long or SHORT.get(short, short)): value for long, short, value in SBATCH.findall(text)}
-    variables: dict[str, str] = {}
-    if not given:
-        return variables
-    nodes, each, tasks = given.get("nodes", "1"), given.get("ntasks-per-node"), given.get("ntasks")
-    if tasks is None and nodes.isdigit() and (each or "1").isdigit():
-        tasks = str(int(nodes) * int(each or "1"))
-    devices = given.get("gpus-per-node") or given.get("gres", "")
-    count = devices.rsplit(":", 1)[-1]
-    for name, value in (
-        ("NNODES", nodes),
-        ("JOB_NUM_NODES", nodes),
-        ("NTASKS", tasks),
-        ("NTASKS_PER_NODE", each),
-    ):
-        if value and value.isdigit():
-            variables[f"SLURM_{name}"] = value
-    if count.isdigit():
-        variables |= {"SLURM_GPUS_ON_NODE": count, "SLURM_GPUS_PER_NODE": count}
-    return variables
+class Step(NamedTuple):
+    """What each task of a step runs, and what Slurm tells it."""
+
+    words: tuple[str, ...]
+    variables: dict[str, str]
+
+
+def slurm_variables(text: str, words: Sequence[str] = ()) -> dict[str, str]:
+    """SLURM_NNODES, SLURM_NTASKS and the like, as far as a script's `#SBATCH` lines or sbatch's own words tell."""
+    lines = [*(line.split() for line in SBATCH.findall(text)), words]
+    options = Options(tuple(pair for line in lines for pair in slurm_options(line).given), ())
+    if not options.given:
+        return {}
+    nodes, each = options.first("nodes", "N") or "1", options.first("ntasks_per_node")
+    tasks = options.first("ntasks", "n") or (_product(nodes, each) if each else None)
+    count = (options.first("gpus_per_node") or options.first("gres") or "").rsplit(":", 1)[-1]
+    found = {"NNODES": nodes, "JOB_NUM_NODES": nodes, "NTASKS": tasks, "NTASKS_PER_NODE": each}
+    found |= {"GPUS_ON_NODE": count, "GPUS_PER_NODE": count}
+    return {f"SLURM_{name}": value for name, value in found.items() if value and value.isdigit()}
+
+
+def step_of(words: Sequence[str], environment: Mapping[str, str]) -> Step | None:
+    """The step that srun starts in an environment; None for the words of another program."""
+    if not words or words[0].rsplit("/", 1)[-1] != "srun":
+        return None
+    options = slurm_options(words[1:])
+    tasks = tasks_of(options, environment) or "$SLURM_NTASKS"
+    nodes = options.first("nodes", "N") or environment.get("SLURM_NNODES")
+    variables = {STEP_TASKS: tasks, "SLURM_NTASKS": tasks, "SLURM_NPROCS": tasks}
+    return Step(options.rest, {**variables, **({"SLURM_NNODES": nodes} if nodes else {})})
+
+
+def tasks_of(options: Options, environment: Mapping[str, str]) -> str | None:
+    """How many tasks a step has, as a number or as the text has it; None where neither options nor job tell.
+
+    `-n`, else the job's tasks, else so many on each node.
+    """
+    asked = options.first("ntasks", "n") or environment.get("SLURM_NTASKS") or environment.get("SLURM_NPROCS")
+    nodes = options.first("nodes", "N") or environment.get("SLURM_NNODES")
+    each = options.first("ntasks_per_node") or environment.get("SLURM_NTASKS_PER_NODE")
+    return asked or (_product(nodes or "1", each or "1") if nodes or each else None)
+
+
+def slurm_options(words: Sequence[str]) -> Options:
+    """The options before srun's or sbatch's program."""
+    return read_options(words, FLAGS, letters=True)
+
+
+def _product(one: str, other: str) -> str | None:
+    first, second = whole(one), whole(other)
+    return f"{one} x {other}" if first is None or second is None else str(first * second)

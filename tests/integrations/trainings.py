@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+TRAIN = "src/baseline_sft/train_sft_abel.py"
+OLD = ("--target", "transformers=4.44,torch=2.4", "--select", "GCL201")
 SEED = Path(__file__).parents[2] / "fixtures" / "seeds" / "abel" / "before"
 
 BAD = """\

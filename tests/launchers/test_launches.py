@@ -159,6 +159,11 @@ def test_plain_python(one):
         ("mpirun -np 4 -x NCCL_DEBUG=INFO python train.py", 4, True),
         ("srun --ntasks=4 --gpus-per-task=1 python train.py", 4, True),
         ("srun -N 2 --ntasks-per-node=4 python train.py", 8, True),
+        ("srun -N2 -c8 -lu --exclusive python train.py", 2, True),
+        ("srun -N 2 --ntasks=4 --ntasks-per-node=8 python train.py", 4, True),
+        ("srun -n 1 python train.py", 1, False),
+        ("srun -n $N python train.py", None, True),
+        ("srun -N $N python train.py", None, None),
         ("srun python train.py", None, None),
         ("nohup python train.py > log.txt 2>&1 &", 1, False),
         ("uv run --frozen torchrun --nproc_per_node=2 train.py", 2, True),
@@ -249,7 +254,7 @@ def test_slurm_batch_file(one):
         name="job.sbatch",
     )
     assert (launch.launcher, launch.world_size, launch.distributed) == ("srun", 8, True)
-    assert environment(launch) == {"HIP_LAUNCH_BLOCKING": "1"}
+    assert environment(launch) == {"HIP_LAUNCH_BLOCKING": "1", "SLURM_STEP_NUM_TASKS": "8"}
 
 
 def test_srun_that_starts_torchrun(one):

@@ -73,7 +73,30 @@ def test_run_with_two_environments(tmp_path: Path) -> None:
 def test_other_launchers_run_scripts_too(tmp_path: Path, name: str, text: str) -> None:
     (launch,) = started(tmp_path, **{"inner.sh": INNER, name: text})
     assert (launch.world_size, launch.arguments) == (2, ("--x",))
-    assert {item.name: item.value for item in launch.environment} == {"A": "1"}
+    of_slurm = {"SLURM_NNODES": "1", "SLURM_JOB_NUM_NODES": "1"} if name == "submit.sh" else {}
+    assert {item.name: item.value for item in launch.environment} == {"A": "1", **of_slurm}
+
+
+@pytest.mark.parametrize(
+    ("line", "world", "distributed"),
+    [
+        ("srun -n 1 bash inner.sh", 1, False),
+        ("srun bash inner.sh", None, None),
+        ("srun -n 4 bash inner.sh", 4, True),
+        ("#SBATCH --ntasks=4\nsrun --label ./inner.sh", 4, True),
+    ],
+)
+def test_a_script_in_the_tasks_of_a_step(
+    tmp_path: Path, line: str, world: int | None, distributed: bool | None
+) -> None:
+    (launch,) = started(tmp_path, **{"inner.sh": "python train.py\n", "outer.sh": f"{line}\n"})
+    assert (launch.path.name, launch.world_size, launch.distributed) == ("inner.sh", world, distributed)
+
+
+def test_a_makefile_that_a_script_runs(tmp_path: Path) -> None:
+    make = "N = 1\nall: one\none:\n\tpython train.py\nmany:\n\tcd sub; torchrun --nproc_per_node=$(N) ../train.py\n"
+    found = started(tmp_path, **{"sub/Makefile": make, "run.sh": "make -C sub many N=4\n"})
+    assert ("Makefile", 4) in {(launch.path.name, launch.world_size) for launch in found}
 
 
 def test_scripts_that_run_each_other_end(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Makefiles and Dockerfiles as the commands they run."""
+"""Dockerfiles as the commands that their containers run."""
 
 from __future__ import annotations
 
@@ -10,32 +10,9 @@ from pathlib import Path
 
 from gclint.launch.launched import Invocation, Setting
 from gclint.launch.shell_script import Shell
+from gclint.launch.shell_words import joined
 
-MAKE_ASSIGNMENT = re.compile(r"(?:export\s+|override\s+)?([\w.-]+)\s*(?:::?|\?|\+)?=\s*(.*)")
-MAKE_VARIABLE = re.compile(r"\$(?:\(([\w.-]+)\)|\{([\w.-]+)\})")
 DOCKER_PAIR = re.compile(r"([A-Za-z_]\w*)=(\"(?:\\.|[^\"])*\"|'[^']*'|(?:\\.|[^\s\\])*)")
-
-
-def makefile_invocations(text: str, shell: Shell) -> Iterator[Invocation]:
-    """The commands of a Makefile's recipes, with its variables put in."""
-    variables: dict[str, str] = {}
-    for line, raw in _joined(text):
-        if raw.startswith("\t"):
-            command = _make_expanded(raw.strip().lstrip("@-+ "), variables).replace("$$", "$")
-            shell.directory = ""
-            yield from shell.run(command, line)
-            continue
-        assigned = MAKE_ASSIGNMENT.fullmatch(raw.split("#")[0].strip())
-        if assigned is None:
-            continue
-        value = _make_expanded(assigned.group(2).strip(), variables)
-        variables[assigned.group(1)] = value
-        if raw.lstrip().startswith("export"):
-            shell.exported[assigned.group(1)] = Setting(assigned.group(1), value, line, shell.path)
-
-
-def _make_expanded(text: str, variables: dict[str, str]) -> str:
-    return MAKE_VARIABLE.sub(lambda found: variables.get(found[1] or found[2], found[0]), text)
 
 
 @dataclass
@@ -52,7 +29,7 @@ class Image:
 def read_image(text: str, path: Path) -> Image:
     """The last stage of a Dockerfile; variables of earlier stages are kept, as images build on each other."""
     image = Image(path)
-    for line, raw in _joined(text):
+    for line, raw in joined(text):
         word, _, rest = raw.strip().partition(" ")
         instruction, rest = word.upper(), rest.strip()
         if instruction == "ENV":
@@ -105,17 +82,3 @@ def _exec_form(text: str) -> list[str] | None:
 
 def _quoted(word: str) -> str:
     return word if re.fullmatch(r"[\w./=,:@+-]+", word) else '"' + re.sub(r'(["\\`])', r"\\\1", word) + '"'
-
-
-def _joined(text: str) -> Iterator[tuple[int, str]]:
-    start, joined = 0, ""
-    for number, raw in enumerate(text.splitlines(), start=1):
-        start = start if joined else number
-        if raw.rstrip().endswith("\\"):
-            joined += raw.rstrip()[:-1] + " "
-            continue
-        if (joined + raw).strip() and not raw.lstrip().startswith("#"):
-            yield start, joined + raw
-        joined = ""
-    if joined.strip():
-        yield start, joined

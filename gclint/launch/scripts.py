@@ -1,0 +1,49 @@
+"""Which words of a command name a script that it runs, and by whom: a shell, sbatch, or its own first line."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from itertools import pairwise
+
+ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)(\+?)=(.*)", re.DOTALL)
+SHELLS = frozenset({"bash", "sh", "zsh", "dash", "ksh"})
+KEEPS_ENVIRONMENT = frozenset({"nohup", "exec", "time", "nice", "stdbuf", "unbuffer", "command", "setsid", "env"})
+SHELL_HEAD = re.compile(r"#![^\n]*[/ ](?:ba|z|k|da)?sh\b")
+TAKES_A_WORD = frozenset({"-o", "-O", "+o", "+O", "--rcfile", "--init-file"})
+SCRIPT = re.compile(r"[^-].*\.(?:sh|bash|zsh|ksh|sbatch|slurm|job)")
+
+
+def without_prefix(words: Sequence[str]) -> tuple[dict[str, str], list[str]]:
+    """A command less the programs that only start another one (`nohup env A=1`), and the variables that they set."""
+    at = 0
+    while at < len(words) - 1 and (words[at] in KEEPS_ENVIRONMENT or ASSIGNMENT.fullmatch(words[at])):
+        at += 1
+    found = [match for word in words[:at] if (match := ASSIGNMENT.fullmatch(word))]
+    return {match[1]: match[3] for match in found}, list(words[at:])
+
+
+def script_at(words: Sequence[str]) -> int | None:
+    """Where a command may name the script that it runs: `bash -x run 4`, `./run.sh`, `sbatch --wait job.sh`."""
+    name, later = words[0].rsplit("/", 1)[-1], range(1, len(words))
+    if name not in SHELLS and name != "sbatch":
+        return 0 if SCRIPT.fullmatch(words[0]) or "/" in words[0] else None
+    plain = [place for place in later if words[place][:1] not in "-+" and words[place - 1] not in TAKES_A_WORD]
+    if name == "sbatch":
+        plain = [place for place in plain if SCRIPT.fullmatch(words[place])]
+    return next(iter(plain), None)
+
+
+def is_script(words: Sequence[str], at: int, text: str) -> bool:
+    """Whether the file that a command names there, with this text, is a script for a shell."""
+    by_shell = words[0].rsplit("/", 1)[-1] in (*SHELLS, "sbatch")
+    return by_shell or SCRIPT.fullmatch(words[at]) is not None or SHELL_HEAD.match(text) is not None
+
+
+def inline_script(words: Sequence[str]) -> str:
+    """The script in `bash -c "..."`, "" in other commands."""
+    if words[0].rsplit("/", 1)[-1] in SHELLS:
+        for option, text in pairwise(words[1:]):
+            if re.fullmatch(r"-[a-z]*c", option):
+                return text
+    return ""
