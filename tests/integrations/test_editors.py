@@ -1,0 +1,112 @@
+"""Editors set up by the lines of docs/editors.md, word for word, and worked in: what they show, and a fix applied."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import re
+import select
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+import trainings
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(sys.platform == "win32", reason="a terminal is needed"),
+]
+pytest.importorskip("pygls", reason="pygls is not installed (pip install 'gclint[lsp]')")
+HERE = Path(__file__).parent
+PAGE = (HERE.parents[1] / "docs" / "editors.md").read_text(encoding="utf-8")
+
+
+def lines(language: str, place: int = 0) -> str:
+    """A block of the page in this language."""
+    blocks: list[str] = re.findall(rf"```{language}\n(.*?)```", PAGE, re.DOTALL)
+    return blocks[place]
+
+
+def in_terminal(command: list[str], environment: dict[str, str], seconds: float) -> str:
+    """What a program writes to a terminal of its own until it ends, or is ended."""
+    child, terminal = pty.fork()
+    if child == 0:
+        os.execvpe(command[0], command, environment)
+    written, end = b"", time.monotonic() + seconds
+    try:
+        while time.monotonic() < end:
+            if select.select([terminal], [], [], 0.2)[0]:
+                written += os.read(terminal, 1 << 16)
+    except OSError:
+        pass  # it has ended, and its terminal with it
+    finally:
+        if os.waitpid(child, os.WNOHANG)[0] == 0:
+            os.kill(child, signal.SIGKILL)
+            os.waitpid(child, 0)
+        os.close(terminal)
+    return written.decode(errors="replace")
+
+
+@pytest.fixture
+def worked(project):
+    """Start an editor on the flagged program, with gclint on the path; return what it said and the file it left."""
+    (project / "train.py").write_text(trainings.BAD)
+    (project / "pyproject.toml").write_text("")
+    home = project.parent / "home"
+    (home / ".emacs.d").mkdir(parents=True)
+    (home / "gclint").write_text(f'#!/bin/sh\nexec {sys.executable} -m gclint "$@"\n')
+    (home / "gclint").chmod(0o755)
+    said = home / "said.json"
+    environment = {key: value for key, value in os.environ.items() if not key.startswith("XDG_")}
+    environment |= {"HOME": str(home), "PATH": f"{home}{os.pathsep}{os.environ['PATH']}", "SAID": str(said)}
+    environment |= {"TERM": "xterm"}
+
+    def call(command: list[str]) -> tuple[dict, str]:
+        written = in_terminal(command, environment, 120)
+        assert said.exists(), written[-2000:]
+        return json.loads(said.read_text()), (project / "train.py").read_text()
+
+    call.home = home
+    return call
+
+
+def found(run) -> tuple[int, int, str, str]:
+    """What `gclint check` prints of the same file."""
+    (item,) = json.loads(run("gclint", "check", "--output-format", "json", "train.py").stdout)
+    return item["location"]["row"], item["location"]["column"], item["code"], item["message"]
+
+
+@pytest.mark.parametrize("place", [0, 1])
+def test_neovim(worked, run, place):
+    if shutil.which("nvim") is None:
+        pytest.skip("Neovim is not installed")
+    told = subprocess.run(["nvim", "--version"], capture_output=True, text=True, check=True).stdout
+    version = tuple(map(int, re.findall(r"\d+", told)[:2]))
+    if place == 0 and version < (0, 11):
+        pytest.skip(f"these lines are for Neovim 0.11, {told.split()[1]} is installed")
+    row, column, code, message = found(run)
+    (worked.home / "init.lua").write_text(lines("lua", place))
+    drive = f"luafile {HERE / 'editors' / 'neovim.lua'}"
+    said, text = worked(["nvim", "-n", "-u", str(worked.home / "init.lua"), "train.py", "-c", drive])
+    assert [said[step] for step in ("opened", "changed_back", "saved")] == [[[row, column, code, message]]] * 3
+    assert not said["changed"] and not said["fixed"] and text == trainings.GOOD
+    assert said["offered"] == ["gclint: Pass use_reentrant=False [GCL501]", "gclint: Fix all that is safe to fix"]
+
+
+def test_emacs(worked, run):
+    if shutil.which("emacs") is None:
+        pytest.skip("Emacs is not installed")
+    if subprocess.run(["emacs", "--batch", "-f", "package-initialize", "--eval", "(require 'eglot)"]).returncode:
+        pytest.skip("this Emacs has no Eglot")
+    row, column, code, message = found(run)
+    (worked.home / ".emacs.d" / "init.el").write_text(lines("elisp"))
+    said, text = worked(["emacs", "-nw", "-l", str(HERE / "editors" / "emacs.el")])
+    shown = [row, column, f"gclint [{code}]: {message}"]
+    assert [said[step] for step in ("opened", "changed_back", "saved")] == [[shown]] * 3
+    assert not said["changed"] and not said["fixed"] and text == trainings.GOOD
+    assert said["offered"] == ["gclint: Pass use_reentrant=False [GCL501]", "gclint: Fix all that is safe to fix"]
