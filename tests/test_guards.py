@@ -7,7 +7,8 @@ from itertools import product
 
 import pytest
 
-from gclint.analysis.guards import ALWAYS, Atom, Guard, complement, conj, forget
+from gclint.analysis import guards
+from gclint.analysis.guards import ALWAYS, Atom, Guard, compatible, complement, conj, forget
 
 PLAIN = "abcd"
 LITERALS = ("one", "two", "three")
@@ -67,6 +68,24 @@ def test_what_can_hold_together_is_never_refused(seed: int) -> None:
         else:
             assert ways == [world for world in every if holds(both, world)]
     assert refused > TRIALS // 20
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_guards_are_compatible_where_they_have_a_conjunction(seed: int) -> None:
+    chance = random.Random(seed)
+    asked = []
+    for _ in range(TRIALS):
+        left, right = some_guard(chance, 2), some_guard(chance, 2)
+        forget_conjunctions()
+        asked.append(compatible(left, right))
+        assert asked[-1] == (conj(left, right) is not None)
+    assert {True, False} == set(asked)
+
+
+def forget_conjunctions() -> None:
+    """Nothing is known but the atoms, so that each question is worked out."""
+    guards._KNOWN.clear()
+    guards._DRAWN.clear()
 
 
 def test_of_a_conjunction_that_holds_every_part_holds() -> None:

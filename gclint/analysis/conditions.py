@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import libcst as cst
 
-from .guards import ALWAYS, CUDA, DISTRIBUTED, ROCM, Atom, Guard, Words, common, conj
+from .guards import ALWAYS, CUDA, DISTRIBUTED, ROCM, Atom, Guard, Words, common, compatible, conj
 from .values import Alternative, Const, External, Missing, Object, Value
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ def branches(it: Interpreter, node: cst.BaseExpression) -> list[Branch]:
 
 
 def _feasible(it: Interpreter, found: list[Branch]) -> list[Branch]:
-    kept = [(guard, truth) for guard, truth in found if conj(guard, it.guard) is not None]
+    kept = [(guard, truth) for guard, truth in found if compatible(guard, it.guard)]
     return list(dict.fromkeys(kept))
 
 

@@ -110,6 +110,17 @@ def conj(left: Guard, right: Guard) -> Guard | None:
         return made
 
 
+def compatible(left: Guard, right: Guard) -> bool:
+    """Whether both guards can hold at once; cheaper than their conjunction."""
+    if not left or not right or left is right:
+        return True
+    one, other = _drawn(left), _drawn(right)
+    if one is None or other is None or not one.refused.isdisjoint(other.known) or _differ(one, other):
+        return False
+    further = _decides(one, other.left) or _decides(other, one.left)
+    return not further or conj(left, right) is not None
+
+
 def _conj(left: Guard, right: Guard) -> Guard | None:
     one, other = _drawn(left), _drawn(right)
     if one is None or other is None or not one.refused.isdisjoint(other.known):
@@ -124,13 +135,18 @@ def _joined(one: _Drawn, other: _Drawn) -> _Drawn | None:
         return one
     if one.known <= other.known:
         return other
-    equal = one.equal or other.equal
-    if one.equal and other.equal:
-        if any(one.equal.get(subject, literal) != literal for subject, literal in other.equal.items()):
-            return None
-        equal = {**one.equal, **other.equal}
+    if _differ(one, other):
+        return None
+    equal = {**one.equal, **other.equal} if one.equal and other.equal else one.equal or other.equal
     made = _Drawn(one.known | other.known, one.refused | other.refused, equal, one.left | other.left)
     return _closed(made) if _decides(one, other.left) or _decides(other, one.left) else made
+
+
+def _differ(one: _Drawn, other: _Drawn) -> bool:
+    """Whether a subject equals two literals."""
+    if not one.equal or not other.equal:
+        return False
+    return any(one.equal.get(subject, literal) != literal for subject, literal in other.equal.items())
 
 
 def _decides(drawn: _Drawn, left: frozenset[Guard]) -> bool:
@@ -164,7 +180,8 @@ def _closed(drawn: _Drawn) -> _Drawn | None:
         if len(open_) == 1:
             ((atom, truth),) = open_
             follows.add((atom, not truth))
-    drawn = drawn._replace(left=frozenset(left))
+    if len(left) < len(drawn.left):
+        drawn = _Drawn(drawn.known, drawn.refused, drawn.equal, frozenset(left))
     return _with(drawn, frozenset(follows)) if follows else drawn
 
 

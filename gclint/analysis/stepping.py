@@ -5,14 +5,14 @@ from __future__ import annotations
 import libcst as cst
 
 from .events import Event
-from .guards import conj
+from .guards import compatible
 from .syntax import Site, dotted
 from .values import Const, Value
 
 
 def together(first: Event, second: Event) -> bool:
     """Whether both events can happen in one run."""
-    return conj(first.guard, second.guard) is not None
+    return compatible(first.guard, second.guard)
 
 
 def is_off(value: Value) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Union
 
-from .guards import ALWAYS, Guard, complement, conj
+from .guards import ALWAYS, Guard, compatible, complement, conj
 
 if TYPE_CHECKING:
     import libcst as cst
@@ -225,7 +225,7 @@ class Value:
         """The alternatives that the guard leaves possible, their own guards unchanged."""
         if not guard or (len(self.alternatives) == 1 and not self.alternatives[0][0]):
             return self
-        return Value([pair for pair in self.alternatives if conj(pair[0], guard) is not None])
+        return Value([pair for pair in self.alternatives if compatible(pair[0], guard)])
 
     def only(self) -> Alternative | None:
         """The one thing it can be, whatever the guards; None when there are several or none."""
@@ -241,6 +241,9 @@ class Value:
 
     def objects(self) -> list[Object]:
         """The heap objects it can be."""
+        if len(self.alternatives) == 1:
+            item = self.alternatives[0][1]
+            return [item] if isinstance(item, Object) else []
         return list(dict.fromkeys([item for _, item in self.alternatives if isinstance(item, Object)]))
 
     def where(self, test: Callable[[Alternative], bool]) -> list[Guard]:
@@ -271,6 +274,9 @@ def of(item: Alternative) -> Value:
 
 def union(values: Iterable[Value]) -> Value:
     """All alternatives of several values, without repetition."""
+    values = [value for value in values if value.alternatives]
+    if len(values) == 1 and len(values[0].alternatives) == 1:
+        return values[0]
     seen: dict[tuple[Guard, Alternative], None] = {}
     for value in values:
         seen.update(dict.fromkeys(value.alternatives))

@@ -230,8 +230,7 @@ def is_instance(call: Call) -> Value:
     for guard, item in call.get("", 0):
         known = call.it.library.is_instance(item, wanted) if isinstance(item, Object) and wanted else None
         if known is None:
-            text = call.site.text
-            made = call.it.unknown(text, call.site)
+            made = call.it.unknown("", call.site)
             made.each = isinstance(item, Object) and item.each
             parts.append(of(made).under(guard))
         else:

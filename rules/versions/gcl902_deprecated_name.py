@@ -48,6 +48,7 @@ from .attempts import asks_for_a_release, attempted
 OLD = "torch.cuda.amp"
 METHODS = ("gradient_checkpointing_enable", "gradient_checkpointing_disable")
 ARGUMENTS = ("gradient_checkpointing", "gradient_checkpointing_kwargs")
+ARGUMENT_CLASSES = ("TrainingArguments", "Seq2SeqTrainingArguments")
 QUOTED = tuple(f'"{name}"' for name in (*METHODS, *ARGUMENTS))
 
 rule = Rule(
@@ -94,7 +95,7 @@ def _called(event: LibraryCall, run: Run) -> Iterator[Finding]:
                 _torch_name(event.site, call.last),
                 "torch",
             )
-    elif _asked_for(run):
+    elif call.last in (*METHODS, *ARGUMENT_CLASSES) and _asked_for(run):
         if (
             call.last in METHODS
             and call.receiver is not None
@@ -104,7 +105,7 @@ def _called(event: LibraryCall, run: Run) -> Iterator[Finding]:
         ):
             new = call.last.replace("gradient", "activation")
             yield _finding(run, event, event.site, call.last, new, _method(event.site, new), "transformers")
-        elif call.last in ("TrainingArguments", "Seq2SeqTrainingArguments") and call.instance is None:
+        elif call.last in ARGUMENT_CLASSES and call.instance is None:
             for name in ARGUMENTS:
                 if name in call.keywords:
                     held = rewrite.argument(event.site, name)
