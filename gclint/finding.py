@@ -60,12 +60,24 @@ class Fix:
 
 
 @dataclass(frozen=True)
+class Condition:
+    """What the code leaves open: `parts` in words, all of which hold, and how many `more` are too long for words."""
+
+    parts: tuple[str, ...] = ()
+    more: int = 0
+
+    def __str__(self) -> str:
+        rest = f"under {self.more} more condition{'' if self.more == 1 else 's'} too long to state"
+        return " and ".join([*self.parts, rest] if self.more else self.parts)
+
+
+@dataclass(frozen=True)
 class Finding:
     """A state of the run that is known to crash or to mis-train.
 
-    `message` says what happens, `symptom` is the exception's text or the silent effect, `condition` what the
-    code leaves open ("" when nothing is), `target` the versions it was judged for, `fixes` the alternatives,
-    the preferred one first, `related` the other places that take part (each with its own message).
+    `message` says what happens, `symptom` is the exception's text or the silent effect, `stated` what the
+    code leaves open, `target` the versions it was judged for, `fixes` the alternatives, the preferred one first,
+    `related` the other places that take part (each with its own message).
     """
 
     code: str
@@ -74,10 +86,15 @@ class Finding:
     location: Location
     certainty: Certainty
     symptom: str = ""
-    condition: str = ""
+    stated: Condition = Condition()
     related: tuple[Location, ...] = ()
     fixes: tuple[Fix, ...] = ()
     target: tuple[tuple[str, str], ...] = field(default=())
+
+    @property
+    def condition(self) -> str:
+        """What the code leaves open, as one text; "" when nothing is."""
+        return str(self.stated)
 
     @property
     def key(self) -> tuple[str, int, int, str]:
@@ -92,6 +109,7 @@ def finding_from(item: Mapping[str, Any]) -> Finding:
     """
     given = dict(item)
     given["location"] = Location(**given["location"])
+    given["stated"] = Condition(tuple(given["stated"]["parts"]), given["stated"]["more"])
     given["related"] = tuple(Location(**place) for place in given["related"])
     given["fixes"] = tuple(_fix_from(fix) for fix in given["fixes"])
     given["target"] = tuple((str(name), str(version)) for name, version in given["target"])

@@ -15,7 +15,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from .failures import Problem, unloaded
-from .finding import Certainty, Finding, Fix, Location
+from .finding import Certainty, Condition, Finding, Fix, Location
 from .packs import RULES, brought
 
 if TYPE_CHECKING:
@@ -99,7 +99,7 @@ class Rule:
         versions: Sequence[str] = ("torch",),
     ) -> Finding:
         """A finding of this rule at a place; conditions that the guard leaves open are stated."""
-        stated = " and ".join(part for part in (condition, run.condition(guard)) if part)
+        left = run.condition(guard)
         places = []
         for item in related:
             place = item if isinstance(item, Location) else item[0].location(item[1])
@@ -113,7 +113,7 @@ class Rule:
             site.location(),
             certainty,
             symptom,
-            stated,
+            Condition((condition, *left.parts), left.more) if condition else left,
             tuple(places),
             tuple(fix for fix in fixes if fix is not None),
             target,

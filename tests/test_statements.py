@@ -8,10 +8,13 @@ from itertools import product
 import libcst as cst
 import pytest
 
-from gclint.analysis import formula, guards
+from gclint.analysis import formula, guards, statement
 from gclint.analysis.guards import ALWAYS, Atom, Guard, all_of, complement
-from gclint.analysis.statement import state
 from gclint.analysis.syntax import Module
+
+
+def state(guard: Guard, known: Guard = ALWAYS) -> str:
+    return str(statement.state(guard, known))
 
 
 @pytest.fixture(autouse=True)

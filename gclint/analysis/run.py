@@ -10,7 +10,7 @@ from itertools import chain, product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..finding import Location
+from ..finding import Condition, Location
 from .guards import ALWAYS, DISTRIBUTED, Guard, all_of, without_elements
 from .statement import state as stated
 from .values import Alternative, Object, Value
@@ -81,8 +81,8 @@ class Run:
             return imported
         return self.import_sites.get(imported.module.path, imported)
 
-    def condition(self, guard: Guard) -> str:
-        """What a guard leaves open, in words; "" when nothing."""
+    def condition(self, guard: Guard) -> Condition:
+        """What a guard leaves open, in words."""
         return stated(self._open(guard), self._decided())
 
     def _open(self, guard: Guard) -> Guard:

@@ -4,30 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from ..finding import Condition
 from .formula import FALSE, All, Formula, Literal, formula_of, shortened, small
 from .guards import ALWAYS, Guard
 
 
-def state(guard: Guard, known: Guard = ALWAYS) -> str:
-    """The guard as words for a finding's condition, made short; "" when nothing is left open where `known` holds.
+def state(guard: Guard, known: Guard = ALWAYS) -> Condition:
+    """The guard as words for a finding's condition, made short: what it leaves open where `known` holds.
 
-    Conditions are joined by " and "; of several alternatives, in parentheses and joined by " or ", one holds.
+    Of several alternatives, in parentheses and joined by " or ", one holds.
     """
     held = small(guard)
     whole = formula_of(held)
     short = shortened(whole, known)
-    told = _conjunction(whole if short == FALSE else short)
-    left = len(guard) - len(held)
-    if not left:
-        return told
-    more = f"under {left} more condition{'s' if left > 1 else ''} too long to state"
-    return f"{told} and {more}" if told else more
-
-
-def _conjunction(formula: Formula) -> str:
-    parts = formula.parts if isinstance(formula, All) else (formula,)
+    parts = _parts(whole if short == FALSE else short)
     told = [part for part in parts if not isinstance(part, Literal) or part.atom.state(part.truth)]
-    return " and ".join(_ordered(told))
+    return Condition(tuple(_ordered(told)), len(guard) - len(held))
+
+
+def _parts(formula: Formula) -> Iterable[Formula]:
+    return formula.parts if isinstance(formula, All) else (formula,)
 
 
 def _ordered(parts: Iterable[Formula]) -> list[str]:

@@ -140,7 +140,7 @@ def asked(
     found: dict[str, list[Found]] = {}
     for finding in report.findings:
         if finding.code not in {UNREADABLE, JUDGED_IN_PART}:
-            condition = f" ({brief(finding.condition)})" if finding.condition else ""
+            condition = f" ({brief(finding.stated)})" if finding.condition else ""
             text = f"{finding.code} {finding.message}{condition}"
             place = finding.location
             found.setdefault(os.path.realpath(place.path), []).append((place.line, place.column - 1, text))

@@ -48,7 +48,7 @@ class Shapes:
         """Return the finding with the other places that take part."""
         parts = [finding.message]
         parts += [f"Effect: {finding.symptom}"] if finding.symptom else []
-        parts += [f"When: {brief(finding.condition)}"] if finding.condition else []
+        parts += [f"When: {brief(finding.stated)}"] if finding.condition else []
         related = []
         for place in finding.related:
             uri, span = self.place(place)

@@ -15,7 +15,7 @@ def render(report: Report, style: Style) -> str:
     for finding in report.findings:
         colour = COLOURS[severity(finding)]
         mended = "[*] " if finding.fixes and finding.fixes[0].applicability == "safe" else ""
-        when = f" ({printable(brief(finding.condition))})" if finding.condition else ""
+        when = f" ({printable(brief(finding.stated))})" if finding.condition else ""
         place = style.paint(place_text(report.shown(finding.location)), "bold")
         code = style.paint(finding.code, colour, "bold")
         lines.append(f"{place}: {code} {mended}{printable(finding.message)}{when}")

@@ -18,7 +18,7 @@ def render(report: Report, style: Style) -> str:
         at = report.in_file(finding.location)
         text = f"{place_text(place)}: {finding.code} {finding.message}"
         text += f"\nEffect: {finding.symptom}" if finding.symptom else ""
-        text += f"\nWhen: {brief(finding.condition)}" if finding.condition else ""
+        text += f"\nWhen: {brief(finding.stated)}" if finding.condition else ""
         lines.append(
             f"::{_COMMANDS[severity(finding)]} title={_property(f'gclint ({finding.code})')},"
             f"file={_property(printable(at.path))},line={at.line},col={at.column},"

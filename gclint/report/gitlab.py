@@ -17,7 +17,7 @@ def render(report: Report, style: Style) -> str:
     issues = []
     for finding, mark in fingerprints(report):
         place = report.in_file(finding.location)
-        when = f" ({brief(finding.condition)})" if finding.condition else ""
+        when = f" ({brief(finding.stated)})" if finding.condition else ""
         issues.append(
             {
                 "check_name": finding.code,

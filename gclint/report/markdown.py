@@ -35,7 +35,7 @@ def _details(report: Report, finding: Finding) -> str:
     source = printable(report.line_text(finding.location).strip())
     lines += [f"- **Line**: {_code(source)}"] if source else []
     lines += [f"- **Effect**: {_text(finding.symptom)}"] if finding.symptom else []
-    lines += [f"- **When**: {_text(brief(finding.condition))}"] if finding.condition else []
+    lines += [f"- **When**: {_text(brief(finding.stated))}"] if finding.condition else []
     for related in finding.related:
         lines.append(f"- {_code(place_text(report.shown(related)))}: {_text(related.message)}")
     for fix in finding.fixes:

@@ -93,7 +93,7 @@ def _properties(finding: Finding) -> Record:
 def _message(finding: Finding) -> str:
     parts = [finding.message]
     parts += [f"Effect: {finding.symptom}"] if finding.symptom else []
-    parts += [f"When: {brief(finding.condition)}"] if finding.condition else []
+    parts += [f"When: {brief(finding.stated)}"] if finding.condition else []
     parts += [f"Other places: {', '.join(_links(finding))}"] if finding.related else []
     return "\n".join(parts)
 

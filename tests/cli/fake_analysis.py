@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
-from gclint.finding import Edit, Finding, Fix, Location
+from gclint.finding import Condition, Edit, Finding, Fix, Location
 from gclint.judge import Judge
 from gclint.report.content import Problem
 
@@ -59,7 +59,7 @@ def finding(path, line, column, word, target):
             "This may shake",
             place,
             "fragile",
-            condition="started on more than one process",
+            stated=Condition(("started on more than one process",)),
             fixes=(Fix("steady", "Steady it", (edit(path, line, column, end, "steady("),), "unsafe"),),
         )
     new = {"boom(": "calm(", "endless(": "endless(", "broken(": "calm((", "raise_here": "x"}[word]

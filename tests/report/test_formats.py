@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from gclint.files.source import parse
-from gclint.finding import Edit, Finding, Fix, Location
+from gclint.finding import Condition, Edit, Finding, Fix, Location
 from gclint.report.columns import width_of
 from gclint.report.content import Problem, Report
 from gclint.report.formats import FORMATS, render
@@ -30,7 +30,7 @@ def finding(path="train.py", **more):
         "location": Location(path, 3, 9, 3, 19, "wrapped here"),
         "certainty": "fails",
         "symptom": "RuntimeError: Expected to mark a variable ready only once.",
-        "condition": "started on more than one process",
+        "stated": Condition(("started on more than one process",)),
         "related": (Location("lib.py", 1, 1, 1, 5, "checkpointing on here"),),
         "fixes": (
             Fix("non-reentrant", "Pass use_reentrant=False", (Edit(path, 3, 18, 3, 18, ", k=1"),)),
@@ -162,7 +162,7 @@ def test_full_without_the_text():
 
 
 def test_full_draws_no_frame_around_nothing():
-    bare = finding("gone.py", location=Location("gone.py", 1, 1, 1, 1), related=(), fixes=(), condition="")
+    bare = finding("gone.py", location=Location("gone.py", 1, 1, 1, 1), related=(), fixes=(), stated=Condition())
     lines = render(Report((bare,), files_checked=1), "full").splitlines()
     assert lines[1:3] == [" --> gone.py:1:1", "  = effect: RuntimeError: Expected to mark a variable ready only once."]
 

@@ -11,7 +11,7 @@ from urllib.parse import unquote_to_bytes
 import pytest
 
 from gclint.files.source import parse
-from gclint.finding import Edit, Finding, Fix, Location
+from gclint.finding import Condition, Edit, Finding, Fix, Location
 from gclint.report.content import Problem, Report
 from gclint.report.formats import FORMATS, render
 from gclint.report.style import Style
@@ -37,7 +37,7 @@ def report(name, words):
     fix = Fix("a-name", words, (Edit(name, 1, 5, 1, 8, "g()"),), "safe", words)
     finding = Finding(
         code="GCL201", name="some-name", message=words, location=place, certainty="fails", symptom=words,
-        condition=words, related=(Location(name, 1, 1, 1, 2, words),), fixes=(fix,), target=(("torch", "2.5"),),
+        stated=Condition((words,)), related=(Location(name, 1, 1, 1, 2, words),), fixes=(fix,), target=(("torch", "2.5"),),
     )  # fmt: skip
     return Report((finding,), (Problem(name, words),), 1, {name: source})
 
