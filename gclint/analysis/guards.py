@@ -144,9 +144,11 @@ def _joined(one: _Drawn, other: _Drawn) -> _Drawn | None:
 
 def _differ(one: _Drawn, other: _Drawn) -> bool:
     """Whether a subject equals two literals."""
-    if not one.equal or not other.equal:
-        return False
-    return any(one.equal.get(subject, literal) != literal for subject, literal in other.equal.items())
+    fewer, more = (one.equal, other.equal) if len(one.equal) < len(other.equal) else (other.equal, one.equal)
+    for subject, literal in fewer.items():  # noqa: SIM110 - asked half a million times in a large project
+        if more.get(subject, literal) != literal:
+            return True
+    return False
 
 
 def _decides(drawn: _Drawn, left: frozenset[Guard]) -> bool:
