@@ -20,7 +20,7 @@ model.activation_checkpointing_enable()
 ```
 
 ## When it is fine
-torch before 2.4; a `try` that falls back from one name on the other;
+torch before 2.4; a `try` that falls back from one name on the other, a condition that compares the package's release;
 projects that are to run on transformers before 5.23, which knows the old names only.
 
 ## Evidence
@@ -69,8 +69,10 @@ rule = Rule(
 def old_name(event: LibraryCall, run: Run) -> Iterator[Finding]:
     """Is something called by a name that is about to go?"""
     found = list(_called(event, run))
-    chosen = bool(found) and bool(event.guard - run.assumed) and asks_for_a_release(event.site)
-    if found and not chosen and not attempted(event.site):
+    if not found or attempted(event.site):
+        return
+    package = found[0].target[0][0]
+    if not (event.guard - run.assumed and asks_for_a_release(event.site, package)):
         yield from found
 
 
