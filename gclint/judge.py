@@ -88,15 +88,21 @@ def builtin_judge(jobs: int = 1, remembers: str = "") -> Judge:
     """Return the judge with gclint's own analysis, long ones divided among `jobs` processes, and every installed
     rule; `remembers` as in `Judge`.
     """
+    with stage("list of the rules"):
+        from gclint.rule import known_rules, unloaded_packs
+
+        rules = tuple(known_rules())
+    analysis = partial(_analyse, jobs=jobs)
+    return Judge(analysis, rules, remembers=remembers, problems=tuple(map(_problem, unloaded_packs())))
+
+
+def _analyse(*given: Any, **options: Any) -> Analysis:
+    """gclint's own analysis, imported when there is a rule to ask: most commits touch no training code."""
     with stage("import of LibCST"):
         import_module("libcst")
     with stage("import of the analysis"):
-        from gclint.analysis import analyse
-        from gclint.rule import load_rules, unloaded_packs
-    with stage("import of the rules"):
-        rules = tuple(load_rules())
-    analysis = partial(analyse, jobs=jobs)
-    return Judge(analysis, rules, remembers=remembers, problems=tuple(map(_problem, unloaded_packs())))
+        from gclint.analysis.program import analyse
+    return analyse(*given, **options)
 
 
 def judge_for(request: Request) -> Judge:

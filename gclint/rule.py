@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from .failures import Problem, unloaded
 from .finding import Certainty, Condition, Finding, Fix, Location
+from .listing import Listed, listed
 from .packs import RULES, brought
 
 if TYPE_CHECKING:
@@ -78,6 +79,10 @@ class Rule:
 
         return keep
 
+    def load(self) -> Rule:
+        """The rule itself, as of one that is only listed."""
+        return self
+
     @property
     def summary(self) -> str:
         """The first paragraph of the page's "What it does", on one line."""
@@ -132,26 +137,32 @@ class Rule:
 
 def anchors() -> list[Sequence[Sequence[str]]]:
     """The anchors of all rules, each as a gate for one file of a program."""
-    return [rule.words[:1] for rule in load_rules()]
+    return [rule.words[:1] for rule in known_rules()]
 
 
 def load_rules() -> list[Rule]:
     """Every rule of every installed pack, by code. Raises RuleConflict."""
-    return list(_loaded()[0])
+    return [rule.load() for rule in known_rules()]
+
+
+def known_rules() -> list[Rule | Listed]:
+    """The same, gclint's own listed where that is enough. Raises RuleConflict."""
+    return list(_known()[0])
 
 
 def unloaded_packs() -> tuple[Problem, ...]:
     """What is wrong with the packs that cannot be imported; their rules are not among `load_rules`."""
-    return _loaded()[1]
+    return _known()[1]
 
 
 @lru_cache(maxsize=1)
-def _loaded() -> tuple[tuple[Rule, ...], tuple[Problem, ...]]:
-    found: dict[str, Rule] = {}
+def _known() -> tuple[tuple[Rule | Listed, ...], tuple[Problem, ...]]:
+    found: dict[str, Rule | Listed] = {}
     problems = []
     for pack in _packs():
         try:
-            rules = list(rules_of(pack))
+            own = listed() if pack == RULES else None
+            rules = list(rules_of(pack)) if own is None else own
         except Exception as error:
             problems.append(unloaded(f"rule pack {pack}", error))
             continue
@@ -170,16 +181,15 @@ def _packs() -> list[str]:
 
 def rules_of(pack: str) -> Iterator[Rule]:
     """The rules in a package: every module below it that holds one."""
+    return (rule for _, rule in rules_in(pack))
+
+
+def rules_in(pack: str) -> Iterator[tuple[str, Rule]]:
+    """The same, each with the name of the module that holds it."""
     package = importlib.import_module(pack)
     paths = getattr(package, "__path__", None)
-    if paths is None:
-        yield from _rule_in(package)
-        return
-    for info in pkgutil.walk_packages(paths, f"{pack}."):
-        yield from _rule_in(importlib.import_module(info.name))
-
-
-def _rule_in(module: Any) -> Iterator[Rule]:
-    rule = getattr(module, "rule", None)
-    if isinstance(rule, Rule):
-        yield rule
+    names = [pack] if paths is None else [info.name for info in pkgutil.walk_packages(paths, f"{pack}.")]
+    for name in names:
+        rule = getattr(importlib.import_module(name), "rule", None)
+        if isinstance(rule, Rule):
+            yield name, rule

@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import readme_rules
+from gclint import listing
 from gclint.engine import check_paths
 from gclint.rule import load_rules
 
@@ -20,6 +21,11 @@ ROOT = Path(__file__).parent.parent
 def test_the_readme_lists_the_rules_as_they_are() -> None:
     text = readme_rules.README.read_text(encoding="utf-8")
     assert readme_rules.written(text) == text, "run: python tests/readme_rules.py"
+
+
+def test_the_rules_are_listed_as_they_are() -> None:
+    assert Path(listing.PATH).read_text(encoding="utf-8") == readme_rules.listing(), "run: python tests/readme_rules.py"
+    assert listing.listed() is not None
 
 
 def test_every_package_is_installed() -> None:

@@ -20,6 +20,7 @@ from ..files.gate import spelled
 from ..finding import Finding, Location
 from ..forks import Forks, Lost
 from ..frameworks.registry import load_library
+from ..listing import Listed
 from ..progress import tell
 from ..rule import Rule
 from ..timing import stage
@@ -51,7 +52,7 @@ def analyse(
     sources: Sequence[Source],
     root: Path,
     target: Mapping[str, str],
-    rules: Sequence[Rule],
+    rules: Sequence[Rule | Listed],
     keep_runs: bool = False,
     launch: Launch | None = None,
     jobs: int = 1,
@@ -65,9 +66,11 @@ def analyse(
     among as many processes, and with a directory for `memory` a walk is made again only where something that it
     depends on has changed; what is found is the same.
     """
+    with stage("import of the rules"):
+        loaded = [rule.load() for rule in rules]
     with stage("import of the frameworks"):
         library = load_library()
-    programs = _Programs(Walker(Project(root, sources), library, target, rules, keep_runs), jobs, memory)
+    programs = _Programs(Walker(Project(root, sources), library, target, loaded, keep_runs), jobs, memory)
     try:
         if launch is not None:
             task = Task(os.path.realpath(launch.program), Entry(launch, launch.function))
@@ -79,7 +82,7 @@ def analyse(
     programs.configurations([source for source in sources if source.kind in CONFIGURATION_KINDS])
 
     def again(entries: set[str], other: Mapping[str, str]) -> Iterable[Finding]:
-        older = _Programs(Walker(Project(root, sources), library, {**target, **other}, rules), memory=memory)
+        older = _Programs(Walker(Project(root, sources), library, {**target, **other}, loaded), memory=memory)
         try:
             older.of([source for source in sources if os.path.realpath(source.absolute) in entries])
         finally:

@@ -82,7 +82,7 @@ def _request(run: Planned, options: Namespace) -> Request:
 
 
 def _judge(launch: Launch) -> Judge:
-    from gclint.analysis import analyse
+    from gclint.analysis.program import analyse
 
     return replace(builtin_judge(), analyse=partial(analyse, launch=launch))
 

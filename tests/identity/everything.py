@@ -20,6 +20,7 @@ from gclint.analysis.events import ConfigurationRead
 from gclint.engine import check
 from gclint.gather import Request
 from gclint.judge import Judge, builtin_judge
+from gclint.rule import load_rules
 from projects import reader
 
 LONG_AGO = 1_000_000_000
@@ -28,7 +29,7 @@ LONG_AGO = 1_000_000_000
 def ungated() -> Judge:
     """The judge that walks every program for every rule, whatever words occur."""
     judge = builtin_judge()
-    rules = tuple(rule if rule.listens(ConfigurationRead) else replace(rule, words=()) for rule in judge.rules)
+    rules = tuple(rule if rule.listens(ConfigurationRead) else replace(rule, words=()) for rule in load_rules())
     return replace(judge, gated=False, rules=rules)
 
 

@@ -37,7 +37,8 @@ def report(name, words):
     fix = Fix("a-name", words, (Edit(name, 1, 5, 1, 8, "g()"),), "safe", words)
     finding = Finding(
         code="GCL201", name="some-name", message=words, location=place, certainty="fails", symptom=words,
-        stated=Condition((words,)), related=(Location(name, 1, 1, 1, 2, words),), fixes=(fix,), target=(("torch", "2.5"),),
+        stated=Condition((words,)), related=(Location(name, 1, 1, 1, 2, words),), fixes=(fix,),
+        target=(("torch", "2.5"),),
     )  # fmt: skip
     return Report((finding,), (Problem(name, words),), 1, {name: source})
 
