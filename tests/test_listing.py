@@ -38,7 +38,7 @@ checkpoint(block, x, use_reentrant=False).sum().backward()
 
 
 def imported(place: Path) -> tuple[list[str], list[str], bool]:
-    """The codes of the rules that a check of a directory imports, those of its findings, and whether it needs LibCST."""
+    """The codes of the rules that a check of a directory imports, those of its findings, and whether it took LibCST."""
     made = subprocess.run([sys.executable, "-c", IMPORTED], cwd=place, capture_output=True, text=True, check=True)
     rules, found, parsed = made.stdout.splitlines()
     return rules.split()[1:], found.split(), parsed == "True"
