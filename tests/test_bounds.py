@@ -99,3 +99,51 @@ def test_what_is_left_of_a_name_that_is_assigned_again_and_again():
     assert held[499] == 1
     assert max(held.values()) <= MOST_CONDITIONS
     assert "first" not in held
+
+
+LIBRARY = """import random
+
+from torch.utils.checkpoint import checkpoint
+
+
+def first(x):
+    x = x + x + x + x + x + x + x + x + x + x
+    return second(x)
+
+
+def second(x):
+    y = x + x + x + x + x + x + x + x + x + x
+
+    def block(x):
+        return x * random.random()
+
+    return checkpoint(block, y, use_reentrant=False)
+
+
+class Third:
+    def fit(self, x):
+        x = x + x + x + x + x + x + x + x + x + x
+        return x + x + x + x + x + x + x + x + x + x
+
+    def apply(self, x):
+        def block(x):
+            return x * random.random()
+
+        return checkpoint(block, x, use_reentrant=False)
+"""
+
+
+def found_in_library(capfd: pytest.CaptureFixture[str]) -> list[str]:
+    out = checked(capfd, "--select", "GCL506")[1]
+    return [line.split(" ")[0] for line in out.splitlines() if "GCL506" in line]
+
+
+def test_what_a_definition_was_cut_short_in_is_walked_for_its_own_sake(
+    program: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program.write_text(LIBRARY)
+    whole = found_in_library(capfd)
+    assert len(whole) == 2
+    monkeypatch.setattr("gclint.analysis.walker.STEPS_PER_DEFINITION", 50)
+    monkeypatch.setattr("gclint.analysis.walker.FEWEST_STEPS_PER_METHOD", 50)
+    assert found_in_library(capfd) == whole

@@ -81,6 +81,7 @@ def walk(it: Interpreter, function: Function, call: Call) -> Value:
     it.entered[function.node_id] += 1
     if len(it.frames) > MAX_DEPTH or entered > MAX_RECURSION or it.entered[function.node_id] > it.call_limit:
         return call.foreign()
+    first = function.node_id not in it.interpreted
     it.interpreted.add(function.node_id)
     bound = calls.bind(it, function, call)
     frame = Frame(function, function.module, Scope(bound, function.scope), call.site, it.guard)
@@ -96,6 +97,8 @@ def walk(it: Interpreter, function: Function, call: Call) -> Value:
         it.frames.pop()
         del it.contexts[len(it.contexts) - len(added) :]
         it.expression_statement = held
+        if first and it.steps < 0:  # cut short: to be walked for its own sake
+            it.interpreted.discard(function.node_id)
     return _result(it, frame, live, call)
 
 

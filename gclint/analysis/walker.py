@@ -37,6 +37,7 @@ from .versions import Targets, targets_for
 
 MANY_MODULES = 40
 STEPS_PER_DEFINITION = 10_000
+FEWEST_STEPS_PER_METHOD = 2_000
 CALLS_PER_DEFINITION = 6
 Key = tuple[str, int, int, str]
 
@@ -230,6 +231,7 @@ class Walker:
                     and part.node_id not in it.interpreted
                     and self.reach.matters(path, f"{name}.{method}")
                 ):
+                    it.steps = max(it.steps, FEWEST_STEPS_PER_METHOD)
                     receiver = made.only()
                     bound = part.bound(receiver) if receiver is not None else part
                     it.call(of(bound), Call(it, Site.at(part.module, part.node), "method", open=True))
