@@ -13,7 +13,8 @@ from gclint.analysis import program
 from gclint.analysis.deferral import Deferral
 from gclint.analysis.project import Project
 from gclint.analysis.reach import Reach
-from gclint.analysis.walker import Walked, Walker, Wanted
+from gclint.analysis.walker import Walker
+from gclint.analysis.walks import Walked, Wanted
 from gclint.engine import check
 from gclint.finding import Finding
 from gclint.gather import Request

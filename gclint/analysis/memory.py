@@ -18,7 +18,8 @@ from ..files.syntax import SyntaxFault
 from ..finding import finding_from
 from ..packs import pack_stamps
 from .versions import Targets, targets_for
-from .walker import Entered, Task, Walked, Walker, Wanted
+from .walker import Walker
+from .walks import Entered, Task, Walked, Wanted
 
 _Entry = dict[str, Any]
 

@@ -32,7 +32,8 @@ from .memory import Memory
 from .project import Project
 from .run import Run
 from .syntax import Module, Site
-from .walker import Entered, Key, Task, Walked, Walker, Wanted, keep
+from .walker import Walker, keep
+from .walks import Entered, Key, Task, Walked, Wanted
 
 ENTRY_KINDS = ("python", "notebook")
 CONFIGURATION_KINDS = ("yaml", "json")

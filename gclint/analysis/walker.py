@@ -5,16 +5,13 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import NamedTuple
 
 import libcst as cst
 
-from gclint.files.syntax import SyntaxFault
 from gclint.launch import Launch
 
-from ..failures import Problem, failure
+from ..failures import failure
 from ..files.gate import IDENTIFIER
 from ..finding import Finding, Location
 from ..frameworks.registry import Library
@@ -33,68 +30,13 @@ from .resolve import inserted_paths
 from .run import Run
 from .syntax import Module, Site
 from .values import Alternative, Class, Function, Partial, Scope, const, of
-from .versions import Targets, targets_for
+from .versions import targets_for
+from .walks import Consulted, Entered, Key, Walked, Wanted
 
 MANY_MODULES = 40
 STEPS_PER_DEFINITION = 10_000
 FEWEST_STEPS_PER_METHOD = 2_000
 CALLS_PER_DEFINITION = 6
-Key = tuple[str, int, int, str]
-
-
-class Task(NamedTuple):
-    """A walk to be made: of the program that starts so or, where `entry` is None, of what no program reached in the
-    file.
-    """
-
-    path: str
-    entry: Entry | None
-
-
-class Wanted(NamedTuple):
-    """A walk that is asked for, and what earlier ones entered of its file; None where they did not walk it."""
-
-    task: Task
-    before: Entered | None
-
-
-class Entered(NamedTuple):
-    """What was entered of a file whose top level was walked: the functions and the classes that were instantiated,
-    each by its place in `Module.definitions`.
-    """
-
-    functions: frozenset[int] = frozenset()
-    classes: frozenset[int] = frozenset()
-
-    def __or__(self, other: Entered) -> Entered:
-        return Entered(self.functions | other.functions, self.classes | other.classes)
-
-
-class Consulted(NamedTuple):
-    """The files that a walk asked for, each with what tells whether its content changed, and those of which it asked
-    whether they are quiet, each with the answer.
-    """
-
-    texts: dict[str, str]
-    quiet: dict[str, bool]
-
-
-@dataclass
-class Walked:
-    """What came of a walk; it may cross from one process to another.
-
-    `found` is unique by place and code; `files` are those whose top level was walked; `broken` are those it asked for
-    that do not parse; `cut` says where a program reached its bound. A walk that was remembered consulted nothing.
-    """
-
-    path: str
-    targets: Targets = field(default_factory=Targets)
-    found: dict[Key, Finding] = field(default_factory=dict)
-    problems: dict[Problem, None] = field(default_factory=dict)
-    files: dict[str, Entered] = field(default_factory=dict)
-    broken: dict[str, SyntaxFault] = field(default_factory=dict)
-    cut: Finding | None = None
-    consulted: Consulted | None = None
 
 
 class Walker:
