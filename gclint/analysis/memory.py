@@ -2,7 +2,7 @@
 
 A walk depends on the texts that it read, on which of the modules it imports are quiet, on how its program starts and
 for which versions it is judged, on what leads to a finding in a file whose rest it walks, and on what earlier walks
-entered of that. Everything else a project's analysis depends on is one `State`.
+entered of that. Everything else that they depend on is one state of the project.
 """
 
 from __future__ import annotations

@@ -26,6 +26,8 @@ SOURCES = ("trl==1.16.0", "accelerate==1.15.0", "peft==0.21.2")
 LARGE = "transformers==5.23.0"
 PEERS = ("ruff==0.17.5", "flake8")
 SCRIPT = "fixtures/seeds/chatgot/before"
+EDITED = "trl/trainer/sft_trainer.py"
+PLAIN = "import json\n\n\ndef read(path):\n    with open(path) as file:\n        return json.load(file)\n"
 Measured = tuple[float, float]
 
 
@@ -40,11 +42,15 @@ def main() -> None:
         script = place / "project"
         shutil.copytree(ROOT / SCRIPT, script)
         _table("one training project, cold", _checks(tools, script, False), options.rounds, script)
+        plain = place / "plain.py"
+        plain.write_text(PLAIN)
+        _table("a file without training code, cold", _checks(tools, plain, False), options.rounds)
         sources = _fetched(place / "sources", SOURCES)
         _table("trl + accelerate + peft, cold", _checks(tools, sources, options.torchfix), options.rounds, sources)
         again: list[str | Path] = [tools / "gclint", "check", sources]
         _timed(again)
         _table("the same, nothing changed since", {"gclint, cached": again}, options.rounds)
+        _table("the same, one file changed since", {"gclint, cached": again}, options.rounds, edited=sources / EDITED)
         if options.transformers:
             large = _fetched(place / "large", (LARGE,))
             _table("transformers, cold", _checks(tools, large, options.torchfix), 1, large)
@@ -95,13 +101,21 @@ def _checks(tools: Path, place: Path, torchfix: bool) -> dict[str, list[str | Pa
     return commands
 
 
-def _table(title: str, commands: dict[str, list[str | Path]], rounds: int, cold: Path | None = None) -> None:
-    """Print one table; what a run remembers below `cold` is gone before the next."""
+def _table(
+    title: str,
+    commands: dict[str, list[str | Path]],
+    rounds: int,
+    cold: Path | None = None,
+    edited: Path | None = None,
+) -> None:
+    """Print one table; before each run what is remembered below `cold` goes, and the file `edited` is changed."""
     measured: dict[str, list[Measured]] = {name: [] for name in commands}
     for _ in range(rounds):
         for name, command in commands.items():
             for remembered in list(cold.rglob(".gclint_cache")) if cold is not None else []:
                 shutil.rmtree(remembered)
+            if edited is not None:
+                edited.write_text(edited.read_text() + "# edited\n")
             measured[name].append(_timed(command))
     base = statistics.median(cpu for _, cpu in measured.get("ruff", next(iter(measured.values()))))
     to = "ruff" if "ruff" in measured else "itself"
