@@ -117,7 +117,7 @@ def test_code_is_stated_on_one_line_without_its_comments():
     text = "if (\n    a  # why, and 'what'\n    and b == 'x  # y'  \\\n  and c\n):\n    pass\n"
     tree = cst.parse_module(text)
     module = Module("a.py", text, tree)
-    assert module.code(tree.body[0].test) == "( a and b == 'x  # y' and c )"
+    assert module.code(tree.body[0].test) == "(a and b == 'x  # y' and c)"
 
 
 def test_conditions_on_single_elements_and_what_goes_without_saying_are_left_out():

@@ -60,8 +60,14 @@ _STRING_OR_SPACE = re.compile(rf"(?:\s|\\\r?\n|#[^\n]*)+|{STRING}", re.DOTALL)
 def _on_one_line(match: re.Match[str]) -> str:
     found = match.group()
     if found[0] not in "\"'":
-        return " "
+        return " " if "\n" not in found or not _within_brackets(match) else ""
     return " ".join(found.split()) if "\n" in found else found
+
+
+def _within_brackets(match: re.Match[str]) -> bool:
+    """Whether what was found follows an opening bracket or is followed by a closing one."""
+    text, start, end = match.string, match.start(), match.end()
+    return text[start - 1 : start] in tuple("([{") or text[end : end + 1] in tuple(")]}")
 
 
 @dataclass(eq=False)

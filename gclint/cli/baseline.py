@@ -41,6 +41,9 @@ def against_baseline(report: Report, path: str, update: bool = False) -> Report:
             left[mark] -= 1
         else:
             fresh.append(finding)
+    held = len(report.findings) - len(fresh)
+    if held:
+        print(f"Left out {counted(held, 'finding')} that {path} has.", file=sys.stderr)
     gone = sum(left.values())
     if gone:
         print(

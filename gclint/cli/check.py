@@ -76,7 +76,8 @@ def _add_noqa(request: Request) -> int:
     from gclint.fix.add_noqa import NOT_SILENCED, silenced
     from gclint.fix.write import write_all
 
-    report = check_request(request)
+    with walks_shown():
+        report = check_request(request)
     changes = silenced(report)
     write_all([(before, after.data) for before, after in changes])
     changed = {before.path for before, _ in changes}

@@ -31,6 +31,8 @@ def watch(request: Request, once: Callable[[], int], pause: Callable[[float], No
                     sys.stdout.write("\x1b[2J\x1b[H")
                 status = _checked(once)
                 sys.stdout.flush()
+                if sys.stdout.isatty():
+                    print("\nWatching for changes; Ctrl-C ends it.", file=sys.stderr)
             pause(INTERVAL)
     except KeyboardInterrupt:
         return status

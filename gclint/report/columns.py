@@ -26,15 +26,17 @@ def columns_before(line: str, column: int) -> int:
     return width_of(on_screen(line[: column - 1]))
 
 
-def wrapped(text: str, width: int, indent: str) -> str:
-    """Return `text` broken at spaces to `width` columns (0: never), following lines led by `indent`."""
-    if not width or width_of(text) <= width:
+def wrapped(text: str, width: int, indent: str = "", taken: int = 0) -> str:
+    """Return `text` broken at spaces to `width` columns (0: never), of which the first line finds so many `taken`
+    and the following ones are led by `indent`.
+    """
+    if not width or taken + width_of(text) <= width:
         return text
     lines: list[str] = []
     line = ""
     for word in text.split(" "):
         longer = f"{line} {word}" if line else word
-        if line and width_of(longer) > width - (len(indent) if lines else 0):
+        if line and width_of(longer) > width - (len(indent) if lines else taken):
             lines.append(line)
             line = word
         else:

@@ -64,6 +64,7 @@ def show(fits: Iterable[tuple[str, Mapping[str, Any]]], console: Console) -> Non
     from rich.table import Table
 
     for places, fit in fits:
+        console.print()
         if "unknown" in fit:
             told = f"Fit of the full-size run{places}: unknown, {fit['unknown']}"
             console.print(escape(printable(told)), highlight=False)

@@ -75,7 +75,7 @@ def _underline(view: View, mark: Mark, room: int, style: Style) -> list[str]:
     if not message or not style.width or before + length + 1 + len(message) <= room:
         return [carets + (f" {style.paint(message, colour)}" if message else "")]
     indent = max(0, min(before, room - len(message)))
-    below = wrapped(message, room - indent, "").splitlines()
+    below = wrapped(message, room - indent).splitlines()
     return [carets, *(" " * indent + style.paint(line, colour) for line in below)]
 
 

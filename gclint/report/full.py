@@ -22,7 +22,7 @@ def _block(report: Report, finding: Finding, style: Style) -> str:
     level = severity(finding)
     colour = COLOURS[level]
     head = f"{level}[{finding.code}]: "
-    message = wrapped(printable(finding.message), style.width and style.width - len(head), "  ")
+    message = wrapped(printable(finding.message), style.width, "  ", len(head))
     lines = [style.paint(head[:-2], colour, "bold") + style.paint(f": {message}", "bold")]
     lines += frames(report, finding.location, finding.related, style)
     lines += [_note(label, text, style) for label, text in _notes(finding)]
@@ -45,6 +45,5 @@ def _fix_text(fix: Fix) -> str:
 
 def _note(label: str, text: str, style: Style) -> str:
     indent = " " * (len(label) + 6)
-    width = style.width and style.width - len(indent)
-    body = "\n".join(wrapped(printable(line), width, indent) for line in text.split("\n"))
+    body = "\n".join(wrapped(printable(line), style.width, indent, len(indent)) for line in text.split("\n"))
     return f"  = {style.paint(label, 'bold')}: " + body.replace("\n", "\n" + indent if "\n" in text else "\n")

@@ -13,8 +13,6 @@ from gclint.report import fits
 from gclint.report.escape import printable as plain
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from rich.console import Console
 
 COLOURS = {"confirmed": "green", "passes": "cyan", "rejected": "red", "unverified": "yellow"}
@@ -37,13 +35,12 @@ def as_data(proofs: Sequence[Proof]) -> list[dict[str, Any]]:
 
 
 def show(proofs: Sequence[Proof], console: Console) -> None:
-    """Print the table: rule, place, before, after, evidence, device, peak memory, seconds per step, verdict."""
+    """Print the table: rule and place, what was seen and measured before and after, evidence, device, verdict."""
     from rich.table import Table
 
     table = Table(title="Verification", title_justify="left", show_lines=True)
     table.add_column("fix, before and after", overflow="fold", ratio=1)
-    for name in ("evidence", "memory", "s/step"):
-        table.add_column(name, justify="right" if name != "evidence" else "left")
+    table.add_column("evidence")
     table.add_column("verdict", no_wrap=True)
     for proof in proofs:
         table.add_row(*_row(proof))
@@ -72,20 +69,23 @@ def _row(proof: Proof) -> list[str]:
     return [
         "\n".join(told),
         "\n".join(where) or "-",
-        _pair(data.get("peak_memory_bytes"), fits.gibibytes),
-        _pair(data.get("seconds_per_step"), lambda value: f"{value:.3f}"),
         f"[{colour}]{proof.verdict}[/{colour}]",
     ]
 
 
 def _measured(data: Any) -> list[str]:
-    """What else was counted: bytes kept for backward, recomputed regions, keys of state dicts that were loaded."""
+    """What else was measured: memory, time, bytes kept for backward, recomputed regions, keys of loaded state dicts."""
+    pairs = (
+        ("memory", "peak_memory_bytes", fits.gibibytes),
+        ("seconds per step", "seconds_per_step", lambda value: f"{value:.3f}"),
+        ("kept for backward", "saved_bytes", fits.gibibytes),
+        ("recomputed regions", "recomputations", str),
+    )
     told = []
-    kept = data.get("saved_bytes", (None, None))
-    if None not in kept and any(kept):
-        told.append("kept for backward: {} -> {}".format(*map(fits.gibibytes, kept)))
-    if any(data.get("recomputations", ())):
-        told.append("recomputed regions: {} -> {}".format(*data["recomputations"]))
+    for title, name, shown in pairs:
+        before, after = data.get(name) or (None, None)
+        if before is not None and after is not None and (before or after):
+            told.append(f"{title}: {shown(before)} -> {shown(after)}")
     keys = [loads[0] for loads in data.get("keys_loaded", ()) if loads]
     if keys:
         told.append("keys loaded: " + " -> ".join(f"{item['loaded']} of {item['present']}" for item in keys))
@@ -106,13 +106,6 @@ def gradients_text(error: float) -> str:
 def _cut(text: str, limit: int = 160) -> str:
     line = " ".join(text.split())
     return line if len(line) <= limit else line[: limit - 3] + "..."
-
-
-def _pair(values: Any, shown: Callable[[float], str]) -> str:
-    before, after = values if values else (None, None)
-    first = shown(before) if before is not None else "-"
-    second = shown(after) if after is not None else "-"
-    return "-" if first == second == "-" else f"{first}\n-> {second}"
 
 
 class Watch:

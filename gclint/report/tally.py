@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
+from gclint.report.columns import wrapped
 from gclint.report.content import Report, severity
 from gclint.report.style import Style
 
@@ -22,7 +23,7 @@ def tally(report: Report, style: Style) -> str:
     parts = [f"{failing} failing" if failing else "", f"{fragile} fragile" if fragile else ""]
     parts += [f"besides {counted(notes, 'note')}" if notes else ""]
     sentence = f"{counted(failing + fragile, 'finding')} in {files}: {', '.join(p for p in parts if p)}."
-    return sentence + _fixes(report)
+    return wrapped(sentence + _fixes(report), style.width)
 
 
 def statistics(report: Report) -> str:

@@ -279,7 +279,8 @@ def test_force_exclude(gclint, project):
     assert gclint("check", "gen/a.py", "--force-exclude")[0] == 0
 
 
-def test_watch_runs_again_after_a_change(project, monkeypatch):
+@pytest.mark.parametrize("seen", [False, True])
+def test_watch_runs_again_after_a_change(project, monkeypatch, capsys, seen):
     from gclint.cli.watch import watch
     from gclint.gather import Request
 
@@ -293,8 +294,10 @@ def test_watch_runs_again_after_a_change(project, monkeypatch):
             raise KeyboardInterrupt
         step()
 
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: seen)
     assert watch(Request((".",)), lambda: runs.append(1) or 1, pause) == 1
     assert len(runs) == 2
+    assert capsys.readouterr().err.count("Watching for changes; Ctrl-C ends it.") == (2 if seen else 0)
 
 
 def test_gate_changes_no_finding(project):

@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 import re
 import xml.etree.ElementTree as ElementTree
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -92,7 +93,16 @@ def test_full_wraps_and_colours():
     assert "\x1b[31;1merror[GCL201]\x1b[0m" in text
     assert "use_reentrant=False" in text
     plain = render(report(finding(message="word " * 40)), "full", Style(width=60))
-    assert max(len(line) for line in plain.splitlines()[:5]) <= 60
+    assert max(len(line) for line in plain.splitlines()) <= 60
+
+
+@pytest.mark.parametrize("width", [40, 60, 80])
+def test_what_is_wrapped_fills_the_terminal_in_every_line(width):
+    told = {"message": "word " * 40, "symptom": "word " * 40, "stated": Condition(("word " * 40,))}
+    lines = render(report(finding(**told, related=())), "full", Style(width=width)).splitlines()
+    full = [line for line, after in pairwise(lines) if after.lstrip().startswith("word")]
+    assert len(full) > 5 and all(width - len(" word") < len(line) <= width for line in full)
+    assert all(len(line) <= width for line in lines[-2:]) and "1 fix by" in " ".join(lines[-2:])
 
 
 @pytest.mark.parametrize(
