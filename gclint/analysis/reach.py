@@ -68,6 +68,9 @@ class Reach:
                 for unit in self._units(path):
                     if not names.isdisjoint(unit.identifiers):
                         grown |= self._note(unit, self._led(unit))
+        self._vocabulary.forget()
+        for unit in [unit for path in paths if self.mentions.is_alone(path) for unit in self._units(path)]:
+            unit.forget()
 
     def matters(self, path: str, name: str = "") -> bool:
         """Whether walking the function, class or method (`Class.method`) of a file can make a finding; without a

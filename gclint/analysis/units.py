@@ -79,6 +79,10 @@ class Unit:
         """Every identifier that it mentions, in strings too."""
         return frozenset(map(intern, IDENTIFIER.findall(self.text)))
 
+    def forget(self) -> None:
+        """Drop its identifiers, which take several times the memory of its text."""
+        self.__dict__.pop("identifiers", None)
+
     @cached_property
     def methods(self) -> dict[str, Unit]:
         """A class's methods, by name."""

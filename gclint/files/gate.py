@@ -55,6 +55,10 @@ class Vocabulary:
             self._learn(fresh)
         return {word for name in self._held.keys() & identifiers for word in self._held[name]}
 
+    def forget(self) -> None:
+        """Drop the identifiers that hold no word, of which a large project has hundreds of thousands."""
+        self._seen = set(self._held)
+
     def _learn(self, identifiers: AbstractSet[str]) -> None:
         self._seen |= identifiers
         together = " ".join(identifiers)
