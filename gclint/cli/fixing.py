@@ -138,13 +138,14 @@ def _tell(outcome: Outcome, request: Request, options: Namespace) -> int:
         _pass_through(outcome, request, options)
         return finish(outcome.report, options)
     name = format_of(options, request)
+    if name != "json":
+        _show_proofs(outcome, options)
+    if outcome.changes:
+        _say(outcome)
     if (outcome.proofs or outcome.trials) and name == "json":
         write_text(_with_proofs(outcome), options.output_file)
     else:
         emit(outcome.report, name, options)
-        _show_proofs(outcome, options)
-    if outcome.changes:
-        _say(outcome)
     status = finish(outcome.report, options)
     if status == EXIT_CLEAN and outcome.changes and options.exit_non_zero_on_fix:
         return EXIT_FINDINGS

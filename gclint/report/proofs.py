@@ -113,12 +113,12 @@ class Watch:
 
     def __init__(self, progress: Any):
         self._progress, self._began = progress, time.monotonic()
-        self._task = progress.add_task("starting workers", total=None, start=True)
+        self._task = progress.add_task("reading the project", total=None, start=True)
 
     def __call__(self, text: str) -> None:
         """Say that `text` is running now."""
         self._progress.start()
-        self._progress.update(self._task, description=f"verify {text} ({time.monotonic() - self._began:.0f} s)")
+        self._progress.update(self._task, description=f"{text} ({time.monotonic() - self._began:.0f} s)")
 
     def pause(self) -> None:
         """Take the line away until something runs again."""

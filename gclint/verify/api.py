@@ -103,7 +103,7 @@ class Verifier:
 
     def _tell(self, what: str, recipe: AnyRecipe) -> None:
         if self.progress is not None:
-            self.progress(f"{what} {recipe.title}".strip())
+            self.progress(f"verify {what} {recipe.title}".strip())
 
 
 def verify(

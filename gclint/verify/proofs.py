@@ -65,6 +65,9 @@ def _pairs(request: ProofRequest, verifier: Verifier) -> Iterator[_Pair | Proof]
     named = named_launch(request.options.program, request.root) if request.options.program else None
     after = Analysis() if by_program else _analysed(request, request.after, [])
     for chosen in request.applied:
+        if verifier.progress is not None:
+            place = chosen.finding.location
+            verifier.progress(f"reading {chosen.finding.code} {place.path}:{place.line} without its fix")
         rule = rules.get(chosen.finding.code)
         if rule is None:
             yield _unverified(chosen, "no rule of this code is installed")

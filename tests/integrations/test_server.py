@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 import sys
@@ -151,3 +152,16 @@ def test_without_pygls_one_line_says_what_to_install(project):
     code = "import sys; sys.modules['pygls'] = None; from gclint.cli import main; sys.exit(main(['server']))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 2 and "pip install 'gclint[lsp]'" in done.stderr and done.stderr.count("\n") == 1
+
+
+def test_a_terminal_is_no_client(project):
+    pty = pytest.importorskip("pty", reason="there are no terminals here")
+    ours, theirs = pty.openpty()
+    command = [sys.executable, "-m", "gclint", "server"]
+    done = subprocess.run(command, stdin=theirs, capture_output=True, text=True, cwd=project, timeout=60)
+    os.close(ours)
+    os.close(theirs)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.splitlines() == [
+        "gclint: error: the language server talks to an editor, which starts it; there is a terminal in its place"
+    ]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -119,3 +121,14 @@ def test_the_command_confirms_it(tmp_path: Path, capsys: pytest.CaptureFixture[s
     assert "nothing is recomputed in step 2 of 2" in proof["before"] and proof["after"] == "runs"
     fixed = (FIXTURES / name.replace(".py", ".fixed.py")).read_text()
     assert (tmp_path / name).read_text() == fixed
+
+
+@pytest.mark.slow
+def test_what_is_left_is_said_last(tmp_path: Path) -> None:
+    shutil.copy(FIXTURES / "bad_evaluates_every_so_often.py", tmp_path)
+    command = [sys.executable, "-u", "-m", "gclint", "fix", "--verify", "--steps", "1", "--device", "cpu", "--isolated"]
+    told = subprocess.run([*command, "."], cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    places = [
+        told.stdout.index(text) for text in ("Verification", "confirmed", "Applied 1 fix", "No findings in 1 file")
+    ]
+    assert places == sorted(places) and told.returncode == 0, told.stdout
