@@ -47,7 +47,7 @@ from gclint.analysis.closures import (
 )
 from gclint.analysis.events import ForwardPatched
 from gclint.analysis.run import Run
-from gclint.analysis.syntax import Site
+from gclint.analysis.syntax import Site, nodes
 from gclint.analysis.values import Alternative, Function, Partial
 from gclint.finding import Edit, Finding, Fix
 from gclint.rule import Reproduction, Rule
@@ -104,8 +104,7 @@ def _own_attribute(event: ForwardPatched, function: Function) -> str:
     own, module = function.module.code(target), function.module
     calls = forwarding(function)
     layer = module.code(target.value)
-    nodes = _nodes(function.node.body)
-    reads = any(isinstance(node, cst.Attribute) and module.code(node) == own for node in nodes)
+    reads = any(isinstance(node, cst.Attribute) and module.code(node) == own for node in nodes(function.node.body))
     return own if reads or (calls is not None and layer in calls[:2]) else ""
 
 
@@ -125,16 +124,10 @@ def _fix(event: ForwardPatched, function: Function, names: list[str], own: str) 
         return Fix("bind", title, (parameter_edit(function, text),))
     spots = [
         Site.at(module, node)
-        for node in _nodes(function.node.body)
+        for node in nodes(function.node.body)
         if isinstance(node, cst.Attribute) and module.code(node) == own
     ]
     if not spots or set(names) - set(own.split(".")) or "forward" in set(read_names(function.node.body)):
         return None
     inner = [rewrite.replace(spot, "forward") for spot in spots]
     return Fix("bind", title, (parameter_edit(function, f"forward={own}"), *inner))
-
-
-def _nodes(node: cst.CSTNode) -> Iterator[cst.CSTNode]:
-    yield node
-    for child in node.children:
-        yield from _nodes(child)

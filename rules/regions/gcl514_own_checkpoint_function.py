@@ -31,7 +31,7 @@ torch 2.13.0: gradients of a block with dropout 0.3 differ from those of torch's
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import libcst as cst
 
@@ -61,12 +61,14 @@ rule = Rule(
 def recomputes(event: RunEnded, run: Run) -> Iterator[Finding]:
     """Is an autograd function applied that computes its forward again, with other random numbers?"""
     done = set()
-    for call in run.of_type(LibraryCall):
+    applied = [call for call in run.of_type(LibraryCall) if call.name == "torch.autograd.Function.apply"]
+    modules = {item.site.module.path: item.site.module for item in run.events} if applied else {}
+    for call in applied:
         node = rewrite.call_node(call.site)
-        if call.name != "torch.autograd.Function.apply" or node is None:
+        if node is None:
             continue
         name = method_called(call.site.module, node)[0].rsplit(".", 1)[-1]
-        for module, owner in _classes(run, name):
+        for module, owner in _classes(modules.values(), name):
             forward, backward = _method(owner, "forward"), _method(owner, "backward")
             if owner in done or forward is None or backward is None:
                 continue
@@ -87,10 +89,9 @@ def recomputes(event: RunEnded, run: Run) -> Iterator[Finding]:
             )
 
 
-def _classes(run: Run, name: str) -> Iterator[tuple[Module, cst.ClassDef]]:
-    """The classes of this name in the modules that the run went through."""
-    modules = {event.site.module.path: event.site.module for event in run.events}
-    for module in modules.values():
+def _classes(modules: Iterable[Module], name: str) -> Iterator[tuple[Module, cst.ClassDef]]:
+    """The classes of this name in some modules."""
+    for module in modules:
         for statement in module.tree.body:
             if isinstance(statement, cst.ClassDef) and statement.name.value == name:
                 yield module, statement
