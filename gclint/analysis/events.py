@@ -80,10 +80,13 @@ class NameTaken(Event):
 
 @dataclass
 class EnvSet(Event):
-    """An environment variable is set by the code."""
+    """An environment variable is set by the code; `late` says that it happened earlier, when a module was imported
+    that is only walked now.
+    """
 
     name: str = ""
     value: Value = NOTHING
+    late: bool = False
 
 
 @dataclass

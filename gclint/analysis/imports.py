@@ -40,6 +40,7 @@ def module_value(it: Interpreter, full: str, level: int, statement: cst.CSTNode)
     path = it.project.resolve(full, level, it.module)
     if path is not None:
         with entering(it, statement):
+            _packages_first(it, full, level, statement)
             return deferred(it, path, "", statement) or it.import_module(path)
     if level == 0:
         loaded(it, full, statement)
@@ -68,8 +69,17 @@ def import_from(it: Interpreter, statement: cst.ImportFrom) -> bool:
     if path is None and level == 0:
         loaded(it, full, statement)
     with entering(it, statement):
+        if path is not None:
+            _packages_first(it, full, level, statement)
         _bind_imported(it, statement, path, full, level)
     return True
+
+
+def _packages_first(it: Interpreter, full: str, level: int, statement: cst.CSTNode) -> None:
+    """Run the packages around a module of the project before the module, as Python does."""
+    for path in it.project.imports.packages(full, level, it.project.absolute(it.module)):
+        if deferred(it, path, "", statement) is None:
+            it.import_module(path)
 
 
 def succeeds(it: Interpreter, body: cst.BaseSuite) -> bool:

@@ -250,7 +250,9 @@ class Interpreter:
         return scope
 
     def walk_module(self, module: Module, scope: Scope, name: str) -> None:
-        """Walk a module's top level in its own scope, as `name`."""
+        """Walk a module's top level in its own scope, as `name`; of one that is imported to be started, the packages
+        around it before.
+        """
         from .values import const
 
         self.modules[module.path] = scope
@@ -261,6 +263,9 @@ class Interpreter:
         self.loops, self.contexts, self.forwards = [], [], []
         self.frames.append(frame)
         try:
+            if len(self.frames) == 1 and name != "__main__" and not self.as_library:
+                for package in self.project.imports.packages(name, 0, self.project.absolute(module)):
+                    self.import_module(package)
             self.execute(module.tree.body)
         finally:
             self.frames.pop()

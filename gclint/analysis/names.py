@@ -285,7 +285,7 @@ def set_environment(it: Interpreter, name: str, value: Value, node: cst.CSTNode,
         return
     it.run.environment[name] = assigned(it.guard - it.run.assumed, value, held)
     it.run.environment_sites[name] = it.site(node)
-    it.emit(EnvSet(it.moment(node), name, value))
+    it.emit(EnvSet(it.moment(node), name, value, bool(it.filling)))
 
 
 def const_text(value: Value) -> str | None:

@@ -68,6 +68,7 @@ class Imports:
         self._directories: dict[str, Path] = {}
         self._described: dict[Path, bool] = {}
         self._found: dict[tuple[str, int, str], Path | None] = {}
+        self._packages: dict[tuple[str, int, str], tuple[str, ...]] = {}
 
     def resolve(self, module: str, level: int, importer: Path) -> Path | None:
         """What `from {'.' * level}{module} import ...` in `importer` reads.
@@ -113,6 +114,15 @@ class Imports:
         packages = [self.resolve(".".join(parts[:count]), level, importer) for count in range(1, len(parts))]
         files = [path for path in (*packages, last) if path is not None and path.suffix == ".py"]
         return list(dict.fromkeys(files))
+
+    def packages(self, module: str, level: int, importer: Path) -> tuple[str, ...]:
+        """The real paths of the packages' files that importing the module runs before its own, in order."""
+        key = (module, level, os.fspath(self._directory(importer)))
+        if key not in self._packages:
+            last = self.resolve(module, level, importer)
+            before = (path for path in self.executed(module, level, importer) if path != last)
+            self._packages[key] = tuple(os.path.realpath(path) for path in before)
+        return self._packages[key]
 
     def module_name(self, path: Path) -> str:
         """The dotted name a file has as a module: below the outermost package, else below the root."""

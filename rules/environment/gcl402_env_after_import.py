@@ -39,9 +39,7 @@ ROCm/pytorch#2241, pytorch/pytorch#104801, pytorch/pytorch#165298.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
-from pathlib import Path
 
 import libcst as cst
 
@@ -90,7 +88,7 @@ def set_too_late(event: EnvSet, run: Run) -> Iterator[Finding]:
     """Was the library that reads the variable imported before?"""
     reader = READ_AT_IMPORT.get(event.name, "torch" if event.name in READ_WITH_RUNTIME else "")
     imported = run.imported.get(reader)
-    if not reader or imported is None or _for_others(event) or _package_first(event.site, imported, reader):
+    if not reader or imported is None or event.late or _for_others(event):
         return
     if imported.module is not event.site.module:
         imported = run.first_import(reader) or imported
@@ -106,18 +104,6 @@ def set_too_late(event: EnvSet, run: Run) -> Iterator[Finding]:
         related=[(imported, f"{reader} is imported here")],
         fixes=(moved(event, imported),),
     )
-
-
-def _package_first(site: Site, imported: Site, reader: str) -> bool:
-    """Whether a package sets it for its own module that imports the library: Python runs the package first.
-
-    It is too late all the same where the package itself imports the library above.
-    """
-    package = Path(site.module.path)
-    if package.name != "__init__.py" or package.parent not in Path(imported.module.path).parents:
-        return False
-    above = "\n".join(site.module.text.splitlines()[: site.location().line - 1])
-    return imported.module is not site.module and not re.search(rf"^(import|from) {reader}\b", above, re.MULTILINE)
 
 
 def _for_others(event: EnvSet) -> bool:

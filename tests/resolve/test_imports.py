@@ -166,6 +166,19 @@ def test_executed_runs_the_packages_first(project):
     assert [found(root, path) for path in imports.executed("", 1, root / "a/b/c.py")] == ["a/b/__init__.py"]
 
 
+def test_the_packages_around_a_module(project):
+    root = project("a/__init__.py", "a/b/__init__.py", "a/b/c.py", "a/n/d.py", "alone.py", "main.py").resolve()
+    imports = Imports(root, root / "main.py")
+
+    def around(module: str, level: int = 0, importer: str = "main.py") -> list[str | None]:
+        return [found(root, Path(path)) for path in imports.packages(module, level, root / importer)]
+
+    assert around("alone") == around("a") == around("torch.nn") == around("b", 1, "a/__init__.py") == []
+    assert around("a.b.c") == ["a/__init__.py", "a/b/__init__.py"]
+    assert around("a.n.d") == ["a/__init__.py"]
+    assert around("b.c", 1, "a/__init__.py") == ["a/b/__init__.py"]
+
+
 @pytest.mark.parametrize(
     ("path", "name"),
     [
