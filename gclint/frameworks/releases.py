@@ -14,6 +14,7 @@ from .registry import Framework
 
 if TYPE_CHECKING:
     from ..analysis.interpreter import Interpreter
+    from ..analysis.run import Run
 
 PACKAGES = ("torch", "transformers", "peft", "trl", "accelerate", "deepspeed", "lightning", "diffusers")
 
@@ -27,6 +28,11 @@ COMPARISONS: dict[str, Callable[[Version, Version], bool]] = {
 }
 
 framework = Framework("releases")
+
+
+def asked_for(run: Run, package: str) -> bool:
+    """Whether the program has read the release of a package so far."""
+    return f"asked:{package}" in run.facts
 
 
 class Release(str):
@@ -54,7 +60,8 @@ class Release(str):
 
 def _version_of(package: str) -> Callable[[Interpreter], Value]:
     def read(it: Interpreter) -> Value:
-        """The version that the run is judged for."""
+        """The version that the run is judged for; the run has asked for it from here on."""
+        it.run.facts[f"asked:{package}"] = True
         version = it.run.targets.version(package)
         if version is None:
             return of(External(f"{package}.__version__"))
@@ -83,6 +90,7 @@ def version(call: Call) -> Value | None:
 def installed(call: Call) -> Value | None:
     """The text of the release of a distribution."""
     package = call.get("distribution_name", 0).constant()
+    call.run.facts[f"asked:{package}"] = True
     found = call.run.targets.version(str(package)) if package in PACKAGES else None
     return const(str(found)) if found is not None else None
 

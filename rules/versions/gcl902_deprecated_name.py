@@ -20,8 +20,9 @@ model.activation_checkpointing_enable()
 ```
 
 ## When it is fine
-torch before 2.4; a `try` that falls back from one name on the other, a condition that compares the package's release;
-projects that are to run on transformers before 5.23, which knows the old names only.
+torch before 2.4; a `try` that falls back from one name on the other; a condition that compares the package's release,
+or any condition in a program that has read it by then; projects that are to run on transformers before 5.23, which
+knows the old names only.
 
 ## Evidence
 torch 2.13.0 and transformers 5.23.0: FutureWarning.
@@ -40,6 +41,7 @@ from gclint.analysis.run import Run
 from gclint.analysis.syntax import Site, dotted
 from gclint.analysis.values import Class
 from gclint.finding import Finding, Fix
+from gclint.frameworks.releases import asked_for
 from gclint.rule import Reproduction, Rule
 
 from ..words import LIBRARIES
@@ -72,7 +74,8 @@ def old_name(event: LibraryCall, run: Run) -> Iterator[Finding]:
     if not found or attempted(event.site):
         return
     package = found[0].target[0][0]
-    if not (event.guard - run.assumed and asks_for_a_release(event.site, package)):
+    chosen = asked_for(run, package) or asks_for_a_release(event.site, package)
+    if not (chosen and event.guard - run.assumed):
         yield from found
 
 
