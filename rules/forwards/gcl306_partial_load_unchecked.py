@@ -59,7 +59,11 @@ rule = Rule(
     code="GCL306",
     name="partial-load-unchecked",
     docs=__doc__ or "",
-    words=(("load_state_dict", "torch.save"), ("load_state_dict",), ("strict", "False", ".state_dict")),
+    words=(
+        ("load_state_dict", "save(", "save,", "save)", "import save", "save as"),
+        ("load_state_dict",),
+        ("strict", "False", ".state_dict"),
+    ),
     certainty=("fragile",),
     fixable="unsafe",
     reproduction=Reproduction("bad_other_names.py", "good_names_stripped.py"),
