@@ -31,6 +31,7 @@ torch 2.13.0 and transformers 5.23.0: FutureWarning.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
 import libcst as cst
 from packaging.version import Version
@@ -70,16 +71,34 @@ rule = Rule(
 @rule.on(LibraryCall)
 def old_name(event: LibraryCall, run: Run) -> Iterator[Finding]:
     """Is something called by a name that is about to go?"""
-    found = list(_called(event, run))
-    if not found or attempted(event.site):
-        return
-    package = found[0].target[0][0]
-    chosen = asked_for(run, package) or asks_for_a_release(event.site, package)
-    if not (chosen and event.guard - run.assumed):
-        yield from found
+    for old in _called(event, run):
+        asks, tries = _cared_for(event.site, old.package, run)
+        chosen = asked_for(run, old.package) or asks
+        if not tries and not (chosen and event.guard - run.assumed):
+            yield _finding(run, event, old)
 
 
-def _called(event: LibraryCall, run: Run) -> Iterator[Finding]:
+def _cared_for(site: Site, package: str, run: Run) -> tuple[bool, bool]:
+    """Whether the code around a call asks for a release of a package, and whether it awaits that the name is gone;
+    worked out once for all calls of a run at that place.
+    """
+    known: dict[Site, tuple[bool, bool]] = run.facts.setdefault(f"cared for: {package}", {})
+    if site not in known:
+        known[site] = asks_for_a_release(site, package), attempted(site)
+    return known[site]
+
+
+class _Old(NamedTuple):
+    """A name that is about to go, the place that uses it, what it is called now, and in which package."""
+
+    site: Site
+    name: str
+    new: str
+    fix: Fix | None
+    package: str
+
+
+def _called(event: LibraryCall, run: Run) -> Iterator[_Old]:
     call = event.call
     if call is None:
         return
@@ -91,15 +110,8 @@ def _called(event: LibraryCall, run: Run) -> Iterator[Finding]:
     ):
         version = run.targets.version("torch")
         if version is None or version >= Version("2.4"):
-            yield _finding(
-                run,
-                event,
-                event.site,
-                f"{OLD}.{call.last}",
-                f'torch.amp.{call.last}("cuda", ...)',
-                _torch_name(event.site, call.last),
-                "torch",
-            )
+            new = f'torch.amp.{call.last}("cuda", ...)'
+            yield _Old(event.site, f"{OLD}.{call.last}", new, _torch_name(event.site, call.last), "torch")
     elif call.last in (*METHODS, *ARGUMENT_CLASSES) and _asked_for(run):
         if (
             call.last in METHODS
@@ -109,7 +121,7 @@ def _called(event: LibraryCall, run: Run) -> Iterator[Finding]:
             and str(call.receiver.type).startswith("transformers.")
         ):
             new = call.last.replace("gradient", "activation")
-            yield _finding(run, event, event.site, call.last, new, _method(event.site, new), "transformers")
+            yield _Old(event.site, call.last, new, _method(event.site, new), "transformers")
         elif call.last in ARGUMENT_CLASSES and call.instance is None:
             for name in ARGUMENTS:
                 if name in call.keywords:
@@ -121,19 +133,19 @@ def _called(event: LibraryCall, run: Run) -> Iterator[Finding]:
                         else None
                     )
                     fix = Fix("new-name", f"Call it {new}", (edit,)) if edit is not None else None
-                    yield _finding(run, event, call.place(name), name, new, fix, "transformers")
+                    yield _Old(call.place(name), name, new, fix, "transformers")
 
 
-def _finding(run: Run, event: LibraryCall, site: Site, old: str, new: str, fix: Fix | None, package: str) -> Finding:
+def _finding(run: Run, event: LibraryCall, old: _Old) -> Finding:
     return rule.finding(
         run,
-        site,
-        f"`{old}` is deprecated: it is `{new}` now",
+        old.site,
+        f"`{old.name}` is deprecated: it is `{old.new}` now",
         guard=event.guard,
         certainty="fragile",
         symptom="FutureWarning; an error once the name is gone",
-        fixes=(fix,),
-        versions=(package,),
+        fixes=(old.fix,),
+        versions=(old.package,),
     )
 
 
