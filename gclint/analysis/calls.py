@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import libcst as cst
 
+from .guards import ANY_PACKAGE
 from .syntax import Site
-from .values import MISSING, NOTHING, TRUE, Function, Object, Value, of, replaced
+from .values import MISSING, NOTHING, TRUE, Function, Object, Value, const, of, replaced
 
 if TYPE_CHECKING:
     from .interpreter import Interpreter
     from .run import Run
+
+_RELEASE = re.compile(r"\d+\.\d+(\.\d+)*")
 
 
 @dataclass
@@ -81,8 +85,12 @@ class Call:
         return of(self.it.derived(self.site, self.inputs()))
 
     def foreign(self) -> Value:
-        """The result of code that nobody knows: besides what is computed from a model, its own parameters may train."""
+        """The result of code that nobody knows: besides what is computed from a model, its own parameters may train; of
+        a text such as "2.4" it may compare the release of any package with that.
+        """
         made = self.it.derived(self.site, self.inputs())
+        if "release" not in made.state and any(_is_release(value.constant()) for value in self.inputs()):
+            made.state["release"] = const(ANY_PACKAGE)
         if not any(origin.kind == "activation" for origin in made.origins):
             made.state["foreign"] = TRUE
         return of(made)
@@ -91,6 +99,10 @@ class Call:
         """Everything that goes into the call."""
         own = [of(self.receiver)] if self.receiver is not None else []
         return own + self.positional + list(self.keywords.values())
+
+
+def _is_release(literal: object) -> bool:
+    return isinstance(literal, str) and _RELEASE.fullmatch(literal) is not None
 
 
 def parameters(function: Function) -> cst.Parameters:

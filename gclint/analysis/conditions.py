@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import libcst as cst
 
 from .guards import ALWAYS, CUDA, DISTRIBUTED, ROCM, Atom, Guard, Words, common, compatible, conj
-from .values import Alternative, Const, External, Missing, Object, Value
+from .values import Alternative, Const, External, Missing, Object, Value, release_in
 
 if TYPE_CHECKING:
     from .interpreter import Interpreter
@@ -29,7 +29,8 @@ def branches(it: Interpreter, node: cst.BaseExpression) -> list[Branch]:
         target = node.comparisons[0]
         return compare(it, it.evaluate(node.left), target.operator, it.evaluate(target.comparator), node)
     if isinstance(node, cst.Comparison):
-        return _opaque(it, node)
+        compared = [it.evaluate(part) for part in (node.left, *(target.comparator for target in node.comparisons))]
+        return _opaque(it, node, release_in(*(item for value in compared for _, item in value)))
     return _feasible(
         it, [(guard | decided, truth) for guard, item in it.evaluate(node) for decided, truth in truths(it, item, node)]
     )
@@ -57,8 +58,8 @@ def _connected(it: Interpreter, node: cst.BooleanOperation) -> list[Branch]:
     return found
 
 
-def _opaque(it: Interpreter, node: cst.BaseExpression) -> list[Branch]:
-    atom = Atom(f"{it.module.path}:{id(node)}", *_words(it, node), each=_each(it))
+def _opaque(it: Interpreter, node: cst.BaseExpression, about: str = "") -> list[Branch]:
+    atom = Atom(f"{it.module.path}:{id(node)}", *_words(it, node), each=_each(it), about=about)
     return _feasible(it, [(frozenset({(atom, True)}), True), (frozenset({(atom, False)}), False)])
 
 
@@ -114,6 +115,7 @@ def item_atom(item: Object) -> Atom:
         lambda: f"if `{item.text or 'a value'}`",
         lambda: f"unless `{item.text or 'a value'}`",
         each=item.each,
+        about=release_in(item),
     )
 
 
@@ -213,6 +215,7 @@ def _equality(it: Interpreter, first: Alternative, second: Alternative, node: cs
                 subject,
                 literal,
                 first.each,
+                release_in(first),
             )
             return _both(atom)
         return _text_atom(it, first, second, node)
@@ -266,4 +269,5 @@ def _text_atom(it: Interpreter, first: Alternative, second: Alternative, node: c
     if operator in _POSITIVE:
         held, denied = denied, held
     name = _POSITIVE.get(operator, operator).__name__
-    return _both(Atom(f"{key(first)} {name} {key(second)}", held, denied, each=_each(it, first, second)))
+    each, about = _each(it, first, second), release_in(first, second)
+    return _both(Atom(f"{key(first)} {name} {key(second)}", held, denied, each=each, about=about))

@@ -14,10 +14,11 @@ class Atom:
     Two atoms are the same condition when their keys are: there is one object per key. `text` states it when true,
     `negated` when false; an empty one goes without saying. An equality atom names its `subject` and the `literal`
     compared with, so that two different literals contradict each other. `each` marks a condition on one element of
-    a loop, true of some elements only. The words may be given as functions: few conditions are ever stated.
+    a loop, true of some elements only; `about` names the package whose release it compares, `ANY_PACKAGE` where it
+    may be any, "" for none. The words may be given as functions: few conditions are ever stated.
     """
 
-    __slots__ = ("each", "key", "literal", "negated", "parts", "subject", "text")
+    __slots__ = ("about", "each", "key", "literal", "negated", "parts", "subject", "text")
     key: str
     text: Words
     negated: Words | None
@@ -25,6 +26,7 @@ class Atom:
     literal: str
     each: bool
     parts: Guard | None
+    about: str
 
     def __new__(
         cls,
@@ -34,6 +36,7 @@ class Atom:
         subject: str = "",
         literal: str = "",
         each: bool = False,
+        about: str = "",
     ) -> Atom:
         """The atom of this key; the first words for it stay."""
         held = _ATOMS.get(key)
@@ -41,7 +44,7 @@ class Atom:
             return held
         made = super().__new__(cls)
         made.key, made.text, made.negated = key, text, negated
-        made.subject, made.literal, made.each, made.parts = subject, literal, each, None
+        made.subject, made.literal, made.each, made.parts, made.about = subject, literal, each, None, about
         _ATOMS[key] = made
         return made
 
@@ -70,6 +73,7 @@ FSDP = Atom("fsdp", "under FSDP", "")
 CUDA = Atom("cuda", "with a GPU", "without a GPU")
 
 
+ANY_PACKAGE = "any"
 MOST_KNOWN = 5_000
 _COMPLEMENTS: dict[Guard, Guard] = {}
 _KNOWN: dict[tuple[Guard, Guard], Guard | None] = {}
@@ -235,6 +239,14 @@ def complement(guard: Guard) -> Guard:
         whole.parts = guard
         held = _COMPLEMENTS[guard] = frozenset({(whole, False)})
     return held
+
+
+def compares_release(guard: Guard, package: str) -> bool:
+    """Whether one of the conditions compares the release of a package, as far as can be told."""
+    return any(
+        atom.about in (package, ANY_PACKAGE) or (atom.parts is not None and compares_release(atom.parts, package))
+        for atom, _ in guard
+    )
 
 
 def common(guards: list[Guard]) -> Guard:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import libcst as cst
@@ -29,6 +30,7 @@ from .values import (
     Scope,
     Value,
     assigned,
+    mark_release,
     of,
 )
 
@@ -127,6 +129,8 @@ class Interpreter:
     def derived(self, site: Site, inputs: Sequence[Value]) -> Object:
         """Something unknown that was computed from the inputs."""
         result = self.unknown("", site)
+        for _, item in chain.from_iterable(inputs):
+            mark_release(result, item)
         objects = [item for value in inputs for item in value.objects()]
         result.origins = frozenset().union(*(item.origins for item in objects)) if objects else frozenset()
         self.library.propagate(objects, result)

@@ -27,6 +27,7 @@ from .values import (
     Value,
     assigned,
     const,
+    mark_release,
     of,
     union,
 )
@@ -87,7 +88,9 @@ def of_item(it: Interpreter, item: Alternative, name: str, node: cst.BaseExpress
         return of(item)
     if isinstance(item, Method):
         return of(it.child(item.receiver, f"{item.name}.{name}", it.site(node)))
-    return of(it.unknown("", it.site(node)))
+    made = it.unknown("", it.site(node))
+    mark_release(made, item)
+    return of(made)
 
 
 def _of_module(it: Interpreter, ref: ModuleRef, name: str, node: cst.BaseExpression) -> Value:

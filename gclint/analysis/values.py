@@ -196,6 +196,18 @@ Alternative = Union[Const, Missing, External, Function, Class, Partial, Method, 
 MISSING = Missing()
 
 
+class Release(str):
+    """The text of the release of a `package`, as programs read it."""
+
+    package: str
+
+    def __new__(cls, text: str, package: str) -> Release:
+        """The text, and of which package it is the release."""
+        made = super().__new__(cls, text)
+        made.package = package
+        return made
+
+
 class Value:
     """What an expression can be: alternatives, each under the guard in which it holds."""
 
@@ -293,6 +305,24 @@ def assigned(guard: Guard, new: Value, old: Value | None) -> Value:
         return new
     left = [(held, item) for held, item in old.under(complement(guard)) if len(held) <= MOST_CONDITIONS]
     return union((new.under(guard), Value(left)))
+
+
+def mark_release(made: Object, source: Alternative) -> None:
+    """Keep of something unknown that it was computed from the release of a package."""
+    if isinstance(source, Const) and isinstance(source.value, Release):
+        made.state["release"] = const(source.value.package)
+
+
+def release_in(*items: Alternative) -> str:
+    """The package from whose release one of these was computed, or is made up; "" for none."""
+    for item in items:
+        if isinstance(item, Object):
+            if "release" in item.state:
+                return str(item.state["release"].constant() or "")
+            found = release_in(*(part for value in item.items or () for _, part in value))
+            if found:
+                return found
+    return ""
 
 
 def replaced(value: Value, default: Value) -> Value:

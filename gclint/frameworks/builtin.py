@@ -19,6 +19,7 @@ from ..analysis.values import (
     Function,
     Object,
     Partial,
+    Release,
     Value,
     assigned,
     const,
@@ -59,6 +60,8 @@ def convert(call: Call) -> Value:
 def _converted(item: object, name: str) -> Value | None:
     """A literal as int, float, str or bool makes it; None where it is no literal, or they refuse it."""
     with suppress(TypeError, ValueError, OverflowError):
+        if isinstance(item, Const) and isinstance(item.value, Release) and name == "str":
+            return const(Release(item.value, item.value.package))
         if isinstance(item, Const):
             return const({"int": int, "float": float, "str": str, "bool": bool}[name](item.value))
     return None

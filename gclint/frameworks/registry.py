@@ -308,7 +308,7 @@ class Library:
         """What a computed value inherits from what it was computed from."""
         sources = list(sources)
         for item in sources:
-            for fact in ("filtered", "filtered_by", "foreign", "may_grad"):
+            for fact in ("filtered", "filtered_by", "foreign", "may_grad", "release"):
                 if fact in item.state:
                     result.state[fact] = item.state[fact]
             for fact in ("names_of", "keys_of") if result.kind in ("dict", "list") else ():

@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING
 from packaging.version import InvalidVersion, Version
 
 from ..analysis.calls import Call
-from ..analysis.values import Const, External, Value, const, of
+from ..analysis.values import Const, External, Release, Value, const, of
 from .registry import Framework
 
 if TYPE_CHECKING:
     from ..analysis.interpreter import Interpreter
-    from ..analysis.run import Run
 
 PACKAGES = ("torch", "transformers", "peft", "trl", "accelerate", "deepspeed", "lightning", "diffusers")
 
@@ -30,15 +29,9 @@ COMPARISONS: dict[str, Callable[[Version, Version], bool]] = {
 framework = Framework("releases")
 
 
-def asked_for(run: Run, package: str) -> bool:
-    """Whether the program has read the release of a package so far."""
-    return f"asked:{package}" in run.facts
+class TorchVersion(Release):
+    """torch.__version__, which compares with texts as releases (torch/torch_version.py)."""
 
-
-class Release(str):
-    """torch.__version__, which compares with texts as releases (torch/torch_version.py, TorchVersion)."""
-
-    __slots__ = ()
     __hash__ = str.__hash__
 
     def __lt__(self, other: str) -> bool:
@@ -60,12 +53,11 @@ class Release(str):
 
 def _version_of(package: str) -> Callable[[Interpreter], Value]:
     def read(it: Interpreter) -> Value:
-        """The version that the run is judged for; the run has asked for it from here on."""
-        it.run.facts[f"asked:{package}"] = True
+        """The version that the run is judged for."""
         version = it.run.targets.version(package)
         if version is None:
             return of(External(f"{package}.__version__"))
-        return const(Release(version) if package == "torch" else str(version))
+        return const((TorchVersion if package == "torch" else Release)(str(version), package))
 
     return read
 
@@ -90,9 +82,8 @@ def version(call: Call) -> Value | None:
 def installed(call: Call) -> Value | None:
     """The text of the release of a distribution."""
     package = call.get("distribution_name", 0).constant()
-    call.run.facts[f"asked:{package}"] = True
     found = call.run.targets.version(str(package)) if package in PACKAGES else None
-    return const(str(found)) if found is not None else None
+    return const(Release(str(found), str(package))) if found is not None else None
 
 
 @framework.function(

@@ -20,9 +20,8 @@ model.activation_checkpointing_enable()
 ```
 
 ## When it is fine
-torch before 2.4; a `try` that falls back from one name on the other; a condition that compares the package's release,
-or any condition in a program that has read it by then; projects that are to run on transformers before 5.23, which
-knows the old names only.
+torch before 2.4; a `try` that falls back from one name on the other; a condition that compares the package's release;
+projects that are to run on transformers before 5.23, which knows the old names only.
 
 ## Evidence
 torch 2.13.0 and transformers 5.23.0: FutureWarning.
@@ -38,15 +37,15 @@ from packaging.version import Version
 
 from gclint.analysis import rewrite
 from gclint.analysis.events import LibraryCall
+from gclint.analysis.guards import compares_release
 from gclint.analysis.run import Run
 from gclint.analysis.syntax import Site, dotted
 from gclint.analysis.values import Class
 from gclint.finding import Finding, Fix
-from gclint.frameworks.releases import asked_for
 from gclint.rule import Reproduction, Rule
 
 from ..words import LIBRARIES
-from .attempts import asks_for_a_release, attempted
+from .attempts import attempted
 
 OLD = "torch.cuda.amp"
 METHODS = ("gradient_checkpointing_enable", "gradient_checkpointing_disable")
@@ -72,20 +71,8 @@ rule = Rule(
 def old_name(event: LibraryCall, run: Run) -> Iterator[Finding]:
     """Is something called by a name that is about to go?"""
     for old in _called(event, run):
-        asks, tries = _cared_for(event.site, old.package, run)
-        chosen = asked_for(run, old.package) or asks
-        if not tries and not (chosen and event.guard - run.assumed):
+        if not compares_release(event.guard, old.package) and not attempted(event.site):
             yield _finding(run, event, old)
-
-
-def _cared_for(site: Site, package: str, run: Run) -> tuple[bool, bool]:
-    """Whether the code around a call asks for a release of a package, and whether it awaits that the name is gone;
-    worked out once for all calls of a run at that place.
-    """
-    known: dict[Site, tuple[bool, bool]] = run.facts.setdefault(f"cared for: {package}", {})
-    if site not in known:
-        known[site] = asks_for_a_release(site, package), attempted(site)
-    return known[site]
 
 
 class _Old(NamedTuple):
