@@ -107,13 +107,15 @@ def _handed_to(holder: str, change: AttributeSet, run: Run) -> bool:
 def _keeps(item: Event, change: AttributeSet, run: Run) -> bool:
     """Whether a module of the project took the function for itself, and nothing is put in its place there either.
 
-    The module that replaces it may have taken it in order to wrap it: there only a call besides counts.
+    The module that replaces it, or that of the wrapper, may have taken it in order to wrap it: there only a call
+    besides counts.
     """
     if not isinstance(item, NameTaken) or item.library_name != change.library_name:
         return False
     module = item.site.module
-    if module is change.site.module:
-        wrappers = [held.node for _, held in change.value if isinstance(held, Function)]
+    wrapping = [held for _, held in change.value if isinstance(held, Function)]
+    if module is change.site.module or any(held.module is module for held in wrapping):
+        wrappers = [held.node for held in wrapping]
         calls = [each.site.node for each in since(run, change, CheckpointCall) if each.site.module is module]
         return any(not any(contains(node, call, module) for node in wrappers) for call in calls)
     own = f"{module.name}.{item.name}"
