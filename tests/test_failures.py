@@ -47,6 +47,31 @@ def test_a_rule_that_raises_is_named_with_the_place_it_was_asked_about(tmp_path:
     assert made.stderr.count("\n") == 1
 
 
+HOLDS_ITSELF = """import random
+from torch.utils.checkpoint import checkpoint
+
+held = []
+around = [held]
+held.append(around)
+
+
+def block(x):
+    return x * random.random()
+
+
+if held {operator} other:
+    checkpoint(block, inputs, use_reentrant=False)
+"""
+
+
+@pytest.mark.parametrize("operator", ["<", "==", "in", "is", "< limit <"])
+def test_a_list_that_holds_itself_is_compared(tmp_path: Path, operator: str) -> None:
+    (tmp_path / "train.py").write_text(HOLDS_ITSELF.format(operator=operator))
+    report = check(Request([str(tmp_path)], cache=False), builtin_judge())
+    assert report.problems == ()
+    assert [finding.code for finding in report.findings] == ["GCL506"]
+
+
 @pytest.fixture
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
@@ -63,7 +88,7 @@ def test_a_framework_that_raises_is_named(project: Path, monkeypatch: pytest.Mon
         for key in getattr(torch_training.framework, table):
             monkeypatch.setitem(getattr(torch_training.framework, table), key, raising)
     judge = builtin_judge()
-    ungated = replace(judge, gated=False, rules=tuple(replace(rule, words=()) for rule in judge.rules))
+    ungated = replace(judge, gated=False, rules=tuple(replace(rule.load(), words=()) for rule in judge.rules))
     report = check(Request(["train.py"], cache=False), ungated)
     assert report.failed and [item.code for item in report.findings] == ["GCL001"]
     assert [(item.path, item.line) for item in report.problems] == [("train.py", 3)]

@@ -314,15 +314,11 @@ def mark_release(made: Object, source: Alternative) -> None:
 
 
 def release_in(*items: Alternative) -> str:
-    """The package from whose release one of these was computed, or is made up; "" for none."""
-    for item in items:
-        if isinstance(item, Object):
-            if "release" in item.state:
-                return str(item.state["release"].constant() or "")
-            found = release_in(*(part for value in item.items or () for _, part in value))
-            if found:
-                return found
-    return ""
+    """The package from whose release one of these, or an item of one, was computed; "" for none."""
+    objects = [item for item in items if isinstance(item, Object)]
+    held = [part for item in objects for value in item.items or () for part in value.objects()]
+    found = next((part.state["release"] for part in (*objects, *held) if "release" in part.state), NOTHING)
+    return str(found.constant() or "")
 
 
 def replaced(value: Value, default: Value) -> Value:
