@@ -12,6 +12,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -38,17 +39,14 @@ def in_terminal(command: list[str], environment: dict[str, str], seconds: float)
     if child == 0:
         os.execvpe(command[0], command, environment)
     written, end = b"", time.monotonic() + seconds
-    try:
+    with suppress(OSError):  # it has ended, and its terminal with it
         while time.monotonic() < end:
             if select.select([terminal], [], [], 0.2)[0]:
                 written += os.read(terminal, 1 << 16)
-    except OSError:
-        pass  # it has ended, and its terminal with it
-    finally:
-        if os.waitpid(child, os.WNOHANG)[0] == 0:
-            os.kill(child, signal.SIGKILL)
-            os.waitpid(child, 0)
-        os.close(terminal)
+    if os.waitpid(child, os.WNOHANG)[0] == 0:
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+    os.close(terminal)
     return written.decode(errors="replace")
 
 
