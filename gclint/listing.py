@@ -72,5 +72,5 @@ def pack_digest() -> str:
         for directory, _, names in sorted(os.walk(place)):
             paths = [os.path.join(directory, name) for name in sorted(names) if name.endswith(".py")]
             for path in paths:
-                parts += [os.path.relpath(path, place), content(path)]
+                parts += [os.path.relpath(path, place).replace(os.sep, "/"), content(path)]
     return digest(parts) if parts else ""

@@ -211,15 +211,18 @@ def test_whether_a_module_is_quiet_is_asked_again(here: Path, walked: list[str])
 
 
 def test_what_leads_to_a_finding_in_a_file_is_asked_again(here: Path, walked: list[str]) -> None:
-    """A function that nobody calls is walked for what it calls of another file, and left alone when that is safe."""
-    (here / "library.py").write_text("from helper import wrap\n\n\ndef build(model):\n    return wrap(model)\n")
-    helper = "from torch.utils.checkpoint import checkpoint\n\n\ndef wrap(model):\n    return {}\n"
-    (here / "helper.py").write_text(helper.format("checkpoint(model, model.x)"))
-    first = said(select="GCL202")
-    (here / "helper.py").write_text(helper.format("model"))
-    assert said(select="GCL202") == said(cache=False, select="GCL202")
-    (here / "helper.py").write_text(helper.format("checkpoint(model, model.x)"))
-    assert said(select="GCL202") == first
+    """A file that is walked for one function is walked again when another one leads somewhere by what it imports."""
+    region = "import random\n\n\ndef block(x):\n    return x * random.random()\n\n\n"
+    own = "def build(x):\n    from torch.utils.checkpoint import checkpoint\n\n"
+    own += "    return checkpoint(block, x, use_reentrant=False)\n\n\n"
+    (here / "library.py").write_text(region + own + "def other(x):\n    from helper import run\n\n    return run(x)\n")
+    run = "def run(x):\n    return checkpoint(changing, x, use_reentrant=False)\n"
+    dangerous = region.replace("block", "changing") + "from torch.utils.checkpoint import checkpoint\n" + run
+    (here / "helper.py").write_text("def run(x):\n    return x\n")
+    assert names(said(select="GCL5")) == ["library.py"]
+    (here / "helper.py").write_text(dangerous)
+    assert said(select="GCL5") == said(cache=False, select="GCL5")
+    assert set(names(said(select="GCL5"))) == {"helper.py", "library.py"}
 
 
 def test_the_project_notes_what_is_asked_for(tmp_path: Path) -> None:
