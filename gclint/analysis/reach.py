@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from ..files.gate import Vocabulary, Words, admits, counts, identifiers_in, spelled
 from ..outside import outside
-from .mentions import MOST_UNITS, Mentions
+from .mentions import CALLED_BY_MODULES, MOST_UNITS, Mentions
 from .units import Unit, code_of, imports_of
 
 if TYPE_CHECKING:
@@ -48,6 +48,8 @@ class Reach:
         self._tops: dict[str, frozenset[str]] = {}
         self._closures: dict[Unit, frozenset[str]] = {}
         self._parts: dict[Unit, frozenset[int]] = {}
+        self._halves: dict[Unit, frozenset[int]] = {}
+        self._taking_part: set[str] = set()
         self.names: set[str] = set()
         self._anchored: dict[str, dict[str, set[int]]] = {}
         self.leading: dict[str, set[str]] = {}
@@ -64,10 +66,10 @@ class Reach:
         while grown:
             grown = False
             for path in paths:
-                names = self.names | self._aliases(path)
+                names = self._taking_part | self._aliases(path)
                 for unit in self._units(path):
                     if not names.isdisjoint(unit.identifiers):
-                        grown |= self._note(unit, self._led(unit))
+                        grown |= self._grow(unit)
         self._vocabulary.forget()
         for unit in [unit for path in paths if self.mentions.is_alone(path) for unit in self._units(path)]:
             unit.forget()
@@ -132,13 +134,25 @@ class Reach:
             yield from unit.methods.values()
 
     def _note(self, unit: Unit, rules: Iterable[int]) -> bool:
-        """Keep that a unit has a part in these rules' findings; whether that is new."""
+        """Keep that a unit has a part in these rules' findings, half a part where it does not lead to all of their
+        words; whether that is new.
+        """
         held = self._parts.get(unit, frozenset())
         new = frozenset(rule for rule in rules if rule not in held and self._satisfies(unit, rule))
         if new:
             self._parts[unit] = held | new
-            self.names.add(unit.name.rpartition(".")[2])
+            self._taking_part.add(unit.last)
+            self.names.add(unit.last)
             self.leading.setdefault(unit.path, set()).add(unit.name)
+        return self._pass_on(unit, rules) or bool(new)
+
+    def _pass_on(self, unit: Unit, halves: Iterable[int]) -> bool:
+        """Keep half parts of a unit, for what mentions it to lead to the other words; whether any is new."""
+        held = self._halves.get(unit, frozenset())
+        new = frozenset(halves) - held - self._parts.get(unit, frozenset())
+        if new:
+            self._halves[unit] = held | new
+            self._taking_part.add(unit.last)
         return bool(new)
 
     def _own(self, unit: Unit) -> set[int]:
@@ -149,15 +163,37 @@ class Reach:
                 found |= rules
         return found
 
-    def _led(self, unit: Unit) -> set[int]:
-        """The rules in which a unit has a part by what it mentions: with a word of its own, or as a root."""
-        found = {rule for other in self.mentions.called(unit) for rule in self._parts.get(other, ())}
-        if found and self._is_root(unit):
-            return found
-        return {rule for rule in found if not unit.identifiers.isdisjoint(self._telling[rule])}
+    def _grow(self, unit: Unit) -> bool:
+        """Give a unit its part by what it mentions: with a word of its own, or as a root, where halves join; whether
+        it has a new one.
+        """
+        led, halves = self._mentioned(unit)
+        if unit.owner is not None and unit.last in CALLED_BY_MODULES:
+            halves |= self._joined_in(unit.owner)
+        if not led and not halves:
+            return False
+        if self._is_root(unit):
+            return self._note(unit, led | halves)
+        told = {rule for rule in led if not unit.identifiers.isdisjoint(self._telling[rule])}
+        return self._note(unit, told) | self._pass_on(unit, halves)
+
+    def _mentioned(self, unit: Unit) -> tuple[set[int], set[int]]:
+        """The rules in which what a unit mentions has a part, and those in which it has half a part."""
+        called = self.mentions.called(unit)
+        led = {rule for other in called for rule in self._parts.get(other, ())}
+        return led, {rule for other in called for rule in self._halves.get(other, ())}
+
+    def _joined_in(self, owner: Unit) -> set[int]:
+        """The rules of which a class joins halves that stand elsewhere."""
+        held = self._parts.get(owner)
+        return set(held) - self._mentioned(owner)[0] - self._own(owner) if held else set()
 
     def _is_root(self, unit: Unit) -> bool:
-        """Whether nothing mentions a function or a class, which is no project class's child either."""
+        """Whether nothing mentions a function or a class, which is no project class's child either; or whether it is
+        what modules call of such a class.
+        """
+        if unit.owner is not None:
+            return unit.last in CALLED_BY_MODULES and self._is_root(unit.owner)
         if not unit.defines or unit.name in self._taken:
             return False
         sheet = self._project.sheet(unit.path)
@@ -197,7 +233,7 @@ class Reach:
         """The other names under which a file imports what leads to a finding."""
         sheet = self._project.sheet(path)
         held = [item for items in (sheet.imports.values() if sheet else ()) for item in items]
-        return {item.name for item in held if item.member != item.name and item.member in self.names}
+        return {item.name for item in held if item.member != item.name and item.member in self._taking_part}
 
     # What a unit leads to
 
@@ -206,7 +242,8 @@ class Reach:
 
     def _leads(self, unit: Unit) -> bool:
         """Whether a unit leads to one that has a part in findings of a rule whose words it leads to as well."""
-        rules = {rule for other in self.mentions.reached(unit) for rule in self._parts.get(other, ())}
+        reached = self.mentions.reached(unit)
+        rules = {rule for other in reached for held in (self._parts, self._halves) for rule in held.get(other, ())}
         return any(admits(self._closure(unit), self.gates[rule]) for rule in rules)
 
     def _closure(self, unit: Unit) -> frozenset[str]:

@@ -74,6 +74,11 @@ class Unit:
     owner: Unit | None = field(default=None, repr=False)
     defines: bool = False
 
+    @property
+    def last(self) -> str:
+        """Its name, a method's without that of its class."""
+        return self.name.rpartition(".")[2]
+
     @cached_property
     def identifiers(self) -> frozenset[str]:
         """Every identifier that it mentions, in strings too."""

@@ -1,0 +1,116 @@
+"""The halves of a pattern in different files, where neither half has all of a rule's words: found with the gate as
+without it, by one rule as by all.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from gclint.analysis.events import ConfigurationRead
+from gclint.engine import check
+from gclint.gather import Request
+from gclint.judge import Judge, builtin_judge
+from gclint.rule import load_rules
+
+RECOMPUTED = """
+from torch.utils.checkpoint import checkpoint
+
+
+def recomputed(block, x):
+    return checkpoint(block, x, use_reentrant=False)
+"""
+BLOCK = """
+import random
+
+from torch import nn
+
+from recomputing import recomputed
+
+
+class Block(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.mlp = nn.Linear(4, 4)
+
+    def forward(self, x):
+        return x if random.random() < 0.1 else x + self.mlp(x)
+
+"""
+BY_A_MODULE = """
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.block = Block()
+
+    def forward(self, x):
+        return recomputed(self.block, x)
+"""
+BY_A_MODULE_IN_A_MODULE = """
+class Layer(nn.Module):
+    def __init__(self, block):
+        super().__init__()
+        self.block = block
+
+    def forward(self, x):
+        return recomputed(self.block, x)
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = Layer(Block())
+
+    def forward(self, x):
+        return self.layer(x)
+"""
+BY_A_FUNCTION = """
+def step(x):
+    block = Block()
+    return recomputed(block, x).sum()
+"""
+THROUGH_A_FUNCTION = """
+def run(block, x):
+    return recomputed(block, x)
+
+
+def step(x):
+    return run(Block(), x).sum()
+"""
+NOT_RECOMPUTED = """
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.block, self.head = Block(), nn.Linear(4, 2)
+
+    def forward(self, x):
+        return recomputed(self.head, self.block(x))
+"""
+
+
+def _found(directory: Path, text: str, judge: Judge | None, select: list[str]) -> list[tuple[str, str, int]]:
+    (directory / "recomputing.py").write_text(RECOMPUTED)
+    (directory / "net.py").write_text(BLOCK + text)
+    report = check(Request([str(directory)], {"select": select} if select else {}, cache=False), judge)
+    assert not report.problems
+    return [(item.code, Path(item.location.path).name, item.location.line) for item in report.findings]
+
+
+def _ungated() -> Judge:
+    rules = (rule if rule.listens(ConfigurationRead) else replace(rule, words=()) for rule in load_rules())
+    return replace(builtin_judge(), gated=False, rules=tuple(rules))
+
+
+@pytest.mark.parametrize("select", [[], ["GCL506"]], ids=["all rules", "one rule"])
+def test_what_is_not_recomputed_may_draw_as_it_likes(tmp_path: Path, select: list[str]) -> None:
+    assert _found(tmp_path, NOT_RECOMPUTED, None, select) == []
+
+
+@pytest.mark.parametrize("select", [[], ["GCL506"]], ids=["all rules", "one rule"])
+@pytest.mark.parametrize("text", [BY_A_MODULE, BY_A_MODULE_IN_A_MODULE, BY_A_FUNCTION, THROUGH_A_FUNCTION])
+def test_halves_join_where_something_mentions_both(tmp_path: Path, text: str, select: list[str]) -> None:
+    expected = [("GCL506", "net.py", 15)]
+    assert _found(tmp_path, text, _ungated(), []) == expected
+    assert _found(tmp_path, text, None, select) == expected
