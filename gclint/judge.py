@@ -21,7 +21,7 @@ from gclint.files.unused import CODE as UNUSED
 from gclint.files.unused import suppress
 from gclint.finding import Finding, Location
 from gclint.gather import Batch, Request
-from gclint.outside import outside
+from gclint.outside import outside, settings_in
 from gclint.report.content import UNREADABLE, Problem
 from gclint.selection import OWN_RULES, ignored_here, selected, wanted
 from gclint.timing import stage
@@ -161,7 +161,8 @@ def _admitted(rules: Iterable[Any], sources: Collection[Source], root: Path) -> 
 
 def _texts(sources: Collection[Source], root: Path) -> Iterator[bytes]:
     yield from map(_data, sources)
-    yield from outside((_data(source) for source in sources if source.kind in {"python", "notebook"}), root)
+    programs = (_data(source) for source in sources if source.kind in {"python", "notebook"})
+    yield from outside((item for data in programs for item in settings_in(data)), root)
     if len(sources) > FEW:
         return
     from gclint.imported import MOST_FILES, imported

@@ -16,18 +16,28 @@ _ENDING = re.compile(rb"\.(?:ya?ml|json|toml)\b")
 _NAMED = re.compile(rb"(?<![\w./-])[\w./-]+\.(?:ya?ml|json|toml)\b")
 
 
-def outside(texts: Iterable[bytes], root: Path) -> Iterator[bytes]:
-    """Yield what the programs with these texts may take settings from: each a piece of text.
+def settings_in(text: bytes) -> list[bytes]:
+    """Return what a program's text says of settings from outside it: the names of configuration files, looked for
+    only in lines that hold such an ending, and the parsers that fill settings from a command line by their names.
+    """
+    found: list[bytes] = []
+    at = 0
+    while ending := _ENDING.search(text, at):
+        start = text.rfind(b"\n", 0, ending.start()) + 1
+        at = text.find(b"\n", ending.end()) % (len(text) + 1)
+        found += _NAMED.findall(text[start:at])
+    return [*found, *(word for word in _PARSERS if word in text)]
+
+
+def outside(settings: Iterable[bytes], root: Path) -> Iterator[bytes]:
+    """Yield what programs that say this of their `settings` may take them from: each a piece of text.
 
     Launchers are read only where the code fills settings from a command line by their names alone.
     """
-    named: dict[bytes, None] = {}
-    parses = False
-    for text in texts:
-        named.update(dict.fromkeys(_names(text)))
-        parses = parses or any(word in text for word in _PARSERS)
-    files = [os.path.join(root, os.fsdecode(name)) for name in list(named)[:MOST_FILES]]
-    if parses:
+    said = dict.fromkeys(settings)
+    named = [name for name in said if name not in _PARSERS]
+    files = [os.path.join(root, os.fsdecode(name)) for name in named[:MOST_FILES]]
+    if len(named) < len(said):
         from gclint.launch import launches
 
         for launch in launches(root):
@@ -38,12 +48,3 @@ def outside(texts: Iterable[bytes], root: Path) -> Iterator[bytes]:
             held = content(path, MOST_BYTES + 1)
             if len(held) <= MOST_BYTES:
                 yield held
-
-
-def _names(text: bytes) -> Iterator[bytes]:
-    """Yield the names of configuration files, looked for only in lines that hold such an ending."""
-    at = 0
-    while ending := _ENDING.search(text, at):
-        start = text.rfind(b"\n", 0, ending.start()) + 1
-        at = text.find(b"\n", ending.end()) % (len(text) + 1)
-        yield from _NAMED.findall(text[start:at])

@@ -150,13 +150,15 @@ def test_a_module_that_does_not_parse_is_told_each_time(here: Path, walked: list
     assert "GCL000" in {finding.code for finding in second.findings}
 
 
-@pytest.mark.parametrize("damage", ["", "[]", "{", '{"walks": []}', '{"walks": {"a": 1}}', "entries"])
+@pytest.mark.parametrize("damage", ["", "[]", "{", '{"walks": []}', '{"walks": {"a": 1}, "reach": 2}', "entries"])
 def test_a_damaged_memory_costs_time_only(here: Path, walked: list[str], damage: str) -> None:
     first = said()
     (path,) = remembered(here)
     if damage == "entries":
-        entries = json.loads(path.read_text())["walks"]
-        path.write_text(json.dumps({"walks": {name: {**entry, "found": [{}]} for name, entry in entries.items()}}))
+        held = json.loads(path.read_text())
+        walks = {name: {**entry, "found": [{}]} for name, entry in held["walks"].items()}
+        reach = {name: {**entry, "views": {"here": 1}} for name, entry in held["reach"].items()}
+        path.write_text(json.dumps({"walks": walks, "reach": reach}))
     else:
         path.write_text(damage)
     (here / "settings.py").write_text("REENTRANT = True\n\n")
@@ -223,6 +225,71 @@ def test_what_leads_to_a_finding_in_a_file_is_asked_again(here: Path, walked: li
     (here / "helper.py").write_text(dangerous)
     assert said(select="GCL5") == said(cache=False, select="GCL5")
     assert set(names(said(select="GCL5"))) == {"helper.py", "library.py"}
+
+
+@pytest.fixture
+def learnt(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """How many files each look at what leads to a finding was about."""
+    made: list[int] = []
+    learn = Reach.learn
+    monkeypatch.setattr(Reach, "learn", lambda self, paths: (made.append(len(paths)), learn(self, paths)))
+    return made
+
+
+HELPER = """
+from torch.utils.checkpoint import checkpoint
+from parts import {taken}
+
+
+def run(block, x):
+    {local} = 1
+    return checkpoint({called}, x, use_reentrant=False)
+"""
+PARTS = """
+import random
+
+
+def draw(x):
+    return x * random.random()
+
+
+def keep(x):
+    return x
+"""
+
+
+def _helper(here: Path, taken: str = "keep", local: str = "rate", called: str = "keep") -> None:
+    (here / "parts.py").write_text(PARTS)
+    (here / "helper.py").write_text(HELPER.format(taken=taken, local=local, called=called))
+
+
+def test_an_edit_that_changes_no_view_leaves_what_was_learnt(here: Path, learnt: list[int]) -> None:
+    _helper(here)
+    assert said(select="GCL5") == ()
+    learnt.clear()
+    _helper(here, local="pace")
+    assert said(select="GCL5") == ()
+    assert learnt == []
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        pytest.param(lambda here: _helper(here, taken="draw as keep"), id="another import"),
+        pytest.param(lambda here: _helper(here, taken="keep, draw", called="draw"), id="another mention"),
+        pytest.param(
+            lambda here: (here / "parts.py").write_text(PARTS.replace("return x\n", "return draw(x)\n")),
+            id="a mention in a file that changed alone",
+        ),
+    ],
+)
+def test_what_is_mentioned_is_learnt_again(here: Path, learnt: list[int], change: Callable[[Path], object]) -> None:
+    _helper(here)
+    assert said(select="GCL5") == ()
+    learnt.clear()
+    change(here)
+    assert names(said(select="GCL5")) == ["parts.py"]
+    assert len(learnt) == 1
 
 
 def test_the_project_notes_what_is_asked_for(tmp_path: Path) -> None:

@@ -1,4 +1,5 @@
-"""Memory: walks that an earlier check made, taken again where nothing that they depend on has changed.
+"""Memory: walks that an earlier check made, taken again where nothing that they depend on has changed; and what it
+learnt of where findings can come from.
 
 A walk depends on the texts that it read, on which of the modules it imports are quiet, on how its program starts and
 for which versions it is judged, on what leads to a finding in a file whose rest it walks, and on what earlier walks
@@ -7,7 +8,7 @@ entered of that. Everything else that they depend on is one state of the project
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ from ..files.syntax import SyntaxFault
 from ..finding import finding_from
 from ..packs import pack_stamps
 from .versions import Targets, targets_for
+from .views import Views, kept, still, views_of
 from .walker import Walker
 from .walks import Entered, Task, Walked, Wanted
 
@@ -31,10 +33,31 @@ class Memory:
         self._walker = walker
         self._rules = [rule.code for rule in walker.rules]
         self._state = _state_of(walker)
+        self._given: Sequence[str] = ()
+        self._views = Views(frozenset(), {})
         self._cache = Cache(directory, f"walks-{digest([str(walker.project.root)])}")
-        held = self._cache.get("walks") if self._state else None
-        kept = held.items() if isinstance(held, dict) else ()
-        self._entries = {name: entry for name, entry in kept if _of(entry, "state") == self._state}
+        self._entries = self._held("walks")
+        self._reaches = self._held("reach")
+
+    def _held(self, what: str) -> dict[str, _Entry]:
+        """The entries of an earlier check that hold in the project's state."""
+        held = self._cache.get(what) if self._state else None
+        entries = held.items() if isinstance(held, dict) else ()
+        return {name: entry for name, entry in entries if _of(entry, "state") == self._state}
+
+    def learn(self, paths: Sequence[str]) -> None:
+        """Learn what leads to a finding in files, or take what an earlier check learnt where that still holds."""
+        reach, project, name = self._walker.reach, self._walker.project, digest(self._rules)
+        try:
+            learnt = still(self._reaches[name], reach, project, paths) if name in self._reaches else None
+        except (AttributeError, KeyError, TypeError, ValueError):
+            learnt = None
+        if learnt is not None:
+            reach.recall(paths, learnt)
+        else:
+            reach.learn(paths)
+            self._views = views_of(reach, project)
+        self._given = paths
 
     def recall(self, wanted: Wanted) -> Walked | None:
         """What came of a walk, None where it is not remembered or would come to something else now."""
@@ -72,7 +95,14 @@ class Memory:
     def save(self) -> None:
         """Write what is remembered, whole or not at all."""
         if self._state:
+            reach = self._walker.reach
+            if reach.paths:
+                if not reach.mentions.read <= self._views.files.keys():
+                    self._views = views_of(reach, self._walker.project)
+                made = kept(reach.learnt, self._views, self._given)
+                self._reaches[digest(self._rules)] = {"state": self._state, **made}
             self._cache.put("walks", self._entries)
+            self._cache.put("reach", self._reaches)
             self._cache.save()
 
     def _name(self, task: Task) -> str:
@@ -85,7 +115,7 @@ class Memory:
         launches = repr(self._walker.entries.launches(task.path))
         if task.entry is not None:
             return [launches]
-        leading = sorted(self._walker.reach.leading.get(task.path, ()))
+        leading = sorted(self._walker.reach.learnt.leading.get(task.path, ()))
         return [launches, leading, None if before is None else _places(before)]
 
     def _unchanged(self, entry: _Entry) -> bool:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from .resolve import Imports, inserted_paths
-from .units import Import, Unit
+from .units import Import, Sheet, Unit
 
 if TYPE_CHECKING:
     from ..files.source import Source
@@ -29,9 +29,15 @@ class Mentions:
         self._project = project
         self.inserted = [place for source in project.sources.values() for place in _inserted(source)]
         self._imports = Imports(project.root, None, self.inserted)
+        self.read: set[str] = set()
         self._called: dict[Unit, tuple[Unit, ...]] = {}
         self._meant: dict[tuple[str, str], tuple[Unit | str, ...]] = {}
-        self._read: dict[tuple[str, Import], tuple[str, str]] = {}
+        self._files: dict[tuple[str, Import], tuple[str, str]] = {}
+
+    def sheet(self, path: str) -> Sheet | None:
+        """The units of a file (an absolute path), which is one that was `read` from here on; None as the project's."""
+        self.read.add(path)
+        return self._project.sheet(path)
 
     def reached(self, unit: Unit) -> tuple[Unit, ...]:
         """All that a unit leads to, itself first; at most about `MOST_UNITS`."""
@@ -51,14 +57,14 @@ class Mentions:
 
     def _decorated(self, path: str) -> Iterator[Unit]:
         """The units of a file that their decorators may hand to whoever calls them."""
-        sheet = self._project.sheet(path)
+        sheet = self.sheet(path)
         for units in sheet.units.values() if sheet is not None else ():
             yield from (unit for unit in units if unit.decorators)
 
     def called(self, unit: Unit) -> tuple[Unit, ...]:
         """What a unit's own text names, and what it calls of what it inherits."""
         if unit not in self._called:
-            sheet = self._project.sheet(unit.path)
+            sheet = self.sheet(unit.path)
             names = sheet.names if sheet is not None else frozenset[str]()
             known = unit.identifiers if names is None else unit.identifiers & names
             found = dict.fromkeys(other for name in sorted(known) for other in self.named(unit.path, name, unit))
@@ -86,7 +92,7 @@ class Mentions:
             todo = [(path, name, 0)]
             while todo:
                 here, wanted, hops = todo.pop()
-                sheet = self._project.sheet(here)
+                sheet = self.sheet(here)
                 if sheet is None or hops > MOST_HOPS:
                     continue
                 found |= dict.fromkeys(sheet.units.get(wanted, ()))
@@ -104,7 +110,7 @@ class Mentions:
 
     def files(self, path: str) -> Iterator[str]:
         """The files of the project that a file imports from, wherever in it."""
-        sheet = self._project.sheet(path) if not self.is_alone(path) else None
+        sheet = self.sheet(path) if not self.is_alone(path) else None
         for held in (*sheet.imports.values(), *sheet.promised.values()) if sheet is not None else ():
             for item in held:
                 yield from (file for file in self.reads(path, item) if file)
@@ -119,17 +125,17 @@ class Mentions:
 
     def reads(self, path: str, item: Import) -> tuple[str, str]:
         """The file that an import reads, and that of the submodule it takes; "" for none."""
-        if (path, item) not in self._read:
+        if (path, item) not in self._files:
             importer = Path(path)
             file = self._imports.resolve(item.module, item.level, importer) if item.module or item.level else None
             inner = None
             if file is not None and item.member not in ("", "*"):
                 inner = self._imports.member(item.module, item.level, item.member, importer)
-            self._read[path, item] = (_python(file), _python(inner))
-        return self._read[path, item]
+            self._files[path, item] = (_python(file), _python(inner))
+        return self._files[path, item]
 
     def _of_module(self, path: str, by: Unit | None) -> Iterator[Unit]:
-        sheet = self._project.sheet(path)
+        sheet = self.sheet(path)
         for name, units in sheet.units.items() if sheet else ():
             if by is None or name in by.identifiers:
                 yield from units

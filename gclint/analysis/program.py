@@ -115,7 +115,8 @@ class _Programs:
         """Walk the entries, then whatever no entry reached."""
         paths = [os.path.realpath(source.absolute) for source in sources]
         with stage("gate: reach"):
-            self.reach.learn(paths)
+            (self.memory or self.reach).learn(paths)
+            self.reach.forget()
         entries = {path: self.entries.of(path) for path in paths}
         first = sorted(paths, key=lambda path: (not entries[path], path))
         started = [(path, each) for path in first for each in entries[path] if self.reach.started(path, each.function)]

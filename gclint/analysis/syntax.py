@@ -179,7 +179,7 @@ def _outer_definitions(node: cst.CSTNode) -> Iterator[cst.FunctionDef | cst.Clas
 
 @cache
 def _fields(kind: type[cst.CSTNode]) -> tuple[str, ...]:
-    return tuple(name for name in kind.__dataclass_fields__ if "whitespace" not in name)
+    return tuple(name for name in kind.__dataclass_fields__ if "whitespace" not in name and name not in _SPACE_FIELDS)
 
 
 def parts(node: cst.CSTNode) -> Iterator[cst.CSTNode]:
@@ -196,9 +196,11 @@ def parts(node: cst.CSTNode) -> Iterator[cst.CSTNode]:
 
 def nodes(node: cst.CSTNode) -> Iterator[cst.CSTNode]:
     """A node and all below it, white space left out."""
-    yield node
-    for part in parts(node):
-        yield from nodes(part)
+    todo = [node]
+    while todo:
+        one = todo.pop()
+        yield one
+        todo += reversed([*parts(one)])
 
 
 @cache
@@ -217,6 +219,7 @@ _SPACE = (
     cst.LeftParen,
     cst.RightParen,
 )
+_SPACE_FIELDS = ("lpar", "rpar", "comma", "semicolon", "header", "footer", "leading_lines", "lines_after_decorators")
 
 
 def dotted(node: cst.BaseExpression | None) -> str:

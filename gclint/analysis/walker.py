@@ -57,7 +57,7 @@ class Walker:
         gates = [rule.words for rule in rules if not rule.listens(ConfigurationRead)]
         self.reach = Reach(project, () if keep_runs else gates)
         telling = self.reach.telling if self.reach.gated else ()
-        project.deferral = Deferral(project, self.reach.mentions, telling, self.reach.names)
+        project.deferral = Deferral(project, self.reach.mentions, telling, self.reach.learnt.names)
         self.entries = Entries(project)
         self.keep_runs = keep_runs
         self.runs: list[Run] = []

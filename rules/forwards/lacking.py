@@ -54,7 +54,7 @@ def _is_difference(module: Module, node: cst.Call) -> bool:
     """Whether a call is of such a method, also of one that was kept in a variable."""
     if isinstance(node.func, cst.Attribute):
         return node.func.attr.value in DIFFERENCES
-    return method_called(module, node)[1] in DIFFERENCES
+    return "difference" in module.text and method_called(module, node)[1] in DIFFERENCES
 
 
 def _is_set(module: Module, node: cst.BaseExpression) -> bool:

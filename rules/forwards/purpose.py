@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import libcst as cst
 
 from gclint.analysis.closures import read_names
@@ -14,6 +16,8 @@ from gclint.analysis.syntax import Module, nodes
 from gclint.analysis.values import NOTHING, Class, Object, root
 
 from .lacking import of_a_model
+
+_KEY_OF_A_DICT = re.compile(r"""["']([^"'\n]*)["'][ \t]*:""")
 
 
 def on_purpose(load: StateDictLoaded, run: Run) -> bool:
@@ -81,13 +85,15 @@ def _saved_in_part(item: Object, load: StateDictLoaded, run: Run) -> bool:
 def _kept_in_part(item: Object, load: StateDictLoaded) -> bool:
     """Whether the file of the load also makes dicts that hold a choice of a state dict's entries under the same key."""
     around = item.parent.attributes if item.parent is not None else {}
-    keys = [key for key, value in around.items() if item in value.objects()]
-    return bool(keys) and any(
+    keys = {key for key, value in around.items() if item in value.objects()}
+    module = load.site.module
+    written = {f"[{key!r}]" for key in _KEY_OF_A_DICT.findall(module.text)} if keys else set()
+    return not keys.isdisjoint(written) and any(
         isinstance(node, cst.DictElement)
         and isinstance(node.key, cst.SimpleString)
         and f"[{node.key.evaluated_value!r}]" in keys
-        and _chooses(load.site.module, node.value)
-        for node in nodes(load.site.module.tree)
+        and _chooses(module, node.value)
+        for node in nodes(module.tree)
     )
 
 
