@@ -35,8 +35,8 @@ class Entries:
 
     def __init__(self, project: Project):
         self._project = project
-        self._launches: dict[Path, list[Launch]] = {}
-        self._commands: dict[Path, tuple[Command, ...]] = {}
+        self._launches: dict[Path, dict[str, list[Launch]]] = {}
+        self._commands: dict[Path, dict[str, list[Command]]] = {}
 
     def of(self, path: str) -> list[Entry]:
         """How the file starts, several processes first; empty for a module that only others import."""
@@ -47,31 +47,36 @@ class Entries:
         if not found and (source.kind == "notebook" or b"__main__" in source.data):
             found.append(Entry())
         launched = {entry.function for entry in found}
-        for command in self._commands_in(path):
-            if command.function not in launched and os.path.realpath(command.program) == path:
+        for command in self._commands_of(path):
+            if command.function not in launched:
                 found.append(Entry(None, command.function))
                 launched.add(command.function)
         return found
 
     def launches(self, path: str) -> list[Launch]:
         """The launchers that start the file, at most `MAX_LAUNCHES`, several processes first."""
-        near = self._launches_in(self._project.program_root(Path(path)))
+        near = self._launches_in(self._project.program_root(Path(path))).get(path, [])
         told = {(launch.path, launch.line) for launch in near}
-        far = [item for item in self._launches_in(self._project.root) if (item.path, item.line) not in told]
-        own = [launch for launch in (*near, *far) if os.path.realpath(launch.program) == path]
+        everywhere = self._launches_in(self._project.root).get(path, [])
+        own = [*near, *(item for item in everywhere if (item.path, item.line) not in told)]
         own.sort(key=lambda launch: (not launch.distributed, str(launch.path), launch.line))
         return own[:MAX_LAUNCHES]
 
-    def _launches_in(self, root: Path) -> list[Launch]:
+    def _launches_in(self, root: Path) -> dict[str, list[Launch]]:
+        """The launchers below a directory, by the file that they start (an absolute path)."""
         if root not in self._launches:
-            self._launches[root] = launches(root)
+            self._launches[root] = found = dict[str, list[Launch]]()
+            for launch in launches(root):
+                found.setdefault(os.path.realpath(launch.program), []).append(launch)
         return self._launches[root]
 
-    def _commands_in(self, path: str) -> tuple[Command, ...]:
+    def _commands_of(self, path: str) -> list[Command]:
         root = self._project.program_root(Path(path))
         if root not in self._commands:
-            self._commands[root] = commands(root)
-        return self._commands[root]
+            self._commands[root] = found = dict[str, list[Command]]()
+            for command in commands(root):
+                found.setdefault(os.path.realpath(command.program), []).append(command)
+        return self._commands[root].get(path, [])
 
 
 def assumed(launch: Launch | None) -> Guard:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,19 +21,23 @@ CALLED_BY_MODULES = frozenset(("__init__", "__call__", "forward", "__enter__", "
 
 
 class Mentions:
-    """The graph of a project's units: who names whom, through imports, bases and decorators.
-
-    `inserted` are the literal entries that any of its files puts on sys.path.
-    """
+    """The graph of a project's units: who names whom, through imports, bases and decorators."""
 
     def __init__(self, project: Project):
         self._project = project
-        self.inserted = [place for source in project.sources.values() for place in _inserted(source)]
-        self._imports = Imports(project.root, None, self.inserted)
         self.read: set[str] = set()
         self._called: dict[Unit, tuple[Unit, ...]] = {}
         self._meant: dict[tuple[str, str], tuple[Unit | str, ...]] = {}
         self._files: dict[tuple[str, Import], tuple[str, str]] = {}
+
+    @cached_property
+    def inserted(self) -> list[str]:
+        """The literal entries that any of the project's files puts on sys.path."""
+        return [place for source in self._project.sources.values() for place in _inserted(source)]
+
+    @cached_property
+    def _imports(self) -> Imports:
+        return Imports(self._project.root, None, self.inserted)
 
     def sheet(self, path: str) -> Sheet | None:
         """The units of a file (an absolute path), which is one that was `read` from here on; None as the project's."""

@@ -195,10 +195,12 @@ class _Programs:
         """Whether a file that nothing starts is a program all the same, by what its top level does. One that imports
         from its own package cannot be started.
         """
-        sheet = self.project.sheet(path) if self.reach.started(path) else None
-        if sheet is None or any(item.level for item in sheet.executed):
-            return False
-        return self.reach.matters(path) or not self.project.deferral.is_quiet(path)
+        acting = self.reach.learnt.acting
+        if self.reach.started(path) and path not in acting:
+            sheet = self.project.sheet(path)
+            starts = sheet is not None and not any(item.level for item in sheet.executed)
+            acting[path] = starts and (self.reach.matters(path) or not self.project.deferral.is_quiet(path))
+        return acting.get(path, False)
 
     def configurations(self, sources: Sequence[Source]) -> None:
         """Ask the rules about configuration files by themselves, whatever reads them."""

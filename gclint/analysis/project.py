@@ -180,11 +180,15 @@ class Project:
 
     def program_root(self, entry: Path) -> Path:
         """The nearest directory above an entry that looks like a project of its own, at most the root."""
-        start = entry.parent
-        if start not in self._roots:
-            above = (place for place in (start, *start.parents) if place == self.root or _is_marked(place))
-            self._roots[start] = next(above, self.root)
-        return self._roots[start]
+        return self._root_above(entry.parent)
+
+    def _root_above(self, place: Path) -> Path:
+        if place not in self._roots:
+            if place in (self.root, place.parent):
+                self._roots[place] = self.root
+            else:
+                self._roots[place] = place if _is_marked(place) else self._root_above(place.parent)
+        return self._roots[place]
 
     def data(self, name: str, module: Module) -> Any:
         """The contents of a YAML, JSON or TOML file of the project; None when there is no such file."""

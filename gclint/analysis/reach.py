@@ -26,12 +26,14 @@ BY_NAME = ("instantiate", "import_module", "__import__")
 @dataclass
 class Learnt:
     """What leads to a finding: the definitions of each file, by name (`Class.method`, "" for the top level), their
-    own names, and whether a program leads there that starts with a file, or with a function of it.
+    own names, and whether a program leads there that starts with a file, or with a function of it. And which files
+    that nothing starts are programs all the same.
     """
 
     leading: dict[str, set[str]] = field(default_factory=dict)
     names: set[str] = field(default_factory=set)
     started: dict[tuple[str, str], bool] = field(default_factory=dict)
+    acting: dict[str, bool] = field(default_factory=dict)
 
 
 class Reach:
@@ -85,6 +87,7 @@ class Reach:
         self.learnt.leading.update(learnt.leading)
         self.learnt.names.update(learnt.names)
         self.learnt.started.update(learnt.started)
+        self.learnt.acting.update(learnt.acting)
 
     def matters(self, path: str, name: str = "") -> bool:
         """Whether walking the function, class or method (`Class.method`) of a file can make a finding; without a

@@ -43,23 +43,28 @@ def kept(learnt: Learnt, views: Views, given: Sequence[str]) -> dict[str, Any]:
         "leading": {path: sorted(held) for path, held in sorted(learnt.leading.items())},
         "own": sorted(learnt.names),
         "started": [[*asked, answer] for asked, answer in sorted(learnt.started.items())],
+        "acting": learnt.acting,
     }
 
 
 def still(entry: dict[str, Any], reach: Reach, project: Project, given: Sequence[str]) -> Learnt | None:
-    """What was learnt of the `given` files and kept, None where a file has another view now. Raises as a dictionary
-    does where the entry is not what `kept` made.
+    """What was learnt of the `given` files and kept, None where a file has another view now. Of files whose content
+    changed the entry forgets what their views do not tell. Raises as a dictionary does where the entry is not what
+    `kept` made.
     """
     if entry["given"] != digest(given):
         return None
     names = frozenset(entry["names"])
     for path, told in entry["views"].items():
         content, view = project.digest(path), told[1]
-        if content != told[0] and _view(path, reach, names, view.startswith(WHOLE)) != view:
-            return None
-        told[0] = content
+        if content != told[0]:
+            if _view(path, reach, names, view.startswith(WHOLE)) != view:
+                return None
+            told[0] = content
+            entry["acting"].pop(path, None)
     leading = {path: set(held) for path, held in entry["leading"].items()}
-    return Learnt(leading, set(entry["own"]), {(path, name): answer for path, name, answer in entry["started"]})
+    started = {(path, name): answer for path, name, answer in entry["started"]}
+    return Learnt(leading, set(entry["own"]), started, dict(entry["acting"]))
 
 
 def _names_in(reach: Reach, path: str) -> Iterator[str]:
