@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import libcst as cst
 
+from . import environment
 from .guards import ALWAYS, CUDA, DISTRIBUTED, ROCM, Atom, Guard, Words, common, compatible, conj
 from .values import Alternative, Const, External, Missing, Object, Value, release_in
 
@@ -228,10 +229,9 @@ def _equality(it: Interpreter, first: Alternative, second: Alternative, node: cs
 
 def _membership(it: Interpreter, item: Alternative, holder: Alternative, node: cst.BaseExpression) -> list[Branch]:
     if isinstance(holder, External) and holder.name == "os.environ" and isinstance(item, Const):
-        if item.value in ("LOCAL_RANK", "RANK", "WORLD_SIZE"):
-            return _both(DISTRIBUTED)
-        if item.value in it.run.environment:
-            return [(ALWAYS, True)]
+        known = environment.membership(it, str(item.value))
+        if known is not None:
+            return known
     if isinstance(item, Const) and isinstance(holder, Const) and isinstance(holder.value, str):
         return [(ALWAYS, str(item.value) in holder.value)]
     if isinstance(holder, Object) and not holder.open and not holder.each:

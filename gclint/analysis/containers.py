@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from . import names
+from . import environment
 from .defaults import unsure
 from .events import ItemSet
 from .guards import Guard
@@ -94,7 +94,7 @@ def subscript(it: Interpreter, base: Value, node: cst.Subscript) -> Value:
 def _at_key(it: Interpreter, item: object, key: Value, node: cst.Subscript) -> Value:
     literal = key.only()
     if isinstance(item, External) and item.name == "os.environ" and isinstance(literal, Const):
-        return it.library.environment(it, str(literal.value), NOTHING, it.site(node))
+        return environment.demand(it, str(literal.value), it.site(node))
     if not isinstance(item, Object):
         return of(it.unknown("", it.site(node)))
     if isinstance(literal, Const):
@@ -128,7 +128,9 @@ def assign_item(it: Interpreter, target: cst.Subscript, value: Value, place: cst
                 continue
             if isinstance(item, External) and item.name == "os.environ":
                 if isinstance(literal, Const):
-                    names.set_environment(it, str(literal.value), value, place or target)
+                    environment.put(it, str(literal.value), value, place or target)
+                else:
+                    environment.forget(it)
             elif isinstance(item, Object):
                 store(it, item, key, value, it.site(place or target))
                 it.emit(ItemSet(it.moment(target), item, key, value))

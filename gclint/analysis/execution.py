@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import libcst as cst
 
-from . import conditions, containers, definitions, imports, magics, names
+from . import conditions, containers, definitions, environment, exceptions, imports, magics, names
 from .events import LoopNameRebound
 from .guards import Atom, Guard, common, complement
-from .values import NONE, TRUE, Const, Object, Value, const, of
+from .values import NONE, TRUE, Alternative, Const, External, Object, Value, const, of
 
 if TYPE_CHECKING:
     from .interpreter import Interpreter
@@ -32,7 +32,7 @@ def execute(it: Interpreter, body: Sequence[cst.CSTNode]) -> Guard | None:
         for statement in body:
             if it.steps < 0:
                 return it.guard
-            if not _statement(it, statement):
+            if not _statement(it, statement) or (it.ended and not exceptions.goes_on(it)):
                 return None
         return it.guard
     finally:
@@ -51,7 +51,8 @@ def _small(it: Interpreter, statement: cst.BaseSmallStatement) -> bool:
     return handler(it, statement) if handler is not None else True
 
 
-def _block(it: Interpreter, suite: cst.BaseSuite) -> Guard | None:
+def block(it: Interpreter, suite: cst.BaseSuite) -> Guard | None:
+    """Walk a block; returns the guard under which control goes on after it, None if it never does."""
     if isinstance(suite, cst.SimpleStatementSuite):
         return execute(it, [cst.SimpleStatementLine([part]) for part in suite.body])
     return execute(it, suite.body)
@@ -115,10 +116,11 @@ def _stop(it: Interpreter, statement: cst.Break | cst.Continue) -> bool:
 
 
 def _assert(it: Interpreter, statement: cst.Assert) -> bool:
-    return _narrow(it, [guard for guard, truth in conditions.branches(it, statement.test) if truth])
+    return narrow(it, [guard for guard, truth in conditions.branches(it, statement.test) if truth])
 
 
-def _narrow(it: Interpreter, alive: list[Guard]) -> bool:
+def narrow(it: Interpreter, alive: list[Guard]) -> bool:
+    """Narrow the guard to what these have in common; False where there is none."""
     if not alive:
         return False
     it.guard = it.guard | common(alive)
@@ -134,11 +136,22 @@ def _delete(it: Interpreter, statement: cst.Del) -> bool:
                 holder.attributes.pop(item.attr.value, None)
         elif isinstance(item, cst.Subscript) and isinstance(item.slice[0].slice, cst.Index):
             key = it.evaluate(item.slice[0].slice.value).only()
-            for holder in it.evaluate(item.value).objects():
+            owner = it.evaluate(item.value)
+            if owner.only() == External("os.environ"):
+                _unset(it, key, item)
+            for holder in owner.objects():
                 holder.state["taken_out"] = TRUE
                 if holder.entries is not None and isinstance(key, Const):
                     holder.entries.pop(key.value, None)
     return True
+
+
+def _unset(it: Interpreter, key: Alternative | None, node: cst.Subscript) -> None:
+    if isinstance(key, Const):
+        environment.demand(it, str(key.value), it.site(node))
+        environment.remove(it, str(key.value), node)
+    else:
+        environment.forget(it)
 
 
 def _scope_names(it: Interpreter, statement: cst.Global | cst.Nonlocal) -> bool:
@@ -161,7 +174,7 @@ def _if(it: Interpreter, statement: cst.If) -> bool:
                     alive.append(end)
     if not stopped:
         return bool(alive) or not outcomes
-    if not _narrow(it, alive):
+    if not narrow(it, alive):
         return False
     # of several conditions together, what goes on says nothing of any single one
     it.guard = it.guard.union(*(complement(guard) for guard in stopped if len(guard) > 1 and len(alive) > 1))
@@ -171,10 +184,10 @@ def _if(it: Interpreter, statement: cst.If) -> bool:
 def _taken(it: Interpreter, statement: cst.If, truth: bool) -> Guard | None:
     """Walk the branch of an `if`; returns the guard under which control goes on after it."""
     if truth:
-        return _block(it, statement.body)
+        return block(it, statement.body)
     if isinstance(statement.orelse, cst.If):
         return execute(it, [statement.orelse])
-    return _block(it, statement.orelse.body) if statement.orelse is not None else it.guard
+    return block(it, statement.orelse.body) if statement.orelse is not None else it.guard
 
 
 def _for(it: Interpreter, statement: cst.For) -> bool:
@@ -186,10 +199,10 @@ def _for(it: Interpreter, statement: cst.For) -> bool:
     it.loops.append(statement)
     for value in rounds or [containers.element(it, iterable, statement.iter)]:
         names.assign(it, statement.target, value)
-        _block(it, statement.body)
+        block(it, statement.body)
     it.loops.pop()
     if statement.orelse is not None:
-        _block(it, statement.orelse.body)
+        block(it, statement.orelse.body)
     return True
 
 
@@ -199,7 +212,7 @@ def _while(it: Interpreter, statement: cst.While) -> bool:
     for guard in ways[:1]:
         with it.under(guard) as possible:
             if possible:
-                _block(it, statement.body)
+                block(it, statement.body)
     it.loops.pop()
     return True
 
@@ -215,30 +228,12 @@ def _with(it: Interpreter, statement: cst.With) -> bool:
         entered += len(managers)
         if item.asname is not None:
             names.assign(it, item.asname.name, it.library.entered(it, value, it.site(item.item)))
-    end = _block(it, statement.body)
+    raised = len(it.ended)
+    end = block(it, statement.body)
     del it.contexts[len(it.contexts) - entered :]
-    return end is not None and _narrow(it, [end])
-
-
-def _try(it: Interpreter, statement: cst.Try | cst.TryStar) -> bool:
-    it.handlers.append(it.site(statement))
-    end = _block(it, statement.body)
-    it.handlers.pop()
-    caught: list[Guard | None] = []
-    for handler in () if imports.succeeds(it, statement.body) else statement.handlers:
-        atom = Atom(f"except:{id(handler)}", partial(_raised, it.module, handler), "")
-        with it.under(frozenset({(atom, True)})) as possible:
-            if possible:
-                if handler.name is not None:
-                    names.assign(it, handler.name.name, of(it.unknown("exception", it.site(handler))))
-                caught.append(_block(it, handler.body))
-    if end is not None and statement.orelse is not None:
-        end = _block(it, statement.orelse.body)
-    if statement.finalbody is not None:
-        _block(it, statement.finalbody.body)
-    if end is None:
-        return _narrow(it, [guard for guard in caught if guard is not None])
-    return _narrow(it, [end])
+    if exceptions.suppressed(it, statement, raised):
+        return True
+    return end is not None and narrow(it, [end])
 
 
 def _match(it: Interpreter, statement: cst.Match) -> bool:
@@ -247,13 +242,8 @@ def _match(it: Interpreter, statement: cst.Match) -> bool:
         atom = Atom(f"case:{id(case)}", partial(_matched, it.module, statement, case), "")
         with it.under(frozenset({(atom, True)})) as possible:
             if possible:
-                _block(it, case.body)
+                block(it, case.body)
     return True
-
-
-def _raised(module: Module, handler: cst.ExceptHandler | cst.ExceptStarHandler) -> str:
-    kind = module.code(handler.type) if handler.type is not None else "an exception"
-    return f"if {kind} is raised"
 
 
 def _matched(module: Module, statement: cst.Match, case: cst.MatchCase) -> str:
@@ -283,8 +273,8 @@ _COMPOUND: dict[type, Handler] = {
     cst.For: _for,
     cst.While: _while,
     cst.With: _with,
-    cst.Try: _try,
-    cst.TryStar: _try,
+    cst.Try: exceptions.walk_try,
+    cst.TryStar: exceptions.walk_try,
     cst.Match: _match,
     cst.FunctionDef: definitions.define_function,
     cst.ClassDef: definitions.define_class,

@@ -88,6 +88,7 @@ class Interpreter:
     """Walks one entry of a program; `run` is the state it builds up.
 
     `as_library`: what nobody is seen to start is walked; a module that it imports is walked when a name is read.
+    `ended` are the guards under which an expression raised what nothing has caught yet.
     """
 
     def __init__(self, project: Project, run: Run, library: Library, as_library: bool = False):
@@ -109,6 +110,7 @@ class Interpreter:
         self.instantiated: set[int] = set()
         self.decorations: dict[int, list[Object]] = {}
         self.expression_statement: cst.CSTNode | None = None
+        self.ended: list[Guard] = []
         self.steps = MAX_STEPS
         self.stopped: tuple[Site, ...] = ()
         self.entered: Counter[int] = Counter()
@@ -194,6 +196,10 @@ class Interpreter:
     def under(self, guard: Guard) -> _Under:
         """Walk under a further guard: a `with` block whose value is whether that is possible."""
         return _Under(self, guard)
+
+    def has_ended(self) -> bool:
+        """Whether an exception was raised for certain, under the guard of the walk, that nothing has caught yet."""
+        return any(guard <= self.guard for guard in self.ended)
 
     # Names
 

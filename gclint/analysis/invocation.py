@@ -12,6 +12,7 @@ from .defaults import unsure
 from .guards import Guard
 from .values import (
     NONE,
+    NOTHING,
     Alternative,
     Class,
     External,
@@ -34,6 +35,8 @@ MAX_RECURSION = 1
 
 def invoke(it: Interpreter, function: Value, call: Call) -> Value:
     """Call whatever a value can be, each alternative under its guard."""
+    if it.ended and it.has_ended():
+        return NOTHING
     parts = []
     for guard, item in function.possible(it.guard):
         with it.under(guard) as possible:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from . import names
+from . import environment
 from .values import const, of
 
 if TYPE_CHECKING:
@@ -28,5 +28,5 @@ def run(it: Interpreter, statement: cst.Pass) -> bool:
         text = found[2]
         known = "$" not in text and "{" not in text
         value = const(text.strip("'\"")) if known else of(it.unknown(text))
-        names.set_environment(it, found[1], value, statement)
+        environment.put(it, found[1], value, statement)
     return True

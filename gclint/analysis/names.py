@@ -9,8 +9,8 @@ import libcst as cst
 
 from . import containers
 from .deferral import forced, promised
-from .events import AttributeSet, EnvSet, ForwardPatched
-from .guards import Guard, conj
+from .events import AttributeSet, ForwardPatched
+from .guards import Guard
 from .syntax import Site
 from .values import (
     NOTHING,
@@ -279,16 +279,6 @@ def _assign_attribute(
 def _since(it: Interpreter, item: Object) -> Guard:
     """The guard of an assignment to a part of a heap object, less what the launcher decides."""
     return it.guard - it.run.assumed
-
-
-def set_environment(it: Interpreter, name: str, value: Value, node: cst.CSTNode, default: bool = False) -> None:
-    """An environment variable is set; with `default`, only if it is not set yet."""
-    held = it.run.environment.get(name)
-    if default and held is not None and conj(it.guard, held.alternatives[0][0]) is not None:
-        return
-    it.run.environment[name] = assigned(it.guard - it.run.assumed, value, held)
-    it.run.environment_sites[name] = it.site(node)
-    it.emit(EnvSet(it.moment(node), name, value, bool(it.filling)))
 
 
 def const_text(value: Value) -> str | None:

@@ -94,6 +94,7 @@ class Walker:
         if launch is not None:
             run.launch_places = (launch,)
             run.facts["arguments"] = launch.arguments
+            run.absent = launch.lacks
             for setting in launch.environment:
                 run.environment[setting.name] = const(setting.value)
         if self.keep_runs:
@@ -111,9 +112,9 @@ class Walker:
         it = Interpreter(self.project, run, self.library)
         scope = Scope()
         it.walk_module(module, scope, module.name if entry.function else "__main__")
-        if entry.function:
+        if entry.function and not it.ended:
             call_function(it, module, scope, entry.function)
-        run.emit(RunEnded(it_moment(it, module), whole=not it.stopped))
+        run.emit(RunEnded(it_moment(it, module), whole=not (it.stopped or it.ended)))
         if it.stopped:
             made.cut = judged_in_part(module, it.stopped)
         self._remember(made, it)

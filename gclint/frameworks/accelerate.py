@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ..analysis import environment
 from ..analysis.calls import Call
 from ..analysis.events import Wrapped
 from ..analysis.interpreter import Interpreter
@@ -103,7 +104,7 @@ def unwrap(call: Call) -> Value:
 @framework.attribute("accelerator", "num_processes")
 def num_processes(it: Interpreter, item: Object, name: str, node: object) -> Value | None:
     """The number of processes."""
-    return it.library.environment(it, "WORLD_SIZE", NONE, it.site(node))  # type: ignore[arg-type]
+    return environment.number(it, "WORLD_SIZE", it.site(node))  # type: ignore[arg-type]
 
 
 @framework.function("accelerate:cpu_offload", "accelerate:disk_offload", "accelerate:cpu_offload_with_hook")
@@ -140,4 +141,4 @@ def partial_state(call: Call) -> Value:
 @framework.attribute("accelerator", "local_process_index", "process_index")
 def process_index(it: Interpreter, item: Object, name: str, node: object) -> Value | None:
     """A number that differs on each process."""
-    return it.library.environment(it, "LOCAL_RANK", NONE, it.site(node))  # type: ignore[arg-type]
+    return environment.number(it, "LOCAL_RANK", it.site(node))  # type: ignore[arg-type]

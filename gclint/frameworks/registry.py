@@ -12,12 +12,14 @@ import re
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import libcst as cst
 
+from ..analysis import environment
 from ..analysis.events import LibraryCall
-from ..analysis.values import NOTHING, TRUE, Class, External, Function, Object, Value, of, union
+from ..analysis.values import NOTHING, TRUE, Class, External, Function, Object, Value, union
 from ..failures import Problem, going_on, unloaded
 from ..packs import FRAMEWORKS, brought
 
@@ -40,13 +42,15 @@ class Framework:
     """What one library's calls do to a run.
 
     `kinds` maps a kind of object to the kind whose methods it also has; `bases` a base class to the kind of
-    the objects of its subclasses.
+    the objects of its subclasses, `variables` a package to the environment variables that it sets itself (patterns of
+    fnmatch; those that begin with its own name need not be said).
     """
 
     name: str
     kinds: dict[str, str] = field(default_factory=dict)
     bases: dict[str, str] = field(default_factory=dict)
     imports: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    variables: dict[str, tuple[str, ...]] = field(default_factory=dict)
     constants: dict[str, Callable[[Interpreter], Value]] = field(default_factory=dict)
     functions: dict[str, CallHandler] = field(default_factory=dict)
     methods: dict[tuple[str, str], CallHandler] = field(default_factory=dict)
@@ -110,7 +114,7 @@ class Library:
         self._families: dict[str, CallHandler | None] = {}
         self.problems = tuple(problems)
         for framework in frameworks:
-            for table in ("kinds", "bases", "imports"):
+            for table in ("kinds", "bases", "imports", "variables"):
                 getattr(self.all, table).update(getattr(framework, table))
             for table in HANDLERS:
                 for key, handler in getattr(framework, table).items():
@@ -152,6 +156,8 @@ class Library:
         """Call a library's function or constructor."""
         handler = self._by_name(self.all.functions, call.name) or self._of_family(call.name)
         result = handler(call) if handler is not None else None
+        if handler is None and environment.handed_over(call):
+            environment.forget(it)
         if result is None:
             top = call.name.partition(".")[0]
             result = call.foreign() if "." in call.name and top not in self._familiar else call.unknown()
@@ -321,25 +327,12 @@ class Library:
             asked = [value for value in grads if value.constant() is True]
             result.state.setdefault("grad", asked[0] if asked else union(grads))
 
-    def environment(self, it: Interpreter, name: str, default: Value, site: Site) -> Value:
-        """The value of an environment variable."""
-        kinds = {
-            "WORLD_SIZE": "world_size",
-            "LOCAL_RANK": "local_rank",
-            "RANK": "local_rank",
-            "SLURM_NTASKS": "world_size",
-            "SLURM_PROCID": "local_rank",
-        }
-        if name in kinds and name not in it.run.environment:
-            made = it.run.facts.get(f"env:{name}")
-            if made is None:
-                made = it.new(kinds[name], "", name, site)
-                it.run.facts[f"env:{name}"] = made
-            return of(made)
-        held = it.run.environment.get(name)
-        if held is not None:
-            return held
-        return of(it.unknown(f'os.environ["{name}"]', site))
+    def may_set(self, imported: Iterable[str], variable: str) -> bool:
+        """Whether one of the packages imported so far may have set an environment variable."""
+        packages = {name.partition(".")[0] for name in imported}
+        return any(variable.startswith(f"{package.upper()}_") for package in packages) or any(
+            fnmatchcase(variable, pattern) for package in packages for pattern in self.all.variables.get(package, ())
+        )
 
     def built(self, it: Interpreter, item: Object, site: Site) -> None:
         """An object of a project's class is complete."""

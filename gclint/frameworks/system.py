@@ -1,57 +1,14 @@
-"""The process around the code: its environment, modules imported by name, and the configuration files it reads."""
+"""The process around the code: modules imported by name, and the configuration files it reads."""
 
 from __future__ import annotations
 
 from ..analysis import imports, names
 from ..analysis.calls import Call
 from ..analysis.interpreter import Interpreter
-from ..analysis.values import NONE, NOTHING, Const, Object, Value, const, of, union
+from ..analysis.values import NOTHING, Const, Object, Value, const, of, union
 from .registry import Framework
 
 framework = Framework("system", kinds={"option": "unknown"})
-
-
-# Environment
-
-
-@framework.function("os.environ.get", "os.getenv")
-def get_environment(call: Call) -> Value:
-    """The variable where it is set, the default elsewhere."""
-    name = names.const_text(call.get("key", 0))
-    if name is None:
-        return call.unknown()
-    value = call.it.library.environment(call.it, name, call.get("default", 1, NONE), call.site)
-    return value
-
-
-@framework.function("os.environ.setdefault")
-def default_environment(call: Call) -> Value:
-    """Set unless it is set."""
-    name = names.const_text(call.get("key", 0))
-    if name is not None:
-        names.set_environment(call.it, name, call.get("value", 1), call.site.node, default=True)
-    return call.get("value", 1)
-
-
-@framework.function("os.putenv")
-def put_environment(call: Call) -> Value:
-    """os.putenv(name, value)."""
-    name = names.const_text(call.get("", 0))
-    if name is not None:
-        names.set_environment(call.it, name, call.get("", 1), call.site.node)
-    return NONE
-
-
-@framework.function("os.environ.update")
-def update_environment(call: Call) -> Value:
-    """os.environ.update({...}, NAME=value)."""
-    for item in [part for value in call.positional for part in value.objects()]:
-        for key, value in (item.entries or {}).items():
-            if isinstance(key, str):
-                names.set_environment(call.it, key, value, item.sites.get(key, call.site).node)
-    for key, value in call.keywords.items():
-        names.set_environment(call.it, key, value, call.place(key).node)
-    return NONE
 
 
 @framework.function("importlib.import_module")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import libcst as cst
 
+from ..analysis import environment
 from ..analysis.calls import Call
 from ..analysis.events import Wrapped
 from ..analysis.guards import DISTRIBUTED
@@ -87,7 +88,7 @@ def init_process_group(call: Call) -> Value:
 @framework.function("torch.distributed.get_world_size")
 def world_size(call: Call) -> Value:
     """The number of processes."""
-    return call.it.library.environment(call.it, "WORLD_SIZE", NONE, call.site)
+    return environment.number(call.it, "WORLD_SIZE", call.site)
 
 
 @framework.function("torch.distributed.get_rank")

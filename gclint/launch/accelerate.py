@@ -57,8 +57,14 @@ def configured(start: Start, text: str, devices: int | None = None) -> Start:
     elif world is None and not start.distributed:
         world = counted if counted is not None else whole(settings.get("num_processes"))
     distributed = world > 1 if world is not None else start.distributed or (True if kind in STRATEGIES else None)
+    elsewhere = given.get("deepspeed_hostfile") or given.get("mpirun_hostfile")
     return replace(
-        start, world_size=world, distributed=distributed, strategy=strategy, environment=_environment(given, strategy)
+        start,
+        world_size=world,
+        distributed=distributed,
+        strategy=strategy,
+        environment=_environment(given, strategy),
+        undecided=None if elsewhere else start.undecided,
     )
 
 

@@ -26,6 +26,7 @@ from gclint.launch.launched import Invocation, Launch, Setting, Start
 from gclint.launch.options import whole
 from gclint.launch.programs import launch_of
 from gclint.launch.shell_script import Shell
+from gclint.launch.variables import OF_A_SHELL, together
 
 SHOWN = "<command line>"
 # what differs between the processes of a run, so that no one process's value stands for all
@@ -53,7 +54,7 @@ def planned(words: Sequence[str], environment: Mapping[str, str], directory: str
     here = Path(os.path.abspath(directory))
     line = here / SHOWN
     settings = {name: Setting(name, value, 1, line) for name, value in environment.items()}
-    shell = Shell(line, exported=settings, values=dict(environment))
+    shell = Shell(line, exported=settings, values=dict(environment), undecided=OF_A_SHELL)
     shell.source = lambda name, directory: _script(name, directory, here)
     runs: dict[Launch, Planned] = {}
     for found in shell.run(shlex.join(words)):
@@ -92,7 +93,8 @@ def _launch(found: Invocation, environment: Mapping[str, str], here: Path, devic
     away = os.path.relpath(base, root) if root in base.parents else ""
     settings = tuple(setting for setting in found.environment if setting.name not in _OF_A_PROCESS)
     directory = found.directory if base == here and found.directory else away
-    return launch_of(start, Invocation(words, found.line, settings, directory), origin, root)
+    undecided = together(found.undecided, tuple(_OF_A_PROCESS.intersection(environment)))
+    return launch_of(start, Invocation(words, found.line, settings, directory, undecided=undecided), origin, root)
 
 
 def _script(name: str, directory: str, here: Path) -> tuple[Path, str] | None:

@@ -9,6 +9,7 @@ from dataclasses import replace
 from gclint.launch.launched import Start
 from gclint.launch.options import Options, read_options, whole
 from gclint.launch.slurm import STEP_TASKS, slurm_options, tasks_of
+from gclint.launch.variables import set_before, set_by, together
 
 PYTHON = re.compile(r"(?:i?python|pypy)(?:\d+(?:\.\d+)*)?t?(?:\.exe)?")
 PREFIXES = frozenset(
@@ -114,7 +115,15 @@ def started(words: Sequence[str], environment: Mapping[str, str]) -> Start | Non
     if at is None:
         return None
     name, rest = words[at].rsplit("/", 1)[-1], words[at + 1 :]
-    if name in ("torchrun", "torchrun-hpu") or words[at].endswith("torch/distributed/run.py"):
+    start = _by_launcher(words[at], name, rest, environment)
+    if start is None:
+        return None
+    sets = (set_by(launcher, rest) for launcher in dict.fromkeys((name, start.launcher)))
+    return replace(start, undecided=together(start.undecided, set_before(words[:at], PREFIXES), *sets))
+
+
+def _by_launcher(path: str, name: str, rest: Sequence[str], environment: Mapping[str, str]) -> Start | None:
+    if name in ("torchrun", "torchrun-hpu") or path.endswith("torch/distributed/run.py"):
         return _torchrun(rest, environment)
     if name in ("accelerate", "accelerate-launch"):
         launch = rest[1:] if rest[:1] == ["launch"] or tuple(rest[:1]) == ("launch",) else None
@@ -189,7 +198,7 @@ def _deepspeed(words: Sequence[str], environment: Mapping[str, str]) -> Start | 
 
 
 def _tasks(name: str, words: Sequence[str], environment: Mapping[str, str]) -> Start | None:
-    inner = started(("env", *words), environment)
+    inner = started(("exec", *words), environment)
     if inner is None or inner.launcher != "python":
         return inner
     options = slurm_options(words) if name == "srun" else read_options(words, frozenset())
@@ -197,7 +206,7 @@ def _tasks(name: str, words: Sequence[str], environment: Mapping[str, str]) -> S
     world = whole(tasks_of(options, environment) if name == "srun" else asked)
     distributed = world > 1 if world is not None else True if asked is not None else None
     told = ((STEP_TASKS, str(world)),) if name == "srun" and world is not None else ()
-    return Start(name, inner.program, inner.module, inner.arguments, world, distributed, environment=told)
+    return replace(inner, launcher=name, world_size=world, distributed=distributed, environment=told)
 
 
 def _python(words: Sequence[str], environment: Mapping[str, str]) -> Start | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import NamedTuple
 
@@ -26,7 +27,9 @@ class Launch:
     stays as it is written there: "$DATA", "$(nvidia-smi ...)". `configs` are the YAML, JSON and TOML files of
     the project that launcher or program are given. `function` is what an installed command calls in the
     program's module, "" where the program is run as a script. `module` is the program's dotted name where it is
-    started by that (`python -m`), `directory` the working directory from which its file is found.
+    started by that (`python -m`), `directory` the working directory from which its file is found. `undecided` has
+    patterns (of fnmatch) of the variables that `environment` leaves out and that may be set all the same, None where
+    any may be.
     """
 
     path: Path
@@ -42,6 +45,13 @@ class Launch:
     function: str = ""
     module: str = ""
     directory: Path | None = None
+    undecided: tuple[str, ...] | None = None
+
+    def lacks(self, name: str) -> bool:
+        """Whether the program is certainly started without an environment variable."""
+        if self.undecided is None or self.variable(name) is not None:
+            return False
+        return not any(fnmatchcase(name, pattern) for pattern in self.undecided)
 
     def variable(self, name: str) -> Setting | None:
         """The environment variable of that name, None when the launcher does not set it."""
@@ -52,7 +62,8 @@ class Launch:
 class Invocation:
     """A command with its variables expanded; `directory` is where a `cd` led, "" when none did.
 
-    `path` is the script that holds the command, where that is another than the one that was read.
+    `path` is the script that holds the command, where that is another than the one that was read. `undecided` are the
+    variables besides `environment` as those of a `Launch`.
     """
 
     words: tuple[str, ...]
@@ -60,13 +71,15 @@ class Invocation:
     environment: tuple[Setting, ...] = ()
     directory: str = ""
     path: Path | None = None
+    undecided: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True)
 class Start:
     """What the words of one command start. `program` is a path as written, or a module when `module`.
 
-    `options` are those of `accelerate launch` itself, `environment` the variables that it sets.
+    `options` are those of `accelerate launch` itself, `environment` the variables that it sets, `undecided` those that
+    it may set, as those of a `Launch`.
     """
 
     launcher: str
@@ -79,3 +92,4 @@ class Start:
     config: str = ""
     options: tuple[tuple[str, str], ...] = ()
     environment: tuple[tuple[str, str], ...] = ()
+    undecided: tuple[str, ...] | None = ()

@@ -49,6 +49,7 @@ LONG = [
     "debug",
     "no-builtin-rules",
 ]
+_EXPORTS_ANY = re.compile(r"^(?:un)?export\b(?!\s+\w+\s*$)|\.EXPORT_ALL_VARIABLES|\$[({]eval\b")
 JOBS = re.compile(r"(?:^|(?<=\0))(?:-j|--jobs)=?(?:\0?\d+)?(?=\0|$)\0?")
 OPEN = ("$", "`")
 MAX_DEPTH = 8
@@ -98,7 +99,8 @@ class _Rule:
 class Makefile:
     """A Makefile as far as it is read. `include` gives the path and text of a file that it includes.
 
-    `given` are the variables of the command line, which no assignment changes; `exported` what recipes find set.
+    `given` are the variables of the command line, which no assignment changes; `exported` what recipes find set; `sure`
+    says that they find nothing else set of what the text names.
     """
 
     include: Callable[[str], tuple[Path, str] | None]
@@ -108,6 +110,7 @@ class Makefile:
     variables: dict[str, str] = field(default_factory=dict)
     rules: dict[str, _Rule] = field(default_factory=dict)
     depth: int = 0
+    sure: bool = True
 
     def read(self, text: str, path: Path) -> Makefile:
         """Take in the variables and rules of a text, and of what it includes."""
@@ -174,6 +177,7 @@ class Makefile:
         found = ASSIGNMENT.fullmatch(text)
         if found is None:
             name = text.removeprefix("export ").strip()
+            self.sure = self.sure and not _EXPORTS_ANY.search(text)
             if not text.startswith("export ") or ":" in name:
                 return False
             self._export(name, path, line)
@@ -185,6 +189,8 @@ class Makefile:
         elif kind == "+":
             value = f"{known or ''} {value}".strip()
         into[name] = f"$(either {name})" if maybe else value
+        if maybe and ("export" in found[1] or name in self.environment):
+            self.sure = False
         if ":" in kind:
             into[name] = self._expanded(into[name], {**self.variables, **into})
         if "export" in found[1] or name in self.environment:
@@ -195,6 +201,8 @@ class Makefile:
         value = self._expanded(f"$({name})")
         if not value.startswith("$("):
             self.exported[name] = Setting(name, value, line, path)
+        else:
+            self.sure = False
 
     def _condition(self, plain: str, taken: list[bool | None], past: list[bool]) -> None:
         """Enter, turn or leave a condition; `past` says of each whether a branch of it was taken already."""
@@ -227,6 +235,7 @@ class Makefile:
     def _include(self, names: Sequence[str]) -> None:
         for name in names:
             found = self.include(self._expanded(name)) if self.depth < MAX_DEPTH else None
+            self.sure = self.sure and found is not None
             if found is not None:
                 self.depth += 1
                 self.read(found[1], found[0])

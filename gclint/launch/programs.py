@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from gclint.launch.launched import Invocation, Launch, Setting, Start
+from gclint.launch.variables import together
 
 PREFIXED = re.compile(r"([A-Z_][A-Z0-9_]*)=(.*)", re.DOTALL)
 CONFIGURATION = (".yaml", ".yml", ".json", ".toml")
@@ -41,6 +42,7 @@ def launch_of(start: Start, invocation: Invocation, path: Path, root: Path) -> L
         configs=tuple(dict.fromkeys(config for config in configs if config is not None)),
         module=start.program if start.module else "",
         directory=_directory(start, places, root),
+        undecided=together(invocation.undecided, start.undecided),
     )
 
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from itertools import pairwise
 
 ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)(\+?)=(.*)", re.DOTALL)
 SHELLS = frozenset({"bash", "sh", "zsh", "dash", "ksh"})
 KEEPS_ENVIRONMENT = frozenset({"nohup", "exec", "time", "nice", "stdbuf", "unbuffer", "command", "setsid", "env"})
+_READ_A_FILE_FIRST = frozenset({"zsh", "ksh"})
 SHELL_HEAD = re.compile(r"#![^\n]*[/ ](?:ba|z|k|da)?sh\b")
 TAKES_A_WORD = frozenset({"-o", "-O", "+o", "+O", "--rcfile", "--init-file"})
 SCRIPT = re.compile(r"[^-].*\.(?:sh|bash|zsh|ksh|sbatch|slurm|job)")
@@ -38,6 +39,27 @@ def is_script(words: Sequence[str], at: int, text: str) -> bool:
     """Whether the file that a command names there, with this text, is a script for a shell."""
     by_shell = words[0].rsplit("/", 1)[-1] in (*SHELLS, "sbatch")
     return by_shell or SCRIPT.fullmatch(words[at]) is not None or SHELL_HEAD.match(text) is not None
+
+
+def exports_all(words: Sequence[str], before: bool) -> bool:
+    """Whether a shell exports all that is assigned after `set` with these words; `before` is whether it did so far."""
+    for word, previous in zip(words, ["", *words], strict=False):
+        if word == "--":
+            break
+        if word == "allexport" and re.fullmatch(r"[-+]\w*o", previous):
+            before = previous[0] == "-"
+        elif re.fullmatch(r"[-+][A-Za-z]*a[A-Za-z]*", word):
+            before = word[0] == "-"
+    return before
+
+
+def reads_more(words: Sequence[str], text: str, exported: Container[str]) -> bool:
+    """Whether a shell that is started so, or by the first line of its script, reads files of its own before that."""
+    head = text.partition("\n")[0] if text.startswith("#!") else ""
+    started = [*words] if words and words[0].rsplit("/", 1)[-1] in SHELLS else head.lstrip("#! ").split()
+    names = {word.rsplit("/", 1)[-1] for word in started}
+    asked = any(word == "--login" or re.fullmatch(r"-[a-z]*[il][a-z]*", word) for word in started)
+    return asked or not names.isdisjoint(_READ_A_FILE_FIRST) or ("bash" in names and "BASH_ENV" in exported)
 
 
 def inline_script(words: Sequence[str]) -> str:

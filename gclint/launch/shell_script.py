@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,34 +11,23 @@ from typing import Any
 
 from gclint.launch.launched import Invocation, Setting
 from gclint.launch.makefiles import NAMES, Made, Makefile, make_command
-from gclint.launch.scripts import ASSIGNMENT, inline_script, is_script, script_at, without_prefix
-from gclint.launch.shell_words import Part, Word, tokens
-from gclint.launch.slurm import slurm_variables, step_of
-
-WITH_DEFAULT = re.compile(r"\$\{(\w+):?[-=](.*)\}", re.DOTALL)
-NAMED = re.compile(r"\$\{?(\w+)\}?")
-WHOLE_ARRAY = re.compile(r"\$(?:\{(\w+)\[[@*]\]\}|\{?([@*])\}?)")
-KEYWORDS = frozenset(
-    {
-        "if",
-        "then",
-        "else",
-        "elif",
-        "fi",
-        "do",
-        "done",
-        "while",
-        "until",
-        "!",
-        "{",
-        "}",
-        "function",
-        "case",
-        "esac",
-        "in",
-    }
+from gclint.launch.scripts import (
+    ASSIGNMENT,
+    exports_all,
+    inline_script,
+    is_script,
+    reads_more,
+    script_at,
+    without_prefix,
 )
+from gclint.launch.shell_expansion import expanded, part_text
+from gclint.launch.shell_flow import KEYWORDS, Flow
+from gclint.launch.shell_words import Word, tokens
+from gclint.launch.slurm import slurm_variables, step_of
+from gclint.launch.variables import OF_SLURM, Patterns, together
+
 DECLARATIONS = frozenset({"export", "declare", "typeset", "local", "readonly"})
+_SET_WHAT_THEY_READ = frozenset({"read", "mapfile", "readarray", "getopts", "printf"})
 NONE: Mapping[str, Any] = MappingProxyType({})
 MAX_DEPTH = 4
 MAX_COMMANDS = 20_000
@@ -50,7 +38,8 @@ class Shell:
     """The state of a shell while its script is read. `source` gives the path and text of a file that a command names
     in a directory ("" is that of the script).
 
-    What a sourced file sets is kept. A script that is run knows what is exported, and its own arguments.
+    What a sourced file sets is kept. A script that is run knows what is exported, and its own arguments. `undecided`
+    has patterns of the variables besides `exported` that commands may find set, None where they may find any.
     """
 
     path: Path
@@ -62,6 +51,8 @@ class Shell:
     export_all: bool = False
     depth: int = 0
     commands: int = 0
+    undecided: Patterns | None = None
+    flow: Flow = field(default_factory=Flow)
 
     def run(self, text: str, first_line: int = 1) -> Iterator[Invocation]:
         """The commands of `text` in order; each knows the environment it is started with."""
@@ -87,48 +78,21 @@ class Shell:
             else:
                 yield from self._command(words)
                 words, skip = [], False
+                self._leave_open(*self.flow.operator(token.text))
         yield from self._command(words)
+        self._leave_open(*self.flow.operator("\n"))
 
-    def expand(self, word: Word) -> list[str]:
-        """The word's text with variables put in; an array or an unquoted variable may give several words."""
-        if len(word.parts) == 1 and word.parts[0].expands:
-            only = word.parts[0]
-            array = WHOLE_ARRAY.fullmatch(only.text)
-            if array:
-                return list(self.arrays.get(array[1] or array[2], [only.text]))
-            value = self._value(only.text)
-            return value.split() if not only.quoted and value != only.text else [value]
-        return ["".join(self._part(part) for part in word.parts)]
-
-    def _part(self, part: Part) -> str:
-        return self._value(part.text) if part.expands else part.text
-
-    def _value(self, expansion: str, depth: int = 0) -> str:
-        default = WITH_DEFAULT.fullmatch(expansion)
-        if default:
-            known = self.values.get(default.group(1))
-            if known is not None and known != "":
-                return known
-            return self._substituted(default.group(2), depth + 1)
-        named = NAMED.fullmatch(expansion)
-        return self.values.get(named.group(1), expansion) if named else expansion
-
-    def _substituted(self, text: str, depth: int) -> str:
-        if depth > MAX_DEPTH:
-            return text
-        found = next(tokens(text), None)
-        if not isinstance(found, Word):
-            return text
-        parts = (self._value(part.text, depth) if part.expands else part.text for part in found.parts)
-        return "".join(parts)
+    def _text(self, word: Word) -> str:
+        return "".join(part_text(part, self.values) for part in word.parts)
 
     def _command(self, words: list[Word]) -> Iterator[Invocation]:
         self.commands += 1
         if not words or self.commands > MAX_COMMANDS:
             return
         line = words[0].line
-        while words and _literal(words[0]) in KEYWORDS:
+        while words and (keyword := words[0].literal) in KEYWORDS:
             words = words[1:]
+            self.flow.keyword(keyword, [word.literal for word in words])
         local: dict[str, Setting] = {}
         while words and (assigned := self._assignment(words[0])):
             local[assigned.name] = assigned
@@ -136,13 +100,15 @@ class Shell:
         if not words:
             self._keep(local)
             return
-        expanded = [text for word in words for text in self.expand(word)]
-        if not expanded or self._builtin(expanded, words):
+        plain = [text for word in words for text in expanded(word, self.values, self.arrays)]
+        if not plain or self._builtin(plain, words):
             return
-        if expanded[0] in ("source", ".") and len(expanded) > 1:
-            yield from self._sourced(expanded[1])
+        if plain[0] == "eval" or f"BASH_FUNC_{plain[0]}%%" in self.exported:
+            self.undecided = None
+        if plain[0] in ("source", ".") and len(plain) > 1:
+            yield from self._sourced(plain[1])
         else:
-            yield from self._started(expanded, line, local)
+            yield from self._started(plain, line, local)
 
     def _started(self, words: list[str], line: int, local: dict[str, Setting]) -> Iterator[Invocation]:
         """What a command runs: the commands of its script, of its Makefile, of each task of its step, or itself."""
@@ -154,7 +120,8 @@ class Shell:
         at = script_at(plain)
         found = self.source(plain[at], self.directory) if at is not None else None
         if script := inline_script(plain):
-            yield from self._within(self.path, script, within, self.values, line)
+            undecided = None if reads_more(plain, "", exported) else self.undecided
+            yield from self._within(self.path, script, within, self.values, undecided, line)
         elif at is not None and found is not None and is_script(plain, at, found[1]):
             yield from self._script(found, plain[:at], plain[at + 1 :], within)
         elif made is not None:
@@ -162,47 +129,75 @@ class Shell:
         elif step is not None and step.words and (inner := self._of_tasks(step.words, step.variables, line, within)):
             yield from inner
         else:
-            yield Invocation(tuple(words), line, tuple(exported.values()), self.directory, self.path)
+            known_ones = tuple(exported.values())
+            yield Invocation(tuple(words), line, known_ones, self.directory, self.path, self.undecided)
 
-    def _builtin(self, expanded: list[str], words: list[Word]) -> bool:
-        head = expanded[0]
+    def _builtin(self, given: list[str], words: list[Word]) -> bool:
+        head = given[0]
         if head in DECLARATIONS:
             self._declare(head, words[1:])
         elif head in ("cd", "pushd"):
-            self.directory = expanded[1] if len(expanded) > 1 else ""
+            self.directory = given[1] if len(given) > 1 else ""
         elif head == "unset":
-            for name in expanded[1:]:
+            for name in given[1:]:
                 self.values.pop(name, None)
-                self.exported.pop(name, None)
+                self._export(name, None)
         elif head == "set":
-            self.export_all = self.export_all or "-a" in expanded or "allexport" in expanded
-        elif head == "for":
-            self._loop(expanded)
+            self.export_all = exports_all(given[1:], self.export_all)
+        elif head in ("for", "select"):
+            self.flow.keyword(head, ())
+            self._loop(given)
         else:
+            if self.export_all and head in _SET_WHAT_THEY_READ:
+                self.undecided = None
             return head in ("echo", "printf", "return", "exit", "shift", "read", "test", "[", "[[")
         return True
 
-    def _loop(self, expanded: list[str]) -> None:
-        if len(expanded) > 1:
-            self.values.pop(expanded[1], None)
-        if len(expanded) == 4:
-            self.values[expanded[1]] = expanded[3]
+    def _export(self, name: str, setting: Setting | None) -> None:
+        """A variable is exported, None: is not any more; under a condition, only the run can tell which."""
+        if self.undecided is not None and self.flow.is_conditional:
+            self._leave_open(name)
+            return
+        self.flow.changed(name)
+        if setting is not None:
+            self.exported[name] = setting
+        else:
+            self.exported.pop(name, None)
+
+    def _leave_open(self, *names: str) -> None:
+        """Nobody knows any more whether these variables are exported; not asked where nobody knows of any."""
+        if self.undecided is not None:
+            self.undecided = (*self.undecided, *names)
+            for name in names:
+                self.exported.pop(name, None)
+
+    def _loop(self, words: list[str]) -> None:
+        if len(words) > 1:
+            self.values.pop(words[1], None)
+        if len(words) == 4:
+            self.values[words[1]] = words[3]
 
     def _declare(self, head: str, words: list[Word]) -> None:
-        exports = head == "export" or any(_literal(word).startswith("-x") for word in words)
+        exports = head == "export" or any(word.literal.startswith("-x") for word in words)
+        if exports and any(word.literal.startswith("-n") for word in words):
+            for word in words:
+                self._export(word.literal, None)
+            return
         for word in words:
             assigned = self._assignment(word)
             if assigned:
                 self.values[assigned.name] = assigned.value
-            name = assigned.name if assigned else _literal(word)
+            name = assigned.name if assigned else word.literal
             if exports and name in self.values:
                 value = self.values[name]
-                self.exported[name] = assigned or Setting(name, value, word.line, self.path)
+                self._export(name, assigned or Setting(name, value, word.line, self.path))
+            elif exports and not name.startswith("-"):
+                self._leave_open(name if name and not any(part.expands for part in word.parts) else "*")
 
     def _assignment(self, word: Word) -> Setting | None:
         if word.parts[0].quoted or not ASSIGNMENT.match(word.parts[0].text):
             return None
-        found = ASSIGNMENT.fullmatch("".join(self._part(part) for part in word.parts))
+        found = ASSIGNMENT.fullmatch(self._text(word))
         if found is None:
             return None
         before = self.values.get(found.group(1), "") if found.group(2) else ""
@@ -212,34 +207,43 @@ class Shell:
         found = ASSIGNMENT.fullmatch("".join(part.text for part in head.parts))
         if found:
             before = self.arrays.get(found.group(1), []) if found.group(2) else []
-            self.arrays[found.group(1)] = before + [text for item in items for text in self.expand(item)]
+            self.arrays[found.group(1)] = before + [
+                text for item in items for text in expanded(item, self.values, self.arrays)
+            ]
 
     def _keep(self, assigned: dict[str, Setting]) -> None:
         for name, setting in assigned.items():
             self.values[name] = setting.value
             if self.export_all or name in self.exported:
-                self.exported[name] = setting
+                self._export(name, setting)
 
     def _sourced(self, name: str) -> Iterator[Invocation]:
         found = self.source(name, self.directory) if self.depth < MAX_DEPTH else None
         if found is None:
+            self.undecided = None
             return
         outer, self.path = self.path, found[0]
+        around = list(self.flow.around)
         self.depth += 1
         yield from self.run(found[1])
         self.depth -= 1
-        self.path = outer
+        self.path, self.flow.around = outer, around
 
     def _script(
         self, found: tuple[Path, str], asked: list[str], given: list[str], exported: dict[str, Setting]
     ) -> Iterator[Invocation]:
         """A script with its arguments; sbatch asks for what its options and the script's own lines say."""
         path, text = found
-        variables = slurm_variables(text, asked[1:] if asked and asked[0].endswith("sbatch") else ())
-        if asked and asked[0].endswith("sbatch"):
+        by_slurm = bool(asked) and asked[0].endswith("sbatch")
+        variables = slurm_variables(text, asked[1:] if by_slurm else ())
+        if by_slurm:
             exported = exported | {name: Setting(name, value, 1, path) for name, value in variables.items()}
         numbered = {str(number): word for number, word in enumerate(given, 1)}
-        yield from self._within(path, text, exported, {**variables, **numbered}, arrays={"@": given, "*": given})
+        undecided = together(
+            self.undecided, OF_SLURM if by_slurm else (), None if reads_more(asked, text, exported) else ()
+        )
+        arrays = {"@": given, "*": given}
+        yield from self._within(path, text, exported, {**variables, **numbered}, undecided, arrays=arrays)
 
     def _make(self, made: Made, exported: dict[str, Setting]) -> Iterator[Invocation]:
         """The commands of the Makefile that make finds, for the goals it is given."""
@@ -258,8 +262,10 @@ class Shell:
     ) -> Iterator[Invocation]:
         """The commands of a Makefile for some goals (None: all of its rules); each line has a shell of its own."""
         outer, self.directory = self.directory, directory
+        undecided = self.undecided if read.sure else None
         for line in read.lines(goals):
-            yield from self._within(line.path, line.text, {**exported, **read.exported}, self.values, line.line)
+            within = {**exported, **read.exported}
+            yield from self._within(line.path, line.text, within, self.values, undecided, line.line)
         self.directory = outer
 
     def _of_tasks(
@@ -267,7 +273,9 @@ class Shell:
     ) -> list[Invocation]:
         """What the tasks of a step run by a script; nothing where they run a program."""
         told = {name: Setting(name, value, line, self.path) for name, value in variables.items()}
+        held, self.undecided = self.undecided, together(self.undecided, OF_SLURM)
         found = list(self._started(list(words), line, {**exported, **told}))
+        self.undecided = held
         return [] if [each.words for each in found] == [words] else found
 
     def _within(
@@ -276,6 +284,7 @@ class Shell:
         text: str,
         exported: Mapping[str, Setting],
         values: Mapping[str, str],
+        undecided: Patterns | None,
         line: int = 1,
         arrays: Mapping[str, list[str]] = NONE,
     ) -> Iterator[Invocation]:
@@ -283,11 +292,7 @@ class Shell:
         if self.depth >= MAX_DEPTH:
             return
         known = {**values, **{name: setting.value for name, setting in exported.items()}}
-        inner = Shell(path, self.source, known, dict(arrays), dict(exported), self.directory)
+        inner = Shell(path, self.source, known, dict(arrays), dict(exported), self.directory, undecided=undecided)
         inner.depth, inner.commands = self.depth + 1, self.commands
         yield from inner.run(text, line)
         self.commands = inner.commands
-
-
-def _literal(word: Word) -> str:
-    return "".join(part.text for part in word.parts if not part.expands)

@@ -34,6 +34,11 @@ class Word:
     parts: tuple[Part, ...]
     line: int
 
+    @property
+    def literal(self) -> str:
+        """Its text without what is expanded in it."""
+        return "".join(part.text for part in self.parts if not part.expands)
+
 
 @dataclass(frozen=True)
 class Operator:
