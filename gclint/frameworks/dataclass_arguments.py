@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from ..analysis import names
+from ..analysis import environment, names
 from ..analysis.calls import Call
 from ..analysis.values import NOTHING, Class, Object, Value, const, of
 from .arguments import given_argument, launched, literal, overridable, said
@@ -31,6 +31,8 @@ def parse_command_line(call: Call) -> Value:
     if call.name.endswith("parse_args_and_config"):
         named = given_argument(words or (), ["--config"])
         read = _of_file(call, const(named)) if named else {}
+        if named:
+            environment.forget(call.it)  # the file's `env` goes into the environment
     return _objects(call, read, words)
 
 

@@ -10,6 +10,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from gclint.files.source import NOTEBOOK_LIMIT, content, inside
+from gclint.launch import jobs
 from gclint.launch.accelerate import configured
 from gclint.launch.commands import started
 from gclint.launch.console import Command, command_of, commands
@@ -134,7 +135,7 @@ def _invocations(path: Path, text: str, root: Path) -> Iterator[Invocation]:
         return notebook_invocations(path, shell)
     if YAML.fullmatch(path.name):
         return yaml_invocations(text, shell)
-    shell.values.update(slurm_variables(text))
+    jobs.begin(shell, text)
     return shell.run(text)
 
 

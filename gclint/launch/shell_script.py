@@ -9,6 +9,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
+from gclint.launch import jobs
 from gclint.launch.launched import Invocation, Setting
 from gclint.launch.makefiles import NAMES, Made, Makefile, make_command
 from gclint.launch.scripts import (
@@ -20,11 +21,12 @@ from gclint.launch.scripts import (
     script_at,
     without_prefix,
 )
+from gclint.launch.shell_directories import CHANGES, Stood
 from gclint.launch.shell_expansion import expanded, part_text
 from gclint.launch.shell_flow import KEYWORDS, Flow
 from gclint.launch.shell_words import Word, tokens
 from gclint.launch.slurm import slurm_variables, step_of
-from gclint.launch.variables import OF_SLURM, Patterns, together
+from gclint.launch.variables import Patterns
 
 DECLARATIONS = frozenset({"export", "declare", "typeset", "local", "readonly"})
 _SET_WHAT_THEY_READ = frozenset({"read", "mapfile", "readarray", "getopts", "printf"})
@@ -53,6 +55,7 @@ class Shell:
     commands: int = 0
     undecided: Patterns | None = None
     flow: Flow = field(default_factory=Flow)
+    stood: Stood = field(default_factory=Stood)
 
     def run(self, text: str, first_line: int = 1) -> Iterator[Invocation]:
         """The commands of `text` in order; each knows the environment it is started with."""
@@ -79,6 +82,7 @@ class Shell:
                 yield from self._command(words)
                 words, skip = [], False
                 self._leave_open(*self.flow.operator(token.text))
+                self.directory = self.stood.subshell(self.directory, token.text)
         yield from self._command(words)
         self._leave_open(*self.flow.operator("\n"))
 
@@ -108,12 +112,11 @@ class Shell:
         if plain[0] in ("source", ".") and len(plain) > 1:
             yield from self._sourced(plain[1])
         else:
-            yield from self._started(plain, line, local)
+            yield from self.started(plain, line, {**self.exported, **local})
 
-    def _started(self, words: list[str], line: int, local: dict[str, Setting]) -> Iterator[Invocation]:
-        """What a command runs: the commands of its script, of its Makefile, of each task of its step, or itself."""
+    def started(self, words: list[str], line: int, exported: dict[str, Setting]) -> Iterator[Invocation]:
+        """What a command runs: the commands of its script, of its Makefile, of its job or its step, or itself."""
         prefixed, plain = without_prefix(words)
-        exported = {**self.exported, **local}
         within = exported | {name: Setting(name, value, line, self.path) for name, value in prefixed.items()}
         known = {**self.values, **{name: setting.value for name, setting in within.items()}}
         made, step = make_command(plain), step_of(plain, known)
@@ -121,13 +124,15 @@ class Shell:
         found = self.source(plain[at], self.directory) if at is not None else None
         if script := inline_script(plain):
             undecided = None if reads_more(plain, "", exported) else self.undecided
-            yield from self._within(self.path, script, within, self.values, undecided, line)
+            yield from self.within(self.path, script, within, self.values, undecided, line)
+        elif plain[0].rsplit("/", 1)[-1] == "sbatch":
+            yield from jobs.job(self, plain, line, within)
         elif at is not None and found is not None and is_script(plain, at, found[1]):
             yield from self._script(found, plain[:at], plain[at + 1 :], within)
         elif made is not None:
             yield from self._make(made, within)
-        elif step is not None and step.words and (inner := self._of_tasks(step.words, step.variables, line, within)):
-            yield from inner
+        elif step is not None and step.options.rest:
+            yield from jobs.step(self, step, words, line, within)
         else:
             known_ones = tuple(exported.values())
             yield Invocation(tuple(words), line, known_ones, self.directory, self.path, self.undecided)
@@ -136,8 +141,8 @@ class Shell:
         head = given[0]
         if head in DECLARATIONS:
             self._declare(head, words[1:])
-        elif head in ("cd", "pushd"):
-            self.directory = given[1] if len(given) > 1 else ""
+        elif head in CHANGES:
+            self.directory = self.stood.enter(self.directory, given)
         elif head == "unset":
             for name in given[1:]:
                 self.values.pop(name, None)
@@ -232,18 +237,11 @@ class Shell:
     def _script(
         self, found: tuple[Path, str], asked: list[str], given: list[str], exported: dict[str, Setting]
     ) -> Iterator[Invocation]:
-        """A script with its arguments; sbatch asks for what its options and the script's own lines say."""
+        """A script with its arguments."""
         path, text = found
-        by_slurm = bool(asked) and asked[0].endswith("sbatch")
-        variables = slurm_variables(text, asked[1:] if by_slurm else ())
-        if by_slurm:
-            exported = exported | {name: Setting(name, value, 1, path) for name, value in variables.items()}
-        numbered = {str(number): word for number, word in enumerate(given, 1)}
-        undecided = together(
-            self.undecided, OF_SLURM if by_slurm else (), None if reads_more(asked, text, exported) else ()
-        )
-        arrays = {"@": given, "*": given}
-        yield from self._within(path, text, exported, {**variables, **numbered}, undecided, arrays=arrays)
+        values = {**slurm_variables(text), **{str(number): word for number, word in enumerate(given, 1)}}
+        undecided = None if reads_more(asked, text, exported) else self.undecided
+        yield from self.within(path, text, exported, values, undecided, arrays={"@": given, "*": given})
 
     def _make(self, made: Made, exported: dict[str, Setting]) -> Iterator[Invocation]:
         """The commands of the Makefile that make finds, for the goals it is given."""
@@ -265,20 +263,10 @@ class Shell:
         undecided = self.undecided if read.sure else None
         for line in read.lines(goals):
             within = {**exported, **read.exported}
-            yield from self._within(line.path, line.text, within, self.values, undecided, line.line)
+            yield from self.within(line.path, line.text, within, self.values, undecided, line.line)
         self.directory = outer
 
-    def _of_tasks(
-        self, words: tuple[str, ...], variables: dict[str, str], line: int, exported: dict[str, Setting]
-    ) -> list[Invocation]:
-        """What the tasks of a step run by a script; nothing where they run a program."""
-        told = {name: Setting(name, value, line, self.path) for name, value in variables.items()}
-        held, self.undecided = self.undecided, together(self.undecided, OF_SLURM)
-        found = list(self._started(list(words), line, {**exported, **told}))
-        self.undecided = held
-        return [] if [each.words for each in found] == [words] else found
-
-    def _within(
+    def within(
         self,
         path: Path,
         text: str,

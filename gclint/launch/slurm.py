@@ -16,20 +16,22 @@ FLAGS = frozenset("EHIkKlOQsuvXZhV") | {
     "quit_on_interrupt", "reboot", "requeue", "resv_ports", "send_libs", "spread_job", "test_only", "unbuffered",
     "use_min_nodes", "verbose", "wait_all_nodes",
 }  # fmt: skip
+BATCH_FLAGS = FLAGS | {"W", "wait"}
+EXPORTED = re.compile(r"(?:[^,'\"]|'[^']*'|\"[^\"]*\")+")
+WORDS_OF_EXPORT = frozenset({"ALL", "NONE", "NIL"})
 STEP_TASKS = "SLURM_STEP_NUM_TASKS"
 
 
 class Step(NamedTuple):
-    """What each task of a step runs, and what Slurm tells it."""
+    """What srun is asked for, its program behind the options, and what Slurm tells each task."""
 
-    words: tuple[str, ...]
+    options: Options
     variables: dict[str, str]
 
 
 def slurm_variables(text: str, words: Sequence[str] = ()) -> dict[str, str]:
     """SLURM_NNODES, SLURM_NTASKS and the like, as far as a script's `#SBATCH` lines or sbatch's own words tell."""
-    lines = [*(line.split() for line in SBATCH.findall(text)), words]
-    options = Options(tuple(pair for line in lines for pair in slurm_options(line).given), ())
+    options = batch_options(text, words)
     if not options.given:
         return {}
     nodes, each = options.first("nodes", "N") or "1", options.first("ntasks_per_node")
@@ -40,6 +42,24 @@ def slurm_variables(text: str, words: Sequence[str] = ()) -> dict[str, str]:
     return {f"SLURM_{name}": value for name, value in found.items() if value and value.isdigit()}
 
 
+def batch_options(text: str, words: Sequence[str]) -> Options:
+    """What a script's `#SBATCH` lines and sbatch's own words ask for, which come last; the words from the script on."""
+    own = read_options(words, BATCH_FLAGS, letters=True)
+    lines = (read_options(line.split(), BATCH_FLAGS, letters=True).given for line in SBATCH.findall(text))
+    return Options((*(pair for given in lines for pair in given), *own.given), own.rest)
+
+
+def named_exports(asked: str) -> dict[str, str | None]:
+    """The variables that `--export` names, each with the value that it gives, quotes included as Slurm has it; None
+    where it is to keep its own.
+    """
+    named = (word.partition("=") for word in EXPORTED.findall(asked))
+    return {
+        name if has_value or name.upper() not in WORDS_OF_EXPORT else name.upper(): value if has_value else None
+        for name, has_value, value in named
+    }
+
+
 def step_of(words: Sequence[str], environment: Mapping[str, str]) -> Step | None:
     """The step that srun starts in an environment; None for the words of another program."""
     if not words or words[0].rsplit("/", 1)[-1] != "srun":
@@ -48,7 +68,7 @@ def step_of(words: Sequence[str], environment: Mapping[str, str]) -> Step | None
     tasks = tasks_of(options, environment) or "$SLURM_NTASKS"
     nodes = options.first("nodes", "N") or environment.get("SLURM_NNODES")
     variables = {STEP_TASKS: tasks, "SLURM_NTASKS": tasks, "SLURM_NPROCS": tasks}
-    return Step(options.rest, {**variables, **({"SLURM_NNODES": nodes} if nodes else {})})
+    return Step(options, {**variables, **({"SLURM_NNODES": nodes} if nodes else {})})
 
 
 def tasks_of(options: Options, environment: Mapping[str, str]) -> str | None:
@@ -63,7 +83,7 @@ def tasks_of(options: Options, environment: Mapping[str, str]) -> str | None:
 
 
 def slurm_options(words: Sequence[str]) -> Options:
-    """The options before srun's or sbatch's program."""
+    """The options before srun's program."""
     return read_options(words, FLAGS, letters=True)
 
 

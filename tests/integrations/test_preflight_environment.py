@@ -186,6 +186,42 @@ def test_what_a_launcher_brings_along_is_open(found, command, environment):
 
 
 @pytest.mark.parametrize(
+    ("command", "environment", "expected"),
+    [
+        ("sbatch --wrap 'python train.py'", {}, "always"),
+        ("sbatch --wrap='cd . && srun python train.py'", {"AGAIN": "1"}, "always"),
+        ("sbatch --export=ALL --wrap 'python train.py'", {}, "always"),
+        ("sbatch -n 1 --wrap 'AGAIN=0 python train.py'", {}, None),
+        ("sbatch --export=ALL,AGAIN=0 --wrap 'python train.py'", {}, None),
+        ("sbatch --export=AGAIN=0 run.sh", {}, None),
+        ("sbatch --export=AGAIN run.sh", {"AGAIN": "0"}, None),
+        ("sbatch export.sh", {}, None),
+        ("sbatch --export=ALL,AGAIN=0 run.sh", {"AGAIN": "1"}, "open"),
+        ("sbatch --export=NONE run.sh", {"AGAIN": "0"}, "open"),
+        ("sbatch --export=B=1 run.sh", {"AGAIN": "0"}, "open"),
+        ("sbatch --export=ALL --get-user-env run.sh", {}, "open"),
+        ("sbatch --export-file=file run.sh", {}, "open"),
+        ("sbatch run.sh", {"SBATCH_EXPORT": "NONE", "AGAIN": "0"}, "open"),
+        ("srun --export=ALL python train.py", {"AGAIN": "0"}, None),
+        ("srun --export=ALL,AGAIN=0 python train.py", {}, None),
+        ("srun --export AGAIN=0,B=1 python train.py", {}, None),
+        ("srun --export=B=1,AGAIN bash run.sh", {"AGAIN": "0"}, None),
+        ("srun --export=ALL,AGAIN=0 python train.py", {"AGAIN": "1"}, "always"),
+        ("srun --export=NONE python train.py", {"AGAIN": "0"}, "always"),
+        ("srun --export=B=1 bash run.sh", {"AGAIN": "0"}, "always"),
+        ("srun python train.py", {"SLURM_EXPORT_ENV": "NONE", "AGAIN": "0"}, "always"),
+        ("srun --export='B=\"1,AGAIN=0\"' python train.py", {}, "always"),
+        ("sbatch --export=ALL,AGAIN=1 --wrap 'export AGAIN=0; srun --export=NONE python train.py'", {}, "open"),
+        ("sbatch --export=ALL,AGAIN=0 --wrap 'srun python train.py'", {}, None),
+    ],
+)
+def test_what_slurm_passes_on(found, command, environment, expected):
+    files = {**FILES, "export.sh": "#!/bin/sh\n#SBATCH --export=ALL,AGAIN=0\npython train.py\n"}
+    stated = {"always": ["always"], "open": OPEN, None: []}[expected]
+    assert found(program(), command, environment, files) == stated
+
+
+@pytest.mark.parametrize(
     ("name", "command", "is_open"),
     [
         ("MASTER_PORT", "python train.py", False),
