@@ -55,7 +55,7 @@ class Entries:
 
     def launches(self, path: str) -> list[Launch]:
         """The launchers that start the file, at most `MAX_LAUNCHES`, several processes first."""
-        near = self._launches_in(self._project.program_root(Path(path))).get(path, [])
+        near = self._launches_in(self._project.program_root(path)).get(path, [])
         told = {(launch.path, launch.line) for launch in near}
         everywhere = self._launches_in(self._project.root).get(path, [])
         own = [*near, *(item for item in everywhere if (item.path, item.line) not in told)]
@@ -71,7 +71,7 @@ class Entries:
         return self._launches[root]
 
     def _commands_of(self, path: str) -> list[Command]:
-        root = self._project.program_root(Path(path))
+        root = self._project.program_root(path)
         if root not in self._commands:
             self._commands[root] = found = dict[str, list[Command]]()
             for command in commands(root):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import deque
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -77,7 +77,7 @@ def analyse(
             task = Task(os.path.realpath(launch.program), Entry(launch, launch.function))
             programs.walk_all([task], "programs")
         else:
-            programs.of([source for source in sources if source.kind in ENTRY_KINDS])
+            programs.of()
     finally:
         programs.end()
     programs.configurations([source for source in sources if source.kind in CONFIGURATION_KINDS])
@@ -85,7 +85,7 @@ def analyse(
     def again(entries: set[str], other: Mapping[str, str]) -> Iterable[Finding]:
         older = _Programs(Walker(Project(root, sources), library, {**target, **other}, loaded), memory=memory)
         try:
-            older.of([source for source in sources if os.path.realpath(source.absolute) in entries])
+            older.of(entries)
         finally:
             older.end()
         return older.found.values()
@@ -111,9 +111,10 @@ class _Programs:
         self.files: dict[str, Entered] = {}
         self.origins = Origins()
 
-    def of(self, sources: Sequence[Source]) -> None:
-        """Walk the entries, then whatever no entry reached."""
-        paths = [os.path.realpath(source.absolute) for source in sources]
+    def of(self, among: Container[str] | None = None) -> None:
+        """Walk the entries, then whatever no entry reached, `among` some files (absolute paths) or all."""
+        programs = [path for path, source in self.project.sources.items() if source.kind in ENTRY_KINDS]
+        paths = [path for path in programs if among is None or path in among]
         with stage("gate: reach"):
             (self.memory or self.reach).learn(paths)
             self.reach.forget()

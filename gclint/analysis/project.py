@@ -46,7 +46,7 @@ class Project:
         self._data: dict[str, Any] = {}
         self._read: dict[str, Source | None] = {}
         self._sheets: dict[str, Sheet | None] = {}
-        self._roots: dict[Path, Path] = {}
+        self._roots: dict[str, Path] = {os.fspath(self.root): self.root}
         self.deferral = Deferral(self, Mentions(self), (), ())
 
     def enter(self, entry: Path, inserted: Iterable[str] = ()) -> None:
@@ -178,17 +178,17 @@ class Project:
                 return os.path.realpath(candidate)
         return None
 
-    def program_root(self, entry: Path) -> Path:
+    def program_root(self, entry: str | Path) -> Path:
         """The nearest directory above an entry that looks like a project of its own, at most the root."""
-        return self._root_above(entry.parent)
+        return self._root_above(os.path.dirname(entry))
 
-    def _root_above(self, place: Path) -> Path:
-        if place not in self._roots:
-            if place in (self.root, place.parent):
-                self._roots[place] = self.root
-            else:
-                self._roots[place] = place if _is_marked(place) else self._root_above(place.parent)
-        return self._roots[place]
+    def _root_above(self, directory: str) -> Path:
+        if directory not in self._roots:
+            above = os.path.dirname(directory)
+            marked = above != directory and _is_marked(directory)
+            outermost = self.root if above == directory else None
+            self._roots[directory] = Path(directory) if marked else outermost or self._root_above(above)
+        return self._roots[directory]
 
     def data(self, name: str, module: Module) -> Any:
         """The contents of a YAML, JSON or TOML file of the project; None when there is no such file."""
@@ -205,8 +205,8 @@ class Project:
         return None
 
 
-def _is_marked(directory: Path) -> bool:
-    return any((directory / mark).exists() for mark in ROOT_MARKS)
+def _is_marked(directory: str) -> bool:
+    return any(os.path.exists(os.path.join(directory, mark)) for mark in ROOT_MARKS)
 
 
 def shown(path: str) -> str:

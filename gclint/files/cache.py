@@ -125,7 +125,7 @@ def _write(path: str, entries: Mapping[str, Any]) -> None:
     handle, temporary = tempfile.mkstemp(dir=os.path.dirname(path), suffix=".tmp")
     try:
         with os.fdopen(handle, "w", encoding="utf-8") as file:
-            json.dump(entries, file, separators=(",", ":"))
+            file.write(json.dumps(entries, separators=(",", ":")))
         os.replace(temporary, path)
     except BaseException:
         os.unlink(temporary)
