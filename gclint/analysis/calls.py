@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
+from .defaults import overridable
 from .guards import ANY_PACKAGE
 from .syntax import Site
-from .values import MISSING, NOTHING, TRUE, Function, Object, Value, const, of, replaced
+from .values import MISSING, NOTHING, TRUE, Const, Function, Object, Value, const, of, replaced
 
 if TYPE_CHECKING:
     from .interpreter import Interpreter
@@ -122,16 +123,29 @@ def bind(it: Interpreter, function: Function, call: Call) -> dict[str, Value]:
     rest = dict(call.keywords)
     for param in [*ordered, *params.kwonly_params]:
         name = param.name.value
-        default = function.defaults.get(name) if not call.open else None
         if name not in rest and name in bound:
             continue
         held = rest.pop(name, of(MISSING))
         bound[name] = held
         if any(item is MISSING for _, item in held):
-            left_out = default if default is not None else of(it.unknown(name, Site.at(function.module, param)))
-            bound[name] = replaced(held, left_out)
+            bound[name] = replaced(held, _left_out(it, function, param, call))
     _bind_stars(it, function, call, bound, values[len(names) :], rest)
     return bound
+
+
+def _left_out(it: Interpreter, function: Function, param: cst.Param, call: Call) -> Value:
+    """What a parameter is where a call gives nothing for it: its default.
+
+    Of a call that may give it all the same, a literal that says something; of None nobody knows what it stands for.
+    """
+    name = param.name.value
+    default, other = function.defaults.get(name), it.unknown(name, Site.at(function.module, param))
+    if default is None:
+        return of(other)
+    if not call.open:
+        return default
+    says = all(isinstance(item, Const) and item.value is not None for _, item in default)
+    return overridable(name, default, other) if says else of(other)
 
 
 def _bind_stars(

@@ -7,7 +7,7 @@ where the walk stands, the heap, and the bounds past which everything is unknown
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from typing import TYPE_CHECKING, Any
@@ -18,7 +18,7 @@ from . import evaluation, execution, invocation
 from .bounds import MAX_STEPS, standing
 from .events import Event, Moment
 from .guards import ALWAYS, Guard, conj, forget
-from .run import unheard
+from .run import no_modules, unheard
 from .syntax import Module, Site
 from .values import (
     NOTHING,
@@ -96,6 +96,7 @@ class Interpreter:
         self.as_library = as_library
         self.project = project
         self.run = run
+        run.modules_with = self.modules_with
         self.library = library
         self.guard: Guard = run.assumed
         self.frames: list[Frame] = []
@@ -216,7 +217,7 @@ class Interpreter:
         for scope in self.modules.values():
             scope.names.clear()
         self.run.events.clear()
-        self.run.listener = unheard
+        self.run.listener, self.run.modules_with = unheard, no_modules
 
     # The walk
 
@@ -258,6 +259,16 @@ class Interpreter:
         self.modules[module.path] = scope
         self.walk_module(module, scope, module.name)
         return scope
+
+    def modules_with(self, word: str) -> Iterator[Module]:
+        """The modules of the project whose text has a word, of those that the program imports, walked or not."""
+        walked = [module for path in self.modules if (module := self.project.known(path)) is not None]
+        yield from (module for module in walked if word in module.text)
+        for path in self.brought:
+            if word in (self.project.text(path) or ""):
+                module = self.project.module(path)
+                if module is not None and module not in walked:
+                    yield module
 
     def walk_module(self, module: Module, scope: Scope, name: str) -> None:
         """Walk a module's top level in its own scope, as `name`; of one that is imported to be started, the packages

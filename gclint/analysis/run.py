@@ -26,6 +26,11 @@ def unheard(event: Event) -> None:
     """Nobody listens."""
 
 
+def no_modules(word: str) -> Iterable[Module]:
+    """Nobody has walked anything yet."""
+    return ()
+
+
 def untold(variable: str) -> bool:
     """Of no environment variable it is told that the process starts without it."""
     return False
@@ -36,7 +41,9 @@ class Run:
     """What is known of the process at the moment: environment, imports, models, launch, versions.
 
     `imported` has the first import of each library module, `import_sites` the import in the entry that first led to
-    each module of the project. `absent` says of an environment variable whether the process starts without it.
+    each module of the project. `modules_with` gives the
+    project's modules whose text has a word, of those that the program imports, also where they were not walked.
+    `absent` says of an environment variable whether the process starts without it.
     `assumed` holds the conditions that the launcher decides; they are never stated.
     `launch_places` are the launches that decide them. `found` has the guard of every finding that was made of this
     run. `failures` has the parts of gclint that raised. `path` is the file of the entry.
@@ -47,6 +54,7 @@ class Run:
     launch_places: tuple[Any, ...] = ()
     environment: dict[str, Value] = field(default_factory=dict)
     environment_sites: dict[str, Site] = field(default_factory=dict)
+    modules_with: Callable[[str], Iterable[Module]] = field(default=no_modules, repr=False)
     absent: Callable[[str], bool] = field(default=untold, repr=False)
     imported: dict[str, Site] = field(default_factory=dict)
     import_sites: dict[str, Site] = field(default_factory=dict)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 import libcst as cst
 
 from gclint.analysis.closures import read_names
@@ -17,8 +15,6 @@ from gclint.analysis.values import NOTHING, Class, Object, root
 
 from .lacking import of_a_model
 
-_KEY_OF_A_DICT = re.compile(r"""["']([^"'\n]*)["'][ \t]*:""")
-
 
 def on_purpose(load: StateDictLoaded, run: Run) -> bool:
     """Whether the code itself decided what is loaded, entry by entry."""
@@ -27,7 +23,7 @@ def on_purpose(load: StateDictLoaded, run: Run) -> bool:
         _written_out(load)
         or _put_back(load)
         or any("taken_out" in item.state or _left_out_by_name(item) for item in held)
-        or any(_saved_in_part(item, load, run) or _kept_in_part(item, load) for item in held)
+        or any(_saved_in_part(item, load, run) or _kept_in_part(item, run) for item in held)
         or any(_tells_its_state(model) or _made_of(model, held) for model in load.target.objects())
     )
 
@@ -82,17 +78,19 @@ def _saved_in_part(item: Object, load: StateDictLoaded, run: Run) -> bool:
     )
 
 
-def _kept_in_part(item: Object, load: StateDictLoaded) -> bool:
-    """Whether the file of the load also makes dicts that hold a choice of a state dict's entries under the same key."""
+def _kept_in_part(item: Object, run: Run) -> bool:
+    """Whether the program, or what it imports, makes dicts that hold a choice of a state dict's entries under the same
+    key.
+    """
     around = item.parent.attributes if item.parent is not None else {}
-    keys = {key for key, value in around.items() if item in value.objects()}
-    module = load.site.module
-    written = {f"[{key!r}]" for key in _KEY_OF_A_DICT.findall(module.text)} if keys else set()
-    return not keys.isdisjoint(written) and any(
+    keys = [key for key, value in around.items() if item in value.objects()]
+    return any(
         isinstance(node, cst.DictElement)
         and isinstance(node.key, cst.SimpleString)
-        and f"[{node.key.evaluated_value!r}]" in keys
+        and f"[{node.key.evaluated_value!r}]" == key
         and _chooses(module, node.value)
+        for key in keys
+        for module in run.modules_with(key.strip("[]'\""))
         for node in nodes(module.tree)
     )
 

@@ -33,13 +33,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import libcst as cst
+
 from gclint.analysis import rewrite
-from gclint.analysis.closures import contains
+from gclint.analysis.closures import contains, read_names
 from gclint.analysis.events import AttributeSet, CheckpointCall, Event, Imported, NameTaken, RunEnded
 from gclint.analysis.parallel import since
 from gclint.analysis.run import Run
 from gclint.analysis.stepping import together
-from gclint.analysis.syntax import Site
+from gclint.analysis.syntax import Site, dotted, nodes
 from gclint.analysis.values import External, Function
 from gclint.finding import Finding, Fix
 from gclint.rule import Reproduction, Rule
@@ -110,7 +112,7 @@ def _keeps(item: Event, change: AttributeSet, run: Run) -> bool:
     The module that replaces it, or that of the wrapper, may have taken it in order to wrap it: there only a call
     besides counts.
     """
-    if not isinstance(item, NameTaken) or item.library_name != change.library_name:
+    if not isinstance(item, NameTaken) or item.library_name != change.library_name or not _is_read(item, run):
         return False
     module = item.site.module
     wrapping = [held for _, held in change.value if isinstance(held, Function)]
@@ -120,6 +122,27 @@ def _keeps(item: Event, change: AttributeSet, run: Run) -> bool:
         return any(not any(contains(node, call, module) for node in wrappers) for call in calls)
     own = f"{module.name}.{item.name}"
     return not any(other.library_name == own and together(other, change) for other in run.of_type(AttributeSet))
+
+
+def _is_read(taken: NameTaken, run: Run) -> bool:
+    """Whether anybody uses the name: its own module, or one that takes it from there."""
+    module = taken.site.module
+    if list(read_names(module.tree)).count(taken.name) > 1:  # the import itself is one
+        return True
+    others = {id(event.site.module): event.site.module for event in run.events}
+    return any(_gets(node, taken) for other in others.values() if other is not module for node in nodes(other.tree))
+
+
+def _gets(node: cst.CSTNode, taken: NameTaken) -> bool:
+    """Whether a node of another module may get the name from the one that took it."""
+    if isinstance(node, cst.ImportFrom) and not isinstance(node.names, cst.ImportStar):
+        named = dotted(node.module) if node.module is not None else ""
+        torchs = named == taken.library_name.rpartition(".")[0]
+        return not torchs and any(dotted(each.name) == taken.name for each in node.names)
+    if isinstance(node, cst.ImportFrom):
+        return dotted(node.module).endswith(taken.site.module.name.rpartition(".")[2]) if node.module else True
+    of_torch = isinstance(node, cst.Attribute) and f"{dotted(node.value)}.{taken.name}" == taken.library_name
+    return isinstance(node, cst.Attribute) and node.attr.value == taken.name and not of_torch
 
 
 def _removed(site: Site) -> Fix | None:
