@@ -26,7 +26,8 @@ if loaded.missing_keys:
 The result, or the filtered dict, is looked at, or the code itself works out which names are missing; entries that
 were kept on the model itself, its own state dict among them; adapters or parts that are not trained; entries that
 the code takes out by name, such as a head; files to which the program itself, or the model's class, saved a part;
-what distributed checkpoint read, which raises for names that the files lack; strictness that the code decides.
+what distributed checkpoint read, which raises for names that the files lack; strictness that the code decides; a
+second attempt in an `except` that says the strict one failed.
 
 ## Evidence
 torch 2.13.0: `strict=False` and a filter by `model.state_dict()` each loaded 4 of 16 tensors, or none.
@@ -53,6 +54,7 @@ from .lacking import works_out
 from .purpose import by_membership, is_own, on_purpose
 
 LOADS = ("update", "load_state_dict")
+MESSAGES = ("warn", "warning", "error", "exception", "critical", "info", "log", "print")
 COUNTS = ("builtins.len", "builtins.print")
 
 rule = Rule(
@@ -128,7 +130,7 @@ def _looked_at(site: Site) -> bool:
     statement = site.module.statement(site.node)
     if not isinstance(statement, cst.SimpleStatementLine):
         return True
-    if works_out(site):
+    if works_out(site) or _told(site):
         return True
     only = statement.body[0]
     if isinstance(only, cst.Expr):
@@ -136,6 +138,23 @@ def _looked_at(site: Site) -> bool:
     if isinstance(only, cst.Assign) and only.value is site.node and isinstance(only.targets[0].target, cst.Name):
         return _mentions(site, only.targets[0].target.value) > 1
     return True
+
+
+def _told(site: Site) -> bool:
+    """Whether a load is the second attempt of a handler that says so: the names that are missing raised before."""
+    told = False
+    for outer in site.module.ancestors(site.node):
+        if isinstance(outer, (cst.FunctionDef, cst.ClassDef)):
+            return False
+        if isinstance(outer, cst.ExceptHandler):
+            told = any(_last(call) in MESSAGES for call in calls_in(outer.body))
+        elif isinstance(outer, cst.Try) and told:
+            return any(_last(call) == "load_state_dict" for call in calls_in(outer.body))
+    return False
+
+
+def _last(call: cst.Call) -> str:
+    return dotted(call.func).rpartition(".")[2]
 
 
 def _mentions(site: Site, name: str) -> int:

@@ -34,7 +34,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gclint.analysis import rewrite
-from gclint.analysis.events import AttributeSet, Backward, GradientsCleared, OptimizerStep, RunEnded
+from gclint.analysis.events import AttributeSet, Backward, GradientsCleared, OptimizerBuilt, OptimizerStep, RunEnded
 from gclint.analysis.run import Run
 from gclint.analysis.stepping import argument_text, looped, receiver_text, together
 from gclint.finding import Finding, Fix
@@ -68,7 +68,7 @@ def never_cleared(event: RunEnded, run: Run) -> Iterator[Finding]:
             (item for item in backwards if item.moment.loops[-1:] == step.moment.loops[-1:] and together(item, step)),
             None,
         )
-        if added is None or step.optimizer.site is None:
+        if added is None or step.optimizer.site is None or _fresh(step, run):
             continue
         name = argument_text(step.site) if step.scaler is not None else receiver_text(step.site)
         edit = rewrite.insert_after(step.site, f"{name}.zero_grad()") if name else None
@@ -84,3 +84,9 @@ def never_cleared(event: RunEnded, run: Run) -> Iterator[Finding]:
             fixes=(fix,),
         )
         return
+
+
+def _fresh(step: OptimizerStep, run: Run) -> bool:
+    """Whether every round makes an optimizer of its own, as for a model of its own, which has no gradients yet."""
+    made = (built for built in run.of_type(OptimizerBuilt) if built.optimizer is step.optimizer)
+    return any(step.moment.loops[-1] in built.moment.loops for built in made)
