@@ -9,7 +9,7 @@ import libcst as cst
 from . import evaluation
 from .calls import Call
 from .syntax import dotted
-from .values import Alternative, Class, External, Function, Object, Scope, Value, of
+from .values import Alternative, Class, External, Function, Object, Value, of
 
 if TYPE_CHECKING:
     from .interpreter import Interpreter
@@ -54,7 +54,7 @@ def define_class(it: Interpreter, node: cst.ClassDef) -> bool:
     bases: list[Alternative] = []
     for argument in node.bases:
         bases.extend(item for _, item in it.evaluate(argument.value) if isinstance(item, (Class, External)))
-    scope = Scope(parent=it.scope, is_class=True)
+    scope = it.within(it.scope, {}, is_class=True)
     outer, it.frame.scope = it.frame.scope, scope
     it.execute(node.body.body)
     it.frame.scope = outer

@@ -33,11 +33,18 @@ def _name(it: Interpreter, node: cst.Name) -> Value:
 def _literal(it: Interpreter, node: cst.Integer | cst.Float | cst.SimpleString | cst.ConcatenatedString) -> Value:
     held = it.module.literals.get(node)
     if held is None:
-        literal = node.evaluated_value
+        literal = _evaluated(node)
         if literal is None:
             return of(it.unknown("", it.site(node)))
         held = it.module.literals[node] = const(literal)
     return held
+
+
+def _evaluated(node: cst.Integer | cst.Float | cst.SimpleString | cst.ConcatenatedString) -> Any:
+    """The literal's value; LibCST's own way takes Python's parser for each."""
+    if isinstance(node, cst.SimpleString) and not node.prefix and "\\" not in node.value and "\r" not in node.value:
+        return node.raw_value
+    return int(node.value, 0) if isinstance(node, cst.Integer) else node.evaluated_value
 
 
 def _formatted(it: Interpreter, node: cst.FormattedString) -> Value:

@@ -41,13 +41,12 @@ def execute(it: Interpreter, body: Sequence[cst.CSTNode]) -> Guard | None:
 
 def _statement(it: Interpreter, statement: cst.CSTNode) -> bool:
     if isinstance(statement, cst.SimpleStatementLine):
-        return all(_small(it, part) for part in statement.body)
+        for part in statement.body:
+            small = _SMALL.get(type(part))
+            if small is not None and not small(it, part):
+                return False
+        return True
     handler = _COMPOUND.get(type(statement))
-    return handler(it, statement) if handler is not None else True
-
-
-def _small(it: Interpreter, statement: cst.BaseSmallStatement) -> bool:
-    handler = _SMALL.get(type(statement))
     return handler(it, statement) if handler is not None else True
 
 

@@ -77,23 +77,28 @@ ANY_PACKAGE = "any"
 MOST_KNOWN = 5_000
 _COMPLEMENTS: dict[Guard, Guard] = {}
 _KNOWN: dict[tuple[Guard, Guard], Guard | None] = {}
+Whole = tuple[int, int]
 
 
 class _Drawn(NamedTuple):
-    """What follows from a guard.
+    """What follows from a guard, in sets of atoms: integers with a bit for each atom.
 
-    `known` is what it says and all that follows; `refused` is that the other way round; `equal` is the literal that
-    each subject equals; `left` are the conjunctions that do not hold and that are not false yet by what is known.
+    `yes` holds and `no` does not by what it says and all that follows, `other` are the equalities that those of `yes`
+    rule out. `left` are the conjunctions that do not hold and that are not false yet, each less what is known of it:
+    what would have to hold, and what not. `asked` are all of their atoms.
     """
 
-    known: Guard
-    refused: Guard
-    equal: dict[str, str]
-    left: frozenset[Guard]
+    yes: int = 0
+    no: int = 0
+    other: int = 0
+    left: frozenset[Whole] = frozenset()
+    asked: int = 0
 
 
 _DRAWN: dict[Guard, _Drawn | None] = {}
-_PARTS: dict[frozenset[Guard], Guard] = {}
+_BITS: dict[Atom, int] = {}
+_NUMBERED: list[Atom] = []
+_SUBJECTS: dict[str, int] = {}
 
 
 def conj(left: Guard, right: Guard) -> Guard | None:
@@ -107,9 +112,7 @@ def conj(left: Guard, right: Guard) -> Guard | None:
         return _KNOWN[pair]
     except KeyError:
         if len(_KNOWN) >= MOST_KNOWN:
-            _KNOWN.clear()
-            _DRAWN.clear()
-            _PARTS.clear()
+            _forget_drawn()
         made = _KNOWN[pair] = _conj(left, right)
         return made
 
@@ -119,92 +122,121 @@ def compatible(left: Guard, right: Guard) -> bool:
     if not left or not right or left is right:
         return True
     one, other = _drawn(left), _drawn(right)
-    if one is None or other is None or not one.refused.isdisjoint(other.known) or _differ(one, other):
+    if one is None or other is None or _contradict(one, other):
         return False
-    further = _decides(one, other.left) or _decides(other, one.left)
-    return not further or conj(left, right) is not None
+    return not _decides(one, other) or conj(left, right) is not None
 
 
 def _conj(left: Guard, right: Guard) -> Guard | None:
-    one, other = _drawn(left), _drawn(right)
-    if one is None or other is None or not one.refused.isdisjoint(other.known):
-        return None
     both = left | right
-    _DRAWN[both] = made = _joined(one, other)
-    return both if made is not None else None
+    if both not in _DRAWN:
+        one, other = _drawn(left), _drawn(right)
+        _DRAWN[both] = _joined(one, other) if one is not None and other is not None else None
+    return both if _DRAWN[both] is not None else None
+
+
+def _contradict(one: _Drawn, other: _Drawn) -> int:
+    """Whether an atom holds in one and not in the other, or a subject equals two literals."""
+    return one.yes & other.no or one.no & other.yes or one.yes & other.other or one.other & other.yes
+
+
+def _decides(one: _Drawn, other: _Drawn) -> int:
+    """Whether what is known of one says anything of what the other's refused conjunctions leave open."""
+    return one.asked & (other.yes | other.no) or other.asked & (one.yes | one.no)
 
 
 def _joined(one: _Drawn, other: _Drawn) -> _Drawn | None:
-    if other.known <= one.known:
-        return one
-    if one.known <= other.known:
-        return other
-    if _differ(one, other):
+    """What follows from both; None when they contradict each other."""
+    if _contradict(one, other):
         return None
-    equal = {**one.equal, **other.equal} if one.equal and other.equal else one.equal or other.equal
-    made = _Drawn(one.known | other.known, one.refused | other.refused, equal, one.left | other.left)
-    return _closed(made) if _decides(one, other.left) or _decides(other, one.left) else made
-
-
-def _differ(one: _Drawn, other: _Drawn) -> bool:
-    """Whether a subject equals two literals."""
-    fewer, more = (one.equal, other.equal) if len(one.equal) < len(other.equal) else (other.equal, one.equal)
-    for subject, literal in fewer.items():  # noqa: SIM110 - asked half a million times in a large project
-        if more.get(subject, literal) != literal:
-            return True
-    return False
-
-
-def _decides(drawn: _Drawn, left: frozenset[Guard]) -> bool:
-    """Whether what is known says anything of a part of these conjunctions."""
-    if not left:
-        return False
-    parts = _PARTS.get(left)
-    if parts is None:
-        parts = _PARTS[left] = ALWAYS.union(*left)
-    return not (parts.isdisjoint(drawn.known) and parts.isdisjoint(drawn.refused))
+    yes, no = one.yes | other.yes, one.no | other.no
+    if yes == one.yes and no == one.no:
+        return one
+    if yes == other.yes and no == other.no:
+        return other
+    left = one.left | other.left if one.left and other.left else one.left or other.left
+    made = _Drawn(yes, no, one.other | other.other, left, one.asked | other.asked)
+    return _closed(made) if left and _decides(one, other) else made
 
 
 def _drawn(guard: Guard) -> _Drawn | None:
     """What follows from a guard; None when it contradicts itself."""
-    if guard not in _DRAWN:
-        _DRAWN[guard] = _with(_Drawn(ALWAYS, ALWAYS, {}, frozenset()), guard)
-    return _DRAWN[guard]
+    try:
+        return _DRAWN[guard]
+    except KeyError:
+        made = _DRAWN[guard] = _with(_NOTHING, guard)
+        return made
+
+
+_NOTHING = _Drawn()
 
 
 def _closed(drawn: _Drawn) -> _Drawn | None:
     """The same with what its refused conjunctions leave no choice about; None when one of them holds."""
-    follows: set[tuple[Atom, bool]] = set()
-    left: list[Guard] = []
-    for whole in drawn.left:
-        if not drawn.refused.isdisjoint(whole):
+    yes, no, other, left, _ = drawn
+    follows: list[tuple[Atom, bool]] = []
+    open_: set[Whole] = set()
+    asked = 0
+    for true, false in left:
+        if true & no or false & yes or true & false:
             continue
-        open_ = whole - drawn.known
-        if not open_:
+        true, false = true & ~yes, false & ~no
+        either = true | false
+        if not either:
             return None
-        left.append(whole)
-        if len(open_) == 1:
-            ((atom, truth),) = open_
-            follows.add((atom, not truth))
-    if len(left) < len(drawn.left):
-        drawn = _Drawn(drawn.known, drawn.refused, drawn.equal, frozenset(left))
-    return _with(drawn, frozenset(follows)) if follows else drawn
+        if either & (either - 1):
+            open_.add((true, false))
+            asked |= either
+        else:
+            follows.append((_NUMBERED[either.bit_length() - 1], not true))
+    made = _Drawn(yes, no, other, frozenset(open_), asked)
+    return _with(made, follows) if follows else made
 
 
-def _with(drawn: _Drawn, further: Guard) -> _Drawn | None:
+def _with(drawn: _Drawn, further: Iterable[tuple[Atom, bool]]) -> _Drawn | None:
     """The same with further conditions and what follows from them."""
-    while wholes := [atom.parts for atom, truth in further if truth and atom.parts and not atom.parts <= further]:
-        further = further.union(*wholes)
-    known, refused = drawn.known | further, drawn.refused.union((atom, not truth) for atom, truth in further)
-    equal = dict(drawn.equal)
-    for atom, truth in further:
-        if truth and atom.subject and equal.setdefault(atom.subject, atom.literal) != atom.literal:
-            return None
-    if not known.isdisjoint(refused):
+    yes, no, other, left, asked = drawn
+    todo = list(further)
+    denied: list[Whole] = []
+    for atom, truth in todo:
+        bit = _BITS.get(atom) or _bit(atom)
+        if truth and not yes & bit:
+            yes |= bit
+            if atom.subject:
+                other |= _SUBJECTS[atom.subject] & ~bit
+            todo += atom.parts or ()
+        elif not truth and not no & bit:
+            no |= bit
+            if atom.parts is not None:
+                denied.append(_whole(atom.parts))
+    if yes & no or yes & other:
         return None
-    denied = [atom.parts for atom, truth in further if not truth and atom.parts is not None]
-    made = _Drawn(known, refused, equal, drawn.left.union(denied))
+    made = _Drawn(yes, no, other, left.union(denied) if denied else left, asked)
     return _closed(made) if made.left else made
+
+
+def _whole(parts: Guard) -> Whole:
+    yes = no = 0
+    for atom, truth in parts:
+        if truth:
+            yes |= _BITS.get(atom) or _bit(atom)
+        else:
+            no |= _BITS.get(atom) or _bit(atom)
+    return yes, no
+
+
+def _bit(atom: Atom) -> int:
+    """The bit of an atom that has none yet."""
+    made = _BITS[atom] = 1 << len(_NUMBERED)
+    _NUMBERED.append(atom)
+    if atom.subject:
+        _SUBJECTS[atom.subject] = _SUBJECTS.get(atom.subject, 0) | made
+    return made
+
+
+def _forget_drawn() -> None:
+    for held in (_KNOWN, _DRAWN, _BITS, _NUMBERED, _SUBJECTS):
+        held.clear()
 
 
 def forget() -> None:
@@ -212,10 +244,8 @@ def forget() -> None:
     keep = {atom.key: atom for atom in (DISTRIBUTED, ROCM, DEEPSPEED, FSDP, CUDA)}
     _ATOMS.clear()
     _ATOMS.update(keep)
-    _KNOWN.clear()
-    _DRAWN.clear()
-    _PARTS.clear()
     _COMPLEMENTS.clear()
+    _forget_drawn()
 
 
 def all_of(guards: Iterable[Guard]) -> Guard | None:

@@ -116,14 +116,16 @@ class Interpreter:
         self.stopped: tuple[Site, ...] = ()
         self.entered: Counter[int] = Counter()
         self.call_limit = MAX_CALLS
-        self._next_id = 0
+        self.heap: list[Object] = []
+        self.inner: list[Scope] = []
 
     # The heap
 
     def new(self, kind: str, type_: Any = "", text: str = "", site: Site | None = None) -> Object:
         """A new object on the heap."""
-        self._next_id += 1
-        return Object(self._next_id, kind, type_, text, site)
+        made = Object(len(self.heap) + 1, kind, type_, text, site)
+        self.heap.append(made)
+        return made
 
     def unknown(self, text: str, site: Site | None = None) -> Object:
         """Something nobody knows, named by its text."""
@@ -174,7 +176,7 @@ class Interpreter:
 
     def site(self, node: cst.CSTNode) -> Site:
         """The site of a node of the module being walked."""
-        return Site.at(self.module, node)
+        return Site(self.frames[-1].module, node, id(node))
 
     def moment(self, node: cst.CSTNode | None = None, site: Site | None = None) -> Moment:
         """Where the run stands now."""
@@ -193,6 +195,12 @@ class Interpreter:
     def emit(self, event: Event) -> None:
         """Pass an event on to the run."""
         self.run.emit(event)
+
+    def within(self, parent: Scope, names: dict[str, Value], is_class: bool = False) -> Scope:
+        """The scope of a call or of a class's body."""
+        made = Scope(names, parent, is_class)
+        self.inner.append(made)
+        return made
 
     def under(self, guard: Guard) -> _Under:
         """Walk under a further guard: a `with` block whose value is whether that is possible."""
@@ -214,8 +222,10 @@ class Interpreter:
 
     def end(self) -> None:
         """Let go of what the walk built up, which refers to itself in circles."""
-        for scope in self.modules.values():
+        for scope in (*self.modules.values(), *self.inner):
             scope.names.clear()
+        for item in self.heap:
+            item.let_go()
         self.run.events.clear()
         self.run.listener, self.run.modules_with = unheard, no_modules
 

@@ -20,7 +20,6 @@ from .values import (
     Method,
     Object,
     Partial,
-    Scope,
     Value,
     of,
     union,
@@ -87,7 +86,7 @@ def walk(it: Interpreter, function: Function, call: Call) -> Value:
     first = function.node_id not in it.interpreted
     it.interpreted.add(function.node_id)
     bound = calls.bind(it, function, call)
-    frame = Frame(function, function.module, Scope(bound, function.scope), call.site, it.guard)
+    frame = Frame(function, function.module, it.within(function.scope, bound), call.site, it.guard)
     added = it.decorations.get(function.node_id, [])
     held, it.expression_statement = it.expression_statement, None
     it.frames.append(frame)

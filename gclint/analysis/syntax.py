@@ -134,13 +134,21 @@ class Module:
         return next((outer for outer in self.ancestors(node) if isinstance(outer, kinds)), None)
 
 
-@dataclass(frozen=True)
 class Site:
-    """A node in a module."""
+    """A node in a module; two sites of one node are the same."""
 
-    module: Module = field(compare=False)
-    node: cst.CSTNode = field(compare=False)
-    node_id: int = 0
+    __slots__ = ("module", "node", "node_id")
+
+    def __init__(self, module: Module, node: cst.CSTNode, node_id: int = 0):
+        self.module = module
+        self.node = node
+        self.node_id = node_id
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Site) and self.node_id == other.node_id
+
+    def __hash__(self) -> int:
+        return hash(self.node_id)
 
     @classmethod
     def at(cls, module: Module, node: cst.CSTNode) -> Site:

@@ -169,6 +169,13 @@ class Object:
     def __repr__(self) -> str:
         return f"<{self.kind} {self.text or self.type} #{self.id}>"
 
+    def let_go(self) -> None:
+        """Forget everything it is tied to, once nothing asks of it any more."""
+        self.attributes.clear()
+        self.state.clear()
+        self.items = self.entries = self.parent = self.built = None
+        self.origins = frozenset()
+
     @property
     def text(self) -> str:
         """What the code calls it: its label, else the expression that made it, shortened."""

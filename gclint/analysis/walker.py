@@ -16,7 +16,7 @@ from ..files.gate import IDENTIFIER
 from ..finding import Finding, Location
 from ..frameworks.registry import Library
 from ..rule import Question, Rule
-from ..timing import stage
+from ..timing import measured, stage
 from .bounds import judged_in_part
 from .calls import Call
 from .deferral import Deferral
@@ -61,7 +61,7 @@ class Walker:
         self.entries = Entries(project)
         self.keep_runs = keep_runs
         self.runs: list[Run] = []
-        self._asked: dict[type, list[tuple[Rule, Question, stage]]] = {}
+        self._asked: dict[type, list[tuple[Rule, Question]]] = {}
         self._seen: set[str] = set()
 
     def walk(self, wanted: Wanted) -> Walked:
@@ -198,15 +198,14 @@ class Walker:
         asked = self._asked.get(type(event))
         if asked is None:
             asked = self._asked[type(event)] = [
-                (rule, question, stage(f"rule {rule.code}"))
+                (rule, measured(f"rule {rule.code}", question))
                 for rule in self.rules
                 for question in rule.questions_at(type(event))
             ]
-        for rule, question, measured in asked:
+        for rule, question in asked:
             try:
-                with measured:
-                    for finding in question(event, run):
-                        keep(made.found, finding)
+                for finding in question(event, run):
+                    keep(made.found, finding)
             except Exception as error:
                 made.problems[failure(f"rule {rule.code}", error, event.site.location())] = None
 

@@ -19,7 +19,7 @@ import libcst as cst
 
 from ..analysis import environment
 from ..analysis.events import LibraryCall
-from ..analysis.values import NOTHING, TRUE, Class, External, Function, Object, Value, union
+from ..analysis.values import TRUE, Class, External, Function, Object, Value, union
 from ..failures import Problem, going_on, unloaded
 from ..packs import FRAMEWORKS, brought
 
@@ -33,6 +33,8 @@ AttributeHandler = Callable[["Interpreter", Object, str, cst.CSTNode], "Value | 
 PartHandler = Callable[["Interpreter", Object, "Site"], "Value | None"]
 SetHandler = Callable[["Interpreter", Object, Value, cst.CSTNode], None]
 DATA_PACKAGES = ("datasets", "numpy", "pandas", "PIL", "torchvision")  # what these compute has no gradient
+PROPAGATED = ("filtered", "filtered_by", "foreign", "may_grad", "release")
+PROPAGATED_NAMES = (*PROPAGATED, "names_of", "keys_of")
 HANDLERS = ["constants", "functions", "methods", "attributes", "elements", "setters", "calls", "decorators", "families"]
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -112,6 +114,7 @@ class Library:
     def __init__(self, frameworks: Iterable[Framework], problems: Iterable[Problem] = ()):
         self.all = Framework("all")
         self._families: dict[str, CallHandler | None] = {}
+        self._lineages: dict[str, list[str]] = {}
         self.problems = tuple(problems)
         for framework in frameworks:
             for table in ("kinds", "bases", "imports", "variables"):
@@ -126,17 +129,23 @@ class Library:
 
     def lineage(self, kind: str) -> list[str]:
         """A kind, the kinds whose methods it also has, and "*"."""
-        chain = [kind]
-        while chain[-1] in self.all.kinds:
-            chain.append(self.all.kinds[chain[-1]])
-        return [*chain, "*"]
+        held = self._lineages.get(kind)
+        if held is None:
+            chain = [kind]
+            while chain[-1] in self.all.kinds:
+                chain.append(self.all.kinds[chain[-1]])
+            held = self._lineages[kind] = [*chain, "*"]
+        return held
 
     def is_kind(self, item: Object, kind: str) -> bool:
         """Whether an object is of a kind, or of one that also has its methods."""
         return kind in self.lineage(item.kind)
 
     def _by_kind(self, table: dict[tuple[str, str], Any], kind: str, name: str) -> Any:
-        return next((table[key, name] for key in self.lineage(kind) if (key, name) in table), None)
+        for key in self.lineage(kind):
+            if (key, name) in table:
+                return table[key, name]
+        return None
 
     def _by_name(self, table: dict[str, Any], name: str) -> Any:
         found = table.get(name)
@@ -312,19 +321,17 @@ class Library:
 
     def propagate(self, sources: Iterable[Object], result: Object) -> None:
         """What a computed value inherits from what it was computed from."""
-        sources = list(sources)
-        for item in sources:
-            for fact in ("filtered", "filtered_by", "foreign", "may_grad", "release"):
-                if fact in item.state:
-                    result.state[fact] = item.state[fact]
-            for fact in ("names_of", "keys_of") if result.kind in ("dict", "list") else ():
-                if fact in item.state:
-                    result.state[fact] = item.state[fact]
-        grads = [item.state.get("grad") or NOTHING for item in sources]
-        if any(value.constant() is True for value in grads):
+        facts = PROPAGATED_NAMES if result.kind in ("dict", "list") else PROPAGATED
+        states = [item.state for item in sources]
+        for state in filter(None, states):
+            for fact in facts:
+                if fact in state:
+                    result.state[fact] = state[fact]
+        grads = [state["grad"] for state in states if state.get("grad")]
+        asked = [value for value in grads if value.constant() is True]
+        if asked:
             result.state["may_grad"] = TRUE
-        if grads and all(grads):
-            asked = [value for value in grads if value.constant() is True]
+        if grads and len(grads) == len(states):
             result.state.setdefault("grad", asked[0] if asked else union(grads))
 
     def may_set(self, imported: Iterable[str], variable: str) -> bool:
