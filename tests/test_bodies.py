@@ -76,6 +76,19 @@ def test_the_tree_is_that_of_parsing_at_once(text: str, before: str) -> None:
     assert not differs(made, cst.parse_module(before + text))
 
 
+@pytest.mark.parametrize("text", SHORT_FORMS.values(), ids=SHORT_FORMS)
+def test_the_tree_of_a_file_with_other_line_ends(text: str) -> None:
+    for whole in ((FILLER + text).replace("\n", "\r\n"), FILLER + text.replace("\n", "\r\n")):
+        made = parse_module(whole, refused, known=True)
+        assert made.code == whole
+        assert not differs(made, cst.parse_module(whole))
+
+
+def test_bodies_are_put_off_also_with_other_line_ends() -> None:
+    text = (FILLER + 'def f():\n    return 1\n\n\ndef g():\n    """a\n    b"""\n    return 2\n').replace("\n", "\r\n")
+    assert len(later(parse_module(text, refused))) == 2
+
+
 @pytest.mark.parametrize("name", ["argparse.py", "tarfile.py", "typing.py", "asyncio/base_events.py", "decimal.py"])
 def test_the_tree_of_a_whole_file(name: str) -> None:
     path = LIBRARY / name if (LIBRARY / name).stat().st_size > bodies.FEWEST_CHARACTERS else LIBRARY / "ast.py"

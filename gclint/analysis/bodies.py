@@ -19,7 +19,7 @@ FEWEST_CHARACTERS = 8_000
 _IN_A_STRING = "\x01"
 _FUNCTION = re.compile(r"^( *)(?:async +)?def +\w+", re.MULTILINE)
 _PUNCTUATION = re.compile(r"[()\[\]{}:]")
-_REST_OF_LINE = re.compile(r" *\n")
+_REST_OF_LINE = re.compile(r" *\r?\n")
 _INDENT = re.compile(r"^( *)\S", re.MULTILINE)
 _PLACEHOLDER = "__body_{}__"
 Broken = Callable[[str, int], None]
@@ -81,9 +81,10 @@ def parse_module(text: str, broken: Broken, known: bool = False) -> cst.Module:
     bodies = _bodies(text) if long else []
     if not bodies:
         return _parsed(text)
+    newline = "\r\n" if "\r" in text else "\n"
     pieces, at = [], 0
     for number, body in enumerate(bodies):
-        pieces += [text[at : body.start], body.indent, _PLACEHOLDER.format(number), "\n"]
+        pieces += [text[at : body.start], body.indent, _PLACEHOLDER.format(number), newline]
         at = body.end
     try:
         tree = _parsed("".join((*pieces, text[at:])))
@@ -98,7 +99,9 @@ def parse_module(text: str, broken: Broken, known: bool = False) -> cst.Module:
 
 
 def _unusual(text: str) -> bool:
-    return any(each in text for each in "\t\f\r") or not text.endswith("\n") or "__body_" in text
+    if "\r" in text and ("\\\r" in text or not text.count("\r") == text.count("\r\n") == text.count("\n")):
+        return True
+    return any(each in text for each in "\t\f") or not text.endswith("\n") or "__body_" in text
 
 
 def _bodies(text: str) -> list[Body]:
@@ -181,9 +184,10 @@ def _put_off(
     broken: Broken,
 ) -> None:
     def parse() -> Sequence[cst.BaseStatement]:
-        as_there = f"if _:\n{tree.default_indent}_\n"  # the parser takes the first indent it meets for the usual one
+        # the parser takes the first line end and the first indent that it meets for the usual ones
+        as_there = f"if _:{tree.default_newline}{tree.default_indent}_{tree.default_newline}"
         try:
-            held = _parsed(f"{as_there}def _():\n{text[body.start : body.end]}").body[1]
+            held = _parsed(f"{as_there}def _():{tree.default_newline}{text[body.start : body.end]}").body[1]
         except cst.ParserSyntaxError as error:
             broken(error.message, text.count("\n", 0, body.start) + error.raw_line - as_there.count("\n") - 1)
             return ()

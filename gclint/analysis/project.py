@@ -42,7 +42,7 @@ class Project:
         self.consulted: set[str] = set()
         self._digests: dict[str, str] = {}
         self._modules: dict[str, Module | None] = {}
-        self._absolute: dict[str, str] = {}
+        self._absolute: dict[str, Path] = {}
         self._data: dict[str, Any] = {}
         self._read: dict[str, Source | None] = {}
         self._sheets: dict[str, Sheet | None] = {}
@@ -51,7 +51,7 @@ class Project:
 
     def enter(self, entry: Path, inserted: Iterable[str] = ()) -> None:
         """Imports from here on are those of a program that starts with `entry`."""
-        self.imports = Imports(self.root, entry, inserted)
+        self.imports = self.imports.of_program(entry, inserted)
 
     def module(self, path: str) -> Module | None:
         """The module of a file (an absolute path); None when it cannot be read or parsed."""
@@ -64,7 +64,7 @@ class Project:
     def known(self, shown_path: str) -> Module | None:
         """The module of a file that was parsed, by its path as reports name it; None for any other."""
         path = self._absolute.get(shown_path)
-        return self.module(path) if path is not None else None
+        return self.module(os.fspath(path)) if path is not None else None
 
     def let_go(self, path: str) -> None:
         """Drop the module and the units of a file that nothing reads again."""
@@ -146,7 +146,7 @@ class Project:
         return self._keep(path, Module(source.path, source.text, tree, self.imports.module_name(Path(path))))
 
     def _keep(self, path: str, module: Module) -> Module:
-        self._absolute[module.path] = path
+        self._absolute[module.path] = Path(path)
         return module
 
     def is_among(self, path: str, modules: Container[str]) -> bool:
@@ -156,7 +156,7 @@ class Project:
 
     def absolute(self, module: Module) -> Path:
         """Where a module's file lies."""
-        return Path(self._absolute[module.path])
+        return self._absolute[module.path]
 
     def spelled_out(self, name: str, level: int, importer: Module) -> tuple[str, int]:
         """The module and the dots of an import; within a described library's source its full name, without dots."""
@@ -165,7 +165,7 @@ class Project:
     def resolve(self, name: str, level: int, importer: Module) -> str | None:
         """The file that an import reads, None when it is not the project's."""
         found = self.imports.resolve(name, level, self.absolute(importer))
-        return os.path.realpath(found) if found is not None else None
+        return self.imports.real(found) if found is not None else None
 
     def submodule(self, package: Module, name: str) -> str | None:
         """The file of a submodule, None when the package has none of this name."""

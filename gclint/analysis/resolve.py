@@ -67,8 +67,23 @@ class Imports:
         self._names: dict[Path, frozenset[str]] = {}
         self._directories: dict[str, Path] = {}
         self._described: dict[Path, bool] = {}
+        self._real: dict[str, str] = {}
         self._found: dict[tuple[str, int, str], Path | None] = {}
         self._packages: dict[tuple[str, int, str], tuple[str, ...]] = {}
+
+    def of_program(self, entry: Path, inserted: Iterable[str | Path] = ()) -> Imports:
+        """The imports of a program below the same root; what was read of the file system is not read again."""
+        made = Imports(self.root, entry, inserted)
+        made._names, made._directories = self._names, self._directories
+        made._described, made._real = self._described, self._real
+        return made
+
+    def real(self, path: Path) -> str:
+        """The real path of a file."""
+        held = self._real.get(os.fspath(path))
+        if held is None:
+            held = self._real[os.fspath(path)] = os.path.realpath(path)
+        return held
 
     def resolve(self, module: str, level: int, importer: Path) -> Path | None:
         """What `from {'.' * level}{module} import ...` in `importer` reads.
@@ -121,7 +136,7 @@ class Imports:
         if key not in self._packages:
             last = self.resolve(module, level, importer)
             before = (path for path in self.executed(module, level, importer) if path != last)
-            self._packages[key] = tuple(os.path.realpath(path) for path in before)
+            self._packages[key] = tuple(map(self.real, before))
         return self._packages[key]
 
     def module_name(self, path: Path) -> str:

@@ -186,8 +186,9 @@ def set_attribute(call: Call) -> Value:
         own = any("own_name" in item.state for item in call.positional[1].objects())
         for item in call.positional[0].objects():
             item.open = True
+            text = item.text
             for each, held in item.attributes.items() if not own else ():
-                other = call.it.unknown(f"{item.text}.{each}", call.site)
+                other = call.it.unknown(f"{text}.{each}", call.site)
                 item.attributes[each] = assigned(call.it.guard - call.run.assumed, unsure(each, held, other), held)
     return NONE
 
