@@ -24,6 +24,7 @@ from ..listing import Listed
 from ..progress import tell
 from ..rule import Rule
 from ..timing import stage
+from .again import Again, Kept
 from .allowed import Origins, said
 from .configs import MAX_BYTES, DocumentError, read_document
 from .entries import Entry
@@ -42,11 +43,12 @@ SECONDS_ALONE = 1.0
 
 @dataclass
 class Analysis:
-    """What the rules found, and what could not be judged."""
+    """What the rules found, and what could not be judged; with the runs that are kept, the walks that made them."""
 
     findings: list[Finding] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
     runs: list[Run] = field(default_factory=list)
+    walks: dict[Task, Kept] = field(default_factory=dict)
 
 
 def analyse(
@@ -58,11 +60,13 @@ def analyse(
     launch: Launch | None = None,
     jobs: int = 1,
     memory: str = "",
+    like: Analysis | None = None,
 ) -> Analysis:
     """Walk every program of the given files and ask the rules.
 
     Files that the programs import are followed below `root`; nothing is executed. Findings are unique by
-    place and code, in order. `keep_runs` keeps the runs with all their events, for recipes. With a
+    place and code, in order. `keep_runs` keeps the runs with all their events, for recipes; of an analysis that is
+    `like` this one but for some texts, with the same rules, the walks that read none of them are taken. With a
     `launch` only its program is walked, as that command starts it. With several `jobs` a long analysis is divided
     among as many processes, and with a directory for `memory` a walk is made again only where something that it
     depends on has changed; what is found is the same.
@@ -71,7 +75,9 @@ def analyse(
         loaded = [rule.load() for rule in rules]
     with stage("import of the frameworks"):
         library = load_library()
-    programs = _Programs(Walker(Project(root, sources), library, target, loaded, keep_runs), jobs, memory)
+    walker = Walker(Project(root, sources), library, target, loaded, keep_runs)
+    again = Again(walker, like.walks if like is not None else {}) if keep_runs else None
+    programs = _Programs(walker, jobs, again or (Memory(walker, memory) if memory else None))
     try:
         if launch is not None:
             task = Task(os.path.realpath(launch.program), Entry(launch, launch.function))
@@ -82,8 +88,9 @@ def analyse(
         programs.end()
     programs.configurations([source for source in sources if source.kind in CONFIGURATION_KINDS])
 
-    def again(entries: set[str], other: Mapping[str, str]) -> Iterable[Finding]:
-        older = _Programs(Walker(Project(root, sources), library, {**target, **other}, loaded), memory=memory)
+    def for_other(entries: set[str], other: Mapping[str, str]) -> Iterable[Finding]:
+        walker = Walker(Project(root, sources), library, {**target, **other}, loaded)
+        older = _Programs(walker, memory=Memory(walker, memory) if memory else None)
         try:
             older.of(entries)
         finally:
@@ -91,16 +98,19 @@ def analyse(
         return older.found.values()
 
     made = programs.result()
-    made.findings = said(made.findings, programs.origins, again)
+    if again is not None:
+        made.walks = again.walks
+    else:
+        made.findings = said(made.findings, programs.origins, for_other)
     return made
 
 
 class _Programs:
     """The programs of a project, walked in order, and all that came of it."""
 
-    def __init__(self, walker: Walker, jobs: int = 1, memory: str = ""):
+    def __init__(self, walker: Walker, jobs: int = 1, memory: Memory | Again | None = None):
         self.walker = walker
-        self.memory = Memory(walker, memory) if memory else None
+        self.memory = memory
         self.project, self.reach, self.entries = walker.project, walker.reach, walker.entries
         self.jobs = jobs
         self.forks: Forks[Wanted, Walked] | None = None

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
+from tempfile import TemporaryDirectory
 
 from gclint.engine import gathered_for, read_beside, report_of
 from gclint.files.source import Source
@@ -70,14 +72,15 @@ def fix(
     `gclint.config.BadConfig`, `gclint.fix.write.NotWritten` and `gclint.fix.proof.ProofUnavailable`; in each
     case no file is changed.
     """
-    judge = judge or judge_for(request)
     chosen = chosen or {}
-    gathered = gathered_for(request, judge)
-    check_codes(chosen, judge.codes())
     sums = _Sums()
-    for batch in gathered.batches:
-        policy = policy_of(batch, unsafe, chosen)
-        _fix_batch(_Work(batch, judge, proof, prove), policy, sums, alternatives, ask)
+    with TemporaryDirectory(prefix="gclint-") as place:
+        judge = judge or _remembering(judge_for(request), place)
+        gathered = gathered_for(request, judge)
+        check_codes(chosen, judge.codes())
+        for batch in gathered.batches:
+            policy = policy_of(batch, unsafe, chosen)
+            _fix_batch(_Work(batch, judge, proof, prove), policy, sums, alternatives, ask)
     check_names(chosen, (*sums.made.findings, *(each.finding for each in sums.applied)))
     written = write and bool(sums.changes)
     if written:
@@ -92,6 +95,11 @@ def fix(
         tuple(sums.trials),
         written,
     )
+
+
+def _remembering(judge: Judge, place: str) -> Judge:
+    """The judge, which remembers its walks in a directory where it has no cache: it judges the same files often."""
+    return judge if judge.remembers else replace(judge, analyse=partial(judge.analyse, memory=place))
 
 
 def policy_of(batch: Batch, unsafe: bool, chosen: Mapping[str, str]) -> Policy:
@@ -135,6 +143,7 @@ class _Work:
         self.batch, self.judge, self.proof, self._prove = batch, judge, proof, prove
         self.before: dict[str, Source] = dict(batch.sources)
         self.last = Judgement()
+        self._judged: dict[frozenset[tuple[str, bytes]], Judgement] = {}
 
     def converged(self, policy: Policy, without: Iterable[Chosen] = ()) -> Convergence:
         """The files with every fix that the policy picks, but those of `without`."""
@@ -177,7 +186,10 @@ class _Work:
         return tried(finding, fix, policy, self.converged, self.before, proved if self.proof else None)
 
     def _check(self, changed: Mapping[str, Source]) -> Sequence[Finding]:
-        self.last = judge_batch(self.batch, self.judge, changed)
+        texts = frozenset((path, source.data) for path, source in changed.items())
+        if texts not in self._judged:
+            self._judged[texts] = judge_batch(self.batch, self.judge, changed)
+        self.last = self._judged[texts]
         return self.last.findings
 
     def _read(self, path: str) -> Source | None:

@@ -91,12 +91,13 @@ def proving(tell: Callable[[str], None] | None = None) -> Iterator[Callable[[Pro
 
     with ExitStack() as stack:
         verifiers: dict[ProofOptions, Any] = {}
+        last: dict[tuple[Any, ...], Any] = {}
 
         def prove(request: ProofRequest) -> list[Proof]:
             if request.options not in verifiers:
                 verifiers[request.options] = stack.enter_context(verifier_for(request.options, tell))
             try:
-                return prove_fixes(request, verifiers[request.options])
+                return prove_fixes(request, verifiers[request.options], last)
             except VerifyUnavailable as error:
                 raise ProofUnavailable(str(error)) from None
 

@@ -30,6 +30,7 @@ from gclint.verify.recipe import AnyRecipe, Recipe
 from gclint.verify.sizes import sizes_of
 
 Tell = Callable[[str], None]
+Last = dict[tuple[Any, ...], Analysis]
 
 
 def verifier_for(options: ProofOptions, tell: Tell | None = None) -> Verifier:
@@ -48,48 +49,66 @@ class _Pair:
     proof: Callable[[Verification], Proof]
 
 
-def prove_fixes(request: ProofRequest, verifier: Verifier) -> list[Proof]:
+def prove_fixes(request: ProofRequest, verifier: Verifier, last: Last) -> list[Proof]:
     """A verdict for every applied fix: all other fixes stay, only this one is taken back.
 
-    Raises VerifyUnavailable when nothing can be run here.
+    `last` has the analysis of the last request that asked the same rules of the same project, for this one to take its
+    walks, and then that of this one. Raises VerifyUnavailable when nothing can be run here.
     """
-    pairs = list(_pairs(request, verifier))
+    pairs = list(_pairs(request, verifier, last))
     verifier.expect(recipe for pair in pairs if isinstance(pair, _Pair) for recipe in (pair.before, pair.after))
     return [pair if isinstance(pair, Proof) else pair.proof(verifier.verify(pair.before, pair.after)) for pair in pairs]
 
 
-def _pairs(request: ProofRequest, verifier: Verifier) -> Iterator[_Pair | Proof]:
+def _pairs(request: ProofRequest, verifier: Verifier, last: Last) -> Iterator[_Pair | Proof]:
     """The runs of each applied fix, or the proof that says why there are none."""
-    rules = {rule.code: rule for rule in load_rules()}
+    codes = {chosen.finding.code for chosen in request.applied}
+    rules = [rule for rule in load_rules() if rule.code in codes]
     by_program = request.options.evidence == "program"
     named = named_launch(request.options.program, request.root) if request.options.program else None
-    after = Analysis() if by_program else _analysed(request, request.after, [])
+    asked = (request.root, tuple(sorted(request.target.items())), request.options.launch, tuple(sorted(codes)))
+    after = _analysed(request, request.after, rules, last.get(asked))
+    last.clear()
+    last[asked] = after
     for chosen in request.applied:
         if verifier.progress is not None:
             place = chosen.finding.location
             verifier.progress(f"reading {chosen.finding.code} {place.path}:{place.line} without its fix")
-        rule = rules.get(chosen.finding.code)
-        if rule is None:
+        if all(rule.code != chosen.finding.code for rule in rules):
             yield _unverified(chosen, "no rule of this code is installed")
-        elif by_program:
-            yield _by_program(request, chosen, rule, named)
+            continue
+        without = request.without(chosen)
+        before = _analysed(request, without, rules, after)
+        if by_program:
+            yield _by_program(request, chosen, without, before, named)
         else:
-            yield _by_recipe(request, chosen, after, rule, verifier)
+            yield _by_recipe(request, chosen, without, before, after, verifier)
 
 
-def _analysed(request: ProofRequest, sources: Mapping[str, Source], rules: Sequence[Rule]) -> Analysis:
-    launch = request.options.launch
-    return analyse(list(sources.values()), Path(request.root), request.target, rules, keep_runs=True, launch=launch)
+def _analysed(
+    request: ProofRequest, sources: Mapping[str, Source], rules: Sequence[Rule], like: Analysis | None = None
+) -> Analysis:
+    """The runs of the project with these files; those that are the same are taken from a `like` analysis."""
+    return analyse(
+        list(sources.values()),
+        Path(request.root),
+        request.target,
+        rules,
+        keep_runs=True,
+        launch=request.options.launch,
+        like=like,
+    )
 
 
 def _unverified(chosen: Chosen, why: str) -> Proof:
     return Proof(chosen.finding, chosen.fix.name, "unverified", why)
 
 
-def _by_program(request: ProofRequest, chosen: Chosen, rule: Rule, named: Launch | None) -> _Pair | Proof:
+def _by_program(
+    request: ProofRequest, chosen: Chosen, without: Mapping[str, Source], before: Analysis, named: Launch | None
+) -> _Pair | Proof:
     """The user's own program before and after, in copies of the project."""
-    without = request.without(chosen)
-    holding = next((run for run, _ in _holding(chosen.finding, _analysed(request, without, [rule]))), None)
+    holding = next((run for run, _ in _holding(chosen.finding, before)), None)
     pair = pair_of(request, chosen, without, holding, named)
     if isinstance(pair, str):
         return _unverified(chosen, pair)
@@ -101,10 +120,16 @@ def _by_program(request: ProofRequest, chosen: Chosen, rule: Rule, named: Launch
     return _Pair(pair.before, pair.after, proof)
 
 
-def _by_recipe(request: ProofRequest, chosen: Chosen, after: Analysis, rule: Rule, verifier: Verifier) -> _Pair | Proof:
+def _by_recipe(
+    request: ProofRequest,
+    chosen: Chosen,
+    without: Mapping[str, Source],
+    before: Analysis,
+    after: Analysis,
+    verifier: Verifier,
+) -> _Pair | Proof:
     """The run that the analysis knows, before and after, and whether it fits at full size."""
-    without = request.without(chosen)
-    pair = _recipes(request, chosen.finding, _analysed(request, without, [rule]), after, without)
+    pair = _recipes(request, chosen.finding, before, after, without)
     if pair is None:
         return _unverified(chosen, "no training run around this place can be derived")
     first, second, sizes = pair
@@ -157,10 +182,17 @@ def _recipes(
         if second is None or not models:
             continue
         mine = trained_models(run)[0]
-        first = _with_own(request, recipe_of(run, mine, guard, place), mine, guard, without)
-        other = _with_own(request, recipe_of(second, models[0], guard, place), models[0], guard, request.after)
+        first = _with_own(request, recipe_of(_found_only(run, finding.code), mine, guard, place), mine, guard, without)
+        other = _with_own(
+            request, recipe_of(_found_only(second), models[0], guard, place), models[0], guard, request.after
+        )
         return first, other, sizes_of(second, models[0], guard, list(request.after.values()))
     return None
+
+
+def _found_only(run: Run, code: str = "") -> Run:
+    """The run as far as one rule, or with "" none, was asked: the fixes of the other codes have proofs of their own."""
+    return replace(run, found={key: guard for key, guard in run.found.items() if key[3] == code})
 
 
 def _same_run(run: Run, others: Sequence[Run], index: int) -> Run | None:

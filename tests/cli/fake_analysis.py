@@ -35,7 +35,7 @@ RULES = (
 )
 
 
-def analyse(sources, root, target, rules):
+def analyse(sources, root, target, rules, memory=""):
     codes = {rule.code for rule in rules}
     made = FakeAnalysis()
     for source in sources:

@@ -152,8 +152,8 @@ def test_a_file_that_changes_before_the_write_is_refused_and_no_other_is_written
     for name in ("a.py", "b.py"):
         (project / name).write_text("boom(1)\n")
 
-    def analyse(*arguments):
-        found = fake_analysis.analyse(*arguments)
+    def analyse(*arguments, **options):
+        found = fake_analysis.analyse(*arguments, **options)
         if not found.findings:
             change(project / "b.py")
         return found

@@ -1,0 +1,63 @@
+"""Walks of an earlier analysis, with their runs, for another analysis of the same project of which few files differ.
+
+A walk is the same where the texts that it read are, the answers to which of the modules it imports are quiet, how its
+program starts, and what earlier walks entered of its file. Rules, versions and whatever lies on the disk are taken to
+be those of the earlier analysis.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from .run import Run
+from .walker import Walker
+from .walks import Consulted, Task, Walked, Wanted
+
+
+@dataclass(frozen=True)
+class Kept:
+    """A walk that was made, what it was given, what it asked for, and the runs that it made."""
+
+    wanted: Wanted
+    made: Walked
+    consulted: Consulted
+    runs: tuple[Run, ...]
+
+
+class Again:
+    """The walks of an analysis that keeps its runs; `walks` has them, those of `like` among them where they hold."""
+
+    def __init__(self, walker: Walker, like: dict[Task, Kept]):
+        self._walker = walker
+        self._like = like
+        self._runs = 0
+        self.walks: dict[Task, Kept] = {}
+
+    def learn(self, paths: Sequence[str]) -> None:
+        """Learn what leads to a finding: where all runs are kept, everything counts."""
+        self._walker.reach.learn(paths)
+
+    def recall(self, wanted: Wanted) -> Walked | None:
+        """What came of a walk in the earlier analysis, None where it would come to something else now."""
+        kept = self._like.get(wanted.task)
+        if kept is None or kept.wanted != wanted or not self._holds(kept.consulted):
+            return None
+        self.walks[wanted.task] = kept
+        self._walker.runs += kept.runs
+        return replace(kept.made, consulted=None)
+
+    def keep(self, wanted: Wanted, made: Walked) -> None:
+        """Keep a walk with the runs that were made since the last one."""
+        runs, self._runs = tuple(self._walker.runs[self._runs :]), len(self._walker.runs)
+        if made.consulted is not None and not made.problems:
+            self.walks[wanted.task] = Kept(wanted, made, made.consulted, runs)
+
+    def save(self) -> None:
+        """Nothing is written: runs do not outlive the process."""
+
+    def _holds(self, consulted: Consulted) -> bool:
+        project = self._walker.project
+        return all(project.digest(path) == told for path, told in consulted.texts.items()) and all(
+            project.deferral.is_quiet(path) == told for path, told in consulted.quiet.items()
+        )
