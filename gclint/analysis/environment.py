@@ -33,9 +33,9 @@ _LEFT_TO_THE_SHELL = ("$", "`")
 
 def read(it: Interpreter, name: str, default: Value, site: Site) -> Value:
     """The value of a variable, the default where it is not set."""
-    if name in _NUMBERS and name not in it.run.environment:
-        return number(it, name, site)
     held = _held(it, name)
+    if name in _NUMBERS and held is None:
+        return number(it, name, site)
     return of(it.unknown(f'os.environ["{name}"]', site)) if held is None else replaced(held, default)
 
 
@@ -49,8 +49,6 @@ def demand(it: Interpreter, name: str, site: Site) -> Value:
 
 def number(it: Interpreter, name: str, site: Site) -> Value:
     """How many processes there are, or which of them this one is, by the variable that tells it."""
-    if name in it.run.environment:
-        return read(it, name, NOTHING, site)
     made = it.run.facts.get(f"env:{name}")
     if made is None:
         made = it.run.facts[f"env:{name}"] = it.new(_NUMBERS[name], "", name, site)
@@ -59,9 +57,9 @@ def number(it: Interpreter, name: str, site: Site) -> Value:
 
 def membership(it: Interpreter, name: str) -> list[tuple[Guard, bool]] | None:
     """Whether a variable is set, under which guards; None where nobody knows."""
-    if name in _ONLY_OF_SEVERAL:
-        return [(frozenset({(DISTRIBUTED, truth)}), truth) for truth in (True, False)]
     held = _held(it, name)
+    if name in _ONLY_OF_SEVERAL and (held is None or it.run.absent is untold):
+        return [(frozenset({(DISTRIBUTED, truth)}), truth) for truth in (True, False)]
     return None if held is None else [(guard, item is not MISSING) for guard, item in held]
 
 

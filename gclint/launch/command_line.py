@@ -33,6 +33,7 @@ SHOWN = "<command line>"
 _OF_A_PROCESS = frozenset(
     {"RANK", "LOCAL_RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE", "SLURM_NTASKS", "SLURM_PROCID", "SLURM_LOCALID"}
 )
+_TELL_EVERY_PROCESS = frozenset({"torchrun", "deepspeed"})
 _SIZES = ("WORLD_SIZE", "SLURM_STEP_NUM_TASKS", "OMPI_COMM_WORLD_SIZE", "PMI_SIZE")
 _OPEN = ("$", "`")
 # srun starts one task where neither its options nor a job ask for more
@@ -80,7 +81,7 @@ def _launch(found: Invocation, environment: Mapping[str, str], here: Path, devic
         return None
     origin = found.path or here / SHOWN
     base = here if any(mark in found.directory for mark in _OPEN) else Path(os.path.normpath(here / found.directory))
-    start = _sized(_configured(start, environment, base, devices), environment)
+    start = _alone(_sized(_configured(start, environment, base, devices), environment))
     program = Path(os.path.abspath(base / start.program))
     if start.module or not program.is_file():
         root = Path(project_root(os.fspath(base if origin.name == SHOWN or start.module else origin.parent), ()))
@@ -144,6 +145,14 @@ def _configured(start: Start, environment: Mapping[str, str], here: Path, device
     )
     path = here / start.config if start.config else Path(home, "accelerate", "default_config.yaml")
     return configured(start, content(path).decode("utf-8", errors="replace"), devices)
+
+
+def _alone(start: Start) -> Start:
+    """What a launcher that tells every process its number tells the only one."""
+    if start.launcher not in _TELL_EVERY_PROCESS or start.world_size != 1:
+        return start
+    told = {"RANK": "0", "LOCAL_RANK": "0", "WORLD_SIZE": "1", "LOCAL_WORLD_SIZE": "1"}
+    return replace(start, environment=(*start.environment, *told.items()))
 
 
 def _sized(start: Start, environment: Mapping[str, str]) -> Start:

@@ -339,3 +339,24 @@ def test_a_number_of_this_process_that_a_launcher_tells(found):
     assert found(program("True", lines), "torchrun --nproc_per_node=1 train.py") == ["always"]
     assert found(program("True", lines), "python train.py", {"LOCAL_RANK": "0"}) == ["always"]
     assert found(program("True", lines, "import lightning"), "python train.py") == ["always"]
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [
+        'int(os.environ.get("RANK", -1)) != -1',
+        '"LOCAL_RANK" in os.environ',
+        'int(os.environ["WORLD_SIZE"]) == 1',
+        'os.environ.get("RANK") == "0"',
+    ],
+)
+def test_the_only_process_of_a_launcher_has_its_number_too(found, condition):
+    for command in ("torchrun train.py", "deepspeed --num_gpus=1 train.py"):
+        assert found(program(condition), command) == ["always"], command
+    assert found(program(condition), "python train.py") == []
+
+
+def test_the_number_of_processes_is_a_number(found):
+    lines = "import torch.distributed as dist\nsize = dist.get_world_size()"
+    assert found(program("size > 1", lines), "torchrun train.py") == []
+    assert found(program("size > 1", lines), "torchrun --nproc_per_node=2 train.py") == ["always"]
