@@ -63,6 +63,17 @@ def test_nothing_is_concluded_from_what_was_not_reached(capfd: pytest.CaptureFix
     assert (status, out) == checked(capfd)
 
 
+@pytest.mark.parametrize(("most", "cut"), [(10_000, True), (50, False)])
+def test_a_function_whose_walks_take_long_is_not_followed_at_every_call(
+    most: int, cut: bool, program: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    program.write_text(PROGRAM + "long(1)\n" * 30)
+    monkeypatch.setattr("gclint.analysis.interpreter.MAX_STEPS", 500)
+    monkeypatch.setattr("gclint.analysis.invocation.CALLS_AT_ANY_COST", 2)
+    monkeypatch.setattr("gclint.analysis.invocation.MOST_STEPS_IN_ONE", most)
+    assert ("GCL002" in checked(capfd)[1]) == cut
+
+
 @pytest.mark.usefixtures("bound")
 def test_the_note_shows_the_call_on_the_way(capfd: pytest.CaptureFixture[str]) -> None:
     [found] = json.loads(checked(capfd, "--output-format", "json")[1])

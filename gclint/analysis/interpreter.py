@@ -115,6 +115,7 @@ class Interpreter:
         self.steps = MAX_STEPS
         self.stopped: tuple[Site, ...] = ()
         self.entered: Counter[int] = Counter()
+        self.spent: Counter[int] = Counter()
         self.call_limit = MAX_CALLS
         self.heap: list[Object] = []
         self.inner: list[Scope] = []

@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
 MAX_DEPTH = 24
 MAX_RECURSION = 1
+CALLS_AT_ANY_COST = 16
+MOST_STEPS_IN_ONE = 15_000
 
 
 def invoke(it: Interpreter, function: Value, call: Call) -> Value:
@@ -81,7 +83,7 @@ def walk(it: Interpreter, function: Function, call: Call) -> Value:
 
     entered = sum(frame.function is not None and frame.function.node_id == function.node_id for frame in it.frames)
     it.entered[function.node_id] += 1
-    if len(it.frames) > MAX_DEPTH or entered > MAX_RECURSION or it.entered[function.node_id] > it.call_limit:
+    if len(it.frames) > MAX_DEPTH or entered > MAX_RECURSION or _walked_enough(it, function):
         return call.foreign()
     first = function.node_id not in it.interpreted
     it.interpreted.add(function.node_id)
@@ -89,6 +91,7 @@ def walk(it: Interpreter, function: Function, call: Call) -> Value:
     frame = Frame(function, function.module, it.within(function.scope, bound), call.site, it.guard)
     added = it.decorations.get(function.node_id, [])
     held, it.expression_statement = it.expression_statement, None
+    steps = it.steps
     it.frames.append(frame)
     it.contexts.extend(added)
     try:
@@ -99,9 +102,16 @@ def walk(it: Interpreter, function: Function, call: Call) -> Value:
         it.frames.pop()
         del it.contexts[len(it.contexts) - len(added) :]
         it.expression_statement = held
+        it.spent[function.node_id] += steps - it.steps
         if first and it.steps < 0:  # cut short: to be walked for its own sake
             it.interpreted.discard(function.node_id)
     return _result(it, frame, live, call)
+
+
+def _walked_enough(it: Interpreter, function: Function) -> bool:
+    """Whether a function was called often, or not so often and its walks took long."""
+    calls = it.entered[function.node_id]
+    return calls > it.call_limit or (calls > CALLS_AT_ANY_COST and it.spent[function.node_id] > MOST_STEPS_IN_ONE)
 
 
 def _result(it: Interpreter, frame: object, live: Guard | None, call: Call) -> Value:

@@ -160,6 +160,7 @@ class Walker:
             return
         it.steps, it.call_limit = STEPS_PER_DEFINITION, CALLS_PER_DEFINITION
         it.entered.clear()
+        it.spent.clear()
         site = Site.at(item.module, item.node)
         call = Call(it, site, name, open=True)
         if isinstance(item, Function):

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
+
 import libcst as cst
 
 from gclint.analysis.closures import read_names
@@ -83,16 +86,22 @@ def _kept_in_part(item: Object, run: Run) -> bool:
     key.
     """
     around = item.parent.attributes if item.parent is not None else {}
-    keys = [key for key, value in around.items() if item in value.objects()]
+    keys = [key for key, value in around.items() if item in value.objects() and key[1:2] in ("'", '"')]
     return any(
         isinstance(node, cst.DictElement)
         and isinstance(node.key, cst.SimpleString)
         and f"[{node.key.evaluated_value!r}]" == key
         and _chooses(module, node.value)
         for key in keys
-        for module in run.modules_with(key.strip("[]'\""))
+        for module in _modules_with_key(run, key.strip("[]'\""))
         for node in nodes(module.tree)
     )
+
+
+def _modules_with_key(run: Run, key: str) -> Iterator[Module]:
+    """The modules whose text has a dict's key; most that have the word are not worth parsing to the last body."""
+    spelled = re.compile(rf"['\"]{re.escape(key)}['\"]+\s*:")
+    return (module for module in run.modules_with(key) if spelled.search(module.text))
 
 
 def _chooses(module: Module, node: cst.BaseExpression) -> bool:
