@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import libcst as cst
 
 from .defaults import overridable
-from .guards import ANY_PACKAGE
+from .guards import ANY_PACKAGE, Guard, all_of
 from .syntax import Site
 from .values import MISSING, NOTHING, TRUE, Const, Function, Object, Value, const, of, replaced
 
@@ -70,6 +70,19 @@ class Call:
         """Whether the argument is given, as far as the code shows."""
         return name in self.keywords or (index is not None and index < len(self.positional))
 
+    def given_under(self, name: str, guard: Guard) -> Guard | None:
+        """The guard with what it takes for the keyword argument to be given; None where it cannot be."""
+        held = self.keywords.get(name, NOTHING)
+        if held and all(item is not MISSING for _, item in held):
+            return guard
+        ways = (all_of((guard, own)) for own, item in held if item is not MISSING)
+        return next((way for way in ways if way is not None), None)
+
+    def as_given_under(self, guard: Guard) -> Call:
+        """The same call without the keyword arguments that are never given under a guard."""
+        kept = {name: value for name, value in self.keywords.items() if _possible(value, guard)}
+        return self if len(kept) == len(self.keywords) else replace(self, keywords=kept)
+
     def place(self, name: str) -> Site:
         """Where the argument stands; the call itself when it is not spelled out."""
         return self.places.get(name, self.site)
@@ -100,6 +113,12 @@ class Call:
         """Everything that goes into the call."""
         own = [of(self.receiver)] if self.receiver is not None else []
         return own + self.positional + list(self.keywords.values())
+
+
+def _possible(value: Value, guard: Guard) -> bool:
+    """Whether an argument may be given under a guard: nothing is asked of one that is always given."""
+    held = value.alternatives
+    return len(held) < 2 or any(item is not MISSING for _, item in value.possible(guard))
 
 
 def _is_release(literal: object) -> bool:

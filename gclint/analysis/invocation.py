@@ -42,7 +42,7 @@ def invoke(it: Interpreter, function: Value, call: Call) -> Value:
     for guard, item in function.possible(it.guard):
         with it.under(guard) as possible:
             if possible:
-                parts.append(_invoke_item(it, item, call).under(guard))
+                parts.append(_invoke_item(it, item, call.as_given_under(it.guard)).under(guard))
     return union(parts) if parts else call.unknown()
 
 

@@ -78,13 +78,13 @@ def _given(event: LibraryCall, run: Run) -> Iterator[Finding]:
     if call is None or call.name.partition(".")[0] not in ("transformers", "trl"):
         return
     for name in call.keywords:
-        row = ARGUMENTS.get((call.last, name))
-        if row is not None and _reaches(run, row.package, row.gone) and not _own(call, name):
+        row, guard = ARGUMENTS.get((call.last, name)), call.given_under(name, event.guard)
+        if row is not None and guard is not None and _reaches(run, row.package, row.gone) and not _own(call, name):
             yield rule.finding(
                 run,
                 call.place(name),
                 f"{call.last} takes no `{name}` any more",
-                guard=event.guard,
+                guard=guard,
                 symptom=f"TypeError: {call.last}.__init__() got an unexpected keyword argument '{name}'",
                 fixes=(_edited(event, call, name, row.instead),),
                 versions=(row.package,),
@@ -95,12 +95,13 @@ def _given(event: LibraryCall, run: Run) -> Iterator[Finding]:
         and any(item.kind == "model" for item in event.result.objects())
     ):
         for name in QUANTISED:
-            if name in call.keywords and call.name.startswith("transformers."):
+            guard = call.given_under(name, event.guard)
+            if guard is not None and call.name.startswith("transformers."):
                 yield rule.finding(
                     run,
                     call.place(name),
                     f"from_pretrained takes no `{name}` any more",
-                    guard=event.guard,
+                    guard=guard,
                     symptom=f"TypeError: __init__() got an unexpected keyword argument '{name}'",
                     fixes=(_quantised(event.site, call, name),),
                     versions=("transformers",),
