@@ -88,7 +88,7 @@ def set_too_late(event: EnvSet, run: Run) -> Iterator[Finding]:
     """Was the library that reads the variable imported before?"""
     reader = READ_AT_IMPORT.get(event.name, "torch" if event.name in READ_WITH_RUNTIME else "")
     imported = run.imported.get(reader)
-    if not reader or imported is None or event.late or _for_others(event):
+    if not reader or imported is None or event.late or _for_others(event, run):
         return
     if imported.module is not event.site.module:
         imported = run.first_import(reader) or imported
@@ -106,13 +106,28 @@ def set_too_late(event: EnvSet, run: Run) -> Iterator[Finding]:
     )
 
 
-def _for_others(event: EnvSet) -> bool:
-    """Whether the code around it starts processes, which read the variable, or tells torch itself what it says."""
-    around = list(calls_in(enclosing_function(event.site.module, event.site.node)))
+def _for_others(event: EnvSet, run: Run) -> bool:
+    """Whether the code around it, in a method its whole class, starts processes, which read the variable, or tells
+    torch itself what it says.
+    """
+    module, function = event.site.module, enclosing_function(event.site.module, event.site.node)
     told = event.name == "OMP_NUM_THREADS" and any(
-        dotted(definition(event.site.module, call.func)).endswith("set_num_threads") for call in around
+        dotted(definition(module, call.func)).endswith("set_num_threads") for call in calls_in(function)
     )
-    return told or any(_starts_python(event.site.module, call) for call in around)
+    around = next((node for node in module.ancestors(function) if isinstance(node, cst.ClassDef)), function)
+    return told or any(_starts_python(module, call) or _leads_there(call, run) for call in calls_in(around))
+
+
+def _leads_there(call: cst.Call, run: Run) -> bool:
+    """Whether a call is of a function of the project that starts processes."""
+    name = dotted(call.func).rpartition(".")[2]
+    return any(
+        isinstance(node, cst.FunctionDef)
+        and node.name.value == name
+        and any(_starts_python(module, inner) for inner in calls_in(node))
+        for module in (run.modules_with(f"def {name}(") if name else ())
+        for node in module.tree.body
+    )
 
 
 def _starts_python(module: Module, call: cst.Call) -> bool:
