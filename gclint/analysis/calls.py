@@ -28,7 +28,7 @@ class Call:
     the code itself did not fill. `places` are the sites of the keyword
     arguments' values, also of those that came through a dict. `receiver` is the object of a method call, `method`
     where the method was read off it, `instance` the object that a constructor fills in when a class of the project
-    inherits from a library's.
+    inherits from a library's. `uncalled` is a call that no code makes: a definition is walked for its own sake.
     """
 
     it: Interpreter
@@ -42,6 +42,7 @@ class Call:
     method: Site | None = None
     instance: Object | None = None
     foreign_mapping: bool = False
+    uncalled: bool = False
 
     @property
     def run(self) -> Run:
@@ -153,9 +154,9 @@ def bind(it: Interpreter, function: Function, call: Call) -> dict[str, Value]:
 
 
 def _left_out(it: Interpreter, function: Function, param: cst.Param, call: Call) -> Value:
-    """What a parameter is where a call gives nothing for it: its default.
+    """What a parameter is where a call gives nothing for it: its default, unless the call may give it all the same.
 
-    Of a call that may give it all the same, a literal that says something; of None nobody knows what it stands for.
+    Where nobody calls, it is one that says something, if callers leave it; of None nobody knows what it stands for.
     """
     name = param.name.value
     default, other = function.defaults.get(name), it.unknown(name, Site.at(function.module, param))
@@ -163,7 +164,7 @@ def _left_out(it: Interpreter, function: Function, param: cst.Param, call: Call)
         return of(other)
     if not call.open:
         return default
-    says = all(isinstance(item, Const) and item.value is not None for _, item in default)
+    says = call.uncalled and all(isinstance(item, Const) and item.value is not None for _, item in default)
     return overridable(name, default, other) if says else of(other)
 
 

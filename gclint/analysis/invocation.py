@@ -138,7 +138,9 @@ def instantiate(it: Interpreter, owner: Class, call: Call) -> Value:
     initialiser = names.class_attribute(owner, "__init__")
     if initialiser is not None:
         bound = Value((guard, item.bound(made) if isinstance(item, Function) else item) for guard, item in initialiser)
-        invoke(it, bound, Call(it, call.site, owner.name, call.positional, call.keywords, call.open, call.places))
+        given = Call(it, call.site, owner.name, call.positional, call.keywords, call.open, call.places)
+        given.uncalled = call.uncalled
+        invoke(it, bound, given)
     elif is_record(owner):
         _fill_record(it, made, owner, call)
         post = names.class_attribute(owner, "__post_init__")

@@ -41,9 +41,9 @@ class Run:
     """What is known of the process at the moment: environment, imports, models, launch, versions.
 
     `imported` has the first import of each library module, `import_sites` the import in the entry that first led to
-    each module of the project. `modules_with` gives the
-    project's modules whose text has a word, of those that the program imports, also where they were not walked.
-    `absent` says of an environment variable whether the process starts without it.
+    each module of the project. `modules_with` gives the project's modules whose text has a word, of those that the
+    program imports, also where they were not walked. `absent` says of an environment variable whether the process
+    starts without it.
     `assumed` holds the conditions that the launcher decides; they are never stated.
     `launch_places` are the launches that decide them. `found` has the guard of every finding that was made of this
     run. `failures` has the parts of gclint that raised. `path` is the file of the entry.

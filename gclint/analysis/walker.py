@@ -162,7 +162,7 @@ class Walker:
         it.entered.clear()
         it.spent.clear()
         site = Site.at(item.module, item.node)
-        call = Call(it, site, name, open=True)
+        call = Call(it, site, name, open=True, uncalled=True)
         if isinstance(item, Function):
             it.call(of(given), call)
             return
@@ -178,7 +178,8 @@ class Walker:
                     it.steps = max(it.steps, FEWEST_STEPS_PER_METHOD)
                     receiver = made.only()
                     bound = part.bound(receiver) if receiver is not None else part
-                    it.call(of(bound), Call(it, Site.at(part.module, part.node), "method", open=True))
+                    place = Site.at(part.module, part.node)
+                    it.call(of(bound), Call(it, place, "method", open=True, uncalled=True))
 
     def _remember(self, made: Walked, it: Interpreter) -> None:
         for path in it.modules:
