@@ -99,6 +99,7 @@ _DRAWN: dict[Guard, _Drawn | None] = {}
 _BITS: dict[Atom, int] = {}
 _NUMBERED: list[Atom] = []
 _SUBJECTS: dict[str, int] = {}
+_EQUALITIES: dict[tuple[str, str], int] = {}
 
 
 def conj(left: Guard, right: Guard) -> Guard | None:
@@ -203,7 +204,7 @@ def _with(drawn: _Drawn, further: Iterable[tuple[Atom, bool]]) -> _Drawn | None:
         if truth and not yes & bit:
             yes |= bit
             if atom.subject:
-                other |= _SUBJECTS[atom.subject] & ~bit
+                other |= _SUBJECTS[atom.subject] & ~_EQUALITIES[atom.subject, atom.literal]
             todo += atom.parts or ()
         elif not truth and not no & bit:
             no |= bit
@@ -230,12 +231,14 @@ def _bit(atom: Atom) -> int:
     made = _BITS[atom] = 1 << len(_NUMBERED)
     _NUMBERED.append(atom)
     if atom.subject:
+        equality = atom.subject, atom.literal
         _SUBJECTS[atom.subject] = _SUBJECTS.get(atom.subject, 0) | made
+        _EQUALITIES[equality] = _EQUALITIES.get(equality, 0) | made
     return made
 
 
 def _forget_drawn() -> None:
-    for held in (_KNOWN, _DRAWN, _BITS, _NUMBERED, _SUBJECTS):
+    for held in (_KNOWN, _DRAWN, _BITS, _NUMBERED, _SUBJECTS, _EQUALITIES):
         held.clear()
 
 

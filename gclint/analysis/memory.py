@@ -13,7 +13,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from ..files.cache import Cache, digest
+from ..files.cache import Cache, Passing, digest
 from ..files.stamps import layout, surroundings
 from ..files.syntax import SyntaxFault
 from ..finding import finding_from
@@ -27,15 +27,18 @@ _Entry = dict[str, Any]
 
 
 class Memory:
-    """The walks of a project that are remembered in a cache directory; none in a project too large to look at."""
+    """The walks of a project that are remembered in a cache directory, or in texts that this process passes on; none
+    in a project too large to look at.
+    """
 
-    def __init__(self, walker: Walker, directory: str):
+    def __init__(self, walker: Walker, place: str | dict[str, str]):
         self._walker = walker
         self._rules = [rule.code for rule in walker.rules]
         self._state = _state_of(walker)
         self._given: Sequence[str] = ()
         self._views = Views(frozenset(), {})
-        self._cache = Cache(directory, f"walks-{digest([str(walker.project.root)])}")
+        key = f"walks-{digest([str(walker.project.root)])}"
+        self._cache = Cache(place, key) if isinstance(place, str) else Passing(place, key)
         self._entries = self._held("walks")
         self._reaches = self._held("reach")
 

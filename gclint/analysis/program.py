@@ -59,7 +59,7 @@ def analyse(
     keep_runs: bool = False,
     launch: Launch | None = None,
     jobs: int = 1,
-    memory: str = "",
+    memory: str | dict[str, str] = "",
     like: Analysis | None = None,
 ) -> Analysis:
     """Walk every program of the given files and ask the rules.
@@ -68,8 +68,8 @@ def analyse(
     place and code, in order. `keep_runs` keeps the runs with all their events, for recipes; of an analysis that is
     `like` this one but for some texts, with the same rules, the walks that read none of them are taken. With a
     `launch` only its program is walked, as that command starts it. With several `jobs` a long analysis is divided
-    among as many processes, and with a directory for `memory` a walk is made again only where something that it
-    depends on has changed; what is found is the same.
+    among as many processes. With a `memory`, a directory or texts that this process passes on, a walk is made again
+    only where something that it depends on has changed. What is found is the same.
     """
     with stage("import of the rules"):
         loaded = [rule.load() for rule in rules]
@@ -77,7 +77,7 @@ def analyse(
         library = load_library()
     walker = Walker(Project(root, sources), library, target, loaded, keep_runs)
     again = Again(walker, like.walks if like is not None else {}) if keep_runs else None
-    programs = _Programs(walker, jobs, again or (Memory(walker, memory) if memory else None))
+    programs = _Programs(walker, jobs, again or (Memory(walker, memory) if memory != "" else None))
     try:
         if launch is not None:
             task = Task(os.path.realpath(launch.program), Entry(launch, launch.function))
@@ -90,7 +90,7 @@ def analyse(
 
     def for_other(entries: set[str], other: Mapping[str, str]) -> Iterable[Finding]:
         walker = Walker(Project(root, sources), library, {**target, **other}, loaded)
-        older = _Programs(walker, memory=Memory(walker, memory) if memory else None)
+        older = _Programs(walker, memory=Memory(walker, memory) if memory != "" else None)
         try:
             older.of(entries)
         finally:

@@ -84,6 +84,21 @@ class Cache:
         self._changed = False
 
 
+class Passing(Cache):
+    """Entries that pass from one analysis to the next in this process, and are written nowhere: in `texts`, by key."""
+
+    def __init__(self, texts: dict[str, str], key: str) -> None:
+        self._texts, self._key = texts, key
+        self._entries = json.loads(texts.get(key, "{}"))
+        self._changed = False
+
+    def save(self) -> None:
+        """Keep what changed."""
+        if self._changed:
+            self._texts[self._key] = json.dumps(self._entries)
+            self._changed = False
+
+
 def remove(directory: str) -> bool:
     """Delete the cache in `directory`; return whether there was one. A directory that is not one is kept."""
     import shutil

@@ -6,7 +6,6 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from tempfile import TemporaryDirectory
 
 from gclint.engine import gathered_for, read_beside, report_of
 from gclint.files.source import Source
@@ -74,13 +73,12 @@ def fix(
     """
     chosen = chosen or {}
     sums = _Sums()
-    with TemporaryDirectory(prefix="gclint-") as place:
-        judge = judge or _remembering(judge_for(request), place)
-        gathered = gathered_for(request, judge)
-        check_codes(chosen, judge.codes())
-        for batch in gathered.batches:
-            policy = policy_of(batch, unsafe, chosen)
-            _fix_batch(_Work(batch, judge, proof, prove), policy, sums, alternatives, ask)
+    judge = judge or _remembering(judge_for(request))
+    gathered = gathered_for(request, judge)
+    check_codes(chosen, judge.codes())
+    for batch in gathered.batches:
+        policy = policy_of(batch, unsafe, chosen)
+        _fix_batch(_Work(batch, judge, proof, prove), policy, sums, alternatives, ask)
     check_names(chosen, (*sums.made.findings, *(each.finding for each in sums.applied)))
     written = write and bool(sums.changes)
     if written:
@@ -97,9 +95,9 @@ def fix(
     )
 
 
-def _remembering(judge: Judge, place: str) -> Judge:
-    """The judge, which remembers its walks in a directory where it has no cache: it judges the same files often."""
-    return judge if judge.remembers else replace(judge, analyse=partial(judge.analyse, memory=place))
+def _remembering(judge: Judge) -> Judge:
+    """The judge, which remembers its walks also where it has no cache: it judges the same files often."""
+    return judge if judge.remembers else replace(judge, analyse=partial(judge.analyse, memory=dict[str, str]()))
 
 
 def policy_of(batch: Batch, unsafe: bool, chosen: Mapping[str, str]) -> Policy:
