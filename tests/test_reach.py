@@ -4,16 +4,14 @@ without it, by one rule as by all.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from gclint.analysis.events import ConfigurationRead
 from gclint.engine import check
 from gclint.gather import Request
-from gclint.judge import Judge, builtin_judge
-from gclint.rule import load_rules
+from gclint.judge import Judge
+from identity.everything import ungated
 
 RECOMPUTED = """
 from torch.utils.checkpoint import checkpoint
@@ -98,11 +96,6 @@ def _found(directory: Path, text: str, judge: Judge | None, select: list[str]) -
     return [(item.code, Path(item.location.path).name, item.location.line) for item in report.findings]
 
 
-def _ungated() -> Judge:
-    rules = (rule if rule.listens(ConfigurationRead) else replace(rule, words=()) for rule in load_rules())
-    return replace(builtin_judge(), gated=False, rules=tuple(rules))
-
-
 @pytest.mark.parametrize("select", [[], ["GCL506"]], ids=["all rules", "one rule"])
 def test_what_is_not_recomputed_may_draw_as_it_likes(tmp_path: Path, select: list[str]) -> None:
     assert _found(tmp_path, NOT_RECOMPUTED, None, select) == []
@@ -112,5 +105,5 @@ def test_what_is_not_recomputed_may_draw_as_it_likes(tmp_path: Path, select: lis
 @pytest.mark.parametrize("text", [BY_A_MODULE, BY_A_MODULE_IN_A_MODULE, BY_A_FUNCTION, THROUGH_A_FUNCTION])
 def test_halves_join_where_something_mentions_both(tmp_path: Path, text: str, select: list[str]) -> None:
     expected = [("GCL506", "net.py", 15)]
-    assert _found(tmp_path, text, _ungated(), []) == expected
+    assert _found(tmp_path, text, ungated(), []) == expected
     assert _found(tmp_path, text, None, select) == expected

@@ -41,7 +41,7 @@ class Again:
     def recall(self, wanted: Wanted) -> Walked | None:
         """What came of a walk in the earlier analysis, None where it would come to something else now."""
         kept = self._like.get(wanted.task)
-        if kept is None or kept.wanted != wanted or not self._holds(kept.consulted):
+        if kept is None or kept.wanted != wanted or not kept.consulted.holds(self._walker.project):
             return None
         self.walks[wanted.task] = kept
         self._walker.runs += kept.runs
@@ -55,9 +55,3 @@ class Again:
 
     def save(self) -> None:
         """Nothing is written: runs do not outlive the process."""
-
-    def _holds(self, consulted: Consulted) -> bool:
-        project = self._walker.project
-        return all(project.digest(path) == told for path, told in consulted.texts.items()) and all(
-            project.deferral.is_quiet(path) == told for path, told in consulted.quiet.items()
-        )

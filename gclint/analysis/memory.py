@@ -21,7 +21,7 @@ from ..packs import pack_stamps
 from .versions import Targets, targets_for
 from .views import Views, kept, still, views_of
 from .walker import Walker
-from .walks import Entered, Task, Walked, Wanted
+from .walks import Consulted, Entered, Task, Walked, Wanted
 
 _Entry = dict[str, Any]
 
@@ -69,7 +69,10 @@ class Memory:
         task = wanted.task
         entry = self._entries.get(self._name(task))
         try:
-            if entry is None or entry["asked"] != self._asked(wanted) or not self._unchanged(entry):
+            if entry is None:
+                return None
+            consulted = Consulted(entry["texts"], entry["quiet"])
+            if entry["asked"] != self._asked(wanted) or not consulted.holds(self._walker.project):
                 return None
             targets = self._targets(task)
             return _walked(task, targets, entry) if entry["targets"] == repr(targets) else None
@@ -120,12 +123,6 @@ class Memory:
             return [launches]
         leading = sorted(self._walker.reach.learnt.leading.get(task.path, ()))
         return [launches, leading, None if before is None else _places(before)]
-
-    def _unchanged(self, entry: _Entry) -> bool:
-        project = self._walker.project
-        return all(project.digest(path) == told for path, told in entry["texts"].items()) and all(
-            project.deferral.is_quiet(path) == told for path, told in entry["quiet"].items()
-        )
 
     def _targets(self, task: Task) -> Targets:
         path = Path(task.path)

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from ..failures import Problem
 from ..files.syntax import SyntaxFault
 from ..finding import Finding
 from .entries import Entry
 from .versions import Targets
+
+if TYPE_CHECKING:
+    from .project import Project
 
 Key = tuple[str, int, int, str]
 
@@ -49,6 +52,12 @@ class Consulted(NamedTuple):
 
     texts: dict[str, str]
     quiet: dict[str, bool]
+
+    def holds(self, project: Project) -> bool:
+        """Whether a walk that asked for this would be told the same of a project now."""
+        return all(project.digest(path) == told for path, told in self.texts.items()) and all(
+            project.deferral.is_quiet(path) == told for path, told in self.quiet.items()
+        )
 
 
 @dataclass

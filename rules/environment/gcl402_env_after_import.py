@@ -115,17 +115,18 @@ def _for_others(event: EnvSet, run: Run) -> bool:
         dotted(definition(module, call.func)).endswith("set_num_threads") for call in calls_in(function)
     )
     around = next((node for node in module.ancestors(function) if isinstance(node, cst.ClassDef)), function)
-    return told or any(_starts_python(module, call) or _leads_there(call, run) for call in calls_in(around))
+    calls = list(calls_in(around))
+    names = {dotted(call.func).rpartition(".")[2] for call in calls} - {""}
+    return told or any(_starts_python(module, call) for call in calls) or any(_leads_there(name, run) for name in names)
 
 
-def _leads_there(call: cst.Call, run: Run) -> bool:
-    """Whether a call is of a function of the project that starts processes."""
-    name = dotted(call.func).rpartition(".")[2]
+def _leads_there(name: str, run: Run) -> bool:
+    """Whether a function of the project with this name starts processes."""
     return any(
         isinstance(node, cst.FunctionDef)
         and node.name.value == name
         and any(_starts_python(module, inner) for inner in calls_in(node))
-        for module in (run.modules_with(f"def {name}(") if name else ())
+        for module in run.modules_with(f"def {name}(")
         for node in module.tree.body
     )
 

@@ -37,7 +37,7 @@ from packaging.version import Version
 
 from gclint.analysis import rewrite
 from gclint.analysis.events import LibraryCall
-from gclint.analysis.guards import compares_release
+from gclint.analysis.guards import Guard, compares_release
 from gclint.analysis.run import Run
 from gclint.analysis.syntax import Site, dotted
 from gclint.analysis.values import Class
@@ -72,17 +72,20 @@ def old_name(event: LibraryCall, run: Run) -> Iterator[Finding]:
     """Is something called by a name that is about to go?"""
     for old in _called(event, run):
         if not compares_release(event.guard, old.package) and not attempted(event.site):
-            yield _finding(run, event, old)
+            yield _finding(run, old)
 
 
 class _Old(NamedTuple):
-    """A name that is about to go, the place that uses it, what it is called now, and in which package."""
+    """A name that is about to go, the place that uses it, what it is called now, in which package, and under which
+    condition it is used.
+    """
 
     site: Site
     name: str
     new: str
     fix: Fix | None
     package: str
+    guard: Guard
 
 
 def _called(event: LibraryCall, run: Run) -> Iterator[_Old]:
@@ -98,7 +101,7 @@ def _called(event: LibraryCall, run: Run) -> Iterator[_Old]:
         version = run.targets.version("torch")
         if version is None or version >= Version("2.4"):
             new = f'torch.amp.{call.last}("cuda", ...)'
-            yield _Old(event.site, f"{OLD}.{call.last}", new, _torch_name(event.site, call.last), "torch")
+            yield _Old(event.site, f"{OLD}.{call.last}", new, _torch_name(event.site, call.last), "torch", event.guard)
     elif call.last in (*METHODS, *ARGUMENT_CLASSES) and _asked_for(run):
         if (
             call.last in METHODS
@@ -108,10 +111,11 @@ def _called(event: LibraryCall, run: Run) -> Iterator[_Old]:
             and str(call.receiver.type).startswith("transformers.")
         ):
             new = call.last.replace("gradient", "activation")
-            yield _Old(event.site, call.last, new, _method(event.site, new), "transformers")
+            yield _Old(event.site, call.last, new, _method(event.site, new), "transformers", event.guard)
         elif call.last in ARGUMENT_CLASSES and call.instance is None:
             for name in ARGUMENTS:
-                if name in call.keywords:
+                guard = call.given_under(name, event.guard)
+                if guard is not None:
                     held = rewrite.argument(event.site, name)
                     new = name.replace("gradient", "activation")
                     edit = (
@@ -120,15 +124,15 @@ def _called(event: LibraryCall, run: Run) -> Iterator[_Old]:
                         else None
                     )
                     fix = Fix("new-name", f"Call it {new}", (edit,)) if edit is not None else None
-                    yield _Old(call.place(name), name, new, fix, "transformers")
+                    yield _Old(call.place(name), name, new, fix, "transformers", guard)
 
 
-def _finding(run: Run, event: LibraryCall, old: _Old) -> Finding:
+def _finding(run: Run, old: _Old) -> Finding:
     return rule.finding(
         run,
         old.site,
         f"`{old.name}` is deprecated: it is `{old.new}` now",
-        guard=event.guard,
+        guard=old.guard,
         certainty="fragile",
         symptom="FutureWarning; an error once the name is gone",
         fixes=(old.fix,),
