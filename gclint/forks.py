@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection
-    from multiprocessing.process import BaseProcess
-    from typing import Any
+    from typing import Any, NoReturn
 
 MOST_FORKS = 8
 AHEAD = 3
@@ -38,18 +37,19 @@ class Forks(Generic[Asked, Answer]):
     """
 
     def __init__(self, work: Callable[[Asked], Answer], count: int):
-        from multiprocessing import get_context
+        from multiprocessing.connection import Pipe
 
-        context = get_context("fork")
         self._free: list[Connection] = []
-        self._processes: list[BaseProcess] = []
+        self._processes: list[int] = []
         gc.freeze()  # a collection in a fork would touch, and so copy, everything there is
         try:
             for _ in range(count):
-                own, theirs = context.Pipe()
+                own, theirs = Pipe()
                 self._free.append(own)
-                process = context.Process(target=_serve, args=(work, theirs, tuple(self._free)), daemon=True)
-                process.start()
+                # not a multiprocessing.Process: those may not be made where flake8 runs plugins, in a daemon of its own
+                process = os.fork()
+                if not process:
+                    _serve(work, theirs, tuple(self._free))
                 self._processes.append(process)
                 theirs.close()
         except OSError as error:
@@ -61,9 +61,9 @@ class Forks(Generic[Asked, Answer]):
     def end(self) -> None:
         """End the forks, whatever they are doing."""
         for process in self._processes:
-            process.kill()
-        for process in self._processes:
-            process.join()
+            os.kill(process, signal.SIGKILL)
+        while self._processes:
+            os.waitpid(self._processes.pop(), 0)
 
     def answers(self, questions: Iterable[Callable[[], Asked]]) -> Iterator[tuple[Asked, Answer]]:
         """What is asked, made when there is a fork for it, each with its answer, in order. Raises Lost."""
@@ -105,15 +105,15 @@ def _received(connection: Any) -> Any:
         raise Lost from error
 
 
-def _serve(work: Callable[[Asked], Answer], connection: Connection, others: tuple[Connection, ...]) -> None:
+def _serve(work: Callable[[Asked], Answer], connection: Connection, others: tuple[Connection, ...]) -> NoReturn:
     """Answer until the other end is closed, as it is when that process ends, or until there is no answer that can be
-    sent: what is lost is done by whoever asked.
+    sent: what is lost is done by whoever asked. Nothing that the forked process was about to do is done here.
     """
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
-    for other in others:
-        other.close()
-    while True:
-        try:
+    try:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+        for other in others:
+            other.close()
+        while True:
             connection.send(work(connection.recv()))
-        except Exception:
-            return
+    finally:
+        os._exit(0)

@@ -32,6 +32,7 @@ class Plugin:
     target: ClassVar[dict[str, str]] = {}
     alone: ClassVar[bool] = False
     wanted: ClassVar[bool] = True
+    jobs: ClassVar[int] = 1
     _projects: ClassVar[dict[str, Project]] = {}
 
     def __init__(self, tree: ast.AST, filename: str, lines: list[str]):
@@ -62,6 +63,7 @@ class Plugin:
         pairs = (part.split("=", 1) for part in options.gclint_target.split(",") if "=" in part)
         cls.target = {name.strip(): version.strip() for name, version in pairs}
         cls.alone = options.gclint_file_only
+        cls.jobs = _jobs(options)
         selected = [*(getattr(options, "select", None) or ()), *(getattr(options, "extend_select", None) or ())]
         given = getattr(options, "select", None)
         cls.wanted = not given or any("GCL".startswith(code) or code.startswith("GCL") for code in selected)
@@ -84,13 +86,20 @@ class Plugin:
 
         text = "".join(self.lines)
         path = os.path.realpath("stdin.py" if self.filename in _STDIN else self.filename)
-        project = project_of(path, self.target, self._projects)
+        project = project_of(path, self.target, self._projects, self.jobs)
         if not self.alone and _on_disk(path) == text:
             return project.findings(path, text)
         data = text.encode("utf-8", "replace")
         if not project.admits(data):
             return []
         return _within(path, data, project)
+
+
+def _jobs(options: argparse.Namespace) -> int:
+    """Return among how many processes an analysis is divided: those of flake8 wait while one of them analyses."""
+    from gclint.forks import cores
+
+    return cores() if options.jobs.is_auto else min(options.jobs.n_jobs, cores())
 
 
 def _within(path: str, data: bytes, project: Project) -> list[Found]:

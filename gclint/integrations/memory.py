@@ -23,14 +23,16 @@ Found = tuple[int, int, str]
 class Project:
     """A project, as one process sees it: its state is told once, its findings are read or made once.
 
-    A project of more than `MOST_MODULES` modules is never analysed whole: each of its files is a program of its own.
+    A long analysis is divided among `jobs` processes. A project of more than `MOST_MODULES` modules is never analysed
+    whole: each of its files is a program of its own.
     """
 
-    def __init__(self, root: str, target: Mapping[str, str]) -> None:
+    def __init__(self, root: str, target: Mapping[str, str], jobs: int = 1) -> None:
         from gclint.gather import Request, settings_of
 
         self.root = root
         self.target = dict(target)
+        self._jobs = jobs
         state, modules = state_of(root)
         self.whole = modules <= MOST_MODULES
         settings = settings_of(Request(given={"target": self.target} if self.target else {}), root)
@@ -66,7 +68,7 @@ class Project:
 
     def _made(self) -> dict[str, list[Found]]:
         worth = any(self.admits(data) for data in modules_below(self.root))
-        found = asked([self.root], self.target, self.root) if worth else {}
+        found = asked([self.root], self.target, self.root, jobs=self._jobs) if worth else {}
         self._keep("project", self.root, self._state, found)
         return found
 
@@ -109,16 +111,16 @@ class Project:
         return f"{kind}-{digest([what, repr(sorted(self.target.items()))])}"
 
 
-def project_of(path: str, target: Mapping[str, str], known: dict[str, Project]) -> Project:
+def project_of(path: str, target: Mapping[str, str], known: dict[str, Project], jobs: int = 1) -> Project:
     """Return the project of the file `path`, one object for each root."""
     root = root_of(path)
     if root not in known:
-        known[root] = Project(root, target)
+        known[root] = Project(root, target, jobs)
     return known[root]
 
 
 def asked(
-    paths: list[str], target: Mapping[str, str], root: str, stdin: tuple[str, bytes] | None = None
+    paths: list[str], target: Mapping[str, str], root: str, stdin: tuple[str, bytes] | None = None, jobs: int = 1
 ) -> dict[str, list[Found]]:
     """Return what a check of `paths` of the project `root`, or of bytes that stand for a file, finds by real path;
     problems are said.
@@ -134,7 +136,7 @@ def asked(
     name, data = stdin or ("stdin.py", None)
     given = {"target": dict(target)} if target else {}
     request = Request([name] if stdin else paths, given, stdin=data, stdin_name=name, cache=False)
-    report = check(request, replace(builtin_judge(remembers=root), heeds_noqa=False))
+    report = check(request, replace(builtin_judge(jobs, remembers=root), heeds_noqa=False))
     for problem in report.problems:
         print(f"gclint: {problem}", file=sys.stderr)
     found: dict[str, list[Found]] = {}
