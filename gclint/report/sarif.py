@@ -14,6 +14,7 @@ from gclint.report.content import Report, severity
 from gclint.report.fingerprint import fingerprints
 from gclint.report.style import Style
 
+HOME = "https://github.com/gclint/gclint"
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 MOST_RESULTS = 25_000
 _MOST_TEXT = 1024
@@ -31,6 +32,7 @@ def render(report: Report, style: Style) -> str:
         "tool": {
             "driver": {
                 "name": "gclint",
+                "informationUri": HOME,
                 "version": gclint.__version__,
                 "semanticVersion": gclint.__version__,
                 "rules": [_rule(report, code, names[code]) for code in codes],

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import shutil
+import subprocess
 from hashlib import sha256
 from importlib.resources import files
 from pathlib import Path
@@ -110,3 +112,24 @@ def test_most_results_keep_the_errors(monkeypatch, capsys, tmp_path):
     (tmp_path / "c.py").write_text(use + "checkpoint(torch.nn.Linear(1, 1), torch.ones(1))\n")
     results = log_of(capsys, *sorted(tmp_path.iterdir()))[1]["runs"][0]["results"]
     assert [(one["ruleId"], one["level"]) for one in results] == [("GCL501", "warning"), ("GCL000", "error")]
+
+
+GITHUB_CHECKS = "SARIF Multitool is not installed (npm install --global @microsoft/sarif-multitool)"
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(shutil.which("sarif-multitool") is None, reason=GITHUB_CHECKS)
+@pytest.mark.parametrize("spoilt", [False, True])
+def test_the_rules_of_github_advanced_security(capsys, monkeypatch, tmp_path, spoilt):
+    """No error and no warning of Microsoft's validator; and it has them where a finding has no place."""
+    monkeypatch.chdir(FIXTURES)
+    log = log_of(capsys, *sorted(FIXTURES.glob("GCL*/bad_*")))[1]
+    if spoilt:
+        log["runs"][0]["results"][0]["locations"] = []
+    (tmp_path / "log.sarif").write_text(json.dumps(log))
+    kinds = "'Sarif;Ghas'"  # npm's wrapper hands its arguments to a shell
+    command = ["sarif-multitool", "validate", "--rule-kind", kinds, "--output", "told.sarif", "log.sarif"]
+    ran = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    assert (tmp_path / "told.sarif").exists(), ran.stdout + ran.stderr
+    told = json.loads((tmp_path / "told.sarif").read_text())["runs"][0]["results"]
+    assert any(one["ruleId"].startswith("GH") for one in told) if spoilt else not told
