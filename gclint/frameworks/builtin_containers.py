@@ -1,4 +1,4 @@
-"""Python's containers: the methods of lists and dicts, copies, and the dict of an object's attributes."""
+"""Python's containers: the methods of lists and dicts, and the dict of an object's attributes."""
 
 from __future__ import annotations
 
@@ -23,33 +23,13 @@ from ..analysis.values import (
     of,
     union,
 )
+from .copies import shallow_copy
 from .registry import Framework
 
 if TYPE_CHECKING:
     from ..analysis.interpreter import Interpreter
 
 framework = Framework("builtin.containers")
-
-
-@framework.function("copy.copy", "copy.deepcopy")
-def copied(call: Call) -> Value:
-    """A copy: its own object with the same contents."""
-    parts = []
-    for guard, item in call.get("", 0):
-        if isinstance(item, Object):
-            parts.append(of(_copy(call, item)).under(guard))
-        else:
-            parts.append(Value([(guard, item)]))
-    return union(parts) if parts else call.unknown()
-
-
-def _copy(call: Call, item: Object) -> Object:
-    made = call.it.new(item.kind, item.type, item.label, item.site)
-    made.attributes, made.state = dict(item.attributes), dict(item.state)
-    made.items = list(item.items) if item.items is not None else None
-    made.entries = dict(item.entries) if item.entries is not None else None
-    made.open, made.each, made.origins, made.sites = item.open, item.each, item.origins, dict(item.sites)
-    return made
 
 
 @framework.method("list", "append", "add", "insert")
@@ -171,7 +151,7 @@ def dict_view(call: Call) -> Value:
 def container_copy(call: Call) -> Value:
     """A copy with the same contents."""
     assert call.receiver is not None
-    return of(_copy(call, call.receiver))
+    return of(shallow_copy(call, call.receiver))
 
 
 @framework.function("dataclasses.asdict", "builtins.vars")

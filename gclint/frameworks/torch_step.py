@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ..analysis.calls import Call
+from ..analysis.conditions import truths
 from ..analysis.events import GradientsCleared, GradientsClipped, OptimizerStep, ScalerUsed
 from ..analysis.values import NONE, TRUE, Value, of
 from .registry import Framework
@@ -20,8 +21,14 @@ def make_scaler(call: Call) -> Value:
 
 
 def _used(call: Call, operation: str, given: Value) -> None:
+    """A scaler is used where it is enabled: one that is not hands the loss and the step on."""
     assert call.receiver is not None
-    call.it.emit(ScalerUsed(call.it.moment(site=call.site), call.receiver, operation, given))
+    made, enabled = call.receiver.site or call.site, call.receiver.state.get("enabled", TRUE)
+    for guard, item in enabled:
+        for decided, truth in truths(call.it, item, made.node):  # type: ignore[arg-type]
+            with call.it.under(guard | decided) as possible:
+                if possible and truth:
+                    call.it.emit(ScalerUsed(call.it.moment(site=call.site), call.receiver, operation, given))
 
 
 @framework.method("scaler", "scale")

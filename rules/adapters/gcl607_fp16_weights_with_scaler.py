@@ -35,7 +35,6 @@ from gclint.analysis.events import Adapted, Converted, ScalerUsed, TrainerStarte
 from gclint.analysis.guards import Guard
 from gclint.analysis.parallel import inside, models_of
 from gclint.analysis.run import Run, ways
-from gclint.analysis.stepping import is_off
 from gclint.analysis.syntax import Site
 from gclint.analysis.values import NOTHING, Const, Object, root
 from gclint.finding import Finding, Fix
@@ -59,7 +58,7 @@ rule = Rule(
 @rule.on(ScalerUsed)
 def scaler_on_half(event: ScalerUsed, run: Run) -> Iterator[Finding]:
     """Does a scaler unscale gradients of float16 weights?"""
-    if event.operation not in ("step", "unscale_") or is_off(event.scaler.known("enabled")):
+    if event.operation not in ("step", "unscale_"):
         return
     for optimizer in event.given.objects():
         for model in models_of(optimizer.attributes.get("params", NOTHING)):

@@ -21,10 +21,12 @@ loss.backward()
 ```
 
 ## When it is fine
-Evaluation and generation; a forward before the model is wrapped; one process.
+Evaluation and generation; a forward before the model is wrapped; one process; another forward with gradients through
+the wrapper before the same backward, which prepares the averaging for it.
 
 ## Evidence
-torch 2.13.0, two gloo ranks: gradients differ between ranks. jingyaogong/minimind#853, moojink/openvla-oft#160.
+torch 2.13.0, two gloo ranks: gradients differ between ranks, also where a forward under no_grad went through the
+wrapper, and are equal where one with gradients did. jingyaogong/minimind#853, moojink/openvla-oft#160.
 """
 
 from __future__ import annotations
@@ -36,7 +38,7 @@ import libcst as cst
 from gclint.analysis import rewrite
 from gclint.analysis.events import Backward, Forward
 from gclint.analysis.guards import conj
-from gclint.analysis.parallel import alone, forwards_of, wrapped_by_hand
+from gclint.analysis.parallel import alone, forwards_of, trained, wrapped_by_hand
 from gclint.analysis.run import Run
 from gclint.analysis.syntax import Site, dotted
 from gclint.analysis.values import Object
@@ -67,6 +69,8 @@ def past_the_wrapper(event: Backward, run: Run) -> Iterator[Finding]:
     for forward in forwards:
         if any(other.through is not None and other.model is forward.model for other in forwards):
             continue
+        if _prepared(forward.model, event, run):
+            continue
         activation = forward.activation
         for guard, ddp in wrapped_by_hand(forward.model, event.guard):
             both = conj(guard, forward.guard)
@@ -83,6 +87,22 @@ def past_the_wrapper(event: Backward, run: Run) -> Iterator[Finding]:
                 related=[*related, (event.site, "gradients are computed here")],
             )
             break
+
+
+def _prepared(model: Object, backward: Backward, run: Run) -> bool:
+    """Whether each time, since the last backward, another forward went through the wrapper and told it to average what
+    comes next, whatever it is computed from.
+    """
+    earlier = [item for item in run.of_type(Backward) if item is not backward and model in trained(item)]
+    start = run.place(earlier[-1]) + 1 if earlier else 0
+    return any(
+        item.through is not None
+        and item.model is model
+        and item.moment.unrecorded() is None
+        and set(backward.moment.loops) <= set(item.moment.loops)
+        and conj(item.guard, backward.guard) is not None
+        for item in run.of_type(Forward, start=start)
+    )
 
 
 def _through(forward: Forward, ddp: Object) -> Fix | None:

@@ -19,7 +19,8 @@ model = DistributedDataParallel(net.bfloat16())
 ```
 
 ## When it is fine
-A conversion to what the model is already; conversions before the wrap; one process.
+A conversion to what the model is already; conversions before the wrap, or after the last backward; a deep copy that is
+converted; one process.
 
 ## Evidence
 torch 2.13.0, two gloo ranks: gradients differ between ranks after `.bfloat16()` and `.half()`.
@@ -33,9 +34,9 @@ from collections.abc import Iterator
 import libcst as cst
 
 from gclint.analysis import rewrite
-from gclint.analysis.events import Converted
+from gclint.analysis.events import Backward, Converted, RunEnded, Wrapped
 from gclint.analysis.guards import conj
-from gclint.analysis.parallel import alone, inside, wrapped_by_hand
+from gclint.analysis.parallel import alone, inside, since, trained
 from gclint.analysis.run import Run
 from gclint.analysis.syntax import Site, dotted
 from gclint.analysis.values import Object, root
@@ -56,27 +57,35 @@ rule = Rule(
 )
 
 
-@rule.on(Converted)
-def converted_later(event: Converted, run: Run) -> Iterator[Finding]:
-    """Does a wrapped model get another dtype or place?"""
-    model = root(inside(event.module))
-    if alone(run) or event.module.kind not in ("ddp", "module", "model", "layer", "modules"):
-        return
-    for guard, ddp in wrapped_by_hand(model, event.guard):
-        what = _changed(event, model)
-        both = conj(guard, event.guard)
-        if not what or both is None or ddp.site is None:
+@rule.on(RunEnded)
+def converted_later(event: RunEnded, run: Run) -> Iterator[Finding]:
+    """Does a wrapped model get another dtype or place, and train on?"""
+    for wrap in run.of_type(Wrapped) if not alone(run) else ():
+        if wrap.wrapper.kind != "ddp" or wrap.wrapper.label or wrap.wrapper.site is None:
             continue
-        yield rule.finding(
-            run,
-            event.site,
-            f"the model gets another {what} after DDP wrapped it: its gradient hooks are lost",
-            guard=both,
-            symptom=SYMPTOM,
-            related=[(ddp.site, "the model is wrapped here")],
-            fixes=(_before(event.site, ddp.site),),
-        )
-        return
+        model = root(inside(wrap.model))
+        for conversion in run.of_type(Converted, start=run.place(wrap) + 1):
+            what = _changed(conversion, model) if root(inside(conversion.module)) is model else ""
+            both = conj(wrap.guard, conversion.guard)
+            if not what or both is None or _trained_last(run, conversion, model):
+                continue
+            yield rule.finding(
+                run,
+                conversion.site,
+                f"the model gets another {what} after DDP wrapped it: its gradient hooks are lost",
+                guard=both,
+                symptom=SYMPTOM,
+                related=[(wrap.wrapper.site, "the model is wrapped here")],
+                fixes=(_before(conversion.site, wrap.wrapper.site),),
+            )
+
+
+def _trained_last(run: Run, conversion: Converted, model: Object) -> bool:
+    """Whether all the gradients of a model are computed before it is converted, to be saved or to answer."""
+    own = [item for item in run.of_type(Backward) if model in trained(item)]
+    later = {id(item) for item in since(run, conversion, Backward)}
+    around = set(conversion.moment.loops)
+    return bool(own) and not any(id(item) in later or around & set(item.moment.loops) for item in own)
 
 
 def _changed(event: Converted, model: Object) -> str:

@@ -38,7 +38,7 @@ from gclint.analysis.events import GradientsClipped, ScalerUsed
 from gclint.analysis.guards import conj
 from gclint.analysis.parallel import models_of
 from gclint.analysis.run import Run
-from gclint.analysis.stepping import argument_text, is_off, receiver_text, together
+from gclint.analysis.stepping import argument_text, receiver_text, together
 from gclint.analysis.values import NOTHING, Object
 from gclint.finding import Finding, Fix
 from gclint.rule import Reproduction, Rule
@@ -59,7 +59,7 @@ rule = Rule(
 @rule.on(ScalerUsed)
 def clipped_scaled(event: ScalerUsed, run: Run) -> Iterator[Finding]:
     """Are gradients clipped between a scaled backward and this step, and not unscaled before?"""
-    if event.operation != "step" or is_off(event.scaler.known("enabled")):
+    if event.operation != "step":
         return
     before = _since_last_step(run, event)
     scaled = [at for at, item in enumerate(before) if isinstance(item, ScalerUsed) and item.operation == "scale"]

@@ -36,7 +36,7 @@ from collections.abc import Iterator
 from gclint.analysis import rewrite
 from gclint.analysis.events import OptimizerStep, RunEnded, ScalerUsed
 from gclint.analysis.run import Run
-from gclint.analysis.stepping import argument_text, is_off, looped, receiver_text, together
+from gclint.analysis.stepping import argument_text, looped, receiver_text, together
 from gclint.analysis.syntax import Site
 from gclint.analysis.values import Object
 from gclint.finding import Finding, Fix
@@ -58,8 +58,6 @@ def protocol(event: RunEnded, run: Run) -> Iterator[Finding]:
     """Is every scaled backward followed by unscale_ at most once, step, and update?"""
     used = run.of_type(ScalerUsed) if event.whole else []
     for scaler in dict.fromkeys(item.scaler for item in used):
-        if is_off(scaler.known("enabled")):
-            continue
         own = [item for item in used if item.scaler is scaler]
         yield from _plain_steps(run, scaler, own)
         yield from _updates(run, own)
