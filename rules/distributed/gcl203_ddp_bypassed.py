@@ -69,7 +69,7 @@ def past_the_wrapper(event: Backward, run: Run) -> Iterator[Finding]:
     for forward in forwards:
         if any(other.through is not None and other.model is forward.model for other in forwards):
             continue
-        if _prepared(forward.model, event, run):
+        if _feeds(forward, forwards) or _prepared(forward.model, event, run):
             continue
         activation = forward.activation
         for guard, ddp in wrapped_by_hand(forward.model, event.guard):
@@ -87,6 +87,19 @@ def past_the_wrapper(event: Backward, run: Run) -> Iterator[Finding]:
                 related=[*related, (event.site, "gradients are computed here")],
             )
             break
+
+
+def _feeds(forward: Forward, others: list[Forward]) -> bool:
+    """Whether what it gives goes into another forward of its model, which is the one to tell of: a method that puts a
+    batch in order is none.
+    """
+    return any(
+        other is not forward
+        and other.model is forward.model
+        and other.activation is not None
+        and any(forward.activation in item.origins for item in other.activation.attributes["inputs"].objects())
+        for other in others
+    )
 
 
 def _prepared(model: Object, backward: Backward, run: Run) -> bool:
