@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Sequence
 
 from lsprotocol import types
 
 from gclint.integrations.server import KINDS, Server
-from gclint.integrations.shapes import FIX_ALL
+from gclint.integrations.shapes import FIX_ALL, FIX_NOTEBOOK
 from gclint.report.content import RuleInfo
 
 _CODE = re.compile(r"\bGCL\d{3}\b")
@@ -65,11 +66,22 @@ async def _actions(ls: Server, given: types.CodeActionParams) -> list[types.Code
     if only is None or any(kind in ("", "quickfix") for kind in only):
         for finding, shapes in ls.findings(uri, given.range):
             made += shapes.actions(finding)
-    if ls.findings(uri) and (only is None or any(FIX_ALL.startswith(kind) for kind in only)):
-        edit = ls.fixed(uri)
-        if edit is not None:
-            made.append(types.CodeAction("gclint: Fix all that is safe to fix", kind=FIX_ALL, edit=edit))
-    return made
+    asked = [kind for kind in (FIX_ALL, FIX_NOTEBOOK) if only is None or any(kind.startswith(one) for one in only)]
+    return [*made, *_everything(ls, uri, asked)]
+
+
+def _everything(ls: Server, uri: str, asked: Sequence[str]) -> Iterator[types.CodeAction]:
+    """Yield what applies every safe fix to this document or cell, and to the notebook that the cell is part of.
+
+    An editor that fixes on save asks in every cell at once, or for the notebook in its first one, whatever that is.
+    """
+    edit = ls.fixed(uri) if asked else None
+    changes = (edit and edit.changes) or {}
+    if FIX_ALL in asked and uri in changes:
+        own = types.WorkspaceEdit(changes={uri: changes[uri]})
+        yield types.CodeAction("gclint: Fix all that is safe to fix", kind=FIX_ALL, edit=own)
+    if FIX_NOTEBOOK in asked and changes and ls.is_cell(uri):
+        yield types.CodeAction("gclint: Fix all that is safe to fix in the notebook", kind=FIX_NOTEBOOK, edit=edit)
 
 
 async def _hover(ls: Server, given: types.HoverParams) -> types.Hover | None:

@@ -17,14 +17,14 @@ from gclint.config import BadConfig
 from gclint.files.source import Source
 from gclint.finding import Finding
 from gclint.integrations.documents import document, examine, notebook
-from gclint.integrations.shapes import FIX_ALL, Shapes, rewritten
+from gclint.integrations.shapes import FIX_ALL, FIX_NOTEBOOK, Shapes, rewritten
 from gclint.report.content import Report
 
 DELAY = 0.25
-KINDS = [types.CodeActionKind.QuickFix, FIX_ALL]
+KINDS = [types.CodeActionKind.QuickFix, FIX_ALL, FIX_NOTEBOOK]
+_CELLS = [types.NotebookCellLanguage(language=language) for language in ("python", "markdown")]
 _NOTEBOOKS = types.NotebookDocumentSyncOptions(
-    notebook_selector=[types.NotebookDocumentFilterWithCells(cells=[types.NotebookCellLanguage(language="python")])],
-    save=True,
+    notebook_selector=[types.NotebookDocumentFilterWithCells(cells=_CELLS)], save=True
 )
 
 
@@ -91,13 +91,17 @@ class Server(LanguageServer):
         placed = [(item, *shapes.place(item.location)) for item in report.findings]
         return [(item, shapes) for item, at, where in placed if at == uri and (span is None or _touch(where, span))]
 
+    def is_cell(self, uri: str) -> bool:
+        """Return whether this is a cell of an open notebook."""
+        return self._path(uri) in self.session.cells
+
     async def settled(self) -> None:
         """Wait until what is open has been examined."""
         while self.session.task is not None and not self.session.task.done():
             await asyncio.wait([self.session.task])
 
     def fixed(self, uri: str) -> types.WorkspaceEdit | None:
-        """Return the edit that applies every safe fix to a document, None where there is none.
+        """Return the edit that applies every safe fix to a document, or to the whole notebook of a cell; None if none.
 
         An editor asks at every move of its cursor: the answer holds until something is examined again.
         """
@@ -112,7 +116,7 @@ class Server(LanguageServer):
 
         source = self.session.documents.get(path)
         report = self.session.reports.get(path)
-        if source is None or report is None:
+        if source is None or report is None or not any(self.findings(uri) for uri in self._uris(path)):
             return None
         outcome = fix(Request((path,), stdin=source.data, stdin_name=path), write=False)
         after = next((new for old, new in outcome.changes if old.path == path), None)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from lsprotocol import types
@@ -15,6 +15,7 @@ from gclint.report.condition import brief
 from gclint.report.content import Report, severity
 
 FIX_ALL = "source.fixAll.gclint"
+FIX_NOTEBOOK = f"notebook.{FIX_ALL}"
 _SEVERITIES = {
     "error": types.DiagnosticSeverity.Error,
     "warning": types.DiagnosticSeverity.Warning,
@@ -82,7 +83,8 @@ class Shapes:
     def edit(self, edits: Iterable[Edit]) -> types.WorkspaceEdit:
         """Return edits as changes of documents."""
         changes: dict[str, list[types.TextEdit]] = {}
-        for item in edits:
+        for edit in edits:
+            item = _within_cell(self.report.sources.get(edit.path), edit)
             at = Location(item.path, item.line, item.column, item.end_line, item.end_column)
             uri, span = self.place(at)
             changes.setdefault(uri, []).append(types.TextEdit(span, item.text))
@@ -108,6 +110,20 @@ def rewritten(source: Source, text: str) -> list[Edit]:
         if tag != "equal":
             edits.append(Edit(source.path, start + 1, 1, end + 1, 1, "".join(new[first:last])))
     return edits
+
+
+def _within_cell(source: Source | None, edit: Edit) -> Edit:
+    """Return the edit without the newline after the last line of a cell, which no editor has."""
+    line = edit.end_line - 1
+    if source is None or source.notebook is None or edit.end_column != 1 or not 0 < line <= len(source.lines):
+        return edit
+    if line < len(source.lines) and source.place(line)[0] == source.place(edit.end_line)[0]:
+        return edit
+    end = len(source.lines[line - 1].rstrip("\r\n")) + 1
+    text = edit.text.removesuffix("\n")
+    if edit.line == edit.end_line:
+        return replace(edit, line=line, column=end, end_line=line, end_column=end, text=f"\n{text}")
+    return replace(edit, end_line=line, end_column=end, text=text)
 
 
 def _title(finding: Finding, fix: Fix) -> str:

@@ -12,7 +12,8 @@ import signal
 import subprocess
 import sys
 import time
-from contextlib import suppress
+import zipfile
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -24,6 +25,7 @@ pytestmark = [
 ]
 pytest.importorskip("pygls", reason="pygls is not installed (pip install 'gclint[lsp]')")
 HERE = Path(__file__).parent
+EXTENSION = HERE.parents[1] / "editors" / "vscode"
 PAGE = (HERE.parents[1] / "docs" / "editors.md").read_text(encoding="utf-8")
 
 
@@ -69,7 +71,7 @@ def worked(project):
         assert said.exists(), written[-2000:]
         return json.loads(said.read_text()), (project / "train.py").read_text()
 
-    call.home = home
+    call.home, call.said, call.environment = home, said, environment
     return call
 
 
@@ -108,3 +110,70 @@ def test_emacs(worked, run):
     assert [said[step] for step in ("opened", "changed_back", "saved")] == [[shown]] * 3
     assert not said["changed"] and not said["fixed"] and text == trainings.GOOD
     assert said["offered"] == ["gclint: Pass use_reentrant=False [GCL501]", "gclint: Fix all that is safe to fix"]
+
+
+@contextmanager
+def running(command, environment, log):
+    """A program and what it starts, until the block ends."""
+    with log.open("w") as out:
+        process = subprocess.Popen(command, env=environment, stdout=out, stderr=out, start_new_session=True)
+        try:
+            yield
+        finally:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+
+
+def until(answer, seconds=120):
+    """What `answer` returns as soon as it is true."""
+    end = time.monotonic() + seconds
+    while not (given := answer()) and time.monotonic() < end:
+        time.sleep(0.2)
+    return given
+
+
+def notebook(*cells: tuple[str, str]) -> str:
+    """A notebook file of (kind, text)."""
+    common = {"code": {"execution_count": None, "outputs": []}, "markdown": {}}
+    made = [{"cell_type": kind, "metadata": {}, "source": [text], **common[kind]} for kind, text in cells]
+    return json.dumps({"cells": made, "metadata": {}, "nbformat": 4, "nbformat_minor": 4})
+
+
+def test_vs_code(worked, run, project):
+    """The workbench of code-server, which is VS Code's, in a browser, with the extension as it is packaged."""
+    if shutil.which("code-server") is None or shutil.which("chromium") is None:
+        pytest.skip("code-server or Chromium is not installed")
+    if not (package := next(EXTENSION.glob("*.vsix"), None)):
+        pytest.skip("the extension is not built (npm install && npm run package in editors/vscode)")
+    row, column, code, message = found(run)
+    (project / "run.ipynb").write_text(notebook(("markdown", "# A title"), ("code", trainings.BAD)))
+    driver = worked.home / "driver.vsix"
+    with zipfile.ZipFile(driver, "w") as archive:
+        for file in (HERE / "editors" / "vscode").iterdir():
+            archive.write(file, f"extension/{file.name}")
+    data = worked.home / "data"
+    (data / "User").mkdir(parents=True)
+    settings = json.loads(lines("json")) | {"gclint.path": str(worked.home / "gclint")}
+    (data / "User" / "settings.json").write_text(json.dumps(settings))
+    server = ["code-server", "--user-data-dir", str(data), "--extensions-dir", str(worked.home / "extensions")]
+    install = [*server, "--install-extension", str(package), "--install-extension", str(driver)]
+    subprocess.run(install, env=worked.environment, check=True, capture_output=True)
+    server += ["--auth", "none", "--bind-addr", "127.0.0.1:0", "--disable-workspace-trust", "--disable-telemetry"]
+    log = worked.home / "server.log"
+    with running([*server, "--disable-update-check"], worked.environment, log):
+        address = until(lambda: re.search(r"listening on (http://\S+?)/?\n", log.read_text()))
+        assert address, log.read_text()
+        browser = ["chromium", "--headless", "--no-sandbox", "--disable-gpu", "--remote-debugging-port=0"]
+        browser += [f"--user-data-dir={worked.home / 'chromium'}", f"{address[1]}/?folder={project}"]
+        with running(browser, worked.environment, worked.home / "chromium.log"):
+            assert until(worked.said.exists), log.read_text()
+    said = json.loads(worked.said.read_text())
+    shown = [[row, column, code, message]]
+    assert [said.get(step) for step in ("opened", "changed_back", "undone", "cell_opened")] == [shown] * 4, said
+    assert said["cell_changed"] == [[row + 1, column, code, message]]
+    assert [said[step] for step in ("changed", "fixed", "saved", "cell_saved")] == [[]] * 4
+    assert said["offered"] == ["gclint: Pass use_reentrant=False [GCL501]", "gclint: Fix all that is safe to fix"]
+    assert said["hover"] == "# use-reentrant-unspecified (GCL501)"
+    assert (project / "train.py").read_text() == trainings.GOOD
+    cell = json.loads((project / "run.ipynb").read_text())["cells"][1]["source"]
+    assert "".join(cell) == f"# now a line lower\n{trainings.GOOD}"

@@ -11,6 +11,12 @@ from client import Client, edited
 
 pytest.importorskip("pygls", reason="pygls is not installed (pip install 'gclint[lsp]')")
 
+from lsprotocol.converters import get_converter
+
+from gclint.integrations.documents import notebook
+from gclint.integrations.shapes import Shapes, rewritten
+from gclint.report.content import Report
+
 
 @pytest.fixture
 def client(project):
@@ -87,16 +93,21 @@ def test_hover_shows_the_rule(client, project):
     assert "GCL201" in hover(trainings.BAD.count("\n"), 17)["contents"]["value"] and hover(0, 0) is None
 
 
-def test_a_notebook(client, project):
-    home, path = (project / "train.ipynb").as_uri(), project / "train.ipynb"
-    texts = ["# A title", "%matplotlib inline\n" + trainings.BAD, "x = 1\n"]
-    cells = [f"vscode-notebook-cell:{path}#{number}" for number in range(3)]
+def open_notebook(client, path, kinds, texts):
+    """Open a notebook; return the URIs of its cells."""
+    cells = [f"vscode-notebook-cell:{path}#{number}" for number in range(len(texts))]
     documents = [
         {"uri": uri, "languageId": "python", "version": 1, "text": text} for uri, text in zip(cells, texts, strict=True)
     ]
-    kinds = [{"kind": 1 if number == 0 else 2, "document": uri} for number, uri in enumerate(cells)]
-    notebook = {"uri": home, "notebookType": "jupyter-notebook", "version": 1, "cells": kinds}
-    client.tell("notebookDocument/didOpen", {"notebookDocument": notebook, "cellTextDocuments": documents})
+    listed = [{"kind": kind, "document": uri} for kind, uri in zip(kinds, cells, strict=True)]
+    whole = {"uri": path.as_uri(), "notebookType": "jupyter-notebook", "version": 1, "cells": listed}
+    client.tell("notebookDocument/didOpen", {"notebookDocument": whole, "cellTextDocuments": documents})
+    return cells
+
+
+def test_a_notebook(client, project):
+    texts = ["# A title", "%matplotlib inline\n" + trainings.BAD, "x = 1\n"]
+    cells = open_notebook(client, project / "train.ipynb", [1, 2, 2], texts)
     (found,) = client.diagnostics(cells[1])
     assert found["code"] == "GCL501" and found["range"]["start"] == {"line": 11, "character": 15}
     assert client.diagnostics(cells[2]) == []
@@ -104,6 +115,37 @@ def test_a_notebook(client, project):
     assert "use_reentrant=" in edited(texts[1], action["edit"]["changes"][cells[1]])
     everything = client.actions(cells[1], 11, 16, ["source.fixAll"])[0]
     assert "%matplotlib inline\n" in edited(texts[1], everything["edit"]["changes"][cells[1]])
+
+
+CALL = "checkpoint(torch.nn.Linear(4, 4), torch.randn(2, 4, requires_grad=True)).sum().backward()"
+
+
+def test_all_fixes_of_a_cell_and_of_a_notebook(client, project):
+    """Neighbouring cells, their last lines without newlines, the first cell a title."""
+    texts = ["# A title", "import torch\nfrom torch.utils.checkpoint import checkpoint", CALL, f"{CALL}\n"]
+    title, imports, first, second = open_notebook(client, project / "train.ipynb", [1, 2, 2, 2], texts)
+    assert len(client.diagnostics(second)) == 1
+    fixed = CALL.replace("))", "), use_reentrant=False)", 1)
+    for cell, text in ((first, CALL), (second, f"{CALL}\n")):
+        (action,) = client.actions(cell, 0, 0, ["source.fixAll"])
+        assert list(action["edit"]["changes"]) == [cell]
+        assert edited(text, action["edit"]["changes"][cell]) == text.replace(CALL, fixed)
+    assert client.actions(imports, 0, 0, ["source.fixAll"]) == client.actions(title, 0, 0, ["source.fixAll"]) == []
+    (action,) = client.actions(title, 0, 0, ["notebook.source.fixAll.gclint"])
+    changes = action["edit"]["changes"]
+    assert (edited(CALL, changes[first]), edited(f"{CALL}\n", changes[second])) == (fixed, f"{fixed}\n")
+    assert set(changes) == {first, second} and action["kind"] == "notebook.source.fixAll.gclint"
+
+
+@pytest.mark.parametrize("ended", ["", "\n"])
+def test_lines_that_come_and_go_at_the_end_of_a_cell(ended):
+    texts = {"one": f"a = 1{ended}", "two": f"b = 1\nb = 2{ended}", "three": f"c = 1{ended}"}
+    source = notebook("train.ipynb", [("code", text) for text in texts.values()])
+    after = source.text.replace("a = 1\n", "a = 1\na = 2\n").replace("b = 2\n", "").replace("c = 1\n", "c = 1\nc = 2\n")
+    shapes = Shapes(Report(sources={source.path: source}), cells={os.path.realpath(source.path): [*texts]})
+    changes = get_converter().unstructure(shapes.edit(rewritten(source, after)))["changes"]
+    now = {cell: edited(text, changes[cell]) for cell, text in texts.items()}
+    assert now == {"one": f"a = 1\na = 2{ended}", "two": f"b = 1\n{ended}", "three": f"c = 1\nc = 2{ended}"}
 
 
 def test_a_mistake_in_the_configuration_is_shown_once(client, project):
