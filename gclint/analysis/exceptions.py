@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from .syntax import Module
 
 _OF_A_KEY = frozenset({"KeyError", "LookupError", "Exception", "BaseException"})
+_OF_AN_IMPORT = frozenset({"ImportError", "ModuleNotFoundError", "Exception", "BaseException"})
 
 
 def goes_on(it: Interpreter) -> bool:
@@ -49,8 +50,10 @@ def walk_try(it: Interpreter, statement: cst.Try | cst.TryStar) -> bool:
     alive = [] if end is None else [end]
     caught: list[Guard | None] = []
     for handler in () if imports.succeeds(it, statement.body) else statement.handlers:
-        maybe = frozenset({(Atom(f"except:{id(handler)}", partial(_raised, it.module, handler), ""), True)})
-        if len(it.ended) > before and _catches(handler.type):
+        about = imports.tried(statement.body) if _catches(handler.type, _OF_AN_IMPORT) else ""
+        words = partial(_raised, it.module, handler)
+        maybe = frozenset({(Atom(f"except:{id(handler)}", words, "", about=about), True)})
+        if len(it.ended) > before and _catches(handler.type, _OF_A_KEY):
             certain = it.has_ended()
             known = [guard - it.guard for guard in it.ended[before:]]
             del it.ended[before:]
@@ -85,11 +88,11 @@ def _suppresses(manager: cst.BaseExpression) -> bool:
     """Whether a context manager is `suppress(KeyError)`, or suppresses more than that."""
     if not isinstance(manager, cst.Call) or dotted(manager.func).rsplit(".", 1)[-1] != "suppress":
         return False
-    return any(_catches(argument.value) for argument in manager.args)
+    return any(_catches(argument.value, _OF_A_KEY) for argument in manager.args)
 
 
-def _catches(kind: cst.BaseExpression | None) -> bool:
-    """Whether an `except` of this type, None for a bare one, catches a KeyError, as far as its words tell."""
+def _catches(kind: cst.BaseExpression | None, names: frozenset[str]) -> bool:
+    """Whether an `except` of this type, None for a bare one, catches what these names do, as far as its words tell."""
     if isinstance(kind, cst.Tuple):
-        return any(_catches(element.value) for element in kind.elements)
-    return kind is None or dotted(kind) in _OF_A_KEY
+        return any(_catches(element.value, names) for element in kind.elements)
+    return kind is None or dotted(kind) in names

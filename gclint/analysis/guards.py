@@ -275,10 +275,13 @@ def complement(guard: Guard) -> Guard:
 
 
 def compares_release(guard: Guard, package: str) -> bool:
-    """Whether one of the conditions compares the release of a package, as far as can be told."""
+    """Whether one of the conditions compares the release of a package, as far as can be told: that a name is missing
+    tells of it, that nothing is goes without saying.
+    """
     return any(
-        atom.about in (package, ANY_PACKAGE) or (atom.parts is not None and compares_release(atom.parts, package))
-        for atom, _ in guard
+        (atom.about in (package, ANY_PACKAGE) and (truth or atom.negated != ""))
+        or (atom.parts is not None and compares_release(atom.parts, package))
+        for atom, truth in guard
     )
 
 

@@ -11,6 +11,7 @@ import libcst as cst
 from . import names
 from .deferral import promised
 from .events import Imported, NameTaken
+from .guards import ANY_PACKAGE
 from .syntax import dotted
 from .values import Const, Deferred, External, Object, Value, of
 
@@ -95,6 +96,14 @@ def succeeds(it: Interpreter, body: cst.BaseSuite) -> bool:
             if any(it.project.resolve(full, level, it.module) is None for full, level in named):
                 return False
     return True
+
+
+def tried(body: cst.BaseSuite) -> str:
+    """The package of which a block takes names that a release may lack, `ANY_PACKAGE` for several, "" for none."""
+    lines = [line for line in body.body if isinstance(line, cst.SimpleStatementLine)]
+    taken = [part for line in lines for part in line.body if isinstance(part, cst.ImportFrom) and not part.relative]
+    packages = {dotted(part.module).partition(".")[0] for part in taken if part.module is not None}
+    return ANY_PACKAGE if len(packages) > 1 else next(iter(packages), "")
 
 
 @contextmanager

@@ -40,6 +40,7 @@ from gclint.analysis.events import LibraryCall
 from gclint.analysis.guards import Guard, compares_release
 from gclint.analysis.run import Run
 from gclint.analysis.syntax import Site, dotted
+from gclint.analysis.units import imports_of
 from gclint.analysis.values import Class
 from gclint.finding import Finding, Fix
 from gclint.rule import Reproduction, Rule
@@ -160,13 +161,15 @@ def _method(site: Site, new: str) -> Fix | None:
 
 
 def _torch_name(site: Site, last: str) -> Fix | None:
-    """torch.amp's own, for CUDA; where `torch` is a name of the module."""
+    """torch.amp's own, for CUDA; where `torch` is a name of the module, and the name stands for nothing else."""
     node, module = rewrite.call_node(site), site.module
     text = dotted(node.func) if node is not None else ""
     imported = any(line.strip() == "import torch" for line in module.lines)
+    several = sum(item.name == text for item in imports_of("\n".join(module.lines))) > 1
     if (
         node is None
         or not imported
+        or several
         or not text
         or any(item.star for item in node.args)
         or (node.args and node.args[0].keyword is None)
