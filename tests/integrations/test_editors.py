@@ -112,6 +112,66 @@ def test_emacs(worked, run):
     assert said["offered"] == ["gclint: Pass use_reentrant=False [GCL501]", "gclint: Fix all that is safe to fix"]
 
 
+def until(answer, seconds=120):
+    """What `answer` returns as soon as it is true."""
+    end = time.monotonic() + seconds
+    while not (given := answer()) and time.monotonic() < end:
+        time.sleep(0.2)
+    return given
+
+
+@pytest.fixture
+def terminal(worked):
+    """A terminal of its own in which keys are pressed one by one, and what it shows."""
+    if shutil.which("tmux") is None:
+        pytest.skip("tmux is not installed")
+    tmux = ["tmux", "-f", "/dev/null", "-L", f"gclint-{os.getpid()}"]
+
+    def call(*arguments):
+        ran = subprocess.run([*tmux, *arguments], env=worked.environment, capture_output=True, text=True, check=True)
+        return ran.stdout
+
+    def press(*keys):
+        for key in keys:
+            call("send-keys", key)
+            time.sleep(0.1)
+
+    call.press, call.screen = press, lambda: call("capture-pane", "-p")
+    yield call
+    subprocess.run([*tmux, "kill-server"], capture_output=True)
+
+
+def test_helix(worked, run, project, terminal):
+    """Key by key: Helix 25.01 sends the changes of keys that come all at once in any order."""
+    if shutil.which("hx") is None:
+        pytest.skip("Helix is not installed")
+    row, _, code, message = found(run)
+    (worked.home / ".config" / "helix").mkdir(parents=True)
+    (worked.home / ".config" / "helix" / "languages.toml").write_text(lines("toml"))
+    terminal("new-session", "-d", "-x", "200", "-y", "30", "hx train.py")
+    press, file = terminal.press, project / "train.py"
+
+    def shown(marked, text):
+        """Whether the row comes to have this text, with the mark of a finding or without."""
+        wanted = rf"^{'●' if marked else ' '}\s+{row}\s+{re.escape(text.splitlines()[row - 1].strip())}$"
+        return until(lambda: re.search(wanted, terminal.screen(), re.MULTILINE), 30)
+
+    assert shown(True, trainings.BAD), terminal.screen()
+    press(":", *str(row), "Enter", "g", "l", "i", *", use_reentrant=False", "Escape")
+    assert shown(False, trainings.GOOD), terminal.screen()
+    press("u")
+    assert shown(True, trainings.BAD), terminal.screen()
+    press(":", "w", "Enter", "g", "g", "]", "d")
+    assert until(lambda: {message, f"({code})"} <= {*re.split(r" {2,}|\n", terminal.screen())}, 30), terminal.screen()
+    press("Space", "a")
+    assert until(lambda: "gclint: Fix all that is safe to fix" in terminal.screen(), 30), terminal.screen()
+    assert "gclint: Pass use_reentrant=False [GCL501]" in terminal.screen()
+    press("Enter")
+    assert shown(False, trainings.GOOD), terminal.screen()
+    press(":", "w", "Enter")
+    assert until(lambda: file.read_text() == trainings.GOOD, 30)
+
+
 @contextmanager
 def running(command, environment, log):
     """A program and what it starts, until the block ends."""
@@ -122,14 +182,6 @@ def running(command, environment, log):
         finally:
             os.killpg(process.pid, signal.SIGKILL)
             process.wait()
-
-
-def until(answer, seconds=120):
-    """What `answer` returns as soon as it is true."""
-    end = time.monotonic() + seconds
-    while not (given := answer()) and time.monotonic() < end:
-        time.sleep(0.2)
-    return given
 
 
 def notebook(*cells: tuple[str, str]) -> str:
