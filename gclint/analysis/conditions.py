@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import libcst as cst
 
 from . import environment
-from .guards import ALWAYS, CUDA, DISTRIBUTED, ROCM, Atom, Guard, Words, common, compatible, conj
+from .guards import ALWAYS, CUDA, DISTRIBUTED, ROCM, Atom, Guard, Words, common, compatible, complement, conj
 from .values import Alternative, Const, External, Missing, Object, Value, release_in
 
 if TYPE_CHECKING:
@@ -24,17 +24,31 @@ def branches(it: Interpreter, node: cst.BaseExpression) -> list[Branch]:
     if isinstance(node, cst.UnaryOperation) and isinstance(node.operator, cst.Not):
         return [(guard, not truth) for guard, truth in branches(it, node.expression)]
     if isinstance(node, cst.BooleanOperation):
-        found = _connected(it, node)
-        return found if len(found) <= MAX_BRANCHES else _summed_up(it, node, found)
+        return _few(it, _connected(it, node))
     if isinstance(node, cst.Comparison) and len(node.comparisons) == 1:
         target = node.comparisons[0]
-        return compare(it, it.evaluate(node.left), target.operator, it.evaluate(target.comparator), node)
+        return _few(it, compare(it, it.evaluate(node.left), target.operator, it.evaluate(target.comparator), node))
     if isinstance(node, cst.Comparison):
         compared = [it.evaluate(part) for part in (node.left, *(target.comparator for target in node.comparisons))]
         return _opaque(it, node, release_in(*(item for value in compared for _, item in value)))
-    return _feasible(
-        it, [(guard | decided, truth) for guard, item in it.evaluate(node) for decided, truth in truths(it, item, node)]
-    )
+    value = it.evaluate(node)
+    found = [(guard | decided, truth) for guard, item in value for decided, truth in truths(it, item, node)]
+    return _few(it, _feasible(it, found))
+
+
+def _few(it: Interpreter, found: list[Branch]) -> list[Branch]:
+    """No more than `MAX_BRANCHES` outcomes: what follows is walked for each. Of too many of one truth there is one,
+    with what all of them have in common, under which none of the other truth's holds.
+    """
+    if len(found) <= MAX_BRANCHES:
+        return found
+    ways = {truth: [guard for guard, decided in found if decided == truth] for truth in (True, False)}
+    rare = len(ways[True]) <= len(ways[False])
+    none = frozenset[tuple[Atom, bool]]().union(*(complement(guard - it.guard) for guard in ways[rare]))
+    kept = [(guard, rare) for guard in ways[rare]]
+    if len(kept) >= MAX_BRANCHES:
+        kept = [(common(ways[rare]) | complement(none), rare)]
+    return _feasible(it, [*kept, (common(ways[not rare]) | none, not rare)])
 
 
 def _feasible(it: Interpreter, found: list[Branch]) -> list[Branch]:
@@ -62,18 +76,6 @@ def _connected(it: Interpreter, node: cst.BooleanOperation) -> list[Branch]:
 def _opaque(it: Interpreter, node: cst.BaseExpression, about: str = "") -> list[Branch]:
     atom = Atom(f"{it.module.path}:{id(node)}", *_words(it, node), each=_each(it), about=about)
     return _feasible(it, [(frozenset({(atom, True)}), True), (frozenset({(atom, False)}), False)])
-
-
-def _summed_up(it: Interpreter, node: cst.BaseExpression, found: list[Branch]) -> list[Branch]:
-    """One condition for many outcomes, with what all the true ones, and all the false ones, have in common."""
-    return _feasible(
-        it,
-        [
-            (guard | common([held for held, decided in found if decided == truth]), truth)
-            for guard, truth in _opaque(it, node)
-            if any(decided == truth for _, decided in found)
-        ],
-    )
 
 
 def _each(it: Interpreter, *items: Alternative) -> bool:

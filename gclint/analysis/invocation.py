@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 
 MAX_DEPTH = 24
 MAX_RECURSION = 1
-CALLS_AT_ANY_COST = 16
-MOST_STEPS_IN_ONE = 15_000
+CALLS_AT_ANY_COST = 3
+MOST_STEPS_IN_ONE = 1_500
 
 
 def invoke(it: Interpreter, function: Value, call: Call) -> Value:
@@ -103,6 +103,9 @@ def walk(it: Interpreter, function: Function, call: Call) -> Value:
         del it.contexts[len(it.contexts) - len(added) :]
         it.expression_statement = held
         it.spent[function.node_id] += steps - it.steps
+        caller = it.frames[-1].function if it.frames else None
+        if caller is not None:
+            it.spent[caller.node_id] -= steps - it.steps
         if first and it.steps < 0:  # cut short: to be walked for its own sake
             it.interpreted.discard(function.node_id)
     return _result(it, frame, live, call)

@@ -299,7 +299,19 @@ def union(values: Iterable[Value]) -> Value:
     seen: dict[tuple[Guard, Alternative], None] = {}
     for value in values:
         seen.update(dict.fromkeys(value.alternatives))
-    return Value(list(seen)[:MAX_ALTERNATIVES])
+    return Value(list(seen) if len(seen) <= MAX_ALTERNATIVES else _varied(seen))
+
+
+def _varied(pairs: Iterable[tuple[Guard, Alternative]]) -> list[tuple[Guard, Alternative]]:
+    """As many as a value may have: of the objects that one expression made, the first comes before all others."""
+    made: dict[tuple[int, str], Alternative] = {}
+    kept: list[tuple[Guard, Alternative]] = []
+    others: list[tuple[Guard, Alternative]] = []
+    for guard, item in pairs:
+        like = (item.site.node_id, item.kind) if isinstance(item, Object) and item.site is not None else None
+        first = like is None or made.setdefault(like, item) is item
+        (kept if first else others).append((guard, item))
+    return [*kept, *others][:MAX_ALTERNATIVES]
 
 
 def assigned(guard: Guard, new: Value, old: Value | None) -> Value:
@@ -321,8 +333,11 @@ def mark_release(made: Object, source: Alternative) -> None:
 
 
 def release_in(*items: Alternative) -> str:
-    """The package from whose release one of these, or an item of one, was computed; "" for none."""
-    objects = [item for item in items if isinstance(item, Object)]
+    """The package from whose release one of these, an item of one or what has one as a method was computed; "" for
+    none.
+    """
+    known = [item.receiver if isinstance(item, Method) else item for item in items]
+    objects = [item for item in known if isinstance(item, Object)]
     held = [part for item in objects for value in item.items or () for part in value.objects()]
     found = next((part.state["release"] for part in (*objects, *held) if "release" in part.state), NOTHING)
     return str(found.constant() or "")

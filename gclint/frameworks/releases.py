@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from packaging.version import InvalidVersion, Version
 
 from ..analysis.calls import Call
+from ..analysis.guards import ANY_PACKAGE
 from ..analysis.values import Const, External, Release, Value, const, of
 from .registry import Framework
 
@@ -84,6 +85,14 @@ def installed(call: Call) -> Value | None:
     package = call.get("distribution_name", 0).constant()
     found = call.run.targets.version(str(package)) if package in PACKAGES else None
     return const(Release(str(found), str(package))) if found is not None else None
+
+
+@framework.function("inspect.signature", "inspect.getfullargspec", "inspect.getargspec")
+def parameters(call: Call) -> Value:
+    """What a function takes is asked where releases differ in it."""
+    made = call.it.derived(call.site, call.inputs())
+    made.state["release"] = const(ANY_PACKAGE)
+    return of(made)
 
 
 @framework.function(

@@ -16,12 +16,15 @@ from ..analysis.values import (
     NONE,
     NOTHING,
     TRUE,
+    Alternative,
+    Const,
     External,
     Object,
     Value,
     const,
     of,
     root,
+    union,
 )
 from .distributed_checkpoint import was_demanded
 from .registry import Framework
@@ -69,7 +72,8 @@ def is_inside(item: Object, holder: Object) -> bool:
     return False
 
 
-DTYPES = {"half": "float16", "float": "float32", "double": "float64"}
+_NAMES = ("float16", "bfloat16", "float32", "float64")
+DTYPES = {"half": "float16", "float": "float32", "double": "float64", **{name: name for name in _NAMES}}
 
 
 @framework.method(
@@ -93,18 +97,23 @@ def converted(call: Call) -> Value:
     assert item is not None
     last = call.last
     before = item.known("dtype")
-    dtype = const(DTYPES.get(last, last)) if last in ("half", "bfloat16", "float", "double") else NOTHING
+    dtype = const(DTYPES[last]) if last in ("half", "bfloat16", "float", "double") else NOTHING
     for value in [*call.positional, *call.keywords.values()]:
-        for _, given in value:
-            name = given.name.rsplit(".", 1)[-1] if isinstance(given, External) else ""
-            if name in DTYPES or name in ("float16", "bfloat16", "float32", "float64"):
-                dtype = const(DTYPES.get(name, name))
+        named = [(guard, name) for guard, given in value if (name := _dtype(given))]
+        if named:
+            kept = [before.under(guard) for guard, given in value if not _dtype(given)]
+            dtype = union([Value((guard, Const(name)) for guard, name in named), *kept])
     if dtype:
         set_state(call.it, item, "dtype", dtype)
     if last in ("to", "cuda", "xpu", "to_empty", "cpu"):
         item.sites["moved"] = call.site
     call.it.emit(Converted(call.it.moment(site=call.site), item, dtype, before, call))
     return of(item)
+
+
+def _dtype(given: Alternative) -> str:
+    """The name of a dtype that an argument is; "" where it is none."""
+    return DTYPES.get(given.name.rsplit(".", 1)[-1], "") if isinstance(given, External) else ""
 
 
 @framework.method("module", "zero_grad")

@@ -39,7 +39,8 @@ import libcst as cst
 from gclint.analysis import rewrite
 from gclint.analysis.closures import enclosing_function
 from gclint.analysis.events import Backward, RunEnded
-from gclint.analysis.parallel import trained
+from gclint.analysis.guards import Guard, conj
+from gclint.analysis.parallel import forwards_of, trained
 from gclint.analysis.run import Run, ways
 from gclint.analysis.syntax import Site
 from gclint.analysis.values import Alternative, Const, Object, root
@@ -68,9 +69,7 @@ rule = Rule(
 def trains_in_eval_mode(event: Backward, run: Run) -> Iterator[Finding]:
     """Does a model that checkpoints get gradients in evaluation mode?"""
     for model in _trained(event, run):
-        for guard, (mode, region) in ways(event.guard, model.known("training"), model.known("checkpointing")):
-            if any(atom.each for atom, _ in guard - event.guard):
-                continue  # a mode that one round of a loop sets holds in the next rounds
+        for guard, mode, region in _modes(event, model, run):
             turned_on = _turned_on(region)
             if mode != Const(False) or turned_on is None:
                 continue
@@ -125,6 +124,18 @@ def _trained(event: Backward, run: Run) -> Iterator[Object]:
     for model in run.models:
         if root(model) in whole and not str(model.type).startswith("diffusers") and not model.known("unsloth"):
             yield model
+
+
+def _modes(event: Backward, model: Object, run: Run) -> Iterator[tuple[Guard, Alternative, Alternative]]:
+    """In which mode a model may be when its loss gets gradients, and whether it checkpoints then."""
+    for forward in forwards_of(event, run):
+        base = conj(event.guard, forward.guard) if forward.model is root(model) else None
+        if base is None:
+            continue
+        for guard, (mode, region) in ways(base, model.known("training"), model.known("checkpointing")):
+            # a mode that one round of a loop sets holds in the next rounds
+            if not any(atom.each for atom, _ in guard - base):
+                yield guard, mode, region
 
 
 def _train_each_round(loop: cst.For | cst.While, switch: Site) -> Fix | None:

@@ -22,7 +22,7 @@ AutoModelForCausalLM.from_pretrained(name, quantization_config=BitsAndBytesConfi
 
 ## When it is fine
 Versions that still take it; a class of the project that defines the argument itself; a `try` that falls back from
-one spelling on the other.
+one spelling on the other; a condition on a release, or on the signature of what is called.
 
 ## Evidence
 The signatures of transformers 4.46.3, 4.57.6, 5.0.0, 5.10.1 and 5.23.0, trl 0.24.0 and 1.16.0.
@@ -38,6 +38,7 @@ from packaging.version import Version
 from gclint.analysis import invocation, rewrite
 from gclint.analysis.calls import Call
 from gclint.analysis.events import LibraryCall
+from gclint.analysis.guards import compares_release
 from gclint.analysis.run import Run
 from gclint.analysis.syntax import Site
 from gclint.analysis.values import Class
@@ -79,7 +80,9 @@ def _given(event: LibraryCall, run: Run) -> Iterator[Finding]:
         return
     for name in call.keywords:
         row, guard = ARGUMENTS.get((call.last, name)), call.given_under(name, event.guard)
-        if row is not None and guard is not None and _reaches(run, row.package, row.gone) and not _own(call, name):
+        if row is None or guard is None or compares_release(guard, row.package):
+            continue
+        if _reaches(run, row.package, row.gone) and not _own(call, name):
             yield rule.finding(
                 run,
                 call.place(name),
@@ -96,7 +99,9 @@ def _given(event: LibraryCall, run: Run) -> Iterator[Finding]:
     ):
         for name in QUANTISED:
             guard = call.given_under(name, event.guard)
-            if guard is not None and call.name.startswith("transformers."):
+            if guard is None or compares_release(guard, "transformers"):
+                continue
+            if call.name.startswith("transformers."):
                 yield rule.finding(
                     run,
                     call.place(name),
