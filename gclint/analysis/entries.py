@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 from typing import NamedTuple
 
@@ -19,6 +20,7 @@ from .syntax import Module, Site
 from .values import Scope
 
 MAX_LAUNCHES = 3
+STARTS = re.compile(rb"^if\b.*__name__.*__main__|^if\b.*__main__.*__name__", re.MULTILINE)
 
 
 class Entry(NamedTuple):
@@ -44,7 +46,7 @@ class Entries:
         if source is None:
             return []
         found = [Entry(launch, launch.function) for launch in self.launches(path)]
-        if not found and (source.kind == "notebook" or b"__main__" in source.data):
+        if not found and (source.kind == "notebook" or STARTS.search(source.data)):
             found.append(Entry())
         launched = {entry.function for entry in found}
         for command in self._commands_of(path):

@@ -29,7 +29,7 @@ import torch
 Variables read later: `CUDA_VISIBLE_DEVICES` until CUDA is initialised, `NCCL_*` until the communicator is made,
 `TORCHDYNAMO_DISABLE` until the first compile; a value the launcher has set already; processes that are started
 afterwards, which inherit the variable and import torch anew; `torch.set_num_threads` beside it; the `__init__.py` of
-a package, for the package's own modules that import torch: it runs before them.
+a package, for the package's own modules that import torch: it runs before them, where they are started with `-m` too.
 
 ## Evidence
 torch 2.13.0 in fresh processes (OMP_NUM_THREADS, TORCH_LOGS, TORCH_DISTRIBUTED_DEBUG: `import torch` imports
@@ -39,7 +39,9 @@ ROCm/pytorch#2241, pytorch/pytorch#104801, pytorch/pytorch#165298.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
+from pathlib import Path
 
 import libcst as cst
 
@@ -88,7 +90,7 @@ def set_too_late(event: EnvSet, run: Run) -> Iterator[Finding]:
     """Was the library that reads the variable imported before?"""
     reader = READ_AT_IMPORT.get(event.name, "torch" if event.name in READ_WITH_RUNTIME else "")
     imported = run.imported.get(reader)
-    if not reader or imported is None or event.late or _for_others(event, run):
+    if not reader or imported is None or event.late or _around(event, run, imported) or _for_others(event, run):
         return
     if imported.module is not event.site.module:
         imported = run.first_import(reader) or imported
@@ -104,6 +106,13 @@ def set_too_late(event: EnvSet, run: Run) -> Iterator[Finding]:
         related=[(imported, f"{reader} is imported here")],
         fixes=(moved(event, imported),),
     )
+
+
+def _around(event: EnvSet, run: Run, imported: Site) -> bool:
+    """Whether a package sets it around the program that imports the library: the program may start as its module."""
+    path = Path(event.site.module.path)
+    inside = path.name == "__init__.py" and Path(run.path).is_relative_to(os.path.realpath(path.parent))
+    return inside and event.site.module is not run.entry and imported.module is run.entry
 
 
 def _for_others(event: EnvSet, run: Run) -> bool:
