@@ -54,6 +54,7 @@ class Parents:
                 pending.append(child)
 
 
+LONGEST_NAME, CUT = 60, "..."
 _STRING_OR_SPACE = re.compile(rf"(?:\s|\\\r?\n|#[^\n]*)+|{STRING}", re.DOTALL)
 
 
@@ -170,10 +171,11 @@ class Site:
 
     @property
     def name(self) -> str:
-        """A short name for the node: that of a definition or parameter, else its text cut to 60 characters."""
+        """A short name for the node: that of a definition or parameter, else its text, cut where it is long."""
         if isinstance(self.node, (cst.FunctionDef, cst.ClassDef, cst.Param)):
             return self.node.name.value
-        return textwrap.shorten(self.text, 60, placeholder="...")
+        short = textwrap.shorten(self.text, LONGEST_NAME, placeholder=CUT)
+        return short if short != CUT else self.text[: LONGEST_NAME - len(CUT)] + CUT
 
 
 def _outer_definitions(node: cst.CSTNode) -> Iterator[cst.FunctionDef | cst.ClassDef]:
