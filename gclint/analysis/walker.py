@@ -28,6 +28,7 @@ from .project import Project, shown
 from .reach import Reach
 from .resolve import inserted_paths
 from .run import Run
+from .setters import leave_open
 from .syntax import Module, Site
 from .values import Alternative, Class, Function, Partial, Scope, const, of
 from .versions import targets_for
@@ -167,7 +168,9 @@ class Walker:
             it.call(of(given), call)
             return
         it.interpreted.add(item.node_id)
+        built = len(it.heap)
         made = instantiate(it, item, call)
+        leave_open(it, it.heap[built:])
         for method, held in list(item.names.items()):
             for _, part in held:
                 if (

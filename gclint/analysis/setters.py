@@ -1,0 +1,49 @@
+"""Setters: the flags that whoever uses a class may set on its objects, through a method that keeps what it is given."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from .syntax import dotted, parts
+from .values import Class, Object, of
+
+if TYPE_CHECKING:
+    from .interpreter import Interpreter
+    from .syntax import Module
+
+
+def leave_open(it: Interpreter, objects: Iterable[Object]) -> None:
+    """Forget what the flags of these objects are that a method of their file's classes sets to its argument: nobody is
+    seen to use them, and whoever does may call it.
+    """
+    settable: dict[Module, frozenset[str]] = {}
+    for item in objects:
+        flags = [name for name, value in item.attributes.items() if isinstance(value.constant(), bool)]
+        if not flags or not isinstance(item.type, Class):
+            continue
+        if item.type.module not in settable:
+            settable[item.type.module] = _settable(item.type.module)
+        for name in settable[item.type.module].intersection(flags):
+            item.attributes[name] = of(it.unknown(f"self.{name}"))
+
+
+def _settable(module: Module) -> frozenset[str]:
+    classes = [line for line in module.tree.body if isinstance(line, cst.ClassDef)]
+    methods = [part for owner in classes for part in owner.body.body if isinstance(part, cst.FunctionDef)]
+    return frozenset(name for method in methods if method.name.value != "__init__" for name in _kept(method))
+
+
+def _kept(method: cst.FunctionDef) -> Iterator[str]:
+    """The attributes of its parameters that a method sets to another parameter."""
+    given = {item.name.value for item in (*method.params.posonly_params, *method.params.params)}
+    given |= {item.name.value for item in method.params.kwonly_params}
+    pending: list[cst.CSTNode] = [method.body]
+    while pending:
+        node = pending.pop()
+        if isinstance(node, cst.Assign) and isinstance(node.value, cst.Name) and node.value.value in given:
+            kept = [item.target for item in node.targets if isinstance(item.target, cst.Attribute)]
+            yield from (item.attr.value for item in kept if dotted(item.value) in given)
+        pending.extend(parts(node))
