@@ -95,9 +95,10 @@ SETTINGS = {
 
 
 def set_state(it: Interpreter, item: Object, fact: str, value: Value, default: Value = NOTHING) -> None:
-    """Record a fact about an object, under the current guard."""
+    """Record a fact about an object, under the current guard; elsewhere it is what it was, known or not."""
+    guard = it.guard - it.run.assumed
     held = item.state.get(fact, default)
-    item.state[fact] = assigned(it.guard - it.run.assumed, value, held if held else None)
+    item.state[fact] = assigned(guard, value, held) if held else value.under(guard)
 
 
 def promote(item: Object) -> None:
