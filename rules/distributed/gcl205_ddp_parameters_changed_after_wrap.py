@@ -24,12 +24,12 @@ model = DistributedDataParallel(net)
 ```
 
 ## When it is fine
-Changes before the wrap; parts that are frozen for one step and unfrozen again, as adversarial training does; one
-process.
+Changes before the wrap; parts that are frozen for one step and unfrozen again, as adversarial training does; parameters
+that are frozen later under `find_unused_parameters=True`; one process.
 
 ## Evidence
 torch 2.13.0, two gloo ranks: unfrozen and added parameters have different gradients on each rank; frozen and
-replaced ones raise in the second iteration.
+replaced ones raise in the second iteration, frozen ones not with find_unused_parameters: gradients are equal then.
 """
 
 from __future__ import annotations
@@ -80,8 +80,9 @@ def changed_later(event: RunEnded, run: Run) -> Iterator[Finding]:
         later = since(run, wrap, TrainableChanged, Adapted, AttributeSet, Backward)
         steps = [at for at, item in enumerate(later) if isinstance(item, Backward) and model in trained(item)]
         changes = [item for item in later[: steps[-1] if steps else 0] if _what(item, model)]
-        if changes and not _given_back(changes):
-            yield from _finding(run, wrap, changes[-1], model)
+        missed = [item for item in changes if not _left_out(item, wrap)]
+        if missed and not _given_back(changes):
+            yield from _finding(run, wrap, missed[-1], model)
 
 
 def _what(event: Event, model: Object) -> str:
@@ -97,6 +98,12 @@ def _what(event: Event, model: Object) -> str:
         if layer and not built and event.name != "forward" and root(inside(event.target)) is model:
             return "a layer is put in"
     return ""
+
+
+def _left_out(change: Event, wrap: Wrapped) -> bool:
+    """Whether DDP leaves out parameters that are frozen later: it looks in each forward for those that get nothing."""
+    frozen = isinstance(change, TrainableChanged) and change.after == "none"
+    return frozen and wrap.wrapper.known("find_unused").constant() is True
 
 
 def _given_back(changes: list[Event]) -> bool:
