@@ -40,18 +40,18 @@ ROCm/pytorch#2241, pytorch/pytorch#104801, pytorch/pytorch#165298.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import libcst as cst
 
 from gclint.analysis import rewrite
 from gclint.analysis.closures import calls_in, enclosing_function
-from gclint.analysis.events import EnvSet
+from gclint.analysis.events import EnvSet, LibraryCall, RunEnded
 from gclint.analysis.meaning import definition
 from gclint.analysis.run import Run
 from gclint.analysis.syntax import Module, Site, dotted
-from gclint.analysis.values import Const
+from gclint.analysis.values import NOTHING, Const
 from gclint.finding import Finding, Fix
 from gclint.rule import Reproduction, Rule
 
@@ -86,17 +86,30 @@ rule = Rule(
 
 
 @rule.on(EnvSet)
-def set_too_late(event: EnvSet, run: Run) -> Iterator[Finding]:
-    """Was the library that reads the variable imported before?"""
+def set_too_late(event: EnvSet, run: Run) -> Iterable[Finding]:
+    """Was the library that reads the variable imported before? It is told once the run has shown for whom it is set."""
     reader = READ_AT_IMPORT.get(event.name, "torch" if event.name in READ_WITH_RUNTIME else "")
     imported = run.imported.get(reader)
-    if not reader or imported is None or event.late or _around(event, run, imported) or _for_others(event, run):
-        return
-    if imported.module is not event.site.module:
-        imported = run.first_import(reader) or imported
+    if reader and imported is not None and not event.late and not _around(event, run, imported):
+        if imported.module is not event.site.module:
+            imported = run.first_import(reader) or imported
+        run.facts.setdefault("set_after_import", []).append((event, reader, imported))
+    return ()
+
+
+@rule.on(RunEnded)
+def set_for_itself(event: RunEnded, run: Run) -> Iterator[Finding]:
+    """Is a variable set too late, and not for processes that are started afterwards?"""
+    late: list[tuple[EnvSet, str, Site]] = run.facts.get("set_after_import", [])
+    for setting, reader, imported in late:
+        if not _for_others(setting, run):
+            yield _finding(setting, reader, imported, run)
+
+
+def _finding(event: EnvSet, reader: str, imported: Site, run: Run) -> Finding:
     certain = event.name in READ_AT_IMPORT
     when = "while it is imported" if certain else "when its runtime comes up"
-    yield rule.finding(
+    return rule.finding(
         run,
         statement_site(event.site),
         f"{event.name} is set after {reader} was imported, which reads it {when}",
@@ -124,31 +137,45 @@ def _for_others(event: EnvSet, run: Run) -> bool:
         dotted(definition(module, call.func)).endswith("set_num_threads") for call in calls_in(function)
     )
     around = next((node for node in module.ancestors(function) if isinstance(node, cst.ClassDef)), function)
-    calls = list(calls_in(around))
-    names = {dotted(call.func).rpartition(".")[2] for call in calls} - {""}
-    return told or any(_starts_python(module, call) for call in calls) or any(_leads_there(name, run) for name in names)
-
-
-def _leads_there(name: str, run: Run) -> bool:
-    """Whether a function of the project with this name starts processes."""
-    return any(
-        isinstance(node, cst.FunctionDef)
-        and node.name.value == name
-        and any(_starts_python(module, inner) for inner in calls_in(node))
-        for module in run.modules_with(f"def {name}(")
-        for node in module.tree.body
+    return (
+        told
+        or any(_starts_python(module, call) for call in calls_in(around))
+        or any(
+            _is_starter(started.name) and not _is_other(_first(started)) and _stands_in(around, module, started)
+            for started in run.of_type(LibraryCall, start=run.place(event) + 1)
+        )
     )
+
+
+def _stands_in(around: cst.CSTNode, module: Module, event: LibraryCall) -> bool:
+    """Whether one of the calls that led to an event stands in a function or class."""
+    sites = (site for site in (*event.moment.stack, event.site) if site.module is module)
+    return any(around in module.ancestors(site.node) for site in sites)
+
+
+def _first(event: LibraryCall) -> object:
+    """The program that a call which starts a process names, None where nobody knows."""
+    given = event.call.positional[0] if event.call is not None and event.call.positional else NOTHING
+    items = [held for item in given.objects() for held in item.items or ()]
+    return (items[0] if items else given).constant()
+
+
+def _is_starter(name: str) -> bool:
+    return any(f".{name}".endswith(f".{starter}") for starter in STARTERS)
+
+
+def _is_other(program: object) -> bool:
+    """Whether it is a program other than Python."""
+    return isinstance(program, str) and not any(word in program for word in PYTHON)
 
 
 def _starts_python(module: Module, call: cst.Call) -> bool:
     """Whether a call starts a process that may be Python: not where it spells out another program."""
-    name = f".{dotted(definition(module, call.func))}"
     given = definition(module, call.args[0].value) if call.args else None
     if isinstance(given, (cst.List, cst.Tuple)) and given.elements:
         given = definition(module, given.elements[0].value)
     program = given.evaluated_value if isinstance(given, (cst.SimpleString, cst.ConcatenatedString)) else None
-    other = isinstance(program, str) and not any(word in program for word in PYTHON)
-    return not other and any(name.endswith(f".{starter}") for starter in STARTERS)
+    return _is_starter(dotted(definition(module, call.func))) and not _is_other(program)
 
 
 def statement_site(site: Site) -> Site:

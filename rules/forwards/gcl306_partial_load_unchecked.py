@@ -43,9 +43,9 @@ from gclint.analysis import rewrite
 from gclint.analysis.closures import calls_in, enclosing_function, read_names
 from gclint.analysis.events import LibraryCall, RunEnded, StateDictLoaded
 from gclint.analysis.guards import ALWAYS, Guard
-from gclint.analysis.meaning import method_called
+from gclint.analysis.meaning import definition, method_called
 from gclint.analysis.run import Run, together
-from gclint.analysis.syntax import Site, dotted
+from gclint.analysis.syntax import Module, Site, dotted
 from gclint.analysis.values import Object
 from gclint.finding import Edit, Finding, Fix
 from gclint.rule import Reproduction, Rule
@@ -147,14 +147,14 @@ def _told(site: Site) -> bool:
         if isinstance(outer, (cst.FunctionDef, cst.ClassDef)):
             return False
         if isinstance(outer, cst.ExceptHandler):
-            told = any(_last(call) in MESSAGES for call in calls_in(outer.body))
+            told = any(_last(site.module, call) in MESSAGES for call in calls_in(outer.body))
         elif isinstance(outer, cst.Try) and told:
-            return any(_last(call) == "load_state_dict" for call in calls_in(outer.body))
+            return any(_last(site.module, call) == "load_state_dict" for call in calls_in(outer.body))
     return False
 
 
-def _last(call: cst.Call) -> str:
-    return dotted(call.func).rpartition(".")[2]
+def _last(module: Module, call: cst.Call) -> str:
+    return dotted(definition(module, call.func)).rpartition(".")[2]
 
 
 def _mentions(site: Site, name: str) -> int:
