@@ -8,7 +8,7 @@ import libcst as cst
 
 from . import environment
 from .guards import ALWAYS, CUDA, DISTRIBUTED, ROCM, Atom, Guard, Words, common, compatible, complement, conj
-from .values import Alternative, Const, External, Missing, Object, Value, release_in
+from .values import MAX_ALTERNATIVES, Alternative, Const, External, Missing, Object, Value, release_in
 
 if TYPE_CHECKING:
     from .interpreter import Interpreter
@@ -17,6 +17,7 @@ Branch = tuple[Guard, bool]
 
 _EXTERNAL_ATOMS = {"torch.version.hip": ROCM, "torch.version.cuda": CUDA}
 MAX_BRANCHES = 6
+MOST_EXCLUDED = 30
 
 
 def branches(it: Interpreter, node: cst.BaseExpression) -> list[Branch]:
@@ -38,9 +39,11 @@ def branches(it: Interpreter, node: cst.BaseExpression) -> list[Branch]:
 
 def _few(it: Interpreter, found: list[Branch]) -> list[Branch]:
     """No more than `MAX_BRANCHES` outcomes: what follows is walked for each. Of too many of one truth there is one,
-    with what all of them have in common, under which none of the other truth's holds.
+    with what all of them have in common, under which none of the other truth's holds; not where much is excluded
+    already, as that takes longer to reason about than to walk.
     """
-    if len(found) <= MAX_BRANCHES:
+    excluded = sum(atom.parts is not None for atom, _ in it.guard)
+    if len(found) <= (MAX_BRANCHES if excluded <= MOST_EXCLUDED else 2 * MAX_ALTERNATIVES):
         return found
     ways = {truth: [guard for guard, decided in found if decided == truth] for truth in (True, False)}
     rare = len(ways[True]) <= len(ways[False])

@@ -100,6 +100,7 @@ _BITS: dict[Atom, int] = {}
 _NUMBERED: list[Atom] = []
 _SUBJECTS: dict[str, int] = {}
 _EQUALITIES: dict[tuple[str, str], int] = {}
+_WHOLES: dict[Atom, Whole] = {}
 
 
 def conj(left: Guard, right: Guard) -> Guard | None:
@@ -209,21 +210,23 @@ def _with(drawn: _Drawn, further: Iterable[tuple[Atom, bool]]) -> _Drawn | None:
         elif not truth and not no & bit:
             no |= bit
             if atom.parts is not None:
-                denied.append(_whole(atom.parts))
+                denied.append(_WHOLES.get(atom) or _whole(atom, atom.parts))
     if yes & no or yes & other:
         return None
     made = _Drawn(yes, no, other, left.union(denied) if denied else left, asked)
     return _closed(made) if made.left else made
 
 
-def _whole(parts: Guard) -> Whole:
+def _whole(atom: Atom, parts: Guard) -> Whole:
+    """The conjunction that an atom stands for."""
     yes = no = 0
-    for atom, truth in parts:
+    for part, truth in parts:
         if truth:
-            yes |= _BITS.get(atom) or _bit(atom)
+            yes |= _BITS.get(part) or _bit(part)
         else:
-            no |= _BITS.get(atom) or _bit(atom)
-    return yes, no
+            no |= _BITS.get(part) or _bit(part)
+    made = _WHOLES[atom] = yes, no
+    return made
 
 
 def _bit(atom: Atom) -> int:
@@ -238,7 +241,7 @@ def _bit(atom: Atom) -> int:
 
 
 def _forget_drawn() -> None:
-    for held in (_KNOWN, _DRAWN, _BITS, _NUMBERED, _SUBJECTS, _EQUALITIES):
+    for held in (_KNOWN, _DRAWN, _BITS, _NUMBERED, _SUBJECTS, _EQUALITIES, _WHOLES):
         held.clear()
 
 
