@@ -32,8 +32,26 @@ def leave_open(it: Interpreter, objects: Iterable[Object]) -> None:
 
 def _settable(module: Module) -> frozenset[str]:
     classes = [line for line in module.tree.body if isinstance(line, cst.ClassDef)]
-    methods = [part for owner in classes for part in owner.body.body if isinstance(part, cst.FunctionDef)]
-    return frozenset(name for method in methods if method.name.value != "__init__" for name in _kept(method))
+    return frozenset(name for owner in classes for method in _callable(owner) for name in _kept(method))
+
+
+def _callable(owner: cst.ClassDef) -> Iterator[cst.FunctionDef]:
+    """The methods that others may call. Of those with an underscore transformers calls `_set_gradient_checkpointing`,
+    where the class says that it supports that (`gradient_checkpointing_enable` in transformers/modeling_utils.py).
+    """
+    supports = any(
+        isinstance(part, cst.Assign)
+        and dotted(part.targets[0].target) == "supports_gradient_checkpointing"
+        and dotted(part.value) == "True"
+        for line in owner.body.body
+        if isinstance(line, cst.SimpleStatementLine)
+        for part in line.body
+    )
+    for part in owner.body.body:
+        if isinstance(part, cst.FunctionDef):
+            name = part.name.value
+            if not name.startswith("_") or (supports and name == "_set_gradient_checkpointing"):
+                yield part
 
 
 def _kept(method: cst.FunctionDef) -> Iterator[str]:
