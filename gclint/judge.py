@@ -6,7 +6,6 @@ import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from importlib import import_module
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -98,10 +97,8 @@ def builtin_judge(jobs: int = 1, remembers: str = "") -> Judge:
 
 def _analyse(*given: Any, **options: Any) -> Analysis:
     """gclint's own analysis, imported when there is a rule to ask: most commits touch no training code."""
-    with stage("import of LibCST"):
-        import_module("libcst")
-    with stage("import of the analysis"):
-        from gclint.analysis.program import analyse
+    from gclint.analysis.program import analyse
+
     return analyse(*given, **options)
 
 

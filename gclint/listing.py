@@ -25,12 +25,15 @@ PATH = os.path.join(os.path.dirname(__file__), "listing.json")
 
 @dataclass(frozen=True)
 class Listed:
-    """A rule that has not been imported: its code, its name, its gate, and the module that holds it."""
+    """A rule that has not been imported: its code, its name, its gate, the module that holds it, and whether it asks
+    about configuration files by themselves.
+    """
 
     code: str
     name: str
     words: Sequence[Sequence[str]]
     module: str
+    asks_of_files: bool = False
 
     def load(self) -> Rule:
         """Return the rule itself."""
@@ -60,7 +63,11 @@ def listed() -> list[Listed] | None:
 
 def listing_of(rules: Sequence[tuple[str, Rule]]) -> Mapping[str, Any]:
     """Return the listing of these rules, each with the module that holds it, as it stands in the file."""
-    items = [{"code": rule.code, "name": rule.name, "words": rule.words, "module": module} for module, rule in rules]
+    items = [
+        {"code": rule.code, "name": rule.name, "words": rule.words, "module": module}
+        | ({"asks_of_files": True} if rule.asks_of_files else {})
+        for module, rule in rules
+    ]
     return {"digest": pack_digest(), "rules": sorted(items, key=lambda item: str(item["code"]))}
 
 

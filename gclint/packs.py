@@ -12,13 +12,18 @@ FRAMEWORKS = "gclint.frameworks"
 _OWN = "gclint."
 
 
-@lru_cache(maxsize=2)
 def brought(group: str) -> tuple[str, ...]:
     """Return the modules that other packages enter in a group, sorted; gclint's own is not among them."""
+    return _brought()[group]
+
+
+@lru_cache(maxsize=1)
+def _brought() -> dict[str, tuple[str, ...]]:
     from importlib import metadata
 
-    named = {point.value for point in metadata.entry_points(group=group)}
-    return tuple(sorted(name for name in named if not name.startswith(_OWN)))
+    points = metadata.entry_points()
+    named = {group: {point.value for point in points.select(group=group)} for group in (RULES, FRAMEWORKS)}
+    return {group: tuple(sorted(name for name in names if not name.startswith(_OWN))) for group, names in named.items()}
 
 
 def pack_stamps() -> list[str]:

@@ -126,6 +126,13 @@ class Rule:
         run.found.setdefault(made.key, guard)
         return made
 
+    @property
+    def asks_of_files(self) -> bool:
+        """Whether it asks about configuration files by themselves, whatever program reads them."""
+        from .analysis.events import ConfigurationRead
+
+        return self.listens(ConfigurationRead)
+
     def listens(self, kind: type) -> bool:
         """Whether the rule asks anything at events of this type."""
         return bool(self.questions_at(kind))

@@ -9,10 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
-from .run import Run
-from .walker import Walker
+from .inquiry import Inquiry
 from .walks import Consulted, Task, Walked, Wanted
+
+if TYPE_CHECKING:
+    from .run import Run
 
 
 @dataclass(frozen=True)
@@ -26,30 +29,31 @@ class Kept:
 
 
 class Again:
-    """The walks of an analysis that keeps its runs; `walks` has them, those of `like` among them where they hold."""
+    """The walks of an analysis that keeps its `runs`; `walks` has them, those of `like` among them where they hold."""
 
-    def __init__(self, walker: Walker, like: dict[Task, Kept]):
-        self._walker = walker
+    def __init__(self, inquiry: Inquiry, runs: list[Run], like: dict[Task, Kept]):
+        self._inquiry = inquiry
         self._like = like
-        self._runs = 0
+        self._runs = runs
+        self._taken = 0
         self.walks: dict[Task, Kept] = {}
 
     def learn(self, paths: Sequence[str]) -> None:
         """Learn what leads to a finding: where all runs are kept, everything counts."""
-        self._walker.reach.learn(paths)
+        self._inquiry.reach.learn(paths)
 
     def recall(self, wanted: Wanted) -> Walked | None:
         """What came of a walk in the earlier analysis, None where it would come to something else now."""
         kept = self._like.get(wanted.task)
-        if kept is None or kept.wanted != wanted or not kept.consulted.holds(self._walker.project):
+        if kept is None or kept.wanted != wanted or not kept.consulted.holds(self._inquiry.project):
             return None
         self.walks[wanted.task] = kept
-        self._walker.runs += kept.runs
+        self._runs += kept.runs
         return replace(kept.made, consulted=None)
 
     def keep(self, wanted: Wanted, made: Walked) -> None:
         """Keep a walk with the runs that were made since the last one."""
-        runs, self._runs = tuple(self._walker.runs[self._runs :]), len(self._walker.runs)
+        runs, self._taken = tuple(self._runs[self._taken :]), len(self._runs)
         if made.consulted is not None and not made.problems:
             self.walks[wanted.task] = Kept(wanted, made, made.consulted, runs)
 

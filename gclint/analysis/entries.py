@@ -5,19 +5,12 @@ from __future__ import annotations
 import os
 import re
 from pathlib import Path
-from typing import NamedTuple
-
-import libcst as cst
+from typing import TYPE_CHECKING, NamedTuple
 
 from gclint.launch import Command, Launch, commands, launches
 
-from . import names
-from .calls import Call
-from .guards import ALWAYS, DEEPSPEED, DISTRIBUTED, FSDP, Guard
-from .interpreter import Frame, Interpreter
-from .project import Project
-from .syntax import Module, Site
-from .values import Scope
+if TYPE_CHECKING:
+    from .project import Project
 
 MAX_LAUNCHES = 3
 STARTS = re.compile(rb"^if\b.*__name__.*__main__|^if\b.*__main__.*__name__", re.MULTILINE)
@@ -30,6 +23,10 @@ class Entry(NamedTuple):
 
     launch: Launch | None = None
     function: str = ""
+
+
+def _starts(data: bytes) -> bool:
+    return b"__main__" in data and STARTS.search(data) is not None
 
 
 class Entries:
@@ -46,7 +43,7 @@ class Entries:
         if source is None:
             return []
         found = [Entry(launch, launch.function) for launch in self.launches(path)]
-        if not found and (source.kind == "notebook" or STARTS.search(source.data)):
+        if not found and (source.kind == "notebook" or _starts(source.data)):
             found.append(Entry())
         launched = {entry.function for entry in found}
         for command in self._commands_of(path):
@@ -79,29 +76,3 @@ class Entries:
             for command in commands(root):
                 found.setdefault(os.path.realpath(command.program), []).append(command)
         return self._commands[root].get(path, [])
-
-
-def assumed(launch: Launch | None) -> Guard:
-    """What the launcher decides: whether there are several processes, and what trains on them."""
-    if launch is None:
-        return ALWAYS
-    decided = {(DISTRIBUTED, launch.distributed)} if launch.distributed is not None else set()
-    for atom, name in ((DEEPSPEED, "ACCELERATE_USE_DEEPSPEED"), (FSDP, "ACCELERATE_USE_FSDP")):
-        setting = launch.variable(name)
-        if setting is not None and setting.value.lower() == "true":
-            decided.add((atom, True))
-    return frozenset(decided)
-
-
-def call_function(it: Interpreter, module: Module, scope: Scope, name: str) -> None:
-    """What an installed command does: it calls `name` of the module, perhaps an attribute of it, with nothing."""
-    head, *rest = name.split(".")
-    held = scope.names.get(head)
-    if held is None:
-        return
-    site = Site.at(module, module.tree)
-    it.frames.append(Frame(None, module, scope, None, it.guard))
-    for part in rest:
-        held = names.attribute(it, held, part, cst.Name(part))
-    it.call(held, Call(it, site, name))
-    it.frames.pop()

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from . import names
-from .deferral import promised
 from .events import Imported, NameTaken
+from .filling import promised
 from .guards import ANY_PACKAGE
 from .syntax import dotted
 from .values import Const, Deferred, External, Object, Value, of

@@ -8,6 +8,7 @@ entered of that. Everything else that they depend on is one state of the project
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -18,9 +19,10 @@ from ..files.stamps import layout, surroundings
 from ..files.syntax import SyntaxFault
 from ..finding import finding_from
 from ..packs import pack_stamps
+from ..pins.manifests import SCRIPT
+from .inquiry import Inquiry
 from .versions import Targets, targets_for
 from .views import Views, kept, still, views_of
-from .walker import Walker
 from .walks import Consulted, Entered, Task, Walked, Wanted
 
 _Entry = dict[str, Any]
@@ -31,13 +33,14 @@ class Memory:
     in a project too large to look at.
     """
 
-    def __init__(self, walker: Walker, place: str | dict[str, str]):
-        self._walker = walker
-        self._rules = [rule.code for rule in walker.rules]
-        self._state = _state_of(walker)
+    def __init__(self, inquiry: Inquiry, place: str | dict[str, str]):
+        self._inquiry = inquiry
+        self._rules = [rule.code for rule in inquiry.rules]
+        self._state = _state_of(inquiry)
         self._given: Sequence[str] = ()
         self._views = Views(frozenset(), {})
-        key = f"walks-{digest([str(walker.project.root)])}"
+        self._pinned: dict[tuple[Path, str], Targets] = {}
+        key = f"walks-{digest([str(inquiry.project.root)])}"
         self._cache = Cache(place, key) if isinstance(place, str) else Passing(place, key)
         self._entries = self._held("walks")
         self._reaches = self._held("reach")
@@ -50,7 +53,7 @@ class Memory:
 
     def learn(self, paths: Sequence[str]) -> None:
         """Learn what leads to a finding in files, or take what an earlier check learnt where that still holds."""
-        reach, project, name = self._walker.reach, self._walker.project, digest(self._rules)
+        reach, project, name = self._inquiry.reach, self._inquiry.project, digest(self._rules)
         try:
             learnt = still(self._reaches[name], reach, project, paths) if name in self._reaches else None
         except (AttributeError, KeyError, TypeError, ValueError):
@@ -72,7 +75,7 @@ class Memory:
             if entry is None:
                 return None
             consulted = Consulted(entry["texts"], entry["quiet"])
-            if entry["asked"] != self._asked(wanted) or not consulted.holds(self._walker.project):
+            if entry["asked"] != self._asked(wanted) or not consulted.holds(self._inquiry.project):
                 return None
             targets = self._targets(task)
             return _walked(task, targets, entry) if entry["targets"] == repr(targets) else None
@@ -101,10 +104,10 @@ class Memory:
     def save(self) -> None:
         """Write what is remembered, whole or not at all."""
         if self._state:
-            reach = self._walker.reach
+            reach = self._inquiry.reach
             if reach.paths:
                 if not reach.mentions.read <= self._views.files.keys():
-                    self._views = views_of(reach, self._walker.project)
+                    self._views = views_of(reach, self._inquiry.project)
                 made = kept(reach.learnt, self._views, self._given)
                 self._reaches[digest(self._rules)] = {"state": self._state, **made}
             self._cache.put("walks", self._entries)
@@ -113,27 +116,33 @@ class Memory:
 
     def _name(self, task: Task) -> str:
         started = repr(task.entry) if task.entry is not None else ""
-        return digest([task.path, started, repr(sorted(self._walker.target.items())), *self._rules])
+        return digest([task.path, started, repr(sorted(self._inquiry.target.items())), *self._rules])
 
     def _asked(self, wanted: Wanted) -> list[Any]:
         """What a walk is given besides the files that it reads."""
         task, before = wanted
-        launches = repr(self._walker.entries.launches(task.path))
+        launches = repr(self._inquiry.entries.launches(task.path))
         if task.entry is not None:
             return [launches]
-        leading = sorted(self._walker.reach.learnt.leading.get(task.path, ()))
+        leading = sorted(self._inquiry.reach.learnt.leading.get(task.path, ()))
         return [launches, leading, None if before is None else _places(before)]
 
     def _targets(self, task: Task) -> Targets:
-        path = Path(task.path)
-        return targets_for(self._walker.project.program_root(path), path, self._walker.target)
+        """The targets of a walk: those of its file's directory, unless the file states dependencies of its own."""
+        project = self._inquiry.project
+        source = project.sources.get(task.path)
+        own = source is None or SCRIPT.encode() in source.data
+        place = project.program_root(task.path), task.path if own else os.path.dirname(task.path)
+        if place not in self._pinned:
+            self._pinned[place] = targets_for(place[0], Path(place[1]), self._inquiry.target)
+        return self._pinned[place]
 
 
-def _state_of(walker: Walker) -> str:
+def _state_of(inquiry: Inquiry) -> str:
     """What all walks of a project depend on; "" where that cannot be told."""
-    root = str(walker.project.root)
+    root = str(inquiry.project.root)
     names = layout(root)
-    inserted = walker.reach.mentions.inserted
+    inserted = inquiry.reach.mentions.inserted
     return digest([*names, *surroundings(root), *pack_stamps(), *inserted, str(Path.cwd())]) if names else ""
 
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from . import containers
-from .deferral import forced, promised
 from .events import AttributeSet, ForwardPatched
+from .filling import forced, promised
 from .guards import Guard
 from .syntax import Site
 from .values import (

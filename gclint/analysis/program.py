@@ -6,11 +6,11 @@ import os
 from collections import deque
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cached_property, partial
+from importlib import import_module
 from pathlib import Path
 from time import monotonic
-
-import libcst as cst
+from typing import TYPE_CHECKING
 
 from gclint.files.source import Source
 from gclint.launch import Launch
@@ -19,25 +19,25 @@ from ..failures import Problem
 from ..files.gate import spelled
 from ..finding import Finding, Location
 from ..forks import Forks, Lost
-from ..frameworks.registry import load_library
 from ..listing import Listed
+from ..packs import FRAMEWORKS, brought
 from ..progress import tell
 from ..rule import Rule
 from ..timing import stage
 from .again import Again, Kept
 from .allowed import Origins, said
-from .configs import MAX_BYTES, DocumentError, read_document
+from .configs import MAX_BYTES
 from .entries import Entry
-from .events import ConfigurationRead, Moment
+from .inquiry import Inquiry
 from .memory import Memory
 from .project import Project
-from .run import Run
-from .syntax import Module, Site
-from .walker import Walker, keep
-from .walks import Entered, Key, Task, Walked, Wanted
+from .walks import CONFIGURATION_KINDS, Entered, Key, Task, Walked, Wanted, keep
+
+if TYPE_CHECKING:
+    from .run import Run
+    from .walker import Walker
 
 ENTRY_KINDS = ("python", "notebook")
-CONFIGURATION_KINDS = ("yaml", "json")
 SECONDS_ALONE = 1.0
 
 
@@ -71,26 +71,23 @@ def analyse(
     among as many processes. With a `memory`, a directory or texts that this process passes on, a walk is made again
     only where something that it depends on has changed. What is found is the same.
     """
-    with stage("import of the rules"):
-        loaded = [rule.load() for rule in rules]
-    with stage("import of the frameworks"):
-        library = load_library()
-    walker = Walker(Project(root, sources), library, target, loaded, keep_runs)
-    again = Again(walker, like.walks if like is not None else {}) if keep_runs else None
-    programs = _Programs(walker, jobs, again or (Memory(walker, memory) if memory != "" else None))
+    inquiry = Inquiry(Project(root, sources), target, rules, keep_runs)
+    runs: list[Run] = []
+    again = Again(inquiry, runs, like.walks if like is not None else {}) if keep_runs else None
+    programs = _Programs(inquiry, runs, jobs, again or (Memory(inquiry, memory) if memory != "" else None))
     try:
         if launch is not None:
             task = Task(os.path.realpath(launch.program), Entry(launch, launch.function))
             programs.walk_all([task], "programs")
         else:
             programs.of()
+        programs.configurations([source for source in sources if source.kind in CONFIGURATION_KINDS])
     finally:
         programs.end()
-    programs.configurations([source for source in sources if source.kind in CONFIGURATION_KINDS])
 
     def for_other(entries: set[str], other: Mapping[str, str]) -> Iterable[Finding]:
-        walker = Walker(Project(root, sources), library, {**target, **other}, loaded)
-        older = _Programs(walker, memory=Memory(walker, memory) if memory != "" else None)
+        inquiry = Inquiry(Project(root, sources), {**target, **other}, rules)
+        older = _Programs(inquiry, [], memory=Memory(inquiry, memory) if memory != "" else None)
         try:
             older.of(entries)
         finally:
@@ -106,20 +103,30 @@ def analyse(
 
 
 class _Programs:
-    """The programs of a project, walked in order, and all that came of it."""
+    """The programs of a project, walked in order, and all that came of it; the `runs` of those that are kept."""
 
-    def __init__(self, walker: Walker, jobs: int = 1, memory: Memory | Again | None = None):
-        self.walker = walker
+    def __init__(self, inquiry: Inquiry, runs: list[Run], jobs: int = 1, memory: Memory | Again | None = None):
+        self.inquiry = inquiry
+        self.runs = runs
         self.memory = memory
-        self.project, self.reach, self.entries = walker.project, walker.reach, walker.entries
+        self.project, self.reach, self.entries = inquiry.project, inquiry.reach, inquiry.entries
         self.jobs = jobs
         self.forks: Forks[Wanted, Walked] | None = None
         self.began = monotonic()
         self.found: dict[Key, Finding] = {}
         self.cut: dict[str, Finding] = {}
-        self.problems: dict[Problem, None] = dict.fromkeys(walker.library.problems)
+        self.problems: dict[Problem, None] = dict.fromkeys(self.walker.library.problems if brought(FRAMEWORKS) else ())
         self.files: dict[str, Entered] = {}
         self.origins = Origins()
+
+    @cached_property
+    def walker(self) -> Walker:
+        """What walks them, loaded when the first is walked: often all that came of them is remembered."""
+        with stage("import of LibCST"):
+            import_module("libcst")
+        with stage("import of the analysis"):
+            from .walker import Walker
+        return Walker(self.inquiry, self.runs)
 
     def of(self, among: Container[str] | None = None) -> None:
         """Walk the entries, then whatever no entry reached, `among` some files (absolute paths) or all."""
@@ -144,7 +151,7 @@ class _Programs:
             tell(what, len(tasks) - len(waiting), len(tasks))
             if self._pays(len(waiting)):
                 try:
-                    self.forks = self.forks or Forks(self._walked, self.jobs)
+                    self.forks = self.forks or self._forked()
                     self._walk_in(self.forks, waiting, what, len(tasks))
                 except Lost:
                     self._end_forks()
@@ -152,6 +159,10 @@ class _Programs:
                 continue
             wanted = self._wanted(waiting.popleft())
             self._take(wanted, self._walked(wanted))
+
+    def _forked(self) -> Forks[Wanted, Walked]:
+        walker = self.walker  # loaded here, for all of them
+        return Forks(lambda wanted: self._recalled(wanted) or walker.walk(wanted), self.jobs)
 
     def end(self) -> None:
         """End the forks, if there are any, and save what is remembered."""
@@ -169,8 +180,10 @@ class _Programs:
         return self.jobs > 1 and (long or self.forks is not None)
 
     def _walked(self, wanted: Wanted) -> Walked:
-        recalled = self.memory.recall(wanted) if self.memory is not None else None
-        return recalled or self.walker.walk(wanted)
+        return self._recalled(wanted) or self.walker.walk(wanted)
+
+    def _recalled(self, wanted: Wanted) -> Walked | None:
+        return self.memory.recall(wanted) if self.memory is not None else None
 
     def _walk_in(self, forks: Forks[Wanted, Walked], waiting: deque[Task], what: str, total: int) -> None:
         """Make the walks in forks; one of which earlier walks changed what there is to do meanwhile is made again."""
@@ -215,19 +228,15 @@ class _Programs:
 
     def configurations(self, sources: Sequence[Source]) -> None:
         """Ask the rules about configuration files by themselves, whatever reads them."""
-        asking = [rule for rule in self.walker.rules if rule.listens(ConfigurationRead)]
+        asking = [rule for rule in self.inquiry.rules if rule.asks_of_files]
         words = [spelled(word).encode() for rule in asking for choice in rule.words[:1] for word in choice]
         for source in sources:
             if len(source.data) > MAX_BYTES or not any(word in source.data for word in words):
                 continue
-            try:
-                document = read_document(source.text, Path(source.path))
-            except DocumentError:
-                continue
-            made = Walked(os.path.realpath(source.absolute))
-            module = Module(source.path, "", cst.Module([]))
-            run = self.walker.run(made, None)
-            run.emit(ConfigurationRead(Moment(Site.at(module, module.tree)), document, source))
+            wanted = self._wanted(Task(os.path.realpath(source.absolute), None))
+            made = self._walked(wanted)
+            if self.memory is not None:
+                self.memory.keep(wanted, made)
             self._add(made)
 
     def result(self) -> Analysis:
@@ -238,4 +247,4 @@ class _Programs:
             self.found[finding.key] = finding
         found = [*self.found.values(), *self.cut.values()]
         ordered = sorted(found, key=lambda finding: (*finding.key, finding.message))
-        return Analysis(ordered, list(self.problems), self.walker.runs)
+        return Analysis(ordered, list(self.problems), self.runs)

@@ -5,9 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Container, Iterable
 from pathlib import Path
-from typing import Any
-
-import libcst as cst
+from typing import TYPE_CHECKING, Any
 
 from gclint.files.cache import digest
 from gclint.files.depth import too_deep
@@ -15,13 +13,14 @@ from gclint.files.source import Source, Unreadable, content, inside, read
 from gclint.files.syntax import SyntaxFault, fault_here
 from gclint.timing import stage
 
-from .bodies import parse_module
 from .configs import DocumentError, load_document
 from .deferral import Deferral
 from .mentions import Mentions
 from .resolve import Imports
-from .syntax import Module
 from .units import Sheet
+
+if TYPE_CHECKING:
+    from .syntax import Module
 
 ROOT_MARKS = ("pyproject.toml", "setup.py", "setup.cfg", "requirements.txt", "environment.yml", ".git")
 
@@ -122,6 +121,11 @@ class Project:
         return self.sources.get(path) or self._read.get(path)
 
     def _parse(self, path: str) -> Module | None:
+        import libcst as cst
+
+        from .bodies import parse_module
+        from .syntax import Module
+
         if os.path.isdir(path):
             return self._keep(path, Module(os.path.relpath(path), "", cst.Module([]), os.path.basename(path)))
         source = self._source(path)

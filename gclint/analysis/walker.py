@@ -4,35 +4,37 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import libcst as cst
 
+from gclint.files.source import Source
 from gclint.launch import Launch
 
 from ..failures import failure
 from ..files.gate import IDENTIFIER
-from ..finding import Finding, Location
-from ..frameworks.registry import Library
+from ..finding import Location
+from ..frameworks.registry import load_library
 from ..rule import Question, Rule
 from ..timing import measured, stage
 from .bounds import judged_in_part
 from .calls import Call
-from .deferral import Deferral
-from .entries import Entries, Entry, assumed, call_function
+from .configs import DocumentError, read_document
+from .entries import Entry
 from .events import ConfigurationRead, Event, Moment, RunEnded
+from .inquiry import Inquiry
 from .interpreter import Frame, Interpreter
 from .invocation import instantiate
-from .project import Project, shown
-from .reach import Reach
+from .project import shown
 from .resolve import inserted_paths
 from .run import Run
 from .setters import leave_open
+from .starting import assumed, call_function
 from .syntax import Module, Site
 from .values import Alternative, Class, Function, Partial, Scope, const, of
 from .versions import targets_for
-from .walks import Consulted, Entered, Key, Walked, Wanted
+from .walks import CONFIGURATION_KINDS, Consulted, Entered, Walked, Wanted, keep
 
 MANY_MODULES = 40
 STEPS_PER_DEFINITION = 10_000
@@ -41,27 +43,17 @@ CALLS_PER_DEFINITION = 6
 
 
 class Walker:
-    """Makes the walks of a project and asks the rules; `runs` are kept, and every program walked, with `keep_runs`."""
+    """Makes the walks of an inquiry and asks its rules; where runs are kept they are added to `runs`."""
 
-    def __init__(
-        self,
-        project: Project,
-        library: Library,
-        target: Mapping[str, str],
-        rules: Sequence[Rule],
-        keep_runs: bool = False,
-    ):
-        self.project = project
-        self.library = library
-        self.target = target
-        self.rules = rules
-        gates = [rule.words for rule in rules if not rule.listens(ConfigurationRead)]
-        self.reach = Reach(project, () if keep_runs else gates)
-        telling = self.reach.telling if self.reach.gated else ()
-        project.deferral = Deferral(project, self.reach.mentions, telling, self.reach.learnt.names)
-        self.entries = Entries(project)
-        self.keep_runs = keep_runs
-        self.runs: list[Run] = []
+    def __init__(self, inquiry: Inquiry, runs: list[Run]):
+        self.project, self.reach, self.entries = inquiry.project, inquiry.reach, inquiry.entries
+        self.target = inquiry.target
+        self.keep_runs = inquiry.keep_runs
+        with stage("import of the rules"):
+            self.rules = [rule.load() for rule in inquiry.rules]
+        with stage("import of the frameworks"):
+            self.library = load_library()
+        self.runs = runs
         self._asked: dict[type, list[tuple[Rule, Question]]] = {}
         self._seen: set[str] = set()
 
@@ -73,8 +65,11 @@ class Walker:
         self.project.deferral.asked.clear()
         try:
             with stage("walking"):
+                source = self.project.sources.get(task.path)
                 if task.entry is not None:
                     self._program(made, task.entry)
+                elif source is not None and source.kind in CONFIGURATION_KINDS:
+                    self._configuration(made, source)
                 else:
                     self._rest(made, before)
         except Exception as error:
@@ -85,7 +80,7 @@ class Walker:
         )
         return made
 
-    def run(self, made: Walked, launch: Launch | None) -> Run:
+    def _run(self, made: Walked, launch: Launch | None) -> Run:
         """A run that has just started; what the rules find of it, and what fails, is what came of that walk."""
         path = Path(made.path)
         made.targets = targets_for(self.project.program_root(path), path, self.target)
@@ -108,7 +103,7 @@ class Walker:
         module = self.project.module(path)
         if module is None:
             return
-        run = self.run(made, entry.launch)
+        run = self._run(made, entry.launch)
         run.entry = module
         it = Interpreter(self.project, run, self.library)
         scope = Scope()
@@ -130,7 +125,7 @@ class Walker:
         if not self._unreached(module, functions | classes) and (before or not self.reach.matters(path)):
             return
         self.project.enter(Path(path), inserted_paths(self.project.text(path) or ""))
-        run = self.run(made, next(iter(self.entries.launches(path)), None))
+        run = self._run(made, next(iter(self.entries.launches(path)), None))
         run.entry = module
         it = Interpreter(self.project, run, self.library, as_library=True)
         it.interpreted, it.instantiated = functions, classes
@@ -145,6 +140,17 @@ class Walker:
         else:
             self.project.let_go(path)
             it.end()
+
+    def _configuration(self, made: Walked, source: Source) -> None:
+        """A configuration file by itself, whatever reads it."""
+        self.project.consulted.add(made.path)
+        try:
+            document = read_document(source.text, Path(source.path))
+        except DocumentError:
+            return
+        module = Module(source.path, "", cst.Module([]))
+        moment = Moment(Site.at(module, module.tree))
+        self._run(made, None).emit(ConfigurationRead(moment, document, source))
 
     def _unreached(self, module: Module, reached: set[int]) -> bool:
         path = os.fspath(self.project.absolute(module))
@@ -225,17 +231,6 @@ def _in_order(it: Interpreter, module: Module, scope: Scope) -> list[tuple[str, 
     ]
     mentioned = Counter(IDENTIFIER.findall(module.text))
     return sorted(own, key=lambda pair: mentioned[pair[0]] > 1)
-
-
-def keep(found: dict[Key, Finding], finding: Finding) -> None:
-    """Keep a finding, unless one of the same place and code says more."""
-    held = found.get(finding.key)
-    if held is None or _weight(finding) > _weight(held):
-        found[finding.key] = finding
-
-
-def _weight(finding: Finding) -> tuple[bool, int, int]:
-    return (finding.certainty == "fails", -len(finding.condition), len(finding.fixes))
 
 
 def it_moment(it: Interpreter, module: Module) -> Moment:

@@ -15,11 +15,12 @@ if TYPE_CHECKING:
     from .project import Project
 
 Key = tuple[str, int, int, str]
+CONFIGURATION_KINDS = ("yaml", "json")
 
 
 class Task(NamedTuple):
     """A walk to be made: of the program that starts so or, where `entry` is None, of what no program reached in the
-    file.
+    file; of a configuration file by itself.
     """
 
     path: str
@@ -76,3 +77,14 @@ class Walked:
     broken: dict[str, SyntaxFault] = field(default_factory=dict)
     cut: Finding | None = None
     consulted: Consulted | None = None
+
+
+def keep(found: dict[Key, Finding], finding: Finding) -> None:
+    """Keep a finding, unless one of the same place and code says more."""
+    held = found.get(finding.key)
+    if held is None or _weight(finding) > _weight(held):
+        found[finding.key] = finding
+
+
+def _weight(finding: Finding) -> tuple[bool, int, int]:
+    return (finding.certainty == "fails", -len(finding.condition), len(finding.fixes))

@@ -13,7 +13,8 @@ from typing import Any
 from gclint.pins.pin import FilePins, Reading, line_of
 from gclint.pins.requirement import read_requirement
 
-SCRIPT_HEADER = re.compile(r"(?m)^# /// script$\s(?P<body>(?:^#(?:| .*)$\s)+)^# ///$")
+SCRIPT = "# /// script"
+SCRIPT_HEADER = re.compile(rf"(?m)^{SCRIPT}$\s(?P<body>(?:^#(?:| .*)$\s)+)^# ///$")
 
 
 def parse_toml(text: str) -> dict[str, Any]:
@@ -78,7 +79,7 @@ def read_setup_py(text: str) -> FilePins:
 
 def read_script_header(text: str) -> FilePins:
     """The dependencies in a script's own header (PEP 723)."""
-    found = SCRIPT_HEADER.search(text)
+    found = SCRIPT_HEADER.search(text) if SCRIPT in text else None
     if found is None:
         return FilePins()
     body = "\n".join(line[2:] if line.startswith("# ") else line[1:] for line in found["body"].splitlines())
