@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from gclint.config import checked
+from gclint.files.remembered import Files
 from gclint.files.source import Source, Unreadable, read
 from gclint.finding import Finding
 from gclint.gather import Gathered, Request, gather
@@ -43,7 +44,10 @@ def check(request: Request, judge: Judge | None = None) -> Report:
     """Return what is found in the files of `request`; raises `gclint.config.BadConfig`."""
     if judge is None:
         return _check_recalled(request)
-    gathered = gathered_for(request, judge)
+    return _judged(gathered_for(request, judge), judge)
+
+
+def _judged(gathered: Gathered, judge: Judge) -> Report:
     made = Judgement()
     for batch in gathered.batches:
         one = judge_batch(batch, judge)
@@ -60,15 +64,18 @@ def _check_recalled(request: Request) -> Report:
     if known is not None:
         findings, files = known
         return Report(tuple(findings), (), files, _sources(findings, {}), InstalledRules())
-    report = check(request, judge_for(request))
+    judge = judge_for(request)
+    report = _judged(gathered_for(request, judge, recall.files), judge)
     recall.keep(report)
     return report
 
 
-def gathered_for(request: Request, judge: Judge) -> Gathered:
-    """Return the files of `request`, its codes checked against the rules there are; raises `BadConfig`."""
+def gathered_for(request: Request, judge: Judge, files: Files | None = None) -> Gathered:
+    """Return the files of `request`, those that `files` remembers unread, its codes checked against the rules there
+    are; raises `BadConfig`.
+    """
     with stage("finding and reading files"):
-        gathered = gather(request)
+        gathered = gather(request, files)
     codes = judge.codes()
     for batch in gathered.batches:
         check_codes(batch.settings, codes, request.given)

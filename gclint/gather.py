@@ -12,6 +12,7 @@ from gclint.config import Settings, load, nearest
 from gclint.files.discover import Discovery, Exclusion, Found, discover
 from gclint.files.ignored import DEFAULT_EXCLUDE, patterns
 from gclint.files.kinds import Kind, kind_of
+from gclint.files.remembered import Files
 from gclint.files.source import Source, Unreadable, parse, read
 
 _ROOT_MARKS = ("pyproject.toml", "setup.py", "setup.cfg", ".git", "gclint.toml", ".gclint.toml")
@@ -66,7 +67,7 @@ def settings_of(request: Request, directory: str, known: dict[str, Settings | No
         found = load(request.config)
     else:
         found = nearest(directory, {} if known is None else known) or Settings()
-    return found.merged(**request.given)
+    return found.merged(**request.given) if request.given else found
 
 
 def find(request: Request) -> Discovery:
@@ -83,8 +84,8 @@ def exclusion_of(settings: Settings) -> Exclusion:
     return Exclusion((patterns(base, lines),), settings.respect_gitignore, settings.force_exclude)
 
 
-def gather(request: Request) -> Gathered:
-    """Return the request's files, read and grouped; raises `BadConfig`."""
+def gather(request: Request, files: Files | None = None) -> Gathered:
+    """Return the request's files, read and grouped, those that `files` remembers unread; raises `BadConfig`."""
     if request.stdin is not None:
         return _gather_stdin(request, request.stdin)
     discovery = find(request)
@@ -102,7 +103,7 @@ def gather(request: Request) -> Gathered:
             roots[directory] = own.root or project_root(directory, request.paths, marked)
             settings[roots[directory]] = own
         try:
-            source = read(found.absolute, found.path, _kind(found))
+            source = (files.read if files is not None else read)(found.absolute, found.path, _kind(found))
         except Unreadable as error:
             if found not in beside:
                 unreadable.append(error)

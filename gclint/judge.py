@@ -227,7 +227,7 @@ def _not_ignored(source: Source, findings: Iterable[Finding]) -> list[Finding]:
 
 
 def _may_suppress(source: Source) -> bool:
-    return b"GCL" in source.data and (b"noqa" in source.data.lower() or b"gclint:" in source.data)
+    return "GCL" in source.marks and (b"noqa" in source.data.lower() or b"gclint:" in source.data)
 
 
 def _problem(item: Any) -> Problem:

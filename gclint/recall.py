@@ -9,6 +9,7 @@ from functools import cached_property
 
 from gclint import __version__
 from gclint.files.cache import Cache, digest
+from gclint.files.remembered import Files
 from gclint.files.stamps import project_stamps, surroundings
 from gclint.finding import Finding, finding_from
 from gclint.gather import Request, project_root, settings_of
@@ -20,12 +21,13 @@ _ENTRY = "report"
 
 
 class Recall:
-    """What is known of one request; `key` is "" where nothing may be kept."""
+    """What is known of one request, and of the `files` of its project; nothing where nothing may be kept."""
 
     def __init__(self, request: Request) -> None:
         self._request = request
         self._cache: Cache | None = None
         self._state = ""
+        self.files: Files | None = None
         if request.cache and request.stdin is None:
             self._open()
 
@@ -42,7 +44,11 @@ class Recall:
             return None
 
     def keep(self, report: Report) -> None:
-        """Remember `report` for the next check, unless something could not be judged or could not be told."""
+        """Remember `report` for the next check, unless something could not be judged or could not be told; and the
+        files that were read.
+        """
+        if self.files is not None:
+            self.files.save()
         if self._cache is None or report.failed:
             return
         findings = [asdict(finding) for finding in report.findings]
@@ -53,18 +59,20 @@ class Recall:
     def _open(self) -> None:
         request = self._request
         roots = sorted({project_root(os.path.abspath(path), request.paths) for path in request.paths})
+        first = os.path.abspath(request.paths[0])
+        settings = settings_of(request, first if os.path.isdir(first) else os.path.dirname(first))
+        directory = settings.cache_below(os.getcwd())
+        self.files = Files(directory)
         state = []
         for root in roots:
             stamps = project_stamps(root)
             if stamps is None:
                 return
             state += [*stamps, *surroundings(root)]
-        first = os.path.abspath(request.paths[0])
-        settings = settings_of(request, first if os.path.isdir(first) else os.path.dirname(first))
         self._state = digest([*state, repr(settings)])
         asked = [__version__, os.getcwd(), *request.paths, repr(sorted(request.given.items()))]
         key = digest([*asked, str(request.config), str(request.isolated)])
-        self._cache = Cache(settings.cache_below(os.getcwd()), key)
+        self._cache = Cache(directory, key)
 
 
 class InstalledRules(Mapping[str, RuleInfo]):

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -290,6 +292,23 @@ def test_what_is_mentioned_is_learnt_again(here: Path, learnt: list[int], change
     change(here)
     assert names(said(select="GCL5")) == ["parts.py"]
     assert len(learnt) == 1
+
+
+def test_an_edit_that_changes_no_walk_needs_no_libcst(here: Path) -> None:
+    code = (
+        "import sys; from gclint.cli import main; main(['check', '--output-format', 'concise']); "
+        "print([name for name in ('libcst', 'gclint.analysis.walker') if name in sys.modules])"
+    )
+
+    def checked() -> list[str]:
+        made = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+        return made.stdout.splitlines()
+
+    (here / "apart.py").write_text("def other():\n    return 1\n")
+    first = checked()
+    (here / "apart.py").write_text("def other():\n    return 2\n")
+    assert first[-1] == "['libcst', 'gclint.analysis.walker']" and "GCL201" in first[0]
+    assert checked() == [*first[:-1], "[]"]
 
 
 def test_the_project_notes_what_is_asked_for(tmp_path: Path) -> None:

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from gclint.launch import Command, Launch, commands, launches
 
 if TYPE_CHECKING:
+    from gclint.files.source import Source
+
     from .project import Project
 
 MAX_LAUNCHES = 3
@@ -25,8 +27,15 @@ class Entry(NamedTuple):
     function: str = ""
 
 
-def _starts(data: bytes) -> bool:
-    return b"__main__" in data and STARTS.search(data) is not None
+def _starts(source: Source) -> bool:
+    return "__main__" in source.marks and STARTS.search(source.data) is not None
+
+
+class _Started(NamedTuple):
+    """What is started below a directory, by file (an absolute path): by launchers, and by installed commands."""
+
+    launches: dict[str, list[Launch]]
+    commands: dict[str, list[Command]]
 
 
 class Entries:
@@ -34,8 +43,8 @@ class Entries:
 
     def __init__(self, project: Project):
         self._project = project
-        self._launches: dict[Path, dict[str, list[Launch]]] = {}
-        self._commands: dict[Path, dict[str, list[Command]]] = {}
+        self._below: dict[Path, _Started] = {}
+        self._near: dict[str, _Started] = {}
 
     def of(self, path: str) -> list[Entry]:
         """How the file starts, several processes first; empty for a module that only others import."""
@@ -43,10 +52,10 @@ class Entries:
         if source is None:
             return []
         found = [Entry(launch, launch.function) for launch in self.launches(path)]
-        if not found and (source.kind == "notebook" or _starts(source.data)):
+        if not found and (source.kind == "notebook" or _starts(source)):
             found.append(Entry())
         launched = {entry.function for entry in found}
-        for command in self._commands_of(path):
+        for command in self._started_near(path).commands.get(path, ()):
             if command.function not in launched:
                 found.append(Entry(None, command.function))
                 launched.add(command.function)
@@ -54,25 +63,25 @@ class Entries:
 
     def launches(self, path: str) -> list[Launch]:
         """The launchers that start the file, at most `MAX_LAUNCHES`, several processes first."""
-        near = self._launches_in(self._project.program_root(path)).get(path, [])
+        near = self._started_near(path).launches.get(path, [])
+        everywhere = self._started_below(self._project.root).launches.get(path, [])
         told = {(launch.path, launch.line) for launch in near}
-        everywhere = self._launches_in(self._project.root).get(path, [])
         own = [*near, *(item for item in everywhere if (item.path, item.line) not in told)]
         own.sort(key=lambda launch: (not launch.distributed, str(launch.path), launch.line))
         return own[:MAX_LAUNCHES]
 
-    def _launches_in(self, root: Path) -> dict[str, list[Launch]]:
-        """The launchers below a directory, by the file that they start (an absolute path)."""
-        if root not in self._launches:
-            self._launches[root] = found = dict[str, list[Launch]]()
-            for launch in launches(root):
-                found.setdefault(os.path.realpath(launch.program), []).append(launch)
-        return self._launches[root]
+    def _started_near(self, path: str) -> _Started:
+        directory = os.path.dirname(path)
+        if directory not in self._near:
+            self._near[directory] = self._started_below(self._project.program_root(path))
+        return self._near[directory]
 
-    def _commands_of(self, path: str) -> list[Command]:
-        root = self._project.program_root(path)
-        if root not in self._commands:
-            self._commands[root] = found = dict[str, list[Command]]()
+    def _started_below(self, root: Path) -> _Started:
+        if root not in self._below:
+            made = _Started({}, {})
+            for launch in launches(root):
+                made.launches.setdefault(os.path.realpath(launch.program), []).append(launch)
             for command in commands(root):
-                found.setdefault(os.path.realpath(command.program), []).append(command)
-        return self._commands[root].get(path, [])
+                made.commands.setdefault(os.path.realpath(command.program), []).append(command)
+            self._below[root] = made
+        return self._below[root]

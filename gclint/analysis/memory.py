@@ -18,7 +18,7 @@ from ..files.cache import Cache, Passing, digest
 from ..files.stamps import layout, surroundings
 from ..files.syntax import SyntaxFault
 from ..finding import finding_from
-from ..packs import pack_stamps
+from ..packs import FRAMEWORKS, brought, pack_stamps
 from ..pins.manifests import SCRIPT
 from .inquiry import Inquiry
 from .versions import Targets, targets_for
@@ -131,7 +131,7 @@ class Memory:
         """The targets of a walk: those of its file's directory, unless the file states dependencies of its own."""
         project = self._inquiry.project
         source = project.sources.get(task.path)
-        own = source is None or SCRIPT.encode() in source.data
+        own = source is None or SCRIPT in source.marks
         place = project.program_root(task.path), task.path if own else os.path.dirname(task.path)
         if place not in self._pinned:
             self._pinned[place] = targets_for(place[0], Path(place[1]), self._inquiry.target)
@@ -140,6 +140,10 @@ class Memory:
 
 def _state_of(inquiry: Inquiry) -> str:
     """What all walks of a project depend on; "" where that cannot be told."""
+    if brought(FRAMEWORKS):
+        from ..frameworks.registry import load_library
+
+        load_library()  # once imported, their files are among the stamps
     root = str(inquiry.project.root)
     names = layout(root)
     inserted = inquiry.reach.mentions.inserted

@@ -161,7 +161,7 @@ class Mentions:
 
 
 def _inserted(source: Source) -> list[str]:
-    return inserted_paths(source.text) if b"sys.path" in source.data else []
+    return inserted_paths(source.text) if "sys.path" in source.marks else []
 
 
 def _python(path: Path | None) -> str:

@@ -20,7 +20,6 @@ from ..files.gate import spelled
 from ..finding import Finding, Location
 from ..forks import Forks, Lost
 from ..listing import Listed
-from ..packs import FRAMEWORKS, brought
 from ..progress import tell
 from ..rule import Rule
 from ..timing import stage
@@ -115,7 +114,7 @@ class _Programs:
         self.began = monotonic()
         self.found: dict[Key, Finding] = {}
         self.cut: dict[str, Finding] = {}
-        self.problems: dict[Problem, None] = dict.fromkeys(self.walker.library.problems if brought(FRAMEWORKS) else ())
+        self.problems: dict[Problem, None] = {}
         self.files: dict[str, Entered] = {}
         self.origins = Origins()
 

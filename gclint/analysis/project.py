@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from gclint.files.cache import digest
 from gclint.files.depth import too_deep
-from gclint.files.source import Source, Unreadable, content, inside, read
+from gclint.files.source import Source, Unreadable, content, inside, read, real_paths
 from gclint.files.syntax import SyntaxFault, fault_here
 from gclint.timing import stage
 
@@ -35,7 +35,9 @@ class Project:
 
     def __init__(self, root: Path, sources: Iterable[Source]):
         self.root = Path(os.path.realpath(root))
-        self.sources = {os.path.realpath(source.absolute): source for source in sources}
+        sources = tuple(sources)
+        places = real_paths(source.where for source in sources)
+        self.sources = dict(zip(places, sources, strict=True))
         self.imports = Imports(self.root)
         self.broken: dict[str, SyntaxFault] = {}
         self.consulted: set[str] = set()
@@ -97,7 +99,8 @@ class Project:
         if path not in self._digests:
             held = self.sources.get(path) or self._read.get(path)
             there = held is not None or (os.path.isfile(path) and inside(path, self.root))
-            self._digests[path] = digest([held.data if held is not None else content(path)]) if there else ""
+            told = held.digest if held is not None else digest([content(path)]) if there else ""
+            self._digests[path] = told
         return self._digests[path]
 
     def broken_among(self, paths: Iterable[str]) -> dict[str, SyntaxFault]:

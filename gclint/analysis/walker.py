@@ -60,7 +60,7 @@ class Walker:
     def walk(self, wanted: Wanted) -> Walked:
         """Make a walk; where it raises, a problem names the file, for the others to be made."""
         task, before = wanted
-        made = Walked(task.path)
+        made = Walked(task.path, problems=dict.fromkeys(self.library.problems))
         self.project.consulted.clear()
         self.project.deferral.asked.clear()
         try:

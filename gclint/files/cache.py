@@ -30,10 +30,10 @@ def digest(parts: Iterable[bytes | str]) -> str:
     return made.hexdigest()
 
 
-def stamp(path: str) -> tuple[int, int, int] | None:
-    """Return size, modification time (ns) and inode of a file; None where it cannot be told or too fresh.
+def stamp(path: str) -> list[int] | None:
+    """Return size, times (ns) of content and of state, and inode of a file; None where it cannot be told or too fresh.
 
-    A file changed within the last two seconds could change again without showing in its time.
+    A file changed within the last two seconds could change again without showing in its times.
     """
     from time import time_ns
 
@@ -41,9 +41,9 @@ def stamp(path: str) -> tuple[int, int, int] | None:
         status = os.stat(path)
     except OSError:
         return None
-    if time_ns() - status.st_mtime_ns < _RACY:
+    if time_ns() - max(status.st_mtime_ns, status.st_ctime_ns) < _RACY:
         return None
-    return status.st_size, status.st_mtime_ns, status.st_ino
+    return [status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino]
 
 
 class Cache:
@@ -64,6 +64,10 @@ class Cache:
         if self._entries.get(name) != value:
             self._entries[name] = value
             self._changed = True
+
+    def names(self) -> Iterable[str]:
+        """Return the names of all entries."""
+        return self._entries.keys()
 
     def keep_only(self, names: Iterable[str]) -> None:
         """Forget the entries that are not in `names`."""

@@ -48,8 +48,9 @@ class Encoding:
 def python_encoding(data: bytes) -> Encoding:
     """Return the encoding that Python would read `data` with; raise `Undecodable` for an unknown one."""
     bom = data.startswith(BOM)
-    head = data[len(BOM) :] if bom else data
-    for number, line in enumerate(_FIRST_LINES.split(head[:2000], maxsplit=2)[:2], start=1):
+    head = (data[len(BOM) :] if bom else data)[:2000]
+    lines = _FIRST_LINES.split(head, maxsplit=2)[:2] if b"coding" in head else ()
+    for number, line in enumerate(lines, start=1):
         cookie = _COOKIE.match(line)
         if cookie:
             return _declared(cookie.group(1).decode("ascii"), bom, number)

@@ -33,12 +33,14 @@ _REQUIREMENTS = re.compile(r"(requirements|constraints|reqs)[^/]*\.(txt|in|pip)\
 
 def kind_of(path: str) -> Kind:
     """Return the kind of the file at `path`; `other` for a name that says nothing."""
+    if path.endswith(".py"):
+        return "python"
     name = os.path.basename(path).lower()
     if name.startswith("makefile") or name == "gnumakefile":
         return "make"
     if name.startswith(("dockerfile", "containerfile")):
         return "docker"
-    if _REQUIREMENTS.match(name):
+    if name.endswith((".txt", ".in", ".pip")) and _REQUIREMENTS.match(name):
         return "requirements"
     if name in {"pipfile", "uv.lock", "poetry.lock", "pdm.lock"}:
         return "toml"

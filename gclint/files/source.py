@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 import stat
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
+from gclint.files.cache import digest
 from gclint.files.encoding import Encoding, Undecodable, plain_encoding, python_encoding
 from gclint.files.kinds import Kind, kind_of
 from gclint.files.lines import newline_of, split_lines
@@ -15,6 +17,11 @@ from gclint.files.notebook import BadNotebook, Notebook, read_notebook
 
 SIZE_LIMIT = 10_000_000
 NOTEBOOK_LIMIT = 100_000_000
+
+
+# without one of these nobody looks into a file for what it is about: starting it, sys.path, its own dependencies (PEP
+# 723), suppressing a rule
+MARKS = ("__main__", "sys.path", "# /// script", "GCL")
 
 
 class Unreadable(Exception):
@@ -48,6 +55,21 @@ class Source:
     def decoded(self) -> str:
         """Return the text without keeping it: of thousands of files most are looked at once."""
         return self.encoding.decode(self.data) if self.notebook is None else self.notebook.text
+
+    @cached_property
+    def where(self) -> str:
+        """Where it lies, as text."""
+        return os.fspath(self.absolute)
+
+    @cached_property
+    def digest(self) -> str:
+        """What tells whether its content changed."""
+        return digest([self.data])
+
+    @cached_property
+    def marks(self) -> frozenset[str]:
+        """Which of `MARKS` stand in it."""
+        return frozenset(mark for mark in MARKS if mark.encode() in self.data)
 
     @cached_property
     def newline(self) -> str:
@@ -127,6 +149,19 @@ def inside(path: str | os.PathLike[str], root: str | os.PathLike[str]) -> bool:
     """Whether a path, its links followed, is `root` or lies below it."""
     top, place = os.path.realpath(root), os.path.realpath(path)
     return place == top or place.startswith(top.rstrip(os.sep) + os.sep)
+
+
+def real_paths(paths: Iterable[str]) -> Iterator[str]:
+    """Each path with its links followed, as `os.path.realpath` gives it, directories looked up once."""
+    directories: dict[str, str] = {}
+    for path in paths:
+        directory, name = os.path.split(path)
+        if os.path.islink(path):
+            yield os.path.realpath(path)
+            continue
+        if directory not in directories:
+            directories[directory] = os.path.realpath(directory)
+        yield os.path.join(directories[directory], name)
 
 
 def parse(path: str, absolute: Path, data: bytes, kind: Kind | None = None) -> Source:

@@ -197,6 +197,8 @@ def _is_walked(name: str) -> bool:
 
 
 def _may_start(directory: str, name: str) -> bool:
+    if name.endswith(".py"):
+        return False
     if name == "launch.json":
         return os.path.basename(directory) == ".vscode"
     patterns = (SHELL, MAKEFILE, DOCKERFILE, YAML, NOTEBOOK)

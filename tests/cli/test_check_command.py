@@ -131,7 +131,7 @@ def test_a_path_in_place_of_the_command(gclint, project):
 
 
 def test_internal_error_is_one_line(gclint, project, monkeypatch):
-    monkeypatch.setattr("gclint.engine.gather", lambda request: 1 / 0)
+    monkeypatch.setattr("gclint.engine.gather", lambda *given: 1 / 0)
     status, _, err = gclint("check")
     assert status == 2 and err.count("\n") == 1
     assert "internal error, ZeroDivisionError" in err and "test_check_command.py" in err
@@ -139,7 +139,7 @@ def test_internal_error_is_one_line(gclint, project, monkeypatch):
 
 @pytest.mark.parametrize("wrapped", [False, True])
 def test_an_interrupt_is_one_line_and_status_130(gclint, project, monkeypatch, wrapped):
-    def interrupted(request):
+    def interrupted(*given):
         if wrapped:
             raise RuntimeError("Error calling __set_name__") from KeyboardInterrupt()
         raise KeyboardInterrupt
@@ -149,7 +149,7 @@ def test_an_interrupt_is_one_line_and_status_130(gclint, project, monkeypatch, w
 
 
 def test_internal_error_with_traceback(gclint, project, monkeypatch):
-    monkeypatch.setattr("gclint.engine.gather", lambda request: 1 / 0)
+    monkeypatch.setattr("gclint.engine.gather", lambda *given: 1 / 0)
     monkeypatch.setenv("GCLINT_TRACEBACK", "1")
     with pytest.raises(ZeroDivisionError):
         gclint("check")
