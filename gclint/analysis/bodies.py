@@ -34,10 +34,11 @@ class Body(NamedTuple):
 
 
 class LaterBlock(cst.IndentedBlock):
-    """A block whose statements are parsed when they are first read."""
+    """A block whose statements are parsed when they are first read; until then it has its `text`."""
 
-    __slots__ = ("parse",)  # type: ignore[misc]
+    __slots__ = ("parse", "text")  # type: ignore[misc]
     parse: Callable[[], Sequence[cst.BaseStatement]] | None
+    text: str
 
     @property
     def is_parsed(self) -> bool:
@@ -49,6 +50,7 @@ class LaterBlock(cst.IndentedBlock):
             raise AttributeError(name)
         object.__setattr__(self, "body", self.parse())
         object.__setattr__(self, "parse", None)
+        object.__setattr__(self, "text", "")
         return self.body
 
 
@@ -199,4 +201,5 @@ def _put_off(
     for name in ("header", "indent", "footer"):
         object.__setattr__(later, name, getattr(function.body, name))
     object.__setattr__(later, "parse", parse)
+    object.__setattr__(later, "text", text[body.start : body.end])
     object.__setattr__(function, "body", later)

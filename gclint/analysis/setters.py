@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 import libcst as cst
 
+from .bodies import LaterBlock
 from .syntax import dotted, parts
 from .values import Class, Object, of
 
 if TYPE_CHECKING:
     from .interpreter import Interpreter
     from .syntax import Module
+
+_KEPT = re.compile(r"\.\w+\s*=[\s(\\]*(\w+)")
 
 
 def leave_open(it: Interpreter, objects: Iterable[Object]) -> None:
@@ -58,6 +62,9 @@ def _kept(method: cst.FunctionDef) -> Iterator[str]:
     """The attributes of its parameters that a method sets to another parameter."""
     given = {item.name.value for item in (*method.params.posonly_params, *method.params.params)}
     given |= {item.name.value for item in method.params.kwonly_params}
+    body = method.body
+    if isinstance(body, LaterBlock) and not body.is_parsed and given.isdisjoint(_KEPT.findall(body.text)):
+        return
     pending: list[cst.CSTNode] = [method.body]
     while pending:
         node = pending.pop()
