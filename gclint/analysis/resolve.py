@@ -67,6 +67,7 @@ class Imports:
         self._names: dict[Path, frozenset[str]] = {}
         self._directories: dict[str, Path] = {}
         self._described: dict[Path, bool] = {}
+        self._of_library: dict[str, bool] = {}
         self._real: dict[str, str] = {}
         self._found: dict[tuple[str, int, str], Path | None] = {}
         self._packages: dict[tuple[str, int, str], tuple[str, ...]] = {}
@@ -75,7 +76,7 @@ class Imports:
         """The imports of a program below the same root; what was read of the file system is not read again."""
         made = Imports(self.root, entry, inserted)
         made._names, made._directories = self._names, self._directories
-        made._described, made._real = self._described, self._real
+        made._described, made._of_library, made._real = self._described, self._of_library, self._real
         return made
 
     def real(self, path: Path) -> str:
@@ -180,8 +181,11 @@ class Imports:
         return self._regular(places, parts) if found is not None and not self._is_described(found.parent) else None
 
     def is_described(self, path: str) -> bool:
-        """Whether a file is of a described library's source."""
-        return self._is_described(self._directory(Path(path)))
+        """Whether a file (an absolute path) is of a described library's source."""
+        directory = os.path.dirname(path)
+        if directory not in self._of_library:
+            self._of_library[directory] = self._is_described(Path(directory))
+        return self._of_library[directory]
 
     def _is_described(self, directory: Path) -> bool:
         """Whether a directory lies in the source of a library that is described."""
