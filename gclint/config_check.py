@@ -38,6 +38,8 @@ def fault_of(value: Any, schema: Mapping[str, Any]) -> Fault | None:
     if "enum" in schema and value not in schema["enum"]:
         choices = ", ".join(schema["enum"])
         return Fault(f"must be one of {choices}, not {value!r}{suggestion(str(value), schema['enum'])}")
+    if schema.get("inside") and os.path.normpath(value) == ".":
+        return Fault("must name a directory of its own, below the configuration's")
     if schema.get("inside") and not _inside(value):
         return Fault("leads out of the configuration's directory")
     return _part_fault(value, schema) if wanted in ("array", "object") else None

@@ -107,3 +107,40 @@ def test_halves_join_where_something_mentions_both(tmp_path: Path, text: str, se
     expected = [("GCL506", "net.py", 15)]
     assert _found(tmp_path, text, ungated(), []) == expected
     assert _found(tmp_path, text, None, select) == expected
+
+
+WRAPPED = """
+import torch
+from torch.nn.parallel import DistributedDataParallel
+
+
+class Base:
+    def __init__(self, model):
+        self.wrapped = DistributedDataParallel(model, device_ids=[0]).module
+"""
+OWN = """
+
+    def fit(self, batches):
+        for batch in batches:
+            self.wrapped.train_step(batch).backward()
+"""
+INHERITED = f"""
+from wrapped import Base
+
+
+class Trainer(Base):{OWN[1:]}"""
+
+
+@pytest.mark.parametrize("select", [[], ["GCL203"]], ids=["all rules", "one rule"])
+@pytest.mark.parametrize("files", [{"wrapped.py": WRAPPED + OWN}, {"wrapped.py": WRAPPED, "fit.py": INHERITED}])
+def test_what_constructs_an_object_takes_part_in_its_methods(
+    tmp_path: Path, files: dict[str, str], select: list[str]
+) -> None:
+    for name, text in files.items():
+        (tmp_path / name).write_text(text)
+    last = list(files)[-1]
+    report = check(Request([str(tmp_path)], {"select": select} if select else {}, cache=False))
+    lines = files[last].splitlines()
+    place = next(number for number, line in enumerate(lines, start=1) if ".backward" in line)
+    found = [(item.code, Path(item.location.path).name, item.location.line) for item in report.findings]
+    assert found == [("GCL203", last, place)]

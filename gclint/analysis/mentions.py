@@ -67,7 +67,7 @@ class Mentions:
             yield from (unit for unit in units if unit.decorators)
 
     def called(self, unit: Unit) -> tuple[Unit, ...]:
-        """What a unit's own text names, and what it calls of what it inherits."""
+        """What a unit's own text names, and what a method's object does before it or by itself, inherited or not."""
         if unit not in self._called:
             sheet = self.sheet(unit.path)
             names = sheet.names if sheet is not None else frozenset[str]()
@@ -75,7 +75,8 @@ class Mentions:
             found = dict.fromkeys(other for name in sorted(known) for other in self.named(unit.path, name, unit))
             if unit.owner is not None:
                 siblings = unit.owner.methods
-                found |= dict.fromkeys(siblings[name] for name in sorted(unit.identifiers & siblings.keys()))
+                wanted = (unit.identifiers | CALLED_BY_MODULES) & siblings.keys()
+                found |= dict.fromkeys(siblings[name] for name in sorted(wanted))
             found |= dict.fromkeys(self._inherited(unit))
             found.pop(unit, None)
             self._called[unit] = tuple(found)

@@ -70,8 +70,9 @@ class Reach:
             grown = False
             for path in paths:
                 names = self._taking_part | self._aliases(path)
+                of_objects = not names.isdisjoint(CALLED_BY_MODULES)
                 for unit in self.units(path):
-                    if not names.isdisjoint(unit.identifiers):
+                    if (unit.owner is not None and of_objects) or not names.isdisjoint(unit.identifiers):
                         grown |= self._grow(unit)
 
     def forget(self) -> None:
@@ -178,7 +179,8 @@ class Reach:
             return False
         if self._is_root(unit):
             return self._note(unit, led | halves)
-        told = {rule for rule in led if not unit.identifiers.isdisjoint(self.wording.telling[rule])}
+        words = self.wording.of(unit)
+        told = {rule for rule in led | halves if not words.isdisjoint(self.wording.telling[rule])}
         return self._note(unit, told) | self._pass_on(unit, halves)
 
     def _mentioned(self, unit: Unit) -> tuple[set[int], set[int]]:

@@ -6,6 +6,7 @@ the first column: a function, a class with its methods, or anything else, known 
 
 from __future__ import annotations
 
+import keyword
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -34,6 +35,10 @@ _IMPORT = re.compile(
 _ONLY_FOR_TYPE_CHECKERS = re.compile(r"if[ \t]+(?:typing\.|t\.)?TYPE_CHECKING[ \t]*:")
 ONLY_WHEN_STARTED = re.compile(r"if[ \t]+__name__[ \t]*==")
 _WRITES = re.compile(r"[A-Za-z_][\w.]*[.\[][^=\n]*=(?!=)")
+# the group where the first line binds something
+_COMPOUND = re.compile(r"(?:if|elif|else|while|try|except|finally|match)\b|((?:async[ \t]+)?(?:for|with)\b)")
+_INNER_TARGETS = re.compile(r"^[ \t]+([A-Za-z_][\w, \t]*?)[ \t]*(?::[^=\n]*)?=(?!=)", re.MULTILINE)
+_KEYWORDS = frozenset(keyword.kwlist)
 _TARGETS = re.compile(r"[^=\n]*?(?:[-+*/|&]?=(?!=)|:)")
 
 
@@ -144,9 +149,7 @@ class Sheet:
         if not ONLY_WHEN_STARTED.match(chunk):
             self.executed += imports
         self.statements.append(chunk)
-        targets = _TARGETS.match(chunk)
-        bound = IDENTIFIER.findall(targets.group()) if targets is not None else []
-        for name in dict.fromkeys((*bound, *_NESTED.findall(chunk))):
+        for name in dict.fromkeys((*_bound(chunk), *_NESTED.findall(chunk))):
             self.units.setdefault(name, []).append(Unit(self.path, name, chunk))
 
     def _define(self, chunk: str, match: re.Match[str]) -> None:
@@ -168,6 +171,16 @@ class Sheet:
         """What the top level does besides importing and naming things, as one unit without a name."""
         plain = [text for text in self.statements if not text.startswith(("import ", "from "))]
         return Unit(self.path, "", "".join(text for text in plain if "(" in text or _WRITES.match(text)))
+
+
+def _bound(statement: str) -> list[str]:
+    """The names that a statement of the top level assigns, those in its blocks too."""
+    compound = _COMPOUND.match(statement)
+    held = _INNER_TARGETS.findall(statement) if compound else []
+    targets = _TARGETS.match(statement)
+    if targets is not None and (compound is None or compound.group(1)):
+        held.append(targets.group())
+    return [name for text in held for name in IDENTIFIER.findall(text) if name not in _KEYWORDS]
 
 
 def _closing(text: str, start: int) -> int:

@@ -8,13 +8,18 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from typing import Any
 
 DIRECTORY = ".gclint_cache"
 _TAG = "Signature: 8a477f597d28d172789f06886806bc55\n# This file marks a cache made by gclint.\n"
 _FILES = {"CACHEDIR.TAG": _TAG, ".gitignore": "# Made by gclint.\n*\n"}
 _RACY = 2_000_000_000
+_ENTRIES = re.compile(r"(?:[a-z0-9]+-)?[0-9a-f]{40}\.json")
+_HELD = re.compile(rf"{_ENTRIES.pattern}|tmp\w+\.tmp|lock|CACHEDIR\.TAG|\.gitignore")
+_KEPT = 30 * 24 * 3600
 Entry = dict[str, Any]
 
 
@@ -82,6 +87,8 @@ class Cache:
             return
         try:
             prepare(self._directory)
+            if not os.path.exists(self._path):
+                _forget_old(self._directory)
             _write(self._path, self._entries)
         except (OSError, ValueError, TypeError):
             return
@@ -104,17 +111,26 @@ class Passing(Cache):
 
 
 def remove(directory: str) -> bool:
-    """Delete the cache in `directory`; return whether there was one. A directory that is not one is kept."""
-    import shutil
+    """Delete the cache in `directory`; return whether there was one. A directory that is not one is kept, and so is
+    whatever is in it that no cache holds.
+    """
+    if not _is_ours(directory):
+        return False
+    for name in os.listdir(directory):
+        if _HELD.fullmatch(name):
+            with suppress(OSError):
+                os.unlink(os.path.join(directory, name))
+    with suppress(OSError):
+        os.rmdir(directory)
+    return True
 
+
+def _is_ours(directory: str) -> bool:
     try:
         with open(os.path.join(directory, "CACHEDIR.TAG"), encoding="utf-8") as file:
-            ours = file.read() == _TAG
+            return file.read() == _TAG
     except (OSError, ValueError):
         return False
-    if ours:
-        shutil.rmtree(directory, ignore_errors=True)
-    return ours
 
 
 def _load(path: str) -> Entry:
@@ -127,15 +143,31 @@ def _load(path: str) -> Entry:
 
 
 def prepare(directory: str) -> None:
-    """Make the cache directory, marked as one; raises `OSError`."""
+    """Make the cache directory, marked as one; raises `OSError`, also where there is a directory of something else."""
     if os.path.islink(directory):
         raise OSError("the cache directory is a link")
     os.makedirs(directory, exist_ok=True)
+    if not _is_ours(directory) and any(name not in _FILES for name in os.listdir(directory)):
+        raise OSError("the directory holds something else")
     for name, text in _FILES.items():
         path = os.path.join(directory, name)
         if not os.path.exists(path):
             with open(path, "w", encoding="utf-8") as file:
                 file.write(text)
+
+
+def _forget_old(directory: str) -> None:
+    """Delete the entries that nothing has written for `_KEPT` seconds: of each other command line, and of each project
+    that was checked from here, there is a file.
+    """
+    from time import time
+
+    oldest = time() - _KEPT
+    with os.scandir(directory) as entries:
+        old = [entry.path for entry in entries if _ENTRIES.fullmatch(entry.name) and entry.stat().st_mtime < oldest]
+    for path in old:
+        with suppress(OSError):
+            os.unlink(path)
 
 
 def _write(path: str, entries: Mapping[str, Any]) -> None:

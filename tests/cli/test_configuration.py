@@ -70,6 +70,7 @@ torch = "2.5"
         ("[per-file-ignores]\n'a' = 'GCL1'\n", "gclint.toml:2: `per-file-ignores` for 'a' must be a list"),
         ("select = [\n", "gclint.toml: not valid TOML"),
         ("cache-dir = '../../x'\n", "gclint.toml:1: `cache-dir` leads out of"),
+        ("cache-dir = 'a/..'\n", "gclint.toml:1: `cache-dir` must name a directory of its own"),
         ("cache-dir = '/etc/x'\n", "gclint.toml:1: `cache-dir` leads out of"),
     ],
 )
