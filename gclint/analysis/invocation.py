@@ -15,13 +15,16 @@ from .values import (
     NOTHING,
     Alternative,
     Class,
+    Const,
     External,
     Function,
     Method,
     Object,
     Partial,
     Value,
+    const,
     of,
+    release_of,
     union,
 )
 
@@ -108,7 +111,7 @@ def walk(it: Interpreter, function: Function, call: Call) -> Value:
             it.spent[caller.node_id] -= steps - it.steps
         if first and it.steps < 0:  # cut short: to be walked for its own sake
             it.interpreted.discard(function.node_id)
-    return _result(it, frame, live, call)
+    return _of_release(call, _result(it, frame, live, call))
 
 
 def _walked_enough(it: Interpreter, function: Function) -> bool:
@@ -129,6 +132,22 @@ def _result(it: Interpreter, frame: object, live: Guard | None, call: Call) -> V
     if live is not None:
         parts.append(NONE.under(live - frame.base))
     return union(parts) or NONE
+
+
+def _of_release(call: Call, result: Value) -> Value:
+    """The result of a function that is given the release of a package: what is left open about it is for the release
+    to tell, such as whether a minimum is met.
+    """
+    package = next((name for value in call.inputs() for _, item in value if (name := release_of(item))), "")
+    if not package:
+        return result
+    truths = [item for _, item in result if isinstance(item, Const) and isinstance(item.value, bool)]
+    if len(truths) == len(result.alternatives) > 1:
+        result = of(call.it.unknown(call.name, call.site))
+    for item in result.objects():
+        if item.kind in ("unknown", "list", "tuple"):
+            item.state.setdefault("release", const(package))
+    return result
 
 
 def instantiate(it: Interpreter, owner: Class, call: Call) -> Value:

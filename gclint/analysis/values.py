@@ -332,6 +332,13 @@ def mark_release(made: Object, source: Alternative) -> None:
         made.state["release"] = const(source.value.package)
 
 
+def release_of(item: Alternative) -> str:
+    """The package of which something is the release, or from whose release it was computed; "" for none."""
+    if isinstance(item, Const):
+        return item.value.package if isinstance(item.value, Release) else ""
+    return release_in(item)
+
+
 def release_in(*items: Alternative) -> str:
     """The package from whose release one of these, an item of one or what has one as a method was computed; "" for
     none.

@@ -5,8 +5,10 @@ Finds a GradScaler whose protocol is broken: `optimizer.step()` instead of, or a
 no `update()`; `unscale_` twice in one step.
 
 ## Why it breaks
-`optimizer.step()` on scaled gradients moves the weights by 65536 times too much; both steps move them twice. Without
-`update()` the second step raises `step() has already been called since the last update()`. A second `unscale_` raises
+`optimizer.step()` on scaled gradients moves the weights by 65536 times too much where the update grows with the
+gradient, as in SGD. Adam and its kin divide that out, but nothing skips a step whose gradients overflowed: the weights
+are NaN from then on. Both steps move the weights twice. Without `update()` the second step raises
+`step() has already been called since the last update()`. A second `unscale_` raises
 `unscale_() has already been called on this optimizer since the last update()`.
 
 ## Example
@@ -26,7 +28,8 @@ scaler.update()
 One branch with the scaler and one without it; `GradScaler(enabled=False)`.
 
 ## Evidence
-torch 2.13.0, a gradient scaler on the CPU: each of the four.
+torch 2.13.0, a gradient scaler on the CPU: each of the four; after one step by itself SGD's weights are 65536 times as
+far as they should be, Adam's and AdamW's as far as they should be, and NaN where the loss was 1e35.
 """
 
 from __future__ import annotations
@@ -82,7 +85,9 @@ def _plain_steps(run: Run, scaler: Object, own: list[ScalerUsed]) -> Iterator[Fi
         else:
             fix = _through_scaler(scaled[-1], plain.site)
             words = "the optimizer steps on gradients that are still multiplied by the loss scale"
-            symptom = "silent: the update is too large by the loss scale"
+            symptom = (
+                "silent: the update is too large by the loss scale, or NaN after one overflow with Adam and its kin"
+            )
         place = both[0] if both else scaled[-1]
         yield rule.finding(
             run,
