@@ -27,6 +27,7 @@ LARGE = "transformers==5.23.0"
 PEERS = ("ruff==0.17.5", "flake8")
 SCRIPT = "fixtures/seeds/chatgot/before"
 EDITED = "trl/trainer/sft_trainer.py"
+LARGE_EDITED = ("transformers/activations.py", "transformers/trainer_pt_utils.py")  # no walk reads the first
 PLAIN = "import json\n\n\ndef read(path):\n    with open(path) as file:\n        return json.load(file)\n"
 Measured = tuple[float, float]
 
@@ -54,6 +55,11 @@ def main() -> None:
         if options.transformers:
             large = _fetched(place / "large", (LARGE,))
             _table("transformers, cold", _checks(tools, large, options.torchfix), 1, large)
+            again = [tools / "gclint", "check", large]
+            _timed(again)
+            for edited in LARGE_EDITED:
+                title = f"transformers, {edited} changed since"
+                _table(title, {"gclint, cached": again}, options.rounds, edited=large / edited)
 
 
 def _options() -> argparse.Namespace:
