@@ -27,7 +27,7 @@ class Recall:
         self._request = request
         self._cache: Cache | None = None
         self._state = ""
-        self.files: Files | None = None
+        self.files = Files()
         if request.cache and request.stdin is None:
             self._open()
 
@@ -47,8 +47,7 @@ class Recall:
         """Remember `report` for the next check, unless something could not be judged or could not be told; and the
         files that were read.
         """
-        if self.files is not None:
-            self.files.save()
+        self.files.save()
         if self._cache is None or report.failed:
             return
         findings = [asdict(finding) for finding in report.findings]

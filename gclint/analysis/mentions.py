@@ -27,6 +27,7 @@ class Mentions:
         self._project = project
         self.read: set[str] = set()
         self._called: dict[Unit, tuple[Unit, ...]] = {}
+        self._done: dict[Unit, tuple[Unit, ...]] = {}
         self._meant: dict[tuple[str, str], tuple[Unit | str, ...]] = {}
         self._files: dict[tuple[str, Import], tuple[str, str]] = {}
 
@@ -81,6 +82,14 @@ class Mentions:
             found.pop(unit, None)
             self._called[unit] = tuple(found)
         return self._called[unit]
+
+    def done_by_objects(self, owner: Unit) -> tuple[Unit, ...]:
+        """The methods of a class, its own and inherited ones, that run without being named."""
+        if owner not in self._done:
+            own = [owner.methods[name] for name in sorted(CALLED_BY_MODULES & owner.methods.keys())]
+            inherited = [unit for unit in self._inherited(owner) if unit.last in CALLED_BY_MODULES]
+            self._done[owner] = (*own, *inherited)
+        return self._done[owner]
 
     def named(self, path: str, name: str, by: Unit | None) -> Iterator[Unit]:
         """The units that a name stands for in a file; of a module, those that `by` mentions, or all."""

@@ -70,9 +70,8 @@ class Reach:
             grown = False
             for path in paths:
                 names = self._taking_part | self._aliases(path)
-                of_objects = not names.isdisjoint(CALLED_BY_MODULES)
                 for unit in self.units(path):
-                    if (unit.owner is not None and of_objects) or not names.isdisjoint(unit.identifiers):
+                    if not names.isdisjoint(unit.identifiers) or self._is_of_part(unit.owner):
                         grown |= self._grow(unit)
 
     def forget(self) -> None:
@@ -137,6 +136,11 @@ class Reach:
             yield from unit.methods.values()
 
     # Parts in a finding
+
+    def _is_of_part(self, owner: Unit | None) -> bool:
+        """Whether what every object of a class does has a part, or half of one."""
+        done = self.mentions.done_by_objects(owner) if owner is not None else ()
+        return any(unit in self._halves or unit in self._parts for unit in done)
 
     def _followed(self, paths: Sequence[str]) -> Sequence[str]:
         found, todo = dict.fromkeys(paths), list(paths)

@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from gclint.files import remembered
-from gclint.files.remembered import Files, Remembered
+from gclint.files.kinds import Kind
+from gclint.files.remembered import Files
 from gclint.files.source import Source, read
 
 TEXT = b'# coding: latin-1\nif __name__ == "__main__":\n    print("\xe9")  # noqa: GCL201\n'
@@ -37,22 +38,46 @@ def checked(file: Path) -> Source:
     return source
 
 
-def test_a_file_changed_just_now_is_not_remembered(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture
+def opened(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The files that were read."""
+    found: list[str] = []
+
+    def noted(place: str, path: str, kind: Kind) -> Source:
+        found.append(path)
+        return read(place, path, kind)
+
+    monkeypatch.setattr(remembered, "read", noted)
+    return found
+
+
+def test_a_file_changed_just_now_is_not_remembered(
+    file: Path, opened: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("gclint.files.cache._RACY", 2_000_000_000)
     checked(file)
-    assert not isinstance(checked(file), Remembered)
-    assert not (file.parent / ".gclint_cache").exists()
+    checked(file)
+    assert opened == ["train.py", "train.py"] and not (file.parent / ".gclint_cache").exists()
 
 
-def test_it_is_not_opened_until_its_text_is_asked_for(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    first = checked(file)
-    with monkeypatch.context() as patched:
-        patched.setattr(remembered, "read", lambda *given: pytest.fail("it was read"))
-        second = checked(file)
-        assert isinstance(second, Remembered) and not isinstance(first, Remembered)
-        assert (second.path, second.where, second.kind) == ("train.py", str(file), "python")
-        assert (second.absolute, second.notebook) == (file, None)
-        assert (second.digest, second.marks) == (first.digest, {"__main__", "GCL"}) == (first.digest, first.marks)
+def test_without_a_directory_nothing_is_remembered(file: Path, opened: list[str]) -> None:
+    for _ in range(2):
+        files = Files()
+        files.read(str(file), "train.py", "python")
+        files.save()
+    assert opened == ["train.py", "train.py"] and os.listdir(file.parent) == ["train.py"]
+
+
+def test_it_is_not_opened_until_its_text_is_asked_for(file: Path, opened: list[str]) -> None:
+    first = read(file, "train.py")
+    checked(file)
+    opened.clear()
+    second = checked(file)
+    assert (second.path, second.where, second.kind) == ("train.py", str(file), "python")
+    assert (second.absolute, second.notebook) == (file, None)
+    assert (second.digest, second.marks) == (first.digest, {"__main__", "GCL"}) == (first.digest, first.marks)
+    assert opened == []
+    assert (second.decoded(), "_now" in vars(second)) == (first.text, False)
     assert (second.data, second.text, second.encoding) == (first.data, first.text, first.encoding)
     assert second.digest == first.digest
 
@@ -76,20 +101,23 @@ def _back_in_time(file: Path) -> None:
 
 
 @pytest.mark.parametrize("change", [_written_over, _in_its_place, _back_in_time])
-def test_another_content_of_the_same_size_is_seen(file: Path, change: Callable[[Path], None]) -> None:
-    checked(file)
+def test_another_content_of_the_same_size_is_seen(
+    file: Path, opened: list[str], change: Callable[[Path], None]
+) -> None:
+    before = checked(file).digest
     change(file)
-    source = checked(file)
-    assert not isinstance(source, Remembered) and b"202" in source.data
+    opened.clear()
+    assert checked(file).digest != before and opened == ["train.py"]
 
 
 def test_what_is_read_late_is_what_stands_there_then(file: Path) -> None:
     checked(file)
-    changed, gone = checked(file), checked(file)
+    changed, gone, decoded = checked(file), checked(file), checked(file)
     told = changed.digest
     file.write_bytes(b"import sys\nsys.path.append('x')\n")
     assert changed.text.startswith("import sys")
     assert (changed.digest != told, changed.marks) == (True, {"sys.path"})
+    assert decoded.decoded() == changed.text and decoded.digest == changed.digest
     file.unlink()
     assert (gone.data, gone.text, gone.marks) == (b"", "", frozenset())
 
@@ -116,11 +144,11 @@ def test_what_is_no_longer_there_is_forgotten(file: Path, tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("damage", [[], 3, "x", [[0, 0, 0, 0], "x", []], [None, None, None], [1, 2, 3, 4]])
-def test_damage_costs_a_read_only(file: Path, damage: object) -> None:
+def test_damage_costs_a_read_only(file: Path, opened: list[str], damage: object) -> None:
     first = checked(file)
     (kept,) = (file.parent / ".gclint_cache").glob("files-*.json")
     entry = json.loads(kept.read_text())[str(file)]
     for broken in (damage, [entry[0], 7, []], [entry[0], "x", ["unknown"]], [entry[0], "x", 3], [entry[0], "x", [[]]]):
         kept.write_text(json.dumps({str(file): broken}))
-        source = checked(file)
-        assert not isinstance(source, Remembered) and source.data == first.data
+        opened.clear()
+        assert checked(file).digest == first.digest and opened == ["train.py"]
