@@ -152,9 +152,9 @@ def test_an_interruption_leaves_no_process(tmp_path: Path) -> None:
     code = (
         "import os, signal, sys, time\n"
         "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
-        "from gclint.analysis import program\n"
+        "from gclint.analysis import program, walker\n"
         "program.SECONDS_ALONE = -1.0\n"
-        "program._Programs._walked = lambda self, question: (os.write(1, b'asked\\n'), time.sleep(600))\n"
+        "walker.Walker.walk = lambda self, wanted: (os.write(1, b'asked\\n'), time.sleep(600))\n"
         "from gclint.cli import main\n"
         "sys.exit(main(['check', '--no-cache', '-j', '2', sys.argv[1]]))\n"
     )

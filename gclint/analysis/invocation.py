@@ -22,7 +22,7 @@ from .values import (
     Object,
     Partial,
     Value,
-    const,
+    mark_releases,
     of,
     release_of,
     union,
@@ -144,9 +144,7 @@ def _of_release(call: Call, result: Value) -> Value:
     truths = [item for _, item in result if isinstance(item, Const) and isinstance(item.value, bool)]
     if len(truths) == len(result.alternatives) > 1:
         result = of(call.it.unknown(call.name, call.site))
-    for item in result.objects():
-        if item.kind in ("unknown", "list", "tuple"):
-            item.state.setdefault("release", const(package))
+    mark_releases(result, package)
     return result
 
 

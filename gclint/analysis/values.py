@@ -339,6 +339,13 @@ def release_of(item: Alternative) -> str:
     return release_in(item)
 
 
+def mark_releases(value: Value, package: str) -> None:
+    """Keep of everything unknown and every sequence that a value may be that it tells of the release of a package."""
+    for item in value.objects():
+        if item.kind in ("unknown", "list", "tuple"):
+            item.state.setdefault("release", const(package))
+
+
 def release_in(*items: Alternative) -> str:
     """The package from whose release one of these, an item of one or what has one as a method was computed; "" for
     none.
