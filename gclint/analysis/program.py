@@ -160,8 +160,8 @@ class _Programs:
             self._take(wanted, self._walked(wanted))
 
     def _forked(self) -> Forks[Wanted, Walked]:
-        walker = self.walker  # loaded here, for all of them
-        return Forks(lambda wanted: self._recalled(wanted) or walker.walk(wanted), self.jobs)
+        assert self.walker, "loaded here, for all of them"
+        return Forks(self._walked, self.jobs)
 
     def end(self) -> None:
         """End the forks, if there are any, and save what is remembered."""
@@ -179,10 +179,8 @@ class _Programs:
         return self.jobs > 1 and (long or self.forks is not None)
 
     def _walked(self, wanted: Wanted) -> Walked:
-        return self._recalled(wanted) or self.walker.walk(wanted)
-
-    def _recalled(self, wanted: Wanted) -> Walked | None:
-        return self.memory.recall(wanted) if self.memory is not None else None
+        recalled = self.memory.recall(wanted) if self.memory is not None else None
+        return recalled or self.walker.walk(wanted)
 
     def _walk_in(self, forks: Forks[Wanted, Walked], waiting: deque[Task], what: str, total: int) -> None:
         """Make the walks in forks; one of which earlier walks changed what there is to do meanwhile is made again."""
