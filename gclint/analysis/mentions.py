@@ -76,8 +76,8 @@ class Mentions:
             found = dict.fromkeys(other for name in sorted(known) for other in self.named(unit.path, name, unit))
             if unit.owner is not None:
                 siblings = unit.owner.methods
-                wanted = (unit.identifiers | CALLED_BY_MODULES) & siblings.keys()
-                found |= dict.fromkeys(siblings[name] for name in sorted(wanted))
+                found |= dict.fromkeys(siblings[name] for name in sorted(unit.identifiers & siblings.keys()))
+                found |= dict.fromkeys(self.done_by_objects(unit.owner))
             found |= dict.fromkeys(self._inherited(unit))
             found.pop(unit, None)
             self._called[unit] = tuple(found)

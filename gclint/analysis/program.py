@@ -160,7 +160,7 @@ class _Programs:
             self._take(wanted, self._walked(wanted))
 
     def _forked(self) -> Forks[Wanted, Walked]:
-        assert self.walker, "loaded here, for all of them"
+        _ = self.walker  # loaded here, for all of them
         return Forks(self._walked, self.jobs)
 
     def end(self) -> None:

@@ -96,11 +96,12 @@ class Project:
 
     def digest(self, path: str) -> str:
         """What tells whether the content of a file (an absolute path) changed; "" where the project has no file."""
+        held = self.sources.get(path) or self._read.get(path)
+        if held is not None:
+            return held.digest
         if path not in self._digests:
-            held = self.sources.get(path) or self._read.get(path)
-            there = held is not None or (os.path.isfile(path) and inside(path, self.root))
-            told = held.digest if held is not None else digest([content(path)]) if there else ""
-            self._digests[path] = told
+            there = os.path.isfile(path) and inside(path, self.root)
+            self._digests[path] = digest([content(path)]) if there else ""
         return self._digests[path]
 
     def broken_among(self, paths: Iterable[str]) -> dict[str, SyntaxFault]:

@@ -36,8 +36,10 @@ _ONLY_FOR_TYPE_CHECKERS = re.compile(r"if[ \t]+(?:typing\.|t\.)?TYPE_CHECKING[ \
 ONLY_WHEN_STARTED = re.compile(r"if[ \t]+__name__[ \t]*==")
 _WRITES = re.compile(r"[A-Za-z_][\w.]*[.\[][^=\n]*=(?!=)")
 # the group where the first line binds something
-_COMPOUND = re.compile(r"(?:if|elif|else|while|try|except|finally|match)\b|((?:async[ \t]+)?(?:for|with)\b)")
-_INNER_TARGETS = re.compile(r"^[ \t]+([A-Za-z_][\w, \t]*?)[ \t]*(?::[^=\n]*)?=(?!=)", re.MULTILINE)
+_COMPOUND = re.compile(
+    r"(?:if|elif|else|while|try|except|finally|match(?![ \t]*[=:,.\[]))\b|((?:async[ \t]+)?(?:for|with)\b)"
+)
+_INNER_TARGETS = re.compile(r"^[ \t]+([A-Za-z_][\w, \t]*)(?::[^=\n]*)?=(?!=)", re.MULTILINE)
 _KEYWORDS = frozenset(keyword.kwlist)
 _TARGETS = re.compile(r"[^=\n]*?(?:[-+*/|&]?=(?!=)|:)")
 

@@ -163,11 +163,11 @@ def _forget_old(directory: str) -> None:
     from time import time
 
     oldest = time() - _KEPT
-    with os.scandir(directory) as entries:
-        old = [entry.path for entry in entries if _ENTRIES.fullmatch(entry.name) and entry.stat().st_mtime < oldest]
-    for path in old:
-        with suppress(OSError):
-            os.unlink(path)
+    for name in filter(_ENTRIES.fullmatch, os.listdir(directory)):
+        path = os.path.join(directory, name)
+        with suppress(OSError):  # another process may delete it too
+            if os.stat(path).st_mtime < oldest:
+                os.unlink(path)
 
 
 def _write(path: str, entries: Mapping[str, Any]) -> None:
