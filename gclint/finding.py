@@ -8,6 +8,10 @@ from typing import Any, Literal
 
 Certainty = Literal["fails", "fragile"]
 Applicability = Literal["safe", "unsafe"]
+Aspect = Literal[
+    "steps", "backwards", "forwards", "loss", "gradients", "lost", "trained", "updates", "accumulation", "modes",
+    "dtypes", "random", "buffers", "loaded", "saved", "collectives", "checkpointing",
+]  # fmt: skip
 
 
 @dataclass(frozen=True, order=True)
@@ -49,6 +53,12 @@ class Fix:
     `name` is what `--choose CODE=name` takes; `title` an imperative sentence; `cost` what it is known to
     cost in memory or speed, empty when nothing is known. A fix that is not `automatic` gives something up that
     only its user can weigh: it is applied when it is named, never for being the first.
+
+    `intent` is what of the training it may change; everything else has to be as it was, or as it is without
+    checkpointing and data parallelism. "steps", "backwards", "forwards": how often; "loss", "gradients": their values
+    in the first step; "trained", "lost": parameters that get a gradient now, or no longer; "updates": what the optimizer
+    has and does; "accumulation": gradients kept from one step to the next; "modes", "dtypes", "random", "buffers";
+    "loaded", "saved": state dicts; "collectives", "checkpointing" (off where it was on).
     """
 
     name: str
@@ -57,6 +67,7 @@ class Fix:
     applicability: Applicability = "safe"
     cost: str = ""
     automatic: bool = True
+    intent: tuple[Aspect, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -77,7 +88,8 @@ class Finding:
 
     `message` says what happens, `symptom` is the exception's text or the silent effect, `stated` what the
     code leaves open, `target` the versions it was judged for, `fixes` the alternatives, the preferred one first,
-    `related` the other places that take part (each with its own message).
+    `related` the other places that take part (each with its own message), `oracles` what shows the silent effect in a
+    run (`gclint.verify.oracles`).
     """
 
     code: str
@@ -90,6 +102,7 @@ class Finding:
     related: tuple[Location, ...] = ()
     fixes: tuple[Fix, ...] = ()
     target: tuple[tuple[str, str], ...] = field(default=())
+    oracles: tuple[str, ...] = ()
 
     @property
     def condition(self) -> str:
@@ -112,9 +125,10 @@ def finding_from(item: Mapping[str, Any]) -> Finding:
     given["stated"] = Condition(tuple(given["stated"]["parts"]), given["stated"]["more"])
     given["related"] = tuple(Location(**place) for place in given["related"])
     given["fixes"] = tuple(_fix_from(fix) for fix in given["fixes"])
+    given["oracles"] = tuple(given.get("oracles", ()))
     given["target"] = tuple((str(name), str(version)) for name, version in given["target"])
     return Finding(**given)
 
 
 def _fix_from(item: Mapping[str, Any]) -> Fix:
-    return Fix(**{**item, "edits": tuple(Edit(**edit) for edit in item["edits"])})
+    return Fix(**{**item, "edits": tuple(Edit(**edit) for edit in item["edits"]), "intent": tuple(item["intent"])})

@@ -15,7 +15,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from .failures import Problem, unloaded
-from .finding import Certainty, Condition, Finding, Fix, Location
+from .finding import Aspect, Certainty, Condition, Finding, Fix, Location
 from .listing import Listed, listed
 from .packs import RULES, brought
 
@@ -38,16 +38,17 @@ class RuleConflict(Exception):
 class Reproduction:
     """A run that fails before the fix and passes after it.
 
-    `before` and `after` are programs under `fixtures/<code>/`; `processes` how many start each; `oracles` what
-    counts as failing besides an exception (none named: verification's usual ones); `cold` starts them in a
-    process that has not imported torch. `needs` is "" where a CPU shows the failure, else what it takes
-    ("cuda", "rocm", "transformers<5") or, with no programs, why it cannot be shown.
+    `before` and `after` are programs under `fixtures/<code>/`; `processes` how many start each; `raises` the exception
+    that shows it (else the rule's oracles do), `intent` what the second may do otherwise; `cold` starts them in a process that
+    has not imported torch. `needs` is "" where a CPU shows the failure, else what it takes ("cuda", "rocm",
+    "transformers<5") or, with no programs, why it cannot be shown.
     """
 
     before: str = ""
     after: str = ""
     processes: int = 1
-    oracles: tuple[str, ...] = ()
+    raises: str = ""
+    intent: tuple[Aspect, ...] = ()
     cold: bool = False
     needs: str = ""
 
@@ -58,6 +59,7 @@ class Rule:
 
     `words` is its gate: of every inner tuple at least one word must occur in the program. The first tuple is the
     rule's anchor: the rarest words, one of which stands in the code that makes the finding or in what it calls.
+    `oracles` name what shows its silent effect in a run (`gclint.verify.oracles`); an exception shows by its text.
     """
 
     code: str
@@ -67,6 +69,7 @@ class Rule:
     certainty: tuple[Certainty, ...] = ("fails",)
     fixable: str = ""
     holds: str = "all versions"
+    oracles: tuple[str, ...] = ()
     reproduction: Reproduction = field(default_factory=Reproduction)
     questions: list[tuple[tuple[type, ...], Question]] = field(default_factory=list)
 
@@ -122,6 +125,7 @@ class Rule:
             tuple(places),
             tuple(fix for fix in fixes if fix is not None),
             target,
+            self.oracles,
         )
         run.found.setdefault(made.key, guard)
         return made

@@ -25,14 +25,14 @@ def verifier() -> Iterator[object]:
 @pytest.mark.parametrize("rule", RUNNABLE, ids=lambda rule: rule.code)
 def test_the_failure_shows_before_the_fix_and_not_after(rule: Rule, verifier) -> None:  # type: ignore[no-untyped-def]
     from gclint.verify.api import reproduce
-    from gclint.verify.oracles import DEFAULT
+    from gclint.verify.prove import claim_of
 
     home, claim = fixtures.ROOT / rule.code, rule.reproduction
     made = reproduce(
         home / claim.before,
         home / claim.after,
         world_size=claim.processes,
-        oracles=claim.oracles or DEFAULT,
+        claim=claim_of(rule),
         cold=claim.cold,
         verifier=verifier,
     )

@@ -87,7 +87,15 @@ def checkpointing_off(model: Object) -> Fix | None:
         if not made:
             return None
         edits += [edit for edit in made if edit not in edits]
-    return Fix(OFF, "Turn gradient checkpointing off", tuple(edits), "unsafe", COST_OFF, automatic=False)
+    return Fix(
+        OFF,
+        "Turn gradient checkpointing off",
+        tuple(edits),
+        "unsafe",
+        COST_OFF,
+        automatic=False,
+        intent=("checkpointing",),
+    )
 
 
 def _off_edits(checkpointing: Object) -> list[Edit]:

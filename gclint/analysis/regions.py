@@ -118,6 +118,7 @@ def called_plainly(region: CheckpointCall) -> Fix | None:
         (edit,),
         "unsafe",
         "its activations stay in memory until backward",
+        intent=("checkpointing",),
     )
 
 

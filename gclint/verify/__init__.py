@@ -9,16 +9,18 @@ from gclint.verify.errors import VerifyUnavailable
 from gclint.verify.options import Options
 from gclint.verify.outcome import Outcome, RankReport
 from gclint.verify.recipe import AnyRecipe, ModelSpec, ProgramRecipe, Recipe, Variable
-from gclint.verify.verdict import Verdict, judge
+from gclint.verify.verdict import Claim, Runs, Verdict, judge
 
 __all__ = [
     "AnyRecipe",
+    "Claim",
     "ModelSpec",
     "Options",
     "Outcome",
     "ProgramRecipe",
     "RankReport",
     "Recipe",
+    "Runs",
     "Variable",
     "Verdict",
     "Verification",

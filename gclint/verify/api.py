@@ -12,11 +12,12 @@ from gclint.verify.codec import to_data
 from gclint.verify.footprint import Footprint, Sizes
 from gclint.verify.merge import merge
 from gclint.verify.options import Options
-from gclint.verify.oracles import DEFAULT
+from gclint.verify.oracles import ORACLES
 from gclint.verify.outcome import Outcome
 from gclint.verify.pool import Pool
 from gclint.verify.recipe import AnyRecipe, ProgramRecipe, Recipe, recipe_to_data, reference_of
-from gclint.verify.verdict import References, Verdict, judge
+from gclint.verify.signature import differences
+from gclint.verify.verdict import NOTHING, Claim, References, Runs, Verdict, judge
 
 Progress = Callable[[str], None]
 
@@ -63,16 +64,22 @@ class Verifier:
             self._seen[key] = merge(self._pool.run(recipe, reference))
         return self._seen[key]
 
-    def verify(self, before: AnyRecipe, after: AnyRecipe, oracles: Sequence[str] = DEFAULT) -> Verification:
-        """Run both recipes and their references, and judge."""
+    def verify(self, before: AnyRecipe, after: AnyRecipe, claim: Claim = NOTHING) -> Verification:
+        """Run both recipes, and the references that the verdict needs, and judge."""
         self._tell("before", before)
         first = self.outcome(before)
+        reference = self._reference(before) if first.status == "raised" else None
+        witness = first if reference is None else reference
+        before, after = (_as_long_as(witness, recipe) for recipe in (before, after))
         self._tell("after", after)
         second = self.outcome(after)
-        self._tell("reference of", after)
-        same = first.raised is not None and second.raised is not None and first.raised.line == second.raised.line
-        references = References(self._reference(before, first, False), self._reference(after, second, same))
-        return Verification(first, second, judge(first, second, references, oracles), references)
+        if reference is None and first.status == "finished" and _asks_reference(first, second, claim):
+            reference = self._reference(before)
+        other = None
+        if second.status in ("finished", "raised") and _asks_own_reference(reference, first, claim):
+            other = self._reference(after)
+        runs = Runs(first, second, References(reference, other), lambda: self._again(before, first, reference))
+        return Verification(first, second, judge(runs, claim), runs.references)
 
     def footprint(self, recipe: Recipe, sizes: Sizes) -> Footprint:
         """Return the full-size memory of a recipe's step on one device; see `Footprint`."""
@@ -92,18 +99,37 @@ class Verifier:
     def __exit__(self, *ignored: object) -> None:
         self.close()
 
-    def _reference(self, recipe: AnyRecipe, outcome: Outcome, same: bool) -> Outcome | None:
-        """The reference of a run that finished, or of one that may fail whatever the fix does.
+    def _reference(self, recipe: AnyRecipe) -> Outcome:
+        self._tell("reference of", recipe)
+        return self.outcome(recipe, reference=True)
 
-        That is a scaled-down model, or a project's program that ends the `same` way before and after.
-        """
-        doubtful = isinstance(recipe, Recipe) or (recipe.copy_of is not None and same)
-        wanted = outcome.status == "finished" or (outcome.status == "raised" and doubtful)
-        return self.outcome(recipe, reference=True) if wanted else None
+    def _again(self, recipe: AnyRecipe, first: Outcome, reference: Outcome | None) -> Outcome:
+        """One more run of what an edit is held against, to see whether it is always the same."""
+        self._tell("once more", recipe)
+        by_reference = first.status != "finished" and reference is not None
+        return merge(self._pool.run(reference_of(recipe) if by_reference else recipe, by_reference))
 
     def _tell(self, what: str, recipe: AnyRecipe) -> None:
         if self.progress is not None:
             self.progress(f"verify {what} {recipe.title}".strip())
+
+
+def _as_long_as(witness: Outcome, recipe: AnyRecipe) -> AnyRecipe:
+    """The recipe with as many steps as another run took, or to its own end where that one came to its own."""
+    if not isinstance(recipe, ProgramRecipe) or not recipe.short or witness.status != "finished":
+        return recipe
+    return replace(recipe, short=False, stop_after=witness.first.step_count if witness.first.cut else None)
+
+
+def _asks_reference(before: Outcome, after: Outcome, claim: Claim) -> bool:
+    """Whether the reference of a run that finished can tell more: what the oracles see, or what the edit cured."""
+    return bool(set(claim.oracles) & set(ORACLES)) or bool(differences(after, before, claim.intent))
+
+
+def _asks_own_reference(reference: Outcome | None, before: Outcome, claim: Claim) -> bool:
+    """Whether the run after needs a reference of its own: it may differ from that of the run before, or has none."""
+    unknown = before.status != "finished" and (reference is None or reference.status != "finished")
+    return unknown or bool(claim.oracles and claim.intent)
 
 
 def verify(
@@ -112,14 +138,14 @@ def verify(
     *,
     options: Options | None = None,
     progress: Progress | None = None,
-    oracles: Sequence[str] = DEFAULT,
+    claim: Claim = NOTHING,
 ) -> Verification:
     """Run one recipe before and after an edit and return outcomes and verdict.
 
     Raise VerifyUnavailable when nothing can be run here (no torch, workers that do not start).
     """
     with Verifier(options, progress) as verifier:
-        return verifier.verify(before, after, oracles)
+        return verifier.verify(before, after, claim)
 
 
 def verify_many(
@@ -139,7 +165,7 @@ def reproduce(
     after: Path,
     *,
     world_size: int = 1,
-    oracles: Sequence[str] = DEFAULT,
+    claim: Claim = NOTHING,
     argv: Sequence[str] = (),
     cold: bool = False,
     options: Options | None = None,
@@ -147,13 +173,13 @@ def reproduce(
 ) -> Verification:
     """Run two scripts, with and without a defect, under the same measuring, and judge them.
 
-    `oracles` name what counts as failing besides an exception; `cold` starts them before torch is imported,
-    which the oracle "environment" needs.
+    `claim` says what the first one shows; `cold` starts them before torch is imported, which the oracle
+    "environment" needs.
     """
     scripts = [
         ProgramRecipe(path.name, path.read_text(encoding="utf-8"), argv=tuple(argv), world_size=world_size, cold=cold)
         for path in (before, after)
     ]
     if verifier is not None:
-        return verifier.verify(scripts[0], scripts[1], oracles)
-    return verify(scripts[0], scripts[1], options=options, oracles=oracles)
+        return verifier.verify(scripts[0], scripts[1], claim)
+    return verify(scripts[0], scripts[1], options=options, claim=claim)

@@ -123,12 +123,9 @@ class _Way:
         spread = placed in ("auto", "balanced", "balanced_low_0", "sequential")
         room = isinstance(limits, Object) and "cpu" in (limits.entries or {})
         folder = isinstance(self.pick(self.model.known("offload_folder")), str)
-        if spread and (room or folder or self._fragile_auto()):
+        if spread and (room or folder):
             return "some", (), "disk" if folder and not room else "cpu"
         return "none", (), "cpu"
-
-    def _fragile_auto(self) -> bool:
-        return any(key[3] == "GCL101" for key in self.run.found)
 
     def _adapter(self) -> mo.Adapter:
         adapter = self.pick(self.model.known("adapter"))

@@ -11,7 +11,6 @@ from gclint.verify.outcome import Outcome, Step
 TOLERANCE = {"float32": 1e-3, "float64": 1e-6, "bfloat16": 3e-2, "float16": 1e-2}
 LATER_STEPS = 30.0
 FLOOR = 1e-3
-DEFAULT = ("finite", "trains", "missing", "gradients", "ranks", "changed", "moving", "buffers", "keys", "rounds")
 
 
 @dataclass(frozen=True)
@@ -22,7 +21,7 @@ class Failure:
     text: str
 
 
-def failures(outcome: Outcome, reference: Outcome | None = None, oracles: Sequence[str] = DEFAULT) -> list[Failure]:
+def failures(outcome: Outcome, reference: Outcome | None, oracles: Sequence[str]) -> list[Failure]:
     """Return what the named oracles find wrong with a finished run; needs no torch."""
     found = []
     for name in oracles:
@@ -172,6 +171,33 @@ def _buffers(outcome: Outcome, reference: Outcome | None) -> str:
     return f"buffers differ from the reference after the run ({_names(wrong)})" if wrong else ""
 
 
+def _uncleared(outcome: Outcome, reference: Outcome | None) -> str:
+    for index, step in enumerate(outcome.first.steps):
+        if step.uncleared:
+            return f"step {index + 1} adds to {step.uncleared} gradients of the step before"
+    return ""
+
+
+def _idle(outcome: Outcome, reference: Outcome | None) -> str:
+    steps = outcome.first.steps[: outcome.first.step_count]
+    idle = [index for index, step in enumerate(steps) if not step.backwards]
+    return f"{len(idle)} of {len(steps)} optimizer steps follow no backward" if idle else ""
+
+
+def _clip(outcome: Outcome, reference: Outcome | None) -> str:
+    scaled = any(step.clipped_scaled for step in outcome.first.steps)
+    return "gradients are clipped while they are scaled" if scaled else ""
+
+
+def _clip_ranks(outcome: Outcome, reference: Outcome | None) -> str:
+    for index, steps in enumerate(zip(*(rank.steps for rank in outcome.ranks), strict=False)):
+        for norms in zip(*(step.clipped for step in steps), strict=False):
+            if max(norms) - min(norms) > 1e-4 * max(norms):
+                shown = ", ".join(f"{each:.4g}" for each in norms)
+                return f"step {index + 1} clips by another norm on each rank ({shown})"
+    return ""
+
+
 def _recompute(outcome: Outcome, reference: Outcome | None) -> str:
     if outcome.first.recomputed == 0 and outcome.first.steps:
         return "nothing was recomputed: checkpointing is not active"
@@ -202,4 +228,8 @@ ORACLES: dict[str, Callable[[Outcome, Outcome | None], str]] = {
     "recompute": _recompute,
     "recompute-off": _recompute_off,
     "environment": _environment,
+    "uncleared": _uncleared,
+    "idle": _idle,
+    "clip": _clip,
+    "clip-ranks": _clip_ranks,
 }

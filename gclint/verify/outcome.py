@@ -33,18 +33,46 @@ class Raised:
 
 
 @dataclass(frozen=True)
-class Step:
-    """The state right before one optimizer step.
+class Group:
+    """One parameter group of an optimizer at its step: the optimizer's class, tensors in it, and its numbers."""
 
-    `gradients` maps a trainable parameter's name to its sketch (`worker/sketch.py`), or None where it has no
-    gradient; `losses` are the values given to backward since the last step, `recomputed` the regions recomputed in
-    them; `seconds` is the time since the step before.
+    optimizer: str
+    tensors: int
+    settings: dict[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Step:
+    """What training did since the optimizer step before, and the state right before this one.
+
+    `losses` are the values given to backward. `gradients` maps a trainable parameter's name to its sketch
+    (`worker/sketch.py`), None where it has no gradient; `moves` the parameters that the step changed to the sketch of
+    what it added. Both are kept by name for the first steps; `total_gradient` and `total_move` sketch all of them
+    together in every step. `forwards` counts the outermost calls that train, that evaluate (mode), and that keep no
+    gradient. `evaluating` names the topmost modules in evaluation mode in a training forward, `dtypes` says of what
+    parameters, autocast and losses are. `random` has a digest of each generator's state, `collectives` how often
+    each kind of communication was asked for. `uncleared` counts the gradients that the step before left in place,
+    `clipped` has the norm that each clipping found. `seconds` is the time since the step before, `recomputed` the
+    regions recomputed.
     """
 
     losses: tuple[float, ...] = ()
     gradients: dict[str, list[float] | None] = field(default_factory=dict)
     seconds: float = 0.0
     recomputed: int = 0
+    moves: dict[str, list[float]] = field(default_factory=dict)
+    total_gradient: list[float] = field(default_factory=list)
+    total_move: list[float] = field(default_factory=list)
+    backwards: int = 0
+    forwards: tuple[int, int, int] = (0, 0, 0)
+    evaluating: tuple[str, ...] = ()
+    dtypes: dict[str, int] = field(default_factory=dict)
+    groups: tuple[Group, ...] = ()
+    random: dict[str, str] = field(default_factory=dict)
+    collectives: dict[str, int] = field(default_factory=dict)
+    uncleared: int = 0
+    clipped: tuple[float, ...] = ()
+    clipped_scaled: bool = False
 
 
 @dataclass(frozen=True)
@@ -58,8 +86,21 @@ class KeysLoaded:
 
 
 @dataclass(frozen=True)
+class Saved:
+    """One file of tensors that was saved: its name, the names of all values in it, and a sketch of them together."""
+
+    name: str
+    keys: tuple[str, ...] = ()
+    values: list[float] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
 class RankReport:
-    """Everything one rank measured; the fields of `Outcome` say what they mean."""
+    """Everything one rank measured; the fields of `Outcome` say what they mean.
+
+    `cut` is true where the run was ended after its steps, and false where the program came to its own end; `rest` is
+    what happened after the last optimizer step, `forged` says what the program did to its own measurement.
+    """
 
     status: Status = "finished"
     raised: Raised | None = None
@@ -79,6 +120,11 @@ class RankReport:
     unchanged: tuple[str, ...] = ()
     final_losses: tuple[float, ...] = ()
     keys: tuple[KeysLoaded, ...] = ()
+    optimizers_loaded: int = 0
+    saves: tuple[Saved, ...] = ()
+    cut: bool = False
+    forged: str = ""
+    rest: Step = Step()
     buffers: dict[str, list[float]] = field(default_factory=dict)
     recomputed: int = 0
     saved_bytes: int | None = None
@@ -88,7 +134,7 @@ class RankReport:
     environment: dict[str, Any] = field(default_factory=dict)
     precision: str = "float32"
     sources: tuple[str, ...] = ()
-    executed: dict[str, list[int]] = field(default_factory=dict)
+    missed: dict[str, list[int]] = field(default_factory=dict)
     output: str = ""
     footprint: Footprint | None = None
 
@@ -100,7 +146,8 @@ class Outcome:
     `status`: "finished", "raised" (see `raised`), "hung" (a rank waited for another in a collective),
     "killed" (memory or a signal), "timeout", "not-run" (the machinery could not run it; see `reason`).
     `peak_bytes` and `saved_bytes` are the largest over the ranks, `seconds_per_step` the median of the
-    steps after the first (of all when there is one only). `limits` are the parts of the recipe that were
+    steps after the first (of all when there is one only). `files` has a digest of each file that the run wrote in its
+    directory, by relative path. `limits` are the parts of the recipe that were
     not run here, `replaced` what a program was given in place of hub models, data and devices.
     """
 
@@ -119,6 +166,7 @@ class Outcome:
     saved_bytes: int | None = None
     seconds_per_step: float | None = None
     seconds: float = 0.0
+    files: dict[str, str] = field(default_factory=dict)
 
     @property
     def first(self) -> RankReport:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import difflib
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 
 IMPORT = re.compile(r"\s*(?:import|from)\s")
 
@@ -24,11 +24,6 @@ def edited_lines(text: str, other: str) -> list[tuple[int, int]]:
     statements = _statements(text)
     places = sorted({_smallest(statements, line) for line in changed if mine[line - 1].strip()})
     return [place for place in places if not IMPORT.match(mine[place[0] - 1])] or places
-
-
-def executed_any(places: Collection[tuple[int, int]], lines: Collection[int]) -> bool:
-    """Whether one of the executed lines lies in one of the places."""
-    return any(first <= line <= last for first, last in places for line in lines)
 
 
 def _statements(text: str) -> list[tuple[int, int]]:

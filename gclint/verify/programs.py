@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from gclint.analysis.run import Run
 from gclint.files.source import Source
-from gclint.finding import Finding
 from gclint.fix.edits import Chosen
 from gclint.fix.proof import ProofRequest
 from gclint.launch import Launch, launches
 from gclint.launch.command_line import launch_of_command
 from gclint.verify.api import Verification
 from gclint.verify.errors import VerifyUnavailable
-from gclint.verify.places import edited_lines, executed_any
+from gclint.verify.outcome import Outcome
+from gclint.verify.places import edited_lines
 from gclint.verify.recipe import ProgramRecipe, Variable
 from gclint.verify.verdict import Verdict
 
@@ -32,17 +32,11 @@ RUNNABLE = ("python", "yaml", "json")
 
 @dataclass(frozen=True)
 class Pair:
-    """A program before and after a fix, the project's Python files that the fix edits, and how many `edits` files."""
+    """A program before and after an edit, and the project's Python files that are edited."""
 
     before: ProgramRecipe
     after: ProgramRecipe
     edited: tuple[str, ...]
-    edits: int
-
-    def places(self, after: bool) -> dict[str, list[tuple[int, int]]]:
-        """The edited statements of each file, in its text before or after, as first and last line."""
-        mine, theirs = (self.after, self.before) if after else (self.before, self.after)
-        return {name: edited_lines(_text(mine, name), _text(theirs, name)) for name in self.edited}
 
 
 def named_launch(command: str, root: Path) -> Launch:
@@ -61,15 +55,15 @@ def named_launch(command: str, root: Path) -> Launch:
 
 
 def pair_of(
-    request: ProofRequest, chosen: Chosen, without: Mapping[str, Source], run: Run | None, named: Launch | None
+    request: ProofRequest, edit: Sequence[Chosen], without: Mapping[str, Source], run: Run | None, named: Launch | None
 ) -> Pair | str:
-    """The program before and after a fix; or why there is none.
+    """The program before and after the fixes of an edit; or why there is none.
 
     `run` is the run in which the finding was made: without a `named` launch its launcher says how the program is
     started.
     """
     root = request.root.resolve()
-    edited = {edit.path for edit in chosen.fix.edits}
+    edited = {each.path for chosen in edit for each in chosen.fix.edits}
     kinds = {without[path].kind for path in edited if path in without}
     if not kinds <= set(RUNNABLE):
         return f"it edits a {'/'.join(sorted(kinds - set(RUNNABLE)))} file, which is no part of the program"
@@ -78,57 +72,55 @@ def pair_of(
         return 'no launcher of the project starts the program of this place; name it with --program "train.py ..."'
     if launch.program.suffix != ".py":
         return f"{launch.program.name} is not a Python file; notebooks are not run"
-    title = f"{chosen.finding.code} {chosen.finding.location.path}:{chosen.finding.location.line}"
+    place = edit[0].finding.location
+    title = f"{edit[0].finding.code} {place.path}:{place.line}"
     before, after = (_recipe(request, sources, launch, run, root, title) for sources in (without, request.after))
     names = tuple(_relative(without[path], root) for path in sorted(edited) if path in without)
     own = tuple(name for name in names if name.endswith(".py"))
-    return Pair(replace(before, traced=own), replace(after, traced=own), own, len(names))
+    mine, theirs = _edited_lines(before, after, own), _edited_lines(after, before, own)
+    return Pair(replace(before, traced=mine), replace(after, traced=theirs), own)
 
 
-def judged(made: Verification, pair: Pair, finding: Finding) -> Verdict:
-    """The verdict on a fix from its program's runs: nothing is claimed for a place that the program never reached."""
-    verdict, first, second = made.verdict, made.before.first, made.after.first
-    ran = {*first.sources, *second.sources}
+def judged(made: Verification, pair: Pair) -> Verdict:
+    """The verdict on a fix from its program's runs: nothing is claimed for what the program never came through."""
+    verdict = made.verdict
+    if verdict.name not in ("passes", "confirmed"):
+        return verdict
+    ran = {*made.before.first.sources, *made.after.first.sources}
     if ran and pair.edited and not ran & set(pair.edited):
         return replace(verdict, name="unverified", reason=f"the program never imports {', '.join(pair.edited)}")
-    if verdict.name == "passes" and _passed_by(made, pair):
-        places = ", ".join(f"{name}:{lines[0][0]}" for name, lines in pair.places(after=True).items() if lines)
-        return replace(
-            verdict, name="unverified", reason=f"the program runs, but not through the edited lines ({places})"
-        )
-    same = verdict.before_failure and verdict.before_failure == verdict.after_failure
-    if verdict.name == "unverified" and same and is_symptom(verdict.before_failure, finding.symptom):
-        return replace(verdict, name="rejected", reason=f"the failure is still there: {verdict.after_failure}")
+    for text, runs in (
+        ("the edited lines", (made.after, made.references.after)),
+        ("the lines that the edit changes", (made.before, made.references.before)),
+    ):
+        missed = _missed(runs)
+        if missed:
+            return replace(verdict, name="unverified", reason=f"the program runs, but not through all of {text} ({missed})")
     return verdict
 
 
-def _passed_by(made: Verification, pair: Pair) -> bool:
-    """Whether both reference runs noted their lines and none of them is an edited one."""
-    if len(pair.edited) < pair.edits:
-        return False
-    noted = False
-    for after, reference in ((False, made.references.before), (True, made.references.after)):
-        if reference is None or not reference.first.sources:
-            continue
-        noted = True
-        for name, places in pair.places(after).items():
-            if executed_any(places, reference.first.executed.get(name, ())):
-                return False
-    return noted
+def _missed(runs: Sequence[Outcome | None]) -> str:
+    """The traced lines of which a part was executed in none of the runs, on no rank; "" where there are none."""
+    reports = [rank.missed for run in runs if run is not None for rank in run.ranks if rank.sources]
+    found = []
+    for name in sorted({name for missed in reports for name in missed}):
+        lines = set.intersection(*(set(missed.get(name, ())) for missed in reports))
+        found += [f"{name}:{line}" for line in sorted(lines)]
+    return ", ".join(found[:3]) + (", ..." if len(found) > 3 else "")
+
+
+def _edited_lines(recipe: ProgramRecipe, other: ProgramRecipe, names: Sequence[str]) -> dict[str, list[int]]:
+    found = {}
+    for name in names:
+        places = edited_lines(_text(recipe, name), _text(other, name))
+        found[name] = sorted({line for first, last in places for line in range(first, last + 1)})
+    return found
 
 
 def _text(recipe: ProgramRecipe, name: str) -> str:
     if name in recipe.files or recipe.copy_of is None:
         return recipe.files.get(name, "")
     return Path(recipe.copy_of, name).read_text(encoding="utf-8", errors="replace")
-
-
-def is_symptom(failure: str, symptom: str) -> bool:
-    """Whether an exception is the one that a finding foretells: its class, and half of the words or more."""
-    kind, _, text = symptom.partition(":")
-    words = [word for word in text.split() if len(word) > 3]
-    same = failure.startswith(f"{kind}:")
-    return same and sum(word in failure for word in words) * 2 >= len(words)
 
 
 def changed_texts(request: ProofRequest, sources: Mapping[str, Source]) -> dict[str, str]:
@@ -170,7 +162,8 @@ def _recipe(
         world_size=2 if several else 1,
         environment=environment,
         target={name: version for name, version in given.items() if version},
-        stop_after=request.options.steps,
+        stop_after=request.options.steps or None,
+        short=not request.options.steps,
         cold=any(each.name.startswith(RELEVANT) for each in environment) or _sets_environment(run),
         not_run=(f"the launcher's {launch.strategy} is not run here",) if launch.strategy not in ("", "ddp") else (),
     )

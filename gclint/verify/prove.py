@@ -12,7 +12,7 @@ from gclint.rule import Rule
 from gclint.verify.api import Verifier, reproduce
 from gclint.verify.errors import VerifyUnavailable
 from gclint.verify.options import Options
-from gclint.verify.oracles import DEFAULT
+from gclint.verify.verdict import Claim as Shown
 
 State = Literal["holds", "does not hold", "cannot be run"]
 
@@ -54,6 +54,12 @@ def prove_rules(
             yield _prove(rule, verifier)
 
 
+def claim_of(rule: Rule) -> Shown:
+    """What a rule's reproduction shows before the fix, and what the fixed program may do otherwise."""
+    claim = rule.reproduction
+    return Shown((claim.raises,) if claim.raises else (), rule.oracles, claim.intent)
+
+
 def _prove(rule: Rule, verifier: Verifier) -> Claim:
     import time
 
@@ -68,7 +74,7 @@ def _prove(rule: Rule, verifier: Verifier) -> Claim:
     try:
         made = reproduce(
             home / claim.before, home / claim.after, world_size=claim.processes,
-            oracles=claim.oracles or DEFAULT, cold=claim.cold, verifier=verifier,
+            claim=claim_of(rule), cold=claim.cold, verifier=verifier,
         )  # fmt: skip
     except VerifyUnavailable:
         raise

@@ -107,12 +107,13 @@ class ProgramRecipe:
     `files` are further files (relative path to text) that the scratch directory holds; `copy_of` is a
     project whose files are copied there first (`gclint.verify.project`), and `directory` the one in it from which
     the program is started. `module` is its dotted name where it is started by that, and `function` what an
-    installed command calls in it. `stop_after` ends the program after that many optimizer steps. `cold` starts
+    installed command calls in it. `stop_after` ends the program after that many optimizer steps, `short` after as many
+    as fit into a few seconds. `cold` starts
     it in a process that has not imported torch, so that the order of environment and import is the program's own.
     `scaled`: hub models, tokenizers, data sets, trainers and missing devices are replaced by small ones (every
     replacement is reported). A copied project may write below its copy only.
-    `not_run` names what is known beforehand not to be run. The reference run, whose time does not count, notes the
-    executed lines of the files `traced`.
+    `not_run` names what is known beforehand not to be run. `traced` names lines of files (by relative path) of which the
+    run notes whether all that stands there was executed.
     """
 
     title: str = ""
@@ -129,10 +130,11 @@ class ProgramRecipe:
     target: dict[str, str] = field(default_factory=dict)
     backend: Backend = "any"
     stop_after: int | None = None
+    short: bool = False
     cold: bool = False
     scaled: bool = True
     not_run: tuple[str, ...] = ()
-    traced: tuple[str, ...] = ()
+    traced: dict[str, list[int]] = field(default_factory=dict)
     seed: int = 0
 
 

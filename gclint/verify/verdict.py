@@ -1,18 +1,49 @@
-"""The verdict on an edit, from the runs before and after it. Never claims more than was run."""
+"""The verdict on an edit, from the runs before and after it. Never claims more than was run.
+
+What training does after the edit has to be what it did before it, or what it does without checkpointing and data
+parallelism (the reference of the run before), in everything but the edit's intent.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from gclint.finding import Aspect
 from gclint.verify.align import aligned
-from gclint.verify.oracles import DEFAULT, Failure, failures, gradient_error
+from gclint.verify.oracles import ORACLES, Failure, failures, gradient_error
 from gclint.verify.outcome import Evidence, Outcome
-from gclint.verify.pairwise import worse_than
+from gclint.verify.pairwise import PAIRWISE, worse_than
+from gclint.verify.signature import Difference, differences, went_as_far
+from gclint.verify.symptom import is_symptom
 
 VerdictName = Literal["confirmed", "passes", "rejected", "unverified"]
-INCONCLUSIVE = ("hung", "timeout", "killed", "not-run")
+STUCK = ("hung", "timeout", "killed", "not-run")
+STATES = {
+    "hung": "hung",
+    "timeout": "did not end in time",
+    "killed": "was killed",
+    "not-run": "could not be run",
+    "raised": "raised",
+    "finished": "finished",
+}
+
+
+@dataclass(frozen=True)
+class Claim:
+    """What a finding says of the run before an edit, and what its fix may change.
+
+    `symptoms` are texts of exceptions, `oracles` what shows a silent effect (`gclint.verify.oracles`), `intent` the
+    parts of the signature that the edit may change (`gclint.finding.Fix`).
+    """
+
+    symptoms: tuple[str, ...] = ()
+    oracles: tuple[str, ...] = ()
+    intent: tuple[Aspect, ...] = ()
+
+
+NOTHING = Claim()
 
 
 @dataclass(frozen=True)
@@ -39,82 +70,187 @@ class References:
     after: Outcome | None = None
 
 
-def judge(
-    before: Outcome,
-    after: Outcome,
-    references: References | None = None,
-    oracles: Sequence[str] = DEFAULT,
-) -> Verdict:
-    """Return the verdict; see `Verdict` and the rules in the functions below."""
-    references = references or References()
-    wrong_before = failure_of(before, references.before, oracles)
-    wrong_after = failure_of(after, references.after, oracles)
-    if before.status == after.status == "finished":
-        wrong_before = _joined(wrong_before, worse_than(aligned(before, after), after, oracles, before=True))
-        wrong_after = _joined(wrong_after, worse_than(after, before, oracles, before=False))
-    name, reason = _decide(before, after, wrong_before, wrong_after, references.after)
+@dataclass(frozen=True)
+class Runs:
+    """The runs of one edit. `again` runs the program as it was before the edit once more, for what is compared by
+    numbers only.
+    """
+
+    before: Outcome
+    after: Outcome
+    references: References = References()
+    again: Callable[[], Outcome] | None = None
+
+    @property
+    def witness(self) -> Outcome | None:
+        """What the run after is held against first: the run before where it ended, else its reference."""
+        reference = self.references.before
+        return next((each for each in (self.before, reference) if each is not None and each.status == "finished"), None)
+
+
+def judge(runs: Runs, claim: Claim = Claim()) -> Verdict:
+    """Return the verdict on the edit between two runs."""
+    before, after = runs.before, runs.after
+    seen = [_seen(runs, claim, before=each) for each in (True, False)]
+    shown, left = ("; ".join(dict.fromkeys(each.text for each in found)) for found in seen)
+    remains = {each.oracle for each in seen[0]} & {each.oracle for each in seen[1]}
+    name, reason = _decide(runs, claim, shown, left if remains else "")
     error = None
-    if references.after is not None and after.status == "finished":
-        error = gradient_error(aligned(after, references.after), references.after)
-    return Verdict(name, reason, _weakest(before, after), wrong_before, wrong_after, error)
+    reference = runs.references.after or runs.references.before
+    if reference is not None and after.status == "finished":
+        error = gradient_error(aligned(after, reference), reference)
+    return Verdict(name, reason, _weakest(before, after), shown, left, error)
 
 
-def failure_of(outcome: Outcome, reference: Outcome | None, oracles: Sequence[str] = DEFAULT) -> str:
-    """Return what is wrong with a run in words, "" for a clean one.
+def _seen(runs: Runs, claim: Claim, before: bool) -> list[Failure]:
+    """What one of the runs shows: its exception, or what the claim's oracles see.
 
     A run that hung, was killed or could not be run has not *shown* a failure: its state is `status`.
     """
+    outcome, other = (runs.before, runs.after) if before else (runs.after, runs.before)
+    reference = runs.references.before if before else runs.references.after or runs.references.before
     if outcome.status == "raised" and outcome.raised is not None:
-        return outcome.raised.line
+        return [Failure("raises", outcome.raised.line)]
     if outcome.status != "finished":
-        return ""
+        return [Failure("hang", _told(outcome))] if "hang" in claim.oracles and outcome.status == "hung" else []
     usable = reference if reference is not None and reference.status == "finished" else None
-    if usable is not None:
-        outcome = aligned(outcome, usable)
-    return "; ".join(each.text for each in failures(outcome, usable, oracles))
+    mine = aligned(outcome, usable) if usable is not None else outcome
+    found = failures(mine, usable, [name for name in claim.oracles if name in ORACLES])
+    if other.status == "finished":
+        pairwise = [name for name in claim.oracles if name in PAIRWISE]
+        found += worse_than(aligned(outcome, other), other, pairwise, before=before)
+    return found
 
 
-def _joined(text: str, more: list[Failure]) -> str:
-    return "; ".join([text] * bool(text) + [each.text for each in more])
+def _decide(runs: Runs, claim: Claim, shown: str, left: str) -> tuple[VerdictName, str]:
+    ended = _ended_badly(runs, claim)
+    if ended is not None:
+        return ended
+    wanted = [each for each in (runs.before, runs.references.before) if each is not None]
+    usable = [each for each in wanted if _comparable(runs.after, each)]
+    brought = unlike(runs.after, usable, claim.intent, runs.references.before)
+    if brought:
+        return _rejected_for(brought, runs, claim.intent)
+    if left and runs.after.status == "finished":
+        return "rejected", f"the failure is still there: {left}"
+    return _shown(runs, claim, shown, bool(usable))
 
 
-def _decide(
-    before: Outcome, after: Outcome, wrong_before: str, wrong_after: str, reference: Outcome | None
-) -> tuple[VerdictName, str]:
-    if after.status in INCONCLUSIVE:
+def _ended_badly(runs: Runs, claim: Claim) -> tuple[VerdictName, str] | None:
+    """The verdict where the run after did not come to the end that the program has without the edit."""
+    before, after, reference = runs.before, runs.after, runs.references.before
+    forged = [each.forged for outcome in (after, before) for each in outcome.ranks if each.forged]
+    if forged:
+        return "unverified" if any(each.forged for each in before.ranks) else "rejected", forged[0]
+    if after.status in STUCK:
+        if runs.witness is not None or (before.status == "raised" and after.status == "not-run"):
+            return "rejected", f"the run after the edit {_told(after)}, which it did not before"
         return "unverified", f"the run after the edit {_told(after)}"
-    if after.status == "raised" and after.evidence != "program" and _raised(reference):
-        return (
-            "unverified",
-            f"even without checkpointing and wrappers the model does not run here: {wrong_after}",
-        )
-    if after.evidence == "program" and _ends_alike(before, after, reference):
-        return "unverified", f"the program ends so in any case, also without checkpointing and wrappers: {wrong_after}"
-    if wrong_after:
-        same = wrong_after == wrong_before
-        lead = "the failure is still there" if same else "the run after the edit fails"
-        return "rejected", f"{lead}: {wrong_after}"
-    if before.status in INCONCLUSIVE:
+    if before.status in STUCK and not ("hang" in claim.oracles and before.status == "hung"):
         return "unverified", f"the run before the edit {_told(before)}"
-    if not wrong_before:
-        limits = (*before.limits, *(each for each in after.limits if each not in before.limits))
+    if after.status != "raised" or after.raised is None:
+        return None
+    line = after.raised.line
+    if any(is_symptom(line, each) for each in claim.symptoms) and _raises(before, line):
+        return "rejected", f"the failure is still there: {line}"
+    if _raises(before, line) and (reference is None or _raises(reference, line)):
+        return "unverified", f"the program ends so in any case, also without checkpointing and wrappers: {line}"
+    if _raises(before, line):
+        return "rejected", f"the failure is still there: {line}"
+    if reference is not None and _raises(reference, line):
+        return None
+    if after.evidence != "program" and runs.references.after is not None and _raises(runs.references.after, line):
+        return "unverified", f"even without checkpointing and wrappers the model does not run here: {line}"
+    return "rejected", f"the run after the edit fails: {line}"
+
+
+def unlike(
+    after: Outcome, wanted: Sequence[Outcome], intent: Sequence[Aspect], reference: Outcome | None
+) -> list[Difference]:
+    """Return in what a run is like none of the runs it is held against, the first difference of each aspect.
+
+    A run that ended early is compared as far as it went, and excuses nothing. What only real runs show, the
+    `reference` does not excuse.
+    """
+    by_run = [differences(after, each, intent, each is reference) for each in wanted]
+    found: dict[str, Difference] = {}
+    for outcome, listed in zip(wanted, by_run, strict=True):
+        for each in listed:
+            others = [
+                differing
+                for other, differing in zip(wanted, by_run, strict=True)
+                if other is not outcome and went_as_far(after, other) and not (each.real and other is reference)
+            ]
+            if not any(all(one.aspect != each.aspect for one in differing) for differing in others):
+                found.setdefault(each.aspect, each)
+    return list(found.values())
+
+
+def _rejected_for(brought: Sequence[Difference], runs: Runs, intent: Sequence[Aspect]) -> tuple[VerdictName, str]:
+    """Rejected for the first difference, unless the program as it is differs from itself in the same."""
+    numbers = all(each.numbers for each in brought)
+    if numbers and runs.again is not None and runs.witness is not None:
+        other = runs.again()
+        unstable = {each.aspect for each in differences(other, runs.witness, intent)}
+        brought_still = [each for each in brought if each.aspect not in unstable]
+        if not brought_still:
+            return "unverified", f"two runs of the program as it is differ as well: {brought[0].text}"
+        brought = brought_still
+    return "rejected", f"the edit changes what training does: {brought[0].text}"
+
+
+def _shown(runs: Runs, claim: Claim, shown: str, compared: bool) -> tuple[VerdictName, str]:
+    """The verdict on a run after that is as it should be."""
+    before, after = runs.before, runs.after
+    symptom = _is_shown(before, claim, shown)
+    if before.status == "raised" and not symptom:
+        return "unverified", f"before, the program fails otherwise than the finding says: {shown}"
+    if not after.first.step_count and not after.first.steps:
+        return "unverified", "no training step was taken"
+    limits = tuple(dict.fromkeys((*before.limits, *after.limits)))
+    if not symptom:
         if limits:
             told = "; ".join([*limits, *_environment(before, after)])
             return "unverified", f"no failure showed, but not everything was run here: {told}"
-        if reference is not None and reference.status != "finished":
-            return "unverified", f"no failure showed, but the reference run {_told(reference)}"
         return "passes", f"no failure on {before.device}, before or after"
-    return _confirm(before, wrong_before, after, reference)
+    return _confirm(runs, shown, compared, limits)
 
 
-def _confirm(before: Outcome, wrong: str, after: Outcome, reference: Outcome | None) -> tuple[VerdictName, str]:
-    if reference is None or reference.status != "finished":
-        why = "there is no reference run" if reference is None else f"the reference run {_told(reference)}"
-        return "unverified", f"before fails ({wrong}) and after runs, but {why} to compare gradients with"
-    if not after.first.steps:
-        return "unverified", f"before fails ({wrong}) and after runs, but takes no optimizer step"
-    limits = f"; not run here: {'; '.join(after.limits)}" if after.limits else ""
-    return "confirmed", f"before: {wrong}; after: clean, gradients match the reference{limits}"
+def _confirm(runs: Runs, shown: str, compared: bool, limits: Sequence[str]) -> tuple[VerdictName, str]:
+    after, reference = runs.after, runs.references.after or runs.references.before
+    steps = after.first.steps
+    if not any(step.gradients and any(step.gradients.values()) for step in steps):
+        return "unverified", f"before fails ({shown}) and after runs, but nothing gets a gradient"
+    if not compared and (reference is None or reference.status != "finished"):
+        return "unverified", f"before fails ({shown}) and after runs, but no run tells what its gradients should be"
+    if reference is not None and reference.status == "finished":
+        wrong = failures(aligned(after, reference), reference, ("finite", "missing", "gradients", "ranks"))
+        if wrong:
+            return "rejected", f"after the edit {wrong[0].text}"
+    told = f"; not run here: {'; '.join(limits)}" if limits else ""
+    ends = f"; both end with {after.raised.line}" if after.raised is not None else ""
+    return "confirmed", f"before: {shown}; after: clean, {_taken(after)}, gradients match the reference{ends}{told}"
+
+
+def _is_shown(before: Outcome, claim: Claim, shown: str) -> bool:
+    """Whether the run before shows what the finding says, by an exception or by one of its oracles."""
+    if before.status == "raised":
+        return any(is_symptom(shown, each) for each in claim.symptoms)
+    return bool(shown)
+
+
+def _comparable(after: Outcome, other: Outcome) -> bool:
+    """Whether the run after can be held against another: that ended, or took steps before it raised."""
+    return went_as_far(after, other) or (other.status == "raised" and any(rank.steps for rank in other.ranks))
+
+
+def _raises(outcome: Outcome, line: str) -> bool:
+    return outcome.status == "raised" and outcome.raised is not None and outcome.raised.line == line
+
+
+def _taken(outcome: Outcome) -> str:
+    count = outcome.first.step_count or len(outcome.first.steps)
+    return f"{count} step{'s' * (count != 1)}"
 
 
 def _environment(before: Outcome, after: Outcome) -> list[str]:
@@ -129,24 +265,8 @@ def _environment(before: Outcome, after: Outcome) -> list[str]:
     return told
 
 
-def _raised(reference: Outcome | None) -> bool:
-    return reference is not None and reference.status == "raised"
-
-
-def _ends_alike(before: Outcome, after: Outcome, reference: Outcome | None) -> bool:
-    raised = [None if each is None or each.raised is None else each.raised.line for each in (before, after, reference)]
-    return raised[0] is not None and raised.count(raised[0]) == len(raised)
-
-
 def _told(outcome: Outcome) -> str:
-    words = {
-        "hung": "hung",
-        "timeout": "did not end in time",
-        "killed": "was killed",
-        "not-run": "could not be run",
-        "raised": "raised",
-        "finished": "finished",
-    }[outcome.status]
+    words = STATES[outcome.status]
     return f"{words}: {outcome.reason}" if outcome.reason else words
 
 

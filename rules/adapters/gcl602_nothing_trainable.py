@@ -58,7 +58,13 @@ rule = Rule(
     ),
     certainty=("fails",),
     fixable="safe",
-    reproduction=Reproduction("bad_inference_mode.py", "bad_inference_mode.fixed.py"),
+    oracles=("trains", "changed"),
+    reproduction=Reproduction(
+        "bad_inference_mode.py",
+        "bad_inference_mode.fixed.py",
+        raises="RuntimeError: element 0 of tensors does not require grad and does not have a grad_fn",
+        intent=("trained", "updates"),
+    ),
 )
 
 
@@ -119,7 +125,11 @@ def _cause(model: Object) -> tuple[Site | None, str, Fix | None]:
     for config in adapter.attributes.get("config", NOTHING).objects():
         if config.attributes.get("inference_mode", NOTHING).constant() is True and config.site is not None:
             edits = rewrite.remove_arguments(config.site, "inference_mode")
-            fix = Fix("no-inference-mode", "Drop inference_mode=True", tuple(edits)) if edits else None
+            fix = (
+                Fix("no-inference-mode", "Drop inference_mode=True", tuple(edits), intent=("trained", "updates"))
+                if edits
+                else None
+            )
             return config.sites.get("inference_mode", config.site), "inference_mode=True freezes the adapters", fix
     if (
         adapter.site is not None
@@ -127,7 +137,11 @@ def _cause(model: Object) -> tuple[Site | None, str, Fix | None]:
         and str(adapter.type).endswith("from_pretrained")
     ):
         edit = rewrite.set_argument(adapter.site, "is_trainable", "True")
-        fix = Fix("is-trainable", "Load the adapters trainable", (edit,)) if edit is not None else None
+        fix = (
+            Fix("is-trainable", "Load the adapters trainable", (edit,), intent=("trained", "updates"))
+            if edit is not None
+            else None
+        )
         return adapter.site, "from_pretrained loads the adapters frozen", fix
     return adapter.site, "its adapters are frozen", None
 
@@ -144,7 +158,13 @@ def _swapped(first: Site | None, second: Site | None) -> Fix | None:
     if below.start.line != above.end.line + 1:
         return None
     one, two = _edit(module.path, above, Site.at(module, lower)), _edit(module.path, below, Site.at(module, upper))
-    return Fix("prepare-first", "Prepare the model before the adapters are added", (one, two), "unsafe")
+    return Fix(
+        "prepare-first",
+        "Prepare the model before the adapters are added",
+        (one, two),
+        "unsafe",
+        intent=("trained", "updates"),
+    )
 
 
 def _edit(path: str, place: object, other: Site) -> Edit:

@@ -64,7 +64,8 @@ rule = Rule(
     words=(STEPS, ("get_peft_model", "add_adapter", "Linear", "to_empty", "assign"), ("parameters",)),
     certainty=("fails",),
     fixable="unsafe",
-    reproduction=Reproduction("bad_lora.py", "bad_lora.fixed.py"),
+    oracles=("changed",),
+    reproduction=Reproduction("bad_lora.py", "bad_lora.fixed.py", intent=("updates",)),
 )
 
 
@@ -134,4 +135,8 @@ def _later(built: Site, change: Site) -> Fix | None:
     if enclosing_function(module, built.node) is not enclosing_function(module, change.node):
         return None
     edits = rewrite.move_after(module, line, last)
-    return Fix("build-later", "Build the optimizer after the change", tuple(edits), "unsafe") if edits else None
+    return (
+        Fix("build-later", "Build the optimizer after the change", tuple(edits), "unsafe", intent=("updates",))
+        if edits
+        else None
+    )

@@ -47,7 +47,11 @@ rule = Rule(
     words=(("PrefixTuningConfig",), TRAINS, TURNS_ON),
     certainty=("fails",),
     fixable="unsafe",
-    reproduction=Reproduction("bad_prefix.py", "bad_prefix.fixed.py"),
+    reproduction=Reproduction(
+        "bad_prefix.py",
+        "bad_prefix.fixed.py",
+        raises="RuntimeError: The size of tensor a (16) must match the size of tensor b (20) at non-singleton dimension 3",
+    ),
 )
 
 

@@ -49,7 +49,8 @@ rule = Rule(
     docs=__doc__ or "",
     words=(("prepare_model_for_kbit_training", "prepare_model_for_int8_training"),),
     certainty=("fails",),
-    reproduction=Reproduction("bad_not_quantised.py", "good_checkpointed.py", oracles=("recompute",)),
+    oracles=("recompute",),
+    reproduction=Reproduction("bad_not_quantised.py", "good_checkpointed.py", intent=("dtypes", "modes", "trained")),
 )
 
 

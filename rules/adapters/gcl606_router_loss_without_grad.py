@@ -51,6 +51,7 @@ rule = Rule(
     words=(TRAINS, ("output_router_logits",), TURNS_ON),
     certainty=("fails",),
     fixable="safe",
+    oracles=("gradients",),
     reproduction=Reproduction("bad_mixtral.py", "bad_mixtral.fixed.py"),
 )
 

@@ -51,7 +51,12 @@ rule = Rule(
     words=(("GradScaler", "fp16", "mixed_precision"), ("half", "float16"), (*STEPS, "unscale_")),
     certainty=("fails",),
     fixable="unsafe",
-    reproduction=Reproduction("bad_half.py", "bad_half.fixed.py"),
+    reproduction=Reproduction(
+        "bad_half.py",
+        "bad_half.fixed.py",
+        raises="ValueError: Attempting to unscale FP16 gradients.",
+        intent=("dtypes",),
+    ),
 )
 
 
@@ -125,7 +130,7 @@ def _full(place: Site, converted: bool) -> Fix | None:
             if held is not None:
                 text = '"float32"' if place.module.code(held.value)[:1] in "'\"" else "torch.float32"
                 edit = rewrite.replace(Site.at(place.module, held.value), text)
-                return Fix("float32-weights", title, (edit,), "unsafe", cost)
+                return Fix("float32-weights", title, (edit,), "unsafe", cost, intent=("dtypes",))
         return None
     import libcst as cst
 
@@ -134,6 +139,10 @@ def _full(place: Site, converted: bool) -> Fix | None:
     line = place.module.statement(node)
     if isinstance(line, cst.SimpleStatementLine) and isinstance(line.body[0], cst.Expr) and line.body[0].value is node:
         removed = rewrite.remove_statement(place)
-        return Fix("float32-weights", title, (removed,), "unsafe", cost) if removed is not None else None
+        return (
+            Fix("float32-weights", title, (removed,), "unsafe", cost, intent=("dtypes",))
+            if removed is not None
+            else None
+        )
     edit = rewrite.replace(place, place.module.code(node.func.value))
-    return Fix("float32-weights", title, (edit,), "unsafe", cost)
+    return Fix("float32-weights", title, (edit,), "unsafe", cost, intent=("dtypes",))

@@ -57,7 +57,13 @@ rule = Rule(
     words=(("bfloat16",), STEPS, ("lr", "learning_rate", "TrainingArguments", "SFTConfig")),
     certainty=("fragile",),
     fixable="unsafe",
-    reproduction=Reproduction("bad_small_step.py", "bad_small_step.fixed.py"),
+    oracles=("changed",),
+    reproduction=Reproduction(
+        "bad_small_step.py",
+        "bad_small_step.fixed.py",
+        raises="AssertionError: of one tensor only 0.0% of the weights ever move",
+        intent=("dtypes", "updates"),
+    ),
 )
 
 
@@ -134,5 +140,6 @@ def _full(site: Site) -> Fix | None:
             (edit,),
             "unsafe",
             "weights, gradients and optimizer state take twice the memory",
+            intent=("dtypes", "updates"),
         )
     return None

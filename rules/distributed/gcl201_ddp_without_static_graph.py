@@ -55,7 +55,12 @@ rule = Rule(
     words=(("DistributedDataParallel", "Trainer", "Accelerator", "Fabric"), TRAINS, TURNS_ON),
     certainty=("fails", "fragile"),
     fixable="safe",
-    reproduction=Reproduction("bad_find_unused.py", "bad_find_unused.fixed.py", processes=2),
+    reproduction=Reproduction(
+        "bad_find_unused.py",
+        "bad_find_unused.fixed.py",
+        processes=2,
+        raises="RuntimeError: Expected to mark a variable ready only once",
+    ),
 )
 
 

@@ -51,7 +51,12 @@ rule = Rule(
     ),
     certainty=("fails",),
     fixable="unsafe",
-    reproduction=Reproduction("bad_no_sync.py", "bad_no_sync.fixed.py", processes=2),
+    reproduction=Reproduction(
+        "bad_no_sync.py",
+        "bad_no_sync.fixed.py",
+        processes=2,
+        raises="RuntimeError: expect_autograd_hooks_ INTERNAL ASSERT FAILED",
+    ),
 )
 
 

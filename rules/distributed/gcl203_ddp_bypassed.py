@@ -56,6 +56,7 @@ rule = Rule(
     words=(("DistributedDataParallel",), BACKWARD),
     certainty=("fails",),
     fixable="unsafe",
+    oracles=("gradients", "ranks"),
     reproduction=Reproduction("bad_inner_module.py", "bad_inner_module.fixed.py", processes=2),
 )
 

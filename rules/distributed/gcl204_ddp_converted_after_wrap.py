@@ -53,6 +53,7 @@ rule = Rule(
     words=(("DistributedDataParallel",), ("half", "bfloat16", "float16", "float", "double", "cuda", "to")),
     certainty=("fails",),
     fixable="safe",
+    oracles=("gradients", "ranks"),
     reproduction=Reproduction("bad_half_precision.py", "bad_half_precision.fixed.py", processes=2),
 )
 

@@ -64,6 +64,7 @@ rule = Rule(
     ),
     certainty=("fails",),
     fixable="unsafe",
+    oracles=("gradients", "ranks", "missing", "changed"),
     reproduction=Reproduction("bad_unfrozen.py", "bad_unfrozen.fixed.py", processes=2),
 )
 

@@ -52,7 +52,8 @@ rule = Rule(
     words=(("retain_graph",), ("DistributedDataParallel",), BACKWARD),
     certainty=("fails",),
     fixable="unsafe",
-    reproduction=Reproduction("bad_two_losses.py", "bad_two_losses.fixed.py", processes=2),
+    oracles=("gradients", "ranks"),
+    reproduction=Reproduction("bad_two_losses.py", "bad_two_losses.fixed.py", processes=2, intent=("backwards",)),
 )
 
 
@@ -107,4 +108,4 @@ def _summed(run: Run, first: Backward, second: Backward) -> Fix | None:
     edit = rewrite.replace(Site.at(module, two.func.value), losses)
     if removed is None:
         return None
-    return Fix("one-backward", "Add the losses and run backward once", (removed, edit), "unsafe")
+    return Fix("one-backward", "Add the losses and run backward once", (removed, edit), "unsafe", intent=("backwards",))

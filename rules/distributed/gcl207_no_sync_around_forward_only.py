@@ -55,6 +55,7 @@ rule = Rule(
     words=(("no_sync",), BACKWARD),
     certainty=("fails",),
     fixable="unsafe",
+    oracles=("gradients", "ranks"),
     reproduction=Reproduction("bad_backward_outside.py", "bad_backward_outside.fixed.py", processes=2),
 )
 

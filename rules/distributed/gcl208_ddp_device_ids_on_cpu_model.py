@@ -49,7 +49,12 @@ rule = Rule(
     words=(("device_ids",), ("DistributedDataParallel",)),
     certainty=("fails",),
     fixable="unsafe",
-    reproduction=Reproduction("bad_never_moved.py", "bad_never_moved.fixed.py", processes=2),
+    reproduction=Reproduction(
+        "bad_never_moved.py",
+        "bad_never_moved.fixed.py",
+        processes=2,
+        raises="ValueError: DistributedDataParallel device_ids and output_device arguments only work with single-device/multiple-device GP",
+    ),
 )
 
 

@@ -54,7 +54,13 @@ rule = Rule(
     words=(("DistributedDataParallel",), BACKWARD, TURNS_ON),
     certainty=("fragile",),
     fixable="unsafe",
-    reproduction=Reproduction("bad_text_only.py", "bad_text_only.fixed.py", processes=2),
+    oracles=("missing",),
+    reproduction=Reproduction(
+        "bad_text_only.py",
+        "bad_text_only.fixed.py",
+        processes=2,
+        raises="RuntimeError: Expected to have finished reduction",
+    ),
 )
 
 

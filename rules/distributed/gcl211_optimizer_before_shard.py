@@ -50,6 +50,7 @@ rule = Rule(
     words=(("fully_shard", "FullyShardedDataParallel"), ("parameters",)),
     certainty=("fails",),
     fixable="unsafe",
+    oracles=("gradients", "changed"),
     reproduction=Reproduction("bad_fully_shard.py", "bad_fully_shard.fixed.py", processes=2),
 )
 

@@ -52,7 +52,12 @@ rule = Rule(
     words=(("fully_shard",),),
     certainty=("fails",),
     fixable="safe",
-    reproduction=Reproduction("bad_root_first.py", "bad_root_first.fixed.py", processes=2),
+    reproduction=Reproduction(
+        "bad_root_first.py",
+        "bad_root_first.fixed.py",
+        processes=2,
+        raises="TypeError: Invariant encountered: value was None when it",
+    ),
 )
 
 

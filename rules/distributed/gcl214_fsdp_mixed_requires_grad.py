@@ -50,7 +50,12 @@ rule = Rule(
     words=(("FullyShardedDataParallel",), ("requires_grad", "requires_grad_", "get_peft_model")),
     certainty=("fails",),
     fixable="unsafe",
-    reproduction=Reproduction("bad_frozen_part.py", "bad_frozen_part.fixed.py", processes=2),
+    reproduction=Reproduction(
+        "bad_frozen_part.py",
+        "bad_frozen_part.fixed.py",
+        processes=2,
+        raises="ValueError: Must flatten tensors with uniform `requires_grad` when `use_orig_params=False`",
+    ),
 )
 
 

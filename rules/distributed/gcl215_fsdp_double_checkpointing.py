@@ -78,7 +78,7 @@ def asked_twice(event: TrainerStarted, run: Run) -> Iterator[Finding]:
                 symptom="ValueError: The activation_checkpointing in FSDP config and the gradient_checkpointing in "
                 "training arg can't be set to True simultaneously.",
                 related=[(config.sites[named], "turned on for FSDP here")] if named in config.sites else [],
-                fixes=(Fix("fsdp-only", "Leave checkpointing to FSDP", (edit,), "unsafe"),),
+                fixes=(Fix("fsdp-only", "Leave checkpointing to FSDP", (edit,), "unsafe", intent=("checkpointing",)),),
                 versions=("transformers",),
             )
             return

@@ -52,9 +52,7 @@ rule = Rule(
     certainty=("fails",),
     fixable="unsafe",
     holds="deepspeed < 0.19.3",
-    reproduction=Reproduction(
-        "bad_two_ranks.py", "bad_two_ranks.fixed.py", processes=2, oracles=("finite",), needs="deepspeed<0.19.3"
-    ),
+    reproduction=Reproduction("bad_two_ranks.py", "bad_two_ranks.fixed.py", processes=2, needs="deepspeed<0.19.3"),
 )
 
 

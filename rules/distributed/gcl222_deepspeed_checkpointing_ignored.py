@@ -51,9 +51,8 @@ rule = Rule(
     ),
     certainty=("fails",),
     fixable="unsafe",
-    reproduction=Reproduction(
-        "bad_two_ranks.py", "good_two_ranks.py", processes=2, oracles=("recompute",), needs="deepspeed"
-    ),
+    oracles=("recompute",),
+    reproduction=Reproduction("bad_two_ranks.py", "good_two_ranks.py", processes=2, needs="deepspeed"),
 )
 
 

@@ -81,7 +81,8 @@ rule = Rule(
     words=((*READ_AT_IMPORT, *READ_WITH_RUNTIME), ("environ", "putenv", "%env", "%set_env")),
     certainty=("fails", "fragile"),
     fixable="safe",
-    reproduction=Reproduction("bad_threads.py", "bad_threads.fixed.py", oracles=("environment",), cold=True),
+    oracles=("environment",),
+    reproduction=Reproduction("bad_threads.py", "bad_threads.fixed.py", cold=True),
 )
 
 

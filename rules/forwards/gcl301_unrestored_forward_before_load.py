@@ -67,7 +67,13 @@ rule = Rule(
     ),
     certainty=("fails", "fragile"),
     fixable="unsafe",
-    reproduction=Reproduction("bad_wrapped_layers.py", "bad_wrapped_layers.fixed.py"),
+    oracles=("keys",),
+    reproduction=Reproduction(
+        "bad_wrapped_layers.py",
+        "bad_wrapped_layers.fixed.py",
+        raises="RuntimeError: Error(s) in loading state_dict for Net:",
+        intent=("loaded", "saved"),
+    ),
 )
 
 
@@ -161,7 +167,17 @@ def _changes(run: Run, models: Collection[Object]) -> Iterator[tuple[ItemSet | A
                     value = target.sites.get(change.name)
                     text = f"{change.site.module.code(change.site.node.value)}.forward"
                     edit = rewrite.replace(value, text) if value is not None else None
-                    fix = Fix("store-forward", "Store the forward, not the module", (edit,), "unsafe") if edit else None
+                    fix = (
+                        Fix(
+                            "store-forward",
+                            "Store the forward, not the module",
+                            (edit,),
+                            "unsafe",
+                            intent=("loaded", "saved"),
+                        )
+                        if edit
+                        else None
+                    )
                 yield change, "the layer is stored on itself as a module", fix
 
 
@@ -234,7 +250,13 @@ def _by_wrapper(item: Object) -> Fix | None:
         return None
     text = f"checkpoint_wrapper({site.module.code(node.args[0].value)})"
     edits = (*rewrite.ensure_import(site.module, line), rewrite.replace(site, text))
-    return Fix("checkpoint-wrapper", "Wrap with torch's checkpoint_wrapper, which keeps the names", edits, "unsafe")
+    return Fix(
+        "checkpoint-wrapper",
+        "Wrap with torch's checkpoint_wrapper, which keeps the names",
+        edits,
+        "unsafe",
+        intent=("loaded", "saved"),
+    )
 
 
 def _restored(site: Site) -> Fix | None:
@@ -260,6 +282,7 @@ def _restored(site: Site) -> Fix | None:
             "Restore the forwards before the load and replace them again after it",
             tuple(edits),
             "unsafe",
+            intent=("loaded", "saved"),
         )
         if len(edits) == 2
         else None

@@ -63,7 +63,8 @@ rule = Rule(
     docs=__doc__ or "",
     words=(*assigned("forward"), ("lambda", "def"), ("for", "while")),
     fixable="safe",
-    reproduction=Reproduction("bad_lambda.py", "bad_lambda.fixed.py"),
+    oracles=("changed", "agrees"),
+    reproduction=Reproduction("bad_lambda.py", "bad_lambda.fixed.py", intent=("loss", "trained", "updates")),
 )
 
 
@@ -118,10 +119,10 @@ def _fix(event: ForwardPatched, function: Function, names: list[str], own: str) 
         if isinstance(function.node, cst.FunctionDef):
             made = f"{function.node.name.value} = {made}"
         edits: list[Edit] = rewrite.ensure_import(module, line) if line else []
-        return Fix("partial", title, (*edits, rewrite.replace(place, made)))
+        return Fix("partial", title, (*edits, rewrite.replace(place, made)), intent=("loss", "trained", "updates"))
     if not own:
         text = ", ".join(f"{name}={name}" for name in names)
-        return Fix("bind", title, (parameter_edit(function, text),))
+        return Fix("bind", title, (parameter_edit(function, text),), intent=("loss", "trained", "updates"))
     spots = [
         Site.at(module, node)
         for node in nodes(function.node.body)
@@ -130,4 +131,6 @@ def _fix(event: ForwardPatched, function: Function, names: list[str], own: str) 
     if not spots or set(names) - set(own.split(".")) or "forward" in set(read_names(function.node.body)):
         return None
     inner = [rewrite.replace(spot, "forward") for spot in spots]
-    return Fix("bind", title, (parameter_edit(function, f"forward={own}"), *inner))
+    return Fix(
+        "bind", title, (parameter_edit(function, f"forward={own}"), *inner), intent=("loss", "trained", "updates")
+    )

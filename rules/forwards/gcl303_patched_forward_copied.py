@@ -55,7 +55,8 @@ rule = Rule(
     words=(*assigned("forward"), ("deepcopy", "AveragedModel", "save")),
     certainty=("fails", "fragile"),
     fixable="safe",
-    reproduction=Reproduction("bad_target_network.py", "bad_target_network.fixed.py", oracles=("agrees",)),
+    oracles=("agrees",),
+    reproduction=Reproduction("bad_target_network.py", "bad_target_network.fixed.py", intent=("loss",)),
 )
 
 
@@ -120,4 +121,5 @@ def _fix(function: Function) -> Fix | None:
         "partial",
         "Make it a partial, which is copied and pickled with the layer",
         (*edits, rewrite.replace(place, made)),
+        intent=("loss",),
     )

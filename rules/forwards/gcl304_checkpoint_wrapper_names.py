@@ -51,7 +51,13 @@ rule = Rule(
     words=(("checkpoint_wrapper", "apply_activation_checkpointing"), ("named_parameters",), ("load_state_dict",)),
     certainty=("fails", "fragile"),
     fixable="unsafe",
-    reproduction=Reproduction("bad_average.py", "bad_average.fixed.py"),
+    oracles=("keys",),
+    reproduction=Reproduction(
+        "bad_average.py",
+        "bad_average.fixed.py",
+        raises="RuntimeError: Error(s) in loading state_dict for Net:",
+        intent=("loaded", "saved"),
+    ),
 )
 
 
@@ -109,4 +115,10 @@ def _fix(site: Site) -> Fix | None:
         place, text = site, f"{{name{strip}: value for name, value in {source}}}"
     else:
         return None
-    return Fix("strip-prefix", "Take the wrappers' prefix off the names", (rewrite.replace(place, text),), "unsafe")
+    return Fix(
+        "strip-prefix",
+        "Take the wrappers' prefix off the names",
+        (rewrite.replace(place, text),),
+        "unsafe",
+        intent=("loaded", "saved"),
+    )

@@ -54,7 +54,14 @@ rule = Rule(
     words=(("load_state_dict",), ("DistributedDataParallel", "DataParallel", "compile")),
     certainty=("fails", "fragile"),
     fixable="safe",
-    reproduction=Reproduction("bad_saved_wrapped.py", "bad_saved_wrapped.fixed.py", processes=2),
+    oracles=("keys",),
+    reproduction=Reproduction(
+        "bad_saved_wrapped.py",
+        "bad_saved_wrapped.fixed.py",
+        processes=2,
+        raises="RuntimeError: Error(s) in loading state_dict for Net:",
+        intent=("loaded", "saved"),
+    ),
 )
 
 
@@ -124,4 +131,9 @@ def _inner(site: Site, prefix: str) -> Fix | None:
         return None
     place = Site.at(site.module, node.func.value)
     edit = rewrite.replace(place, f"{site.module.code(node.func.value)}.{INNER[prefix]}")
-    return Fix("inner-module", "Use the module inside the wrapper, whose names are the plain ones", (edit,))
+    return Fix(
+        "inner-module",
+        "Use the module inside the wrapper, whose names are the plain ones",
+        (edit,),
+        intent=("loaded", "saved"),
+    )

@@ -68,7 +68,8 @@ rule = Rule(
     ),
     certainty=("fragile",),
     fixable="unsafe",
-    reproduction=Reproduction("bad_other_names.py", "good_names_stripped.py"),
+    oracles=("keys",),
+    reproduction=Reproduction("bad_other_names.py", "good_names_stripped.py", intent=("loaded",)),
 )
 
 

@@ -59,7 +59,9 @@ rule = Rule(
     certainty=("fails", "fragile"),
     fixable="unsafe",
     holds="torch >= 2.6",
-    reproduction=Reproduction("bad_namespace.py", "bad_namespace.fixed.py"),
+    reproduction=Reproduction(
+        "bad_namespace.py", "bad_namespace.fixed.py", raises="UnpicklingError: Weights only load failed"
+    ),
 )
 
 
@@ -94,6 +96,7 @@ def _finding(run: Run, load: LibraryCall, saved: Saved, guard: Guard, what: str)
             (edit,),
             "unsafe",
             "loading runs whatever code the file holds",
+            intent=("loaded",),
         )
         if edit is not None
         else None

@@ -53,7 +53,14 @@ rule = Rule(
     words=(("fully_shard", "FullyShardedDataParallel"), ("load_state_dict", "deepcopy")),
     certainty=("fails", "fragile"),
     fixable="unsafe",
-    reproduction=Reproduction("bad_loaded_after.py", "bad_loaded_after.fixed.py", processes=2),
+    oracles=("keys",),
+    reproduction=Reproduction(
+        "bad_loaded_after.py",
+        "bad_loaded_after.fixed.py",
+        processes=2,
+        raises="RuntimeError: Error(s) in loading state_dict for FSDPNet:",
+        intent=("loaded",),
+    ),
 )
 
 
@@ -118,5 +125,9 @@ def _fix(event: StateDictLoaded) -> Fix | None:
     )
     edits = (*rewrite.ensure_import(module, LINE), rewrite.replace(event.site, text))
     return Fix(
-        "set-model-state-dict", "Load through torch.distributed.checkpoint, which shards the tensors", edits, "unsafe"
+        "set-model-state-dict",
+        "Load through torch.distributed.checkpoint, which shards the tensors",
+        edits,
+        "unsafe",
+        intent=("loaded",),
     )

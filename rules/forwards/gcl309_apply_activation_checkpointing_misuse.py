@@ -51,7 +51,11 @@ rule = Rule(
     docs=__doc__ or "",
     words=(("apply_activation_checkpointing", "checkpoint_wrapper"),),
     fixable="safe",
-    reproduction=Reproduction("bad_result_used.py", "bad_result_used.fixed.py"),
+    reproduction=Reproduction(
+        "bad_result_used.py",
+        "bad_result_used.fixed.py",
+        raises="AttributeError: 'NoneType' object has no attribute 'parameters'",
+    ),
 )
 
 
@@ -80,7 +84,7 @@ def misuse(event: LibraryCall, run: Run) -> Iterator[Finding]:
             "apply_activation_checkpointing changes the model in place and returns None",
             guard=event.guard,
             symptom="TypeError: 'NoneType' object is not callable",
-            fixes=(Fix("in-place", "Keep the model that was changed in place", (edit,)),),
+            fixes=(Fix("in-place", "Keep the model that was changed in place", (edit,), intent=("checkpointing",)),),
         )
     elif _is_check(call):
         place = Site.at(event.site.module, event.site.node.args[1].value)  # type: ignore[attr-defined]
@@ -92,7 +96,7 @@ def misuse(event: LibraryCall, run: Run) -> Iterator[Finding]:
             "the second argument is the wrapper: this check is called as one",
             guard=event.guard,
             symptom="TypeError: the check's answer takes the layer's place",
-            fixes=(Fix("check-fn", "Pass the check by name", (made,)),),
+            fixes=(Fix("check-fn", "Pass the check by name", (made,), intent=("checkpointing",)),),
         )
     elif not call.open and not call.gives("check_fn", 2) and not call.gives("auto_wrap_policy"):
         yield rule.finding(
@@ -134,9 +138,12 @@ def _by_variant(call: Call) -> Fix | None:
             "variant",
             "Leave use_reentrant out: False is what it means",
             tuple(rewrite.remove_arguments(call.site, "use_reentrant")),
+            intent=("checkpointing",),
         )
     held = rewrite.argument(call.site, "use_reentrant")
     place = Site.at(call.site.module, held) if held is not None else call.site
     edits = rewrite.ensure_import(call.site.module, f"from {MODULE} import CheckpointImpl")
     text = "checkpoint_impl=CheckpointImpl.REENTRANT"
-    return Fix("variant", "Say it by checkpoint_impl", (*edits, rewrite.replace(place, text)))
+    return Fix(
+        "variant", "Say it by checkpoint_impl", (*edits, rewrite.replace(place, text)), intent=("checkpointing",)
+    )

@@ -45,7 +45,12 @@ rule = Rule(
     words=assigned("state_dict"),
     certainty=("fragile",),
     fixable="unsafe",
-    reproduction=Reproduction("bad_lambda.py", "bad_lambda.fixed.py"),
+    reproduction=Reproduction(
+        "bad_lambda.py",
+        "bad_lambda.fixed.py",
+        raises="RuntimeError: Error(s) in loading state_dict for Net:",
+        intent=("saved",),
+    ),
 )
 
 
@@ -71,7 +76,14 @@ def replaced(event: RunEnded, run: Run) -> Iterator[Finding]:
             continue
         edit = rewrite.remove_statement(change.site)
         fix = (
-            Fix("keep-state-dict", "Leave state_dict as it is", (edit,), "unsafe", "whole state dicts are saved")
+            Fix(
+                "keep-state-dict",
+                "Leave state_dict as it is",
+                (edit,),
+                "unsafe",
+                "whole state dicts are saved",
+                intent=("saved",),
+            )
             if edit is not None
             else None
         )

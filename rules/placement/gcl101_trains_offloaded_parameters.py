@@ -68,7 +68,12 @@ rule = Rule(
     ),
     certainty=("fails", "fragile"),
     fixable="unsafe",
-    reproduction=Reproduction("bad_dispatch.py", "bad_dispatch.fixed.py"),
+    oracles=("missing", "changed"),
+    reproduction=Reproduction(
+        "bad_dispatch.py",
+        "bad_dispatch.fixed.py",
+        raises="RuntimeError: Function MmBackward0 returned an invalid gradient at index 1 - expected device meta but got cpu",
+    ),
 )
 
 

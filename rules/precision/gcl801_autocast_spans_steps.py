@@ -56,7 +56,8 @@ rule = Rule(
     words=(("autocast",), (".step",)),
     certainty=("fails",),
     fixable="safe",
-    reproduction=Reproduction("bad_around_the_loop.py", "bad_around_the_loop.fixed.py", oracles=("finite", "agrees")),
+    oracles=("moving", "agrees"),
+    reproduction=Reproduction("bad_around_the_loop.py", "bad_around_the_loop.fixed.py", intent=("accumulation",)),
 )
 
 
@@ -107,4 +108,5 @@ def _without_cache(block: Object) -> Fix | None:
         (edit,),
         "safe",
         "weights are converted in every use; moving the block into the loop keeps the cache",
+        intent=("accumulation",),
     )

@@ -52,7 +52,8 @@ rule = Rule(
     words=(("clip_grad_norm_", "clip_grad_value_"), ("GradScaler",)),
     certainty=("fails",),
     fixable="safe",
-    reproduction=Reproduction("bad_clip.py", "bad_clip.fixed.py", oracles=("finite", "agrees")),
+    oracles=("clip",),
+    reproduction=Reproduction("bad_clip.py", "bad_clip.fixed.py", intent=("gradients", "updates")),
 )
 
 
@@ -115,4 +116,8 @@ def _unscaled(clip: GradientsClipped, step: ScalerUsed) -> Fix | None:
     if not scaler or not optimizer or clip.site.module is not step.site.module:
         return None
     edit = rewrite.insert_before(clip.site, f"{scaler}.unscale_({optimizer})")
-    return Fix("unscale-first", "Unscale the gradients before they are clipped", (edit,)) if edit is not None else None
+    return (
+        Fix("unscale-first", "Unscale the gradients before they are clipped", (edit,), intent=("gradients", "updates"))
+        if edit is not None
+        else None
+    )

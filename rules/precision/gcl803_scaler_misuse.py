@@ -52,7 +52,8 @@ rule = Rule(
     words=(("GradScaler",), ("step",)),
     certainty=("fails",),
     fixable="unsafe",
-    reproduction=Reproduction("bad_both_steps.py", "bad_both_steps.fixed.py", oracles=("finite", "agrees")),
+    oracles=("idle", "agrees"),
+    reproduction=Reproduction("bad_both_steps.py", "bad_both_steps.fixed.py", intent=("steps", "updates", "gradients")),
 )
 
 
@@ -80,7 +81,11 @@ def _plain_steps(run: Run, scaler: Object, own: list[ScalerUsed]) -> Iterator[Fi
             continue
         if both:
             edit = rewrite.remove_statement(plain.site)
-            fix = Fix("scaler-steps", "Leave the step to the scaler", (edit,)) if edit is not None else None
+            fix = (
+                Fix("scaler-steps", "Leave the step to the scaler", (edit,), intent=("steps", "updates", "gradients"))
+                if edit is not None
+                else None
+            )
             words, symptom = "the optimizer steps by itself as well as through the scaler", "silent: two steps for one"
         else:
             fix = _through_scaler(scaled[-1], plain.site)
@@ -113,7 +118,13 @@ def _through_scaler(scaled: ScalerUsed, site: Site) -> Fix | None:
     later = rewrite.insert_after(site, f"{scaler}.update()")
     if later is not None:
         edits.append(later)
-    return Fix("scaler-steps", "Step through the scaler and update it", tuple(edits), "unsafe")
+    return Fix(
+        "scaler-steps",
+        "Step through the scaler and update it",
+        tuple(edits),
+        "unsafe",
+        intent=("steps", "updates", "gradients"),
+    )
 
 
 def _updates(run: Run, own: list[ScalerUsed]) -> Iterator[Finding]:
@@ -129,7 +140,11 @@ def _updates(run: Run, own: list[ScalerUsed]) -> Iterator[Finding]:
             "the scaler steps in a loop and is never updated",
             guard=step.guard,
             symptom="RuntimeError: step() has already been called since the last update().",
-            fixes=(Fix("update", "Update the scaler after its step", (edit,)) if edit is not None else None,),
+            fixes=(
+                Fix("update", "Update the scaler after its step", (edit,), intent=("updates", "gradients"))
+                if edit is not None
+                else None,
+            ),
         )
 
 
@@ -159,6 +174,10 @@ def _unscaled_twice(run: Run, own: list[ScalerUsed]) -> Iterator[Finding]:
                     symptom="RuntimeError: unscale_() has already been called on this optimizer since the last "
                     "update().",
                     related=[(first.site, "unscaled here first")],
-                    fixes=(Fix("unscale-once", "Unscale once", (edit,), "unsafe") if edit is not None else None,),
+                    fixes=(
+                        Fix("unscale-once", "Unscale once", (edit,), "unsafe", intent=("gradients", "updates"))
+                        if edit is not None
+                        else None,
+                    ),
                 )
             seen.append(item)

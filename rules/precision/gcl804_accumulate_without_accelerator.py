@@ -52,7 +52,8 @@ rule = Rule(
     words=((STEPS, "accumulate", "GradientAccumulationPlugin"), ("Accelerator",), BACKWARD),
     certainty=("fails",),
     fixable="unsafe",
-    reproduction=Reproduction("bad_plain_backward.py", "bad_plain_backward.fixed.py", oracles=("finite", "agrees")),
+    oracles=("agrees",),
+    reproduction=Reproduction("bad_plain_backward.py", "bad_plain_backward.fixed.py", intent=("gradients",)),
 )
 
 
@@ -71,7 +72,7 @@ def plain_backward(event: LibraryCall, run: Run) -> Iterator[Finding]:
     fix = None
     if loss and accelerator and plain is not None and not plain.args and block.site.module is event.site.module:
         edit = rewrite.replace(event.site, f"{accelerator}.backward({loss})")
-        fix = Fix("accelerator-backward", "Let the accelerator run backward", (edit,))
+        fix = Fix("accelerator-backward", "Let the accelerator run backward", (edit,), intent=("gradients",))
     yield rule.finding(
         run,
         event.site,
@@ -111,7 +112,17 @@ def never_accumulates(event: RunEnded, run: Run) -> Iterator[Finding]:
             guard=backwards[-1].guard,
             symptom=f"silent: gradients are {count} times too small",
             related=[(backwards[-1].site, "divides the loss"), (steps[-1].site, "steps after every batch")],
-            fixes=(Fix("no-accumulation", "Do not ask for accumulation", tuple(edits), "unsafe") if edits else None,),
+            fixes=(
+                Fix(
+                    "no-accumulation",
+                    "Do not ask for accumulation",
+                    tuple(edits),
+                    "unsafe",
+                    intent=("gradients", "backwards"),
+                )
+                if edits
+                else None,
+            ),
             versions=("accelerate",),
         )
 

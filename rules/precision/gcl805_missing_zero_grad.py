@@ -49,7 +49,8 @@ rule = Rule(
     words=(BACKWARD, (".step",)),
     certainty=("fragile",),
     fixable="unsafe",
-    reproduction=Reproduction("bad_loop.py", "bad_loop.fixed.py", oracles=("finite", "agrees")),
+    oracles=("uncleared",),
+    reproduction=Reproduction("bad_loop.py", "bad_loop.fixed.py", intent=("accumulation",)),
 )
 
 
@@ -72,7 +73,11 @@ def never_cleared(event: RunEnded, run: Run) -> Iterator[Finding]:
             continue
         name = argument_text(step.site) if step.scaler is not None else receiver_text(step.site)
         edit = rewrite.insert_after(step.site, f"{name}.zero_grad()") if name else None
-        fix = Fix("zero-grad", "Clear the gradients after the step", (edit,), "unsafe") if edit is not None else None
+        fix = (
+            Fix("zero-grad", "Clear the gradients after the step", (edit,), "unsafe", intent=("accumulation",))
+            if edit is not None
+            else None
+        )
         yield rule.finding(
             run,
             step.site,

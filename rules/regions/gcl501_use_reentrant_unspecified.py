@@ -47,7 +47,10 @@ rule = Rule(
     words=(CHECKPOINTS, ("checkpoint",)),
     certainty=("fails", "fragile"),
     fixable="safe",
-    reproduction=Reproduction("bad_keyword.py", "bad_keyword.fixed.py"),
+    oracles=("missing", "gradients"),
+    reproduction=Reproduction(
+        "bad_keyword.py", "bad_keyword.fixed.py", raises="ValueError: Unexpected keyword arguments: mask"
+    ),
 )
 
 

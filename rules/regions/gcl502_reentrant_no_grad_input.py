@@ -58,6 +58,7 @@ rule = Rule(
     words=(CHECKPOINTS, TRAINS, ("checkpoint",)),
     certainty=("fails", "fragile"),
     fixable="safe",
+    oracles=("missing", "gradients"),
     reproduction=Reproduction("bad_frozen_embedding.py", "bad_frozen_embedding.fixed.py"),
 )
 

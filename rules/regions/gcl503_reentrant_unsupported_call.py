@@ -55,6 +55,7 @@ rule = Rule(
     words=(CHECKPOINTS, ("use_reentrant", "CheckpointImpl"), ("checkpoint",)),
     certainty=("fails", "fragile"),
     fixable="safe",
+    oracles=("missing", "gradients"),
     reproduction=Reproduction("bad_returns_dict.py", "bad_returns_dict.fixed.py"),
 )
 

@@ -59,6 +59,7 @@ rule = Rule(
     docs=__doc__ or "",
     words=(CHECKPOINTS, ("checkpoint",), ("lambda", "def")),
     fixable="safe",
+    oracles=("gradients",),
     reproduction=Reproduction("bad_lambda.py", "bad_lambda.fixed.py"),
 )
 

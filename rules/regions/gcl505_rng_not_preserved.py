@@ -48,6 +48,7 @@ rule = Rule(
     words=(("preserve_rng_state",),),
     certainty=("fails", "fragile"),
     fixable="safe",
+    oracles=("gradients",),
     reproduction=Reproduction("bad_dropout.py", "bad_dropout.fixed.py"),
 )
 

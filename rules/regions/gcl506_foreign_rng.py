@@ -63,7 +63,8 @@ rule = Rule(
     words=(CHECKPOINTS, ("checkpoint",), ("random", "generator")),
     certainty=("fragile",),
     fixable="unsafe",
-    reproduction=Reproduction("bad_python_random.py", "bad_python_random.fixed.py"),
+    oracles=("gradients",),
+    reproduction=Reproduction("bad_python_random.py", "bad_python_random.fixed.py", intent=("random",)),
 )
 
 
@@ -110,6 +111,7 @@ def _fix(event: LibraryCall) -> Fix | None:
             tuple(edits),
             "unsafe",
             "another sequence of random numbers",
+            intent=("random",),
         )
         if edits
         else None

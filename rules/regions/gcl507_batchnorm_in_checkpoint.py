@@ -45,6 +45,7 @@ rule = Rule(
     docs=__doc__ or "",
     words=(CHECKPOINTS, ("checkpoint",), ("BatchNorm",)),
     fixable="unsafe",
+    oracles=("buffers",),
     reproduction=Reproduction("bad_block.py", "bad_block.fixed.py"),
 )
 

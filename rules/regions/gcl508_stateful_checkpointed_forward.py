@@ -60,6 +60,7 @@ rule = Rule(
     words=(CHECKPOINTS, ("checkpoint",)),
     certainty=("fails", "fragile"),
     fixable="unsafe",
+    oracles=("gradients", "buffers"),
     reproduction=Reproduction("bad_moving_average.py", "bad_moving_average.fixed.py"),
 )
 

@@ -62,7 +62,12 @@ rule = Rule(
     docs=__doc__ or "",
     words=(CHECKPOINTS, ("checkpoint",)),
     fixable="safe",
-    reproduction=Reproduction("bad_method.py", "bad_method.fixed.py"),
+    oracles=("gradients",),
+    reproduction=Reproduction(
+        "bad_method.py",
+        "bad_method.fixed.py",
+        raises="RuntimeError: one of the variables needed for gradient computation has been modified by an inplace operation",
+    ),
 )
 
 

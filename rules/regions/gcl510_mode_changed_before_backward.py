@@ -55,7 +55,12 @@ rule = Rule(
     words=(BACKWARD, TURNS_ON, (".train", ".eval", "training")),
     certainty=("fails", "fragile"),
     fixable="unsafe",
-    reproduction=Reproduction("bad_eval.py", "bad_eval.fixed.py"),
+    oracles=("gradients",),
+    reproduction=Reproduction(
+        "bad_eval.py",
+        "bad_eval.fixed.py",
+        raises="CheckpointError: torch.utils.checkpoint: A different number of tensors was saved during the original forward and recomputation.",
+    ),
 )
 
 

@@ -46,7 +46,9 @@ rule = Rule(
     docs=__doc__ or "",
     words=(("checkpoint_sequential",),),
     fixable="unsafe",
-    reproduction=Reproduction("bad_more_than_layers.py", "bad_more_than_layers.fixed.py"),
+    reproduction=Reproduction(
+        "bad_more_than_layers.py", "bad_more_than_layers.fixed.py", raises="ValueError: range() arg 3 must not be zero"
+    ),
 )
 
 
@@ -105,4 +107,8 @@ def _fix(event: CheckpointCall, text: str) -> Fix | None:
     ):
         place = node.args[1].value
     edit: Edit | None = rewrite.replace(Site.at(event.site.module, place), text) if place is not None else None
-    return Fix("segments", f"Cut it into {text} segments", (edit,), "unsafe") if edit is not None else None
+    return (
+        Fix("segments", f"Cut it into {text} segments", (edit,), "unsafe", intent=("checkpointing",))
+        if edit is not None
+        else None
+    )

@@ -52,7 +52,8 @@ rule = Rule(
     words=(CHECKPOINTS, ("checkpoint",), ("except",)),
     certainty=("fragile",),
     fixable="unsafe",
-    reproduction=Reproduction("bad_keyword.py", "bad_keyword.fixed.py", oracles=("recompute",)),
+    oracles=("recompute",),
+    reproduction=Reproduction("bad_keyword.py", "bad_keyword.fixed.py"),
 )
 
 
@@ -74,7 +75,9 @@ def swallowed(event: CheckpointCall, run: Run) -> Iterator[Finding]:
         if place.node.orelse is None and place.node.finalbody is None and len(place.node.handlers) == 1:
             edit = rewrite.unwrap_block(place, place.node.body)
             if edit is not None:
-                fix = Fix("no-try", "Take the try away", (edit,), "unsafe", "an error ends the run")
+                fix = Fix(
+                    "no-try", "Take the try away", (edit,), "unsafe", "an error ends the run", intent=("checkpointing",)
+                )
         yield rule.finding(
             run,
             event.site,

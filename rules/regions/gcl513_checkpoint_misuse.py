@@ -52,7 +52,9 @@ rule = Rule(
     docs=__doc__ or "",
     words=(CHECKPOINTS, ("checkpoint",)),
     fixable="safe",
-    reproduction=Reproduction("bad_result.py", "bad_result.fixed.py"),
+    reproduction=Reproduction(
+        "bad_result.py", "bad_result.fixed.py", raises="TypeError: 'Tensor' object is not callable"
+    ),
 )
 
 

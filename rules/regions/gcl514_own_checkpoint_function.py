@@ -53,7 +53,8 @@ rule = Rule(
     words=(("Function",), ("enable_grad",), ("apply",)),
     certainty=("fragile",),
     fixable="unsafe",
-    reproduction=Reproduction("bad_recompute.py", "bad_recompute.fixed.py", oracles=("agrees",)),
+    oracles=("agrees",),
+    reproduction=Reproduction("bad_recompute.py", "bad_recompute.fixed.py", intent=("gradients",)),
 )
 
 
@@ -154,4 +155,8 @@ def _fix(module: Module, forward: cst.FunctionDef, block: cst.With) -> Fix | Non
     ]
     made = tuple(edit for edit in edits if edit is not None)
     made += tuple(rewrite.ensure_import(module, "import torch"))
-    return Fix("replay-rng", "Replay the random numbers of forward", made, "unsafe") if len(made) >= 3 else None
+    return (
+        Fix("replay-rng", "Replay the random numbers of forward", made, "unsafe", intent=("gradients",))
+        if len(made) >= 3
+        else None
+    )

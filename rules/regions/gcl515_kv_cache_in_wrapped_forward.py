@@ -51,6 +51,7 @@ rule = Rule(
     words=(("apply_activation_checkpointing", "checkpoint_wrapper"), ("transformers",)),
     certainty=("fails", "fragile"),
     fixable="safe",
+    oracles=("gradients",),
     reproduction=Reproduction("bad_reentrant.py", "bad_reentrant.fixed.py"),
 )
 

@@ -56,7 +56,11 @@ rule = Rule(
     words=((SELECTIVE,), ("autocast",)),
     certainty=("fails", "fragile"),
     fixable="safe",
-    reproduction=Reproduction("bad_shared_layer.py", "bad_shared_layer.fixed.py"),
+    reproduction=Reproduction(
+        "bad_shared_layer.py",
+        "bad_shared_layer.fixed.py",
+        raises="RuntimeError: aten._to_copy.default encountered during backward but not found in storage",
+    ),
 )
 
 

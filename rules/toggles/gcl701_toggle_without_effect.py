@@ -56,7 +56,8 @@ rule = Rule(
     words=((*LIBRARIES, *CHECKPOINTS), ("gradient_checkpointing", "activation_checkpointing", *CHECKPOINTS)),
     certainty=("fails",),
     fixable="unsafe",
-    reproduction=Reproduction("bad_attribute.py", "bad_attribute.fixed.py", oracles=("recompute-off",)),
+    oracles=("recompute", "recompute-off"),
+    reproduction=Reproduction("bad_attribute.py", "bad_attribute.fixed.py", intent=("checkpointing",)),
 )
 
 
@@ -103,7 +104,11 @@ def _call_instead(event: AttributeSet, where: str, wanted: object) -> Fix | None
     verb = "enable" if wanted else "disable"
     text = f"{site.module.code(holder)}.{event.name}_{verb}()"
     return Fix(
-        "call-" + verb, f"Call {event.name}_{verb}()", (rewrite.replace(Site.at(site.module, small), text),), "unsafe"
+        "call-" + verb,
+        f"Call {event.name}_{verb}()",
+        (rewrite.replace(Site.at(site.module, small), text),),
+        "unsafe",
+        intent=("checkpointing",),
     )
 
 
@@ -158,7 +163,11 @@ def _turned_on(args: Object) -> Fix | None:
     if args.site is None:
         return None
     edit = rewrite.set_argument(args.site, "gradient_checkpointing", "True")
-    return Fix("turn-on", "Turn gradient checkpointing on", (edit,), "unsafe") if edit is not None else None
+    return (
+        Fix("turn-on", "Turn gradient checkpointing on", (edit,), "unsafe", intent=("checkpointing",))
+        if edit is not None
+        else None
+    )
 
 
 def _still_on(event: TrainerStarted, run: Run, stated: Site) -> Iterator[Finding]:

@@ -58,7 +58,8 @@ rule = Rule(
     words=assigned("checkpoint"),
     certainty=("fails", "fragile"),
     fixable="unsafe",
-    reproduction=Reproduction("bad_override.py", "after_disable.py", oracles=("recompute-off",)),
+    oracles=("recompute-off",),
+    reproduction=Reproduction("bad_override.py", "after_disable.py", intent=("checkpointing",)),
 )
 
 
@@ -147,4 +148,8 @@ def _gets(node: cst.CSTNode, taken: NameTaken) -> bool:
 
 def _removed(site: Site) -> Fix | None:
     edit = rewrite.remove_statement(site)
-    return Fix("remove-override", "Remove the replacement", (edit,), "unsafe") if edit is not None else None
+    return (
+        Fix("remove-override", "Remove the replacement", (edit,), "unsafe", intent=("checkpointing",))
+        if edit is not None
+        else None
+    )

@@ -61,7 +61,8 @@ rule = Rule(
     ),
     certainty=("fails",),
     fixable="safe",
-    reproduction=Reproduction("bad_loop.py", "bad_loop.fixed.py", oracles=("recompute",)),
+    oracles=("recompute", "rounds"),
+    reproduction=Reproduction("bad_loop.py", "bad_loop.fixed.py", intent=("modes",)),
 )
 
 
@@ -145,7 +146,11 @@ def _train_each_round(loop: cst.For | cst.While, switch: Site) -> Fix | None:
     if not here or not isinstance(node, cst.Call) or not isinstance(node.func, cst.Attribute):
         return None
     edit = rewrite.insert_before(Site.at(module, loop.body.body[0]), f"{module.code(node.func.value)}.train()")
-    return Fix("train-mode", "Put the model into training mode in every round", (edit,)) if edit is not None else None
+    return (
+        Fix("train-mode", "Put the model into training mode in every round", (edit,), intent=("modes",))
+        if edit is not None
+        else None
+    )
 
 
 def _turned_on(region: Alternative) -> Site | None:
@@ -159,4 +164,6 @@ def _train(turned_on: Site) -> Fix | None:
     if not isinstance(node, cst.Call) or not isinstance(node.func, cst.Attribute):
         return None
     edit = rewrite.insert_after(turned_on, f"{turned_on.module.code(node.func.value)}.train()")
-    return Fix("train-mode", "Put the model into training mode", (edit,)) if edit is not None else None
+    return (
+        Fix("train-mode", "Put the model into training mode", (edit,), intent=("modes",)) if edit is not None else None
+    )

@@ -50,7 +50,12 @@ rule = Rule(
     certainty=("fails",),
     fixable="safe",
     holds="transformers >= 4.53",
-    reproduction=Reproduction("bad_pseudo_labels.py", "bad_pseudo_labels.fixed.py"),
+    reproduction=Reproduction(
+        "bad_pseudo_labels.py",
+        "bad_pseudo_labels.fixed.py",
+        raises="AssertionError: other tokens than in evaluation mode",
+        intent=("forwards", "random"),
+    ),
 )
 
 
@@ -67,7 +72,18 @@ def generates_in_training_mode(event: Generated, run: Run) -> Iterator[Finding]:
         if mode != Const(True) or not isinstance(region, Object) or region.site is None or region.type == "call":
             continue
         edit = rewrite.set_argument(event.site, "use_cache", "False")
-        fix = Fix("no-cache", "Generate without a cache", (edit,), "safe", "generation is slower") if edit else None
+        fix = (
+            Fix(
+                "no-cache",
+                "Generate without a cache",
+                (edit,),
+                "safe",
+                "generation is slower",
+                intent=("forwards", "random"),
+            )
+            if edit
+            else None
+        )
         yield rule.finding(
             run,
             event.site,

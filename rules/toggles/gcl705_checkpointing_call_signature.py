@@ -54,7 +54,11 @@ rule = Rule(
     words=(LIBRARIES, ("gradient_checkpointing", "activation_checkpointing")),
     certainty=("fails",),
     fixable="safe",
-    reproduction=Reproduction("bad_options.py", "bad_options.fixed.py"),
+    reproduction=Reproduction(
+        "bad_options.py",
+        "bad_options.fixed.py",
+        raises="TypeError: PreTrainedModel.activation_checkpointing_enable() got an unexpected keyword argument 'use_reentrant'",
+    ),
 )
 
 

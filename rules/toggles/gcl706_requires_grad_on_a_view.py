@@ -55,7 +55,12 @@ rule = Rule(
     ),
     certainty=("fails",),
     fixable="unsafe",
-    reproduction=Reproduction("bad_rows.py", "bad_rows.fixed.py"),
+    reproduction=Reproduction(
+        "bad_rows.py",
+        "bad_rows.fixed.py",
+        raises="AttributeError: 'NoneType' object has no attribute 'sign'",
+        intent=("gradients",),
+    ),
 )
 
 
@@ -111,4 +116,4 @@ def _whole(module: Module, loop: cst.For) -> Fix | None:
     if not isinstance(loop.iter, (cst.Name, cst.Attribute)) or len(loop.body.body) != 1 or loop.orelse is not None:
         return None
     edit = rewrite.replace(Site.at(module, loop), f"{module.code(loop.iter)}.requires_grad_(True)")
-    return Fix("whole-tensor", "Ask for the gradient of the tensor itself", (edit,), "unsafe")
+    return Fix("whole-tensor", "Ask for the gradient of the tensor itself", (edit,), "unsafe", intent=("gradients",))

@@ -62,7 +62,11 @@ rule = Rule(
     ),
     certainty=("fails",),
     fixable="unsafe",
-    reproduction=Reproduction("bad_trainer.py", "bad_trainer.fixed.py"),
+    reproduction=Reproduction(
+        "bad_trainer.py",
+        "bad_trainer.fixed.py",
+        raises="TypeError: TrainingArguments.__init__() got an unexpected keyword argument 'overwrite_output_dir'",
+    ),
 )
 
 

@@ -7,6 +7,7 @@ result-N-RANK.json     what a rank measured
 imports-N-RANK.json    the library modules that the run imported
 output-N-RANK.txt      what a rank printed
 run-N, run-N-RANK      where all ranks, or one, run the job; removed by the pool once all have reported
+steps-N.json           how many optimizer steps the ranks take
 cancel-N               ranks that still run job N end it and report
 stop                   workers leave
 tmp                    temporary files of workers and libraries
@@ -69,6 +70,11 @@ def scratch(directory: Path, number: int, rank: int | None = None) -> Path:
 def temporary(directory: Path) -> Path:
     """The directory for temporary files of workers and libraries."""
     return directory / "tmp"
+
+
+def steps(directory: Path, number: int) -> Path:
+    """The file in which rank 0 says how many steps a job takes."""
+    return directory / f"steps-{number}.json"
 
 
 def cancel(directory: Path, number: int) -> Path:

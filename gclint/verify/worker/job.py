@@ -139,7 +139,7 @@ class Measurement:
         self.run: Any = None
         self.kept: Any = None
         self.found = Replacements(scratch)
-        self.lines = Lines(scratch, recipe.traced if isinstance(recipe, ProgramRecipe) and job["reference"] else ())
+        self.lines = Lines(scratch, recipe.traced if isinstance(recipe, ProgramRecipe) else {})
         if isinstance(recipe, ProgramRecipe):
             self.found = Replacements(scratch, program_text(recipe), limits=list(recipe.not_run))
 
@@ -167,7 +167,7 @@ class Measurement:
             report,
             replaced=tuple(self.found.replaced),
             sources=self._sources(),
-            executed=self.lines.executed,
+            missed=self.lines.missed(),
             status="raised" if raised else "finished",
             raised=raised,
             seconds=time.perf_counter() - start,

@@ -13,7 +13,8 @@ import torch
 
 from gclint.verify.outcome import Evidence, RankReport
 from gclint.verify.recipe import AnyRecipe, ProgramRecipe, Recipe
-from gclint.verify.worker import device, neutral
+from gclint.verify.worker import device, exchange, neutral
+from gclint.verify.worker.limit import Limit
 from gclint.verify.worker.perform import Performance
 from gclint.verify.worker.recorder import Recorder
 from gclint.verify.worker.refusal import NotRun
@@ -43,7 +44,7 @@ class Run:
         if recipe.backend != "any" and recipe.backend not in device.families():
             self.limits.append(f"no {_SPELLED.get(recipe.backend, recipe.backend)} device here")
         self.recorder = Recorder(
-            stop_after=recipe.stop_after if isinstance(recipe, ProgramRecipe) else None,
+            _limit(recipe, job),
             after_backward=neutral.average_gradients if self.reference else None,
         )
 
@@ -64,7 +65,7 @@ class Run:
 
     def report(self) -> RankReport:
         """Return what was measured; status and exception are the caller's to add."""
-        self.recorder.finish()
+        rest, traffic = self.recorder.finish(), self.recorder.traffic
         if self.expects_recomputation and not self.reference and not self.recorder.recomputed:
             self.limits.append("the class's own checkpointing was not switched on")
         parameters = list(self.recorder.named_parameters().values())
@@ -84,8 +85,13 @@ class Run:
             changed=changed,
             on_meta=sum(each.device.type == "meta" for each in trainable),
             unchanged=tuple(unchanged),
-            final_losses=tuple(self.recorder.losses),
-            keys=tuple(self.recorder.keys),
+            final_losses=() if rest.backwards else rest.losses,
+            keys=tuple(traffic.keys),
+            optimizers_loaded=traffic.optimizers_loaded,
+            saves=tuple(traffic.saves),
+            cut=self.recorder.cut,
+            forged=self.recorder.forged(),
+            rest=rest,
             recomputed=self.recorder.recomputed,
             saved_bytes=self.saved_bytes,
             peak_bytes=device.peak_bytes(self.hardware),
@@ -116,6 +122,14 @@ def versions() -> dict[str, str]:
         with suppress(metadata.PackageNotFoundError):
             found[name] = metadata.version(name)
     return found
+
+
+def _limit(recipe: AnyRecipe, job: dict[str, Any]) -> Limit:
+    """The number of steps that a program is asked for, or as many as fit into a little time."""
+    if not isinstance(recipe, ProgramRecipe):
+        return Limit(None)
+    shared = exchange.steps(Path(job["directory"]), int(job["number"])) if recipe.short else None
+    return Limit(recipe.stop_after, shared, int(job["rank"]))
 
 
 def _hardware(job: dict[str, Any]) -> device.Hardware:

@@ -8,19 +8,25 @@ from __future__ import annotations
 import contextlib
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any
 
 import torch
 from torch.optim.optimizer import register_optimizer_step_post_hook, register_optimizer_step_pre_hook
 
-from gclint.verify.outcome import KeysLoaded, Step
+from gclint.verify.outcome import Group, Step
+from gclint.verify.worker.limit import Limit
 from gclint.verify.worker.names import plain
+from gclint.verify.worker.randomness import generators
 from gclint.verify.worker.regions import watch_recomputation
-from gclint.verify.worker.sketch import sketch
+from gclint.verify.worker.sketch import signed, sketch
+from gclint.verify.worker.snapshot import LIMIT, Snapshot, local
+from gclint.verify.worker.traffic import Traffic
 
-KEPT_STEPS = 3
-SNAPSHOT_LIMIT = 1 << 30
+BY_NAME = 4  # steps whose gradients and moves are kept by parameter
+SETTINGS = ("lr", "weight_decay", "momentum", "dampening", "eps", "nesterov", "amsgrad", "maximize")
 
 
 class Enough(BaseException):
@@ -30,26 +36,37 @@ class Enough(BaseException):
 class Recorder:
     """Collects the measures of `RankReport`; `install` once, then read the attributes."""
 
-    def __init__(self, stop_after: int | None = None, after_backward: Callable[[], None] | None = None):
-        self.stop_after = stop_after
+    def __init__(self, limit: Limit | None = None, after_backward: Callable[[], None] | None = None):
+        self.limit = limit or Limit(None)
         self.after_backward = after_backward
+        self.traffic = Traffic()
         self.roots: list[Any] = []
         self.extra: list[Any] = []
         self.steps: list[Step] = []
         self.step_count = 0
-        self.losses: list[float] = []
-        self.keys: list[KeysLoaded] = []
         self.recomputed = 0
+        self.cut = False
         self._called: list[Any] = []
-        self._open = False
         self._in_backward = False
         self._in_step = False
         self._depth = threading.local()
-        self._snapshot: dict[int, Any] = {}
+        self._start = Snapshot()
+        self._before = Snapshot()
         self._since: float | None = None
         self._hooked = True
         self._gradient: Callable[[Any], Any] = lambda parameter: parameter.grad
         self._gather: Callable[[list[Any]], Any] | None = None
+        self._forget()
+
+    def _forget(self) -> None:
+        """Begin a new step."""
+        self.losses: list[float] = []
+        self.backwards = 0
+        self._recomputed = self.recomputed
+        self._forwards = [0, 0, 0]
+        self._evaluating: dict[str, None] = {}
+        self._dtypes: Counter[str] = Counter()
+        self._uncleared = 0
 
     def by_hand(self, gradient: Callable[[Any], Any], gather: Callable[[list[Any]], Any] | None) -> None:
         """Leave the steps to `close_step` and `count_step`, for an engine that keeps gradients and parameters in parts.
@@ -62,7 +79,7 @@ class Recorder:
         """Start watching this process."""
         self._watch_calls()
         self._watch_backward()
-        self._watch_loads()
+        self.traffic.install()
         watch_recomputation(self._recompute)
         register_optimizer_step_pre_hook(self._before_step)
         register_optimizer_step_post_hook(self._after_step)
@@ -71,7 +88,7 @@ class Recorder:
         """Return the parameters of every outermost module that was called, and of the optimizers, by name."""
         named: dict[str, Any] = {}
         seen: set[int] = set()
-        for index, root in enumerate(self.roots):
+        for index, root in enumerate(self._with_parameters()):
             prefix = f"model{index}." if index else ""
             for name, parameter in root.named_parameters():
                 if id(parameter) not in seen:
@@ -81,45 +98,49 @@ class Recorder:
             named[f"parameter.{index}"] = parameter
         return named
 
+    def _with_parameters(self) -> list[Any]:
+        return [root for root in self.roots if any(True for _ in root.parameters())]
+
     def named_buffers(self) -> dict[str, Any]:
         """Return the floating-point and counting buffers of the called modules by name."""
         return {
             plain(name): buffer
             for root in self.roots
             for name, buffer in root.named_buffers()
-            if buffer.device.type != "meta" and buffer.numel() <= SNAPSHOT_LIMIT
+            if buffer.device.type != "meta" and buffer.numel() <= LIMIT
         }
 
-    def finish(self) -> None:
-        """Close the last step when the run took a backward that no optimizer step followed."""
-        if self._open:
-            self.close_step()
+    def finish(self) -> Step:
+        """Return what happened after the last optimizer step; a backward that none followed counts as a step kept."""
+        try:
+            made = self._step(gradients=self.backwards > 0)
+        except RuntimeError:  # a model that an exception left half-way does not gather
+            made = self._step(gradients=False)
+        if made.backwards:
+            self.steps.append(made)
+        self._forget()
+        return made
+
+    def forged(self) -> str:
+        """Say that the program has replaced what it is measured by, "" where it has not."""
+        whole = torch.autograd.backward is self._watched and torch.nn.Module.__call__ is self._calling
+        return "" if whole else "the program replaced what it is measured by"
 
     def changed(self) -> tuple[int, list[str]]:
         """Return how many trainable tensors changed since the first backward, and the names that did not."""
         parameters = self.named_parameters()
         try:
             with self._whole(parameters):
-                return self._compare(parameters)
+                known = {name: each for name, each in parameters.items() if self._start.has(each)}
+                same = [name for name, each in known.items() if not self._start.changed(each)]
         except RuntimeError:
             if self._gather is None:
                 raise
             return 0, []  # an engine that an exception left half-way does not gather
+        return len(known) - len(same), same
 
     def _whole(self, parameters: dict[str, Any]) -> Any:
         return contextlib.nullcontext() if self._gather is None else self._gather(list(parameters.values()))
-
-    def _compare(self, parameters: dict[str, Any]) -> tuple[int, list[str]]:
-        changed, same = 0, []
-        for name, parameter in parameters.items():
-            old = self._snapshot.get(id(parameter))
-            if old is None:
-                continue
-            if old is not parameter and not torch.equal(_local(parameter).cpu(), old):
-                changed += 1
-            else:
-                same.append(name)
-        return changed, same
 
     def _watch_calls(self) -> None:
         call = torch.nn.Module.__call__
@@ -135,7 +156,7 @@ class Recorder:
             finally:
                 recorder._depth.value = depth
 
-        torch.nn.Module.__call__ = watched
+        torch.nn.Module.__call__ = self._calling = watched
 
     def _recompute(self) -> None:
         self.recomputed += 1
@@ -150,6 +171,19 @@ class Recorder:
         root = unwrap(module)
         if not any(root is each for each in self.roots):
             self.roots.append(root)
+        self._note_forward(root)
+
+    def _note_forward(self, root: Any) -> None:
+        if not torch.is_grad_enabled():
+            self._forwards[2] += 1
+            return
+        self._forwards[0 if root.training else 1] += 1
+        index = next(index for index, each in enumerate(self.roots) if each is root)
+        for name in evaluating(root):
+            self._evaluating[f"model{index}.{name}".rstrip(".") if index else name] = None
+        for kind in ("cpu", "cuda"):
+            if torch.is_autocast_enabled(kind):
+                self._dtypes[f"autocast {_short(torch.get_autocast_dtype(kind))}"] += 1
 
     def _watch_backward(self) -> None:
         backward = torch.autograd.backward
@@ -157,8 +191,7 @@ class Recorder:
         def watched(tensors: Any, *args: Any, **kwargs: Any) -> Any:
             if self._in_backward:
                 return backward(tensors, *args, **kwargs)
-            self._take_snapshot()
-            self._record_loss(tensors)
+            self._begin_backward(tensors)
             self._in_backward = True
             depth = getattr(self._depth, "value", 0)
             self._depth.value = 0
@@ -167,80 +200,119 @@ class Recorder:
             finally:
                 self._in_backward = False
                 self._depth.value = depth
-                self._open = True
             if self.after_backward is not None:
                 self.after_backward()
 
-        torch.autograd.backward = watched
+        torch.autograd.backward = self._watched = watched
 
-    def _record_loss(self, tensors: Any) -> None:
-        several = tensors if isinstance(tensors, (list, tuple)) else [tensors]
-        for each in several:
+    def _begin_backward(self, tensors: Any) -> None:
+        if not self._start:
+            parameters = self.named_parameters()
+            with self._whole(parameters):
+                self._start = Snapshot(parameters.values())
+        if not self.backwards and self.steps:
+            self._uncleared = sum(_holds_gradient(each) for each in self.named_parameters().values())
+        self.backwards += 1
+        for each in tensors if isinstance(tensors, (list, tuple)) else [tensors]:
             if getattr(each, "numel", lambda: 0)() == 1 and each.device.type != "meta":
                 self.losses.append(float(each.detach()))
-
-    def _take_snapshot(self) -> None:
-        if self._snapshot:
-            return
-        parameters = self.named_parameters()
-        with self._whole(parameters):
-            self._keep(parameters)
-
-    def _keep(self, parameters: dict[str, Any]) -> None:
-        budget = SNAPSHOT_LIMIT
-        for parameter in parameters.values():
-            local = _local(parameter)
-            if not local.numel():
-                continue
-            budget -= local.numel() * local.element_size()
-            if parameter.requires_grad and budget > 0:
-                meta = parameter.device.type == "meta"
-                self._snapshot[id(parameter)] = parameter if meta else local.clone().cpu()
-
-    def _watch_loads(self) -> None:
-        load = torch.nn.Module.load_state_dict
-
-        def watched(module: Any, state_dict: Any, strict: bool = True, *args: Any, **kwargs: Any) -> Any:
-            self.keys.append(_count_keys(module, state_dict, strict))
-            return load(module, state_dict, strict, *args, **kwargs)
-
-        torch.nn.Module.load_state_dict = watched
+                self._dtypes[f"loss {_short(each.dtype)}"] += 1
 
     def _before_step(self, optimizer: Any, args: Any, kwargs: Any) -> None:
         if self._in_step or not self._hooked:
             return
         self._in_step = True
         known = {id(each) for each in self.extra}
-        for group in optimizer.param_groups:
-            self.extra += [each for each in group["params"] if id(each) not in known]
-        self.close_step()
+        own = [each for group in optimizer.param_groups for each in group["params"]]
+        self.extra += [each for each in own if id(each) not in known]
+        self.close_step(groups(optimizer))
+        self._before = Snapshot(own)
 
     def _after_step(self, optimizer: Any, args: Any, kwargs: Any) -> None:
         self._in_step = False
         if self._hooked:
+            self._note_moves()
             self.count_step()
+
+    def _note_moves(self) -> None:
+        named = {name: each for name, each in self.named_parameters().items() if self._before.has(each)}
+        moves = {name: self._before.move(each) for name, each in named.items() if self._before.changed(each)}
+        total = _together(moves)
+        last = self.steps[-1]
+        kept = moves if len(self.steps) <= BY_NAME else {}
+        self.steps[-1] = replace(last, moves=kept, total_move=total, random=generators())
+        self._before = Snapshot()
 
     def count_step(self) -> None:
         """Count an optimizer step; raises Enough after the last one wanted."""
         self.step_count += 1
-        if self.stop_after is not None and self.step_count >= self.stop_after:
+        if self.limit.reached(self.step_count):
+            self.cut = True
             raise Enough
 
-    def close_step(self) -> None:
-        """Keep what the step is about to use: losses, gradients, time."""
-        seconds = time.perf_counter() - self._since if self._since is not None else 0.0
-        parameters = {n: p for n, p in self.named_parameters().items() if p.requires_grad}
-        gradients: dict[str, list[float] | None] = {}
-        if len(self.steps) < KEPT_STEPS:
-            with whole(self._called):
-                for name, parameter in parameters.items():
-                    grad = self._gradient(parameter)
-                    gradients[name] = None if grad is None else (sketch(grad) or None)
-        recomputed = self.recomputed - sum(step.recomputed for step in self.steps)
-        self.steps.append(Step(tuple(self.losses), gradients, seconds, recomputed))
-        self.losses = []
-        self._open = False
+    def close_step(self, of: tuple[Group, ...] = ()) -> None:
+        """Keep what the step is about to use: losses, gradients, modes, time."""
+        self.steps.append(replace(self._step(), groups=of))
+        self._forget()
         self._since = time.perf_counter()
+
+    def _step(self, gradients: bool = True) -> Step:
+        parameters = {n: p for n, p in self.named_parameters().items() if p.requires_grad} if gradients else {}
+        found: dict[str, list[float] | None] = {}
+        with whole(self._called):
+            for name, parameter in parameters.items():
+                grad = self._gradient(parameter)
+                found[name] = None if grad is None else (sketch(grad) or None)
+        dtypes = self._dtypes + Counter(_short(each.dtype) for each in parameters.values())
+        return Step(
+            losses=tuple(self.losses),
+            gradients=found if len(self.steps) < BY_NAME else {},
+            seconds=time.perf_counter() - self._since if self._since is not None else 0.0,
+            recomputed=self.recomputed - self._recomputed,
+            total_gradient=_together({name: each for name, each in found.items() if each}),
+            backwards=self.backwards,
+            forwards=(self._forwards[0], self._forwards[1], self._forwards[2]),
+            evaluating=tuple(sorted(self._evaluating)),
+            dtypes=dict(dtypes),
+            random=generators(),
+            uncleared=self._uncleared,
+            **self.traffic.take(),
+        )
+
+
+def groups(optimizer: Any) -> tuple[Group, ...]:
+    """Return an optimizer's parameter groups with the numbers that decide how they are stepped."""
+    found = []
+    for group in optimizer.param_groups:
+        settings = {name: float(group[name]) for name in SETTINGS if isinstance(group.get(name), (bool, int, float))}
+        settings |= {f"beta{index + 1}": float(each) for index, each in enumerate(group.get("betas", ()))}
+        found.append(Group(type(optimizer).__name__, len(group["params"]), settings))
+    return tuple(found)
+
+
+def evaluating(root: Any) -> list[str]:
+    """Return the names of the topmost modules of a model that are in evaluation mode, "" for the model itself."""
+    found: list[str] = []
+    for name, module in root.named_modules():
+        below = found == [""] or any(name.startswith(f"{outer}.") for outer in found)
+        if not module.training and not below:
+            found.append(plain(name))
+    return found
+
+
+def _together(sketches: dict[str, list[float]]) -> list[float]:
+    """One sketch of several tensors."""
+    each = [signed(name, numbers) for name, numbers in sketches.items()]
+    return [sum(column) for column in zip(*each, strict=True)]
+
+
+def _holds_gradient(parameter: Any) -> bool:
+    grad = parameter.grad
+    return grad is not None and grad.device.type != "meta" and bool((local(grad) != 0).any())
+
+
+def _short(dtype: Any) -> str:
+    return str(dtype).removeprefix("torch.")
 
 
 @contextlib.contextmanager
@@ -266,23 +338,3 @@ def unwrap(module: Any) -> Any:
             module = module._orig_mod
         else:
             return module
-
-
-def _local(parameter: Any) -> Any:
-    value = parameter.detach()
-    return value.to_local() if hasattr(value, "to_local") else value
-
-
-def _count_keys(module: Any, state_dict: Any, strict: bool) -> KeysLoaded:
-    own = torch.nn.Module.state_dict(module)
-    fresh = [key for key, value in state_dict.items() if key in own and not _same_storage(value, own[key])]
-    return KeysLoaded(len(fresh), len(state_dict), len(own), bool(strict))
-
-
-def _same_storage(one: Any, other: Any) -> bool:
-    if not (torch.is_tensor(one) and torch.is_tensor(other)) or "meta" in (
-        one.device.type,
-        other.device.type,
-    ):
-        return False
-    return bool(one.numel() and one.data_ptr() == other.data_ptr())

@@ -1,0 +1,20 @@
+"""The states of the random number generators, as short digests that two runs can be compared by."""
+
+from __future__ import annotations
+
+import hashlib
+import random
+import sys
+
+import torch
+
+
+def generators() -> dict[str, str]:
+    """Return a digest of the state of torch's generators, and of those of Python and numpy where they are imported."""
+    states = {"torch": torch.get_rng_state().numpy().tobytes(), "random": repr(random.getstate()).encode()}
+    numpy = sys.modules.get("numpy")
+    if numpy is not None:
+        states["numpy"] = repr(numpy.random.get_state(legacy=False)["state"]).encode()
+    if torch.cuda.is_available() and torch.cuda.is_initialized():
+        states["cuda"] = torch.cuda.get_rng_state().numpy().tobytes()
+    return {name: hashlib.sha1(state, usedforsecurity=False).hexdigest()[:12] for name, state in states.items()}
