@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -11,14 +10,14 @@ from gclint.engine import gathered_for, read_beside, report_of
 from gclint.files.source import Source
 from gclint.finding import Finding, Fix
 from gclint.fix.choose import Decision, Policy, check_codes, check_names
-from gclint.fix.converge import Convergence, NotConverging, Refused, converge
+from gclint.fix.converge import Convergence, Refused, converge
 from gclint.fix.edits import Chosen
 from gclint.fix.proof import Proof, ProofOptions, ProofRequest, verify_fixes
 from gclint.fix.trials import Trial, tried, ways
 from gclint.fix.write import write_all
 from gclint.gather import Batch, Request
 from gclint.judge import Judge, Judgement, judge_batch, judge_for
-from gclint.report.content import Problem, Report
+from gclint.report.content import Report
 from gclint.selection import ALL
 
 Prove = Callable[[ProofRequest], Sequence[Proof]]
@@ -109,23 +108,19 @@ def policy_of(batch: Batch, unsafe: bool, chosen: Mapping[str, str]) -> Policy:
 
 
 def _fix_batch(work: _Work, policy: Policy, sums: _Sums, alternatives: bool, ask: Ask | None) -> None:
-    try:
-        if alternatives or ask is not None:
-            found = list(work.trials(policy, 1 if ask is not None else 2))
-            sums.trials += found
-            if ask is not None:
-                policy = replace(policy, decisions=tuple(ask(found)), decided_only=True)
-        state = work.converged(policy)
-        if work.proof and state.applied:
-            proofs = work.proofs(state, policy)
-            sums.proofs += proofs
-            rejected = {_identity(item.finding, item.fix) for item in proofs if item.verdict == "rejected"}
-            if rejected:
-                bad = [each for each in state.applied if _identity(each.finding, each.fix.name) in rejected]
-                state = work.converged(policy, bad)
-    except NotConverging as error:
-        sums.made.problems.append(Problem(os.fspath(work.batch.root), str(error), "please report it"))
-        state = Convergence(remaining=work.last.findings)
+    if alternatives or ask is not None:
+        found = list(work.trials(policy, 1 if ask is not None else 2))
+        sums.trials += found
+        if ask is not None:
+            policy = replace(policy, decisions=tuple(ask(found)), decided_only=True)
+    state = work.converged(policy)
+    if work.proof and state.applied:
+        proofs = work.proofs(state, policy)
+        sums.proofs += proofs
+        rejected = {_identity(item.finding, item.fix) for item in proofs if item.verdict == "rejected"}
+        if rejected:
+            bad = [each for each in state.applied if _identity(each.finding, each.fix.name) in rejected]
+            state = work.converged(policy, bad)
     sums.made.findings += state.remaining
     sums.made.problems += work.last.problems
     sums.changes += [(work.before[path], source) for path, source in sorted(state.changed.items())]

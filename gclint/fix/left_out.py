@@ -13,29 +13,34 @@ from gclint.fix.edits import Chosen, spans_of
 
 @dataclass(frozen=True)
 class LeftOut:
-    """A fix that is not to be applied, and where its finding stands by now: line and column from 1."""
+    """A fix that is not to be applied, and where its finding stands by now: line and column from 1.
+
+    With `alike` every like fix of its file is left out where its finding is no longer at its place.
+    """
 
     chosen: Chosen
     line: int
     column: int
+    alike: bool = True
 
 
-def left_out(fixes: Iterable[Chosen]) -> list[LeftOut]:
+def left_out(fixes: Iterable[Chosen], alike: bool = True) -> list[LeftOut]:
     """Return fixes to leave out, their findings where they were made."""
-    return [LeftOut(each, each.finding.location.line, each.finding.location.column) for each in fixes]
+    return [LeftOut(each, each.finding.location.line, each.finding.location.column, alike) for each in fixes]
 
 
 def remaining(wanted: Iterable[Chosen], out: Iterable[LeftOut]) -> list[Chosen]:
     """Return the fixes of `wanted` that are not left out.
 
-    Where the finding of one that is left out is no longer at its place, every like fix of its file is taken for it:
+    Where the finding of one that was rejected is no longer at its place, every like fix of its file is taken for it:
     better a fix too few than one that was rejected.
     """
     kept = list(wanted)
     for each in out:
         alike = [one for one in kept if _identity(one) == _identity(each.chosen)]
         here = [one for one in alike if _place(one) == (each.line, each.column)]
-        kept = [one for one in kept if one not in (here or alike)]
+        gone = here or (alike if each.alike else [])
+        kept = [one for one in kept if one not in gone]
     return kept
 
 
@@ -48,18 +53,23 @@ def moved(
 
 
 def _moved(each: LeftOut, texts: Mapping[str, str], new: Mapping[str, str], edits: Sequence[Edit]) -> LeftOut:
-    path = each.chosen.finding.location.path
-    if path not in new:
-        return each
-    starts = line_starts(texts[path])
-    if each.line >= len(starts):
-        return each
-    place = starts[each.line - 1] + each.column - 1
-    spans = spans_of(texts[path], (edit for edit in edits if edit.path == path))
+    line, column = place_after(each.chosen.finding.location.path, each.line, each.column, texts, new, edits)
+    return replace(each, line=line, column=column)
+
+
+def place_after(
+    path: str, line: int, column: int, old: Mapping[str, str], new: Mapping[str, str], edits: Sequence[Edit]
+) -> tuple[int, int]:
+    """Where line and column of a file are once `edits` have turned the texts `old` into `new`."""
+    starts = line_starts(old[path]) if path in new else []
+    if line >= len(starts):
+        return line, column
+    place = starts[line - 1] + column - 1
+    spans = spans_of(old[path], (edit for edit in edits if edit.path == path))
     place += sum(len(span.text) - (span.end - span.start) for span in spans if span.end <= place)
     starts = line_starts(new[path])
     line = bisect_right(starts, place)
-    return replace(each, line=line, column=place - starts[line - 1] + 1)
+    return line, place - starts[line - 1] + 1
 
 
 def _place(chosen: Chosen) -> tuple[int, int]:

@@ -18,6 +18,7 @@ from gclint.engine import check
 from gclint.files.lines import line_starts
 from gclint.files.syntax import syntax_error
 from gclint.finding import Edit, Finding
+from gclint.fix.converge import ENDLESS, REMAINS, UNDOES
 from gclint.fix.job import Outcome, fix
 from gclint.gather import Batch, Request
 from gclint.judge import Judge, Judgement, judge_batch
@@ -102,8 +103,10 @@ def _wrong(outcome: Outcome, rounds: list[Round], before: bytes, path: Path) -> 
     broken = syntax_error(after.removeprefix("\ufeff"))
     if broken:
         return f"the fixed file does not parse: {broken}"
-    if rounds[-1].texts[str(path)] != after.removeprefix("\ufeff"):
+    if all(each.texts[str(path)] != after.removeprefix("\ufeff") for each in rounds):
         return "what is written is not what was judged"
+    if any(each.why in (REMAINS, UNDOES, ENDLESS) for each in outcome.refused):
+        return ""
     for one, other in itertools.pairwise(rounds):
         held = {id(item) for item in one.findings}
         edits = {edit for chosen in outcome.applied if id(chosen.finding) in held for edit in chosen.fix.edits}
