@@ -56,9 +56,9 @@ class Fix:
 
     `intent` is what of the training it may change; everything else has to be as it was, or as it is without
     checkpointing and data parallelism. "steps", "backwards", "forwards": how often; "loss", "gradients": their values
-    in the first step; "trained", "lost": parameters that get a gradient now, or no longer; "updates": what the optimizer
-    has and does; "accumulation": gradients kept from one step to the next; "modes", "dtypes", "random", "buffers";
-    "loaded", "saved": state dicts; "collectives", "checkpointing" (off where it was on).
+    in the first step; "trained", "lost": parameters that get a gradient now, or no longer; "updates": what the
+    optimizer has and does; "accumulation": gradients kept from one step to the next; "modes", "dtypes", "random",
+    "buffers"; "loaded", "saved": state dicts; "collectives", "checkpointing" (off where it was on).
     """
 
     name: str

@@ -102,9 +102,9 @@ def _watched(proving: bool) -> Iterator[tuple[Prove, Ask]]:
     if not proving:
         yield verify_fixes, ask
         return
-    from gclint.report.proofs import watching
+    from gclint.report.proofs import say_verdict, watching
 
-    with watching() as tell, proving_fixes(tell) as prove:
+    with watching() as tell, proving_fixes(tell, say_verdict if tell is None else tell.say) as prove:
 
         def asking(trials: Sequence[Sequence[Trial]]) -> Iterator[Decision]:
             if tell is not None:
@@ -216,9 +216,10 @@ def _proof_options(options: Namespace) -> ProofOptions:
         device=options.device or "",
         timeout=options.timeout,
         processes=options.nproc or 0,
-        steps=options.steps,
+        steps=options.steps or 0,
         python=options.python or "",
         allow_import=options.allow_import,
         launcher=options.launcher or "",
         gpu_memory=options.gpu_memory or 0,
+        write_unverified=options.write_unverified,
     )

@@ -178,12 +178,13 @@ def _fix(parser: Parser) -> None:
     group.add_argument("--timeout", type=_seconds, metavar="SECONDS", default=120.0, help="for each run (120)")
     group.add_argument("--nproc", type=_positive, metavar="N", help="processes of a distributed run")
     group.add_argument("--launcher", metavar="COMMAND", help='run distributed runs under this: such as "srun -n 8"')
-    group.add_argument("--steps", type=_positive, metavar="N", default=3, help="training steps (3)")
+    group.add_argument("--steps", type=_positive, metavar="N", help="training steps (as many as fit into seconds)")
     group.add_argument("--python", metavar="PATH", help="run in the environment of this interpreter")
     group.add_argument(
         "--gpu-memory", type=_bytes, metavar="SIZE", help="does the full-size run fit, such as 24GiB (default: here)"
     )
     group.add_argument("--report", metavar="FILE", help="write the proof here")
+    group.add_argument("--write-unverified", action="store_true", help="also write fixes that are not decided here")
 
 
 def _rule(parser: Parser) -> None:

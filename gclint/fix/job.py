@@ -115,18 +115,36 @@ def _fix_batch(work: _Work, policy: Policy, sums: _Sums, alternatives: bool, ask
             policy = replace(policy, decisions=tuple(ask(found)), decided_only=True)
     state = work.converged(policy)
     if work.proof and state.applied:
-        proofs = work.proofs(state, policy)
+        state, proofs = _proved(work, policy, state, work.proof)
         sums.proofs += proofs
-        rejected = {_identity(item.finding, item.fix) for item in proofs if item.verdict == "rejected"}
-        if rejected:
-            bad = [each for each in state.applied if _identity(each.finding, each.fix.name) in rejected]
-            state = work.converged(policy, bad)
     sums.made.findings += state.remaining
     sums.made.problems += work.last.problems
     sums.changes += [(work.before[path], source) for path, source in sorted(state.changed.items())]
     sums.changes = [(old, new) for old, new in sums.changes if old.data != new.data]
     sums.applied += state.applied
     sums.refused += state.refused
+
+
+def _proved(work: _Work, policy: Policy, state: Convergence, options: ProofOptions) -> tuple[Convergence, list[Proof]]:
+    """The files with the fixes whose proofs let them stay, and all proofs.
+
+    What is rejected goes first: the others are proved anew without it, as it may have harmed them.
+    """
+    out: list[Chosen] = []
+    settled: list[Proof] = []
+    while state.applied:
+        proofs = work.proofs(state, policy)
+        unfit = {"rejected"} if any(each.verdict == "rejected" for each in proofs) else {"unverified"}
+        if unfit == {"unverified"} and options.write_unverified:
+            unfit = set()
+        gone = {_identity(each.finding, each.fix) for each in proofs if each.verdict in unfit}
+        bad = [each for each in state.applied if _identity(each.finding, each.fix.name) in gone]
+        if not bad:
+            return state, settled + proofs
+        settled += [each for each in proofs if _identity(each.finding, each.fix) in gone]
+        out += bad
+        state = work.converged(policy, out)
+    return state, settled
 
 
 class _Work:
@@ -152,12 +170,12 @@ class _Work:
         ]
 
     def _request(self, state: Convergence, policy: Policy, only: Chosen | None = None) -> ProofRequest:
-        known: dict[Chosen, Mapping[str, Source]] = {}
+        known: dict[tuple[Chosen, ...], Mapping[str, Source]] = {}
 
-        def without(one: Chosen) -> Mapping[str, Source]:
-            if one not in known:
-                known[one] = {**self.before, **self.converged(policy, [one]).changed}
-            return known[one]
+        def without(some: tuple[Chosen, ...]) -> Mapping[str, Source]:
+            if some not in known:
+                known[some] = {**self.before, **self.converged(policy, some).changed}
+            return known[some]
 
         settings, after = self.batch.settings, {**self.before, **state.changed}
         applied = state.applied if only is None else [only]
@@ -194,7 +212,7 @@ class _Work:
 
 def _changes(request: ProofRequest, chosen: Chosen) -> tuple[tuple[Source, Source], ...]:
     """The files that one fix changes, with all others in place: before and after it."""
-    start = request.without(chosen)
+    start = request.without((chosen,))
     paths = sorted(path for path, source in request.after.items() if start[path].data != source.data)
     return tuple((start[path], request.after[path]) for path in paths)
 

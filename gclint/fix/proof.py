@@ -24,8 +24,9 @@ class ProofUnavailable(Exception):
 class ProofOptions:
     """How to prove: on what evidence, with which program, where, and for how long (seconds a run).
 
-    `gpu_memory` are the bytes of the device that the full-size run is to fit (0: those of the device here). With a
-    `launch` the runs are those that it starts, else those of the project's launchers.
+    `steps` are the optimizer steps of a run (0: three of a derived one, of a program as many as fit into a few
+    seconds). Fixes of verdict "unverified" are applied with `write_unverified` only. `gpu_memory` are the bytes of the
+    device that the full-size run is to fit (0: those of the device here). With a `launch` the runs are those that it starts, else those of the project's launchers.
     """
 
     evidence: Literal["architecture", "program"] = "architecture"
@@ -33,12 +34,13 @@ class ProofOptions:
     device: str = ""
     timeout: float = 120.0
     processes: int = 0
-    steps: int = 3
+    steps: int = 0
     python: str = ""
     allow_import: bool = False
     launcher: str = ""
     launch: Launch | None = None
     gpu_memory: int = 0
+    write_unverified: bool = False
 
 
 @dataclass(frozen=True)
@@ -46,7 +48,7 @@ class ProofRequest:
     """A project before and after its fixes: all its files, those changed, and the fixes that were
     applied.
 
-    `without` gives the files with every fix but one.
+    `without` gives the files with every fix but some.
     """
 
     root: Path
@@ -54,7 +56,7 @@ class ProofRequest:
     before: Mapping[str, Source]
     after: Mapping[str, Source]
     applied: Sequence[Chosen]
-    without: Callable[[Chosen], Mapping[str, Source]]
+    without: Callable[[tuple[Chosen, ...]], Mapping[str, Source]]
     options: ProofOptions = field(default_factory=ProofOptions)
 
 
@@ -81,10 +83,12 @@ def verify_fixes(request: ProofRequest) -> list[Proof]:
 
 
 @contextmanager
-def proving(tell: Callable[[str], None] | None = None) -> Iterator[Callable[[ProofRequest], list[Proof]]]:
+def proving(
+    tell: Callable[[str], None] | None = None, told: Callable[[Proof], None] | None = None
+) -> Iterator[Callable[[ProofRequest], list[Proof]]]:
     """What returns a verdict for every fix of a request, on workers that stay warm while the block runs.
 
-    It raises `ProofUnavailable`; `tell` is told what is running.
+    It raises `ProofUnavailable`; `tell` is told what is running, and `told` each verdict as it is known.
     """
     from gclint.verify.errors import VerifyUnavailable
     from gclint.verify.proofs import prove_fixes, verifier_for
@@ -97,7 +101,12 @@ def proving(tell: Callable[[str], None] | None = None) -> Iterator[Callable[[Pro
             if request.options not in verifiers:
                 verifiers[request.options] = stack.enter_context(verifier_for(request.options, tell))
             try:
-                return prove_fixes(request, verifiers[request.options], last)
+                found = []
+                for proof in prove_fixes(request, verifiers[request.options], last):
+                    found.append(proof)
+                    if told is not None:
+                        told(proof)
+                return found
             except VerifyUnavailable as error:
                 raise ProofUnavailable(str(error)) from None
 

@@ -98,6 +98,17 @@ def _after(data: Any) -> str:
     return text if error is None else f"{text}, {gradients_text(error)}"
 
 
+def verdict_line(proof: Proof) -> str:
+    """Return one line for a verdict that has just become known."""
+    place = f"{plain(proof.finding.location.path)}:{proof.finding.location.line}"
+    return f"{proof.verdict}: {proof.finding.code} {place}"
+
+
+def say_verdict(proof: Proof) -> None:
+    """Print a verdict on standard error as soon as it is known."""
+    print(verdict_line(proof), file=sys.stderr, flush=True)
+
+
 def gradients_text(error: float) -> str:
     """Return how far gradients are from the reference's, in words."""
     return f"gradients within {error:.0e} of the reference's" if error else "gradients equal the reference's"
@@ -119,6 +130,10 @@ class Watch:
         """Say that `text` is running now."""
         self._progress.start()
         self._progress.update(self._task, description=f"{text} ({time.monotonic() - self._began:.0f} s)")
+
+    def say(self, proof: Proof) -> None:
+        """Print one verdict above the line."""
+        self._progress.console.print(verdict_line(proof), markup=False, highlight=False)
 
     def pause(self) -> None:
         """Take the line away until something runs again."""

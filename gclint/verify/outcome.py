@@ -47,7 +47,7 @@ class Step:
 
     `losses` are the values given to backward. `gradients` maps a trainable parameter's name to its sketch
     (`worker/sketch.py`), None where it has no gradient; `moves` the parameters that the step changed to the sketch of
-    what it added. Both are kept by name for the first steps; `total_gradient` and `total_move` sketch all of them
+    what it added (None where parameters lie in shards). Both are kept by name for the first steps; `total_gradient` and `total_move` sketch all of them
     together in every step. `forwards` counts the outermost calls that train, that evaluate (mode), and that keep no
     gradient. `evaluating` names the topmost modules in evaluation mode in a training forward, `dtypes` says of what
     parameters, autocast and losses are. `random` has a digest of each generator's state, `collectives` how often
@@ -60,7 +60,7 @@ class Step:
     gradients: dict[str, list[float] | None] = field(default_factory=dict)
     seconds: float = 0.0
     recomputed: int = 0
-    moves: dict[str, list[float]] = field(default_factory=dict)
+    moves: dict[str, list[float]] | None = field(default_factory=dict)
     total_gradient: list[float] = field(default_factory=list)
     total_move: list[float] = field(default_factory=list)
     backwards: int = 0

@@ -95,7 +95,9 @@ def judged(made: Verification, pair: Pair) -> Verdict:
     ):
         missed = _missed(runs)
         if missed:
-            return replace(verdict, name="unverified", reason=f"the program runs, but not through all of {text} ({missed})")
+            return replace(
+                verdict, name="unverified", reason=f"the program runs, but not through all of {text} ({missed})"
+            )
     return verdict
 
 

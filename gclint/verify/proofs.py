@@ -12,22 +12,25 @@ from gclint.analysis.program import Analysis, analyse
 from gclint.analysis.run import Run
 from gclint.analysis.values import Object
 from gclint.files.source import Source
-from gclint.finding import Finding
+from gclint.finding import Aspect, Finding
 from gclint.fix.edits import Chosen
 from gclint.fix.proof import Proof, ProofOptions, ProofRequest
 from gclint.launch import Launch
 from gclint.rule import Rule, load_rules
 from gclint.verify.api import Verification, Verifier
+from gclint.verify.codec import to_data
 from gclint.verify.derive import recipe_of, trained_models
 from gclint.verify.fit import fit
 from gclint.verify.footprint import Sizes
 from gclint.verify.moments import Train
 from gclint.verify.options import Options
-from gclint.verify.outcome import Outcome
+from gclint.verify.outcome import Outcome, Step
 from gclint.verify.own import own_class
 from gclint.verify.programs import changed_texts, judged, named_launch, pair_of
 from gclint.verify.recipe import AnyRecipe, Recipe
 from gclint.verify.sizes import sizes_of
+from gclint.verify.unseen import unseen
+from gclint.verify.verdict import Claim
 
 Tell = Callable[[str], None]
 Last = dict[tuple[Any, ...], Analysis]
@@ -41,48 +44,103 @@ def verifier_for(options: ProofOptions, tell: Tell | None = None) -> Verifier:
 
 
 @dataclass(frozen=True)
-class _Pair:
-    """One fix's runs to make, and what `proof` makes of them."""
+class _Edit:
+    """Fixes that are proved together: those that share an edit, or whose findings go only with each other's."""
 
+    fixes: tuple[Chosen, ...]
+    without: Mapping[str, Source]
+    before: Analysis
+
+    @property
+    def intent(self) -> tuple[Aspect, ...]:
+        """What all of its fixes together may change."""
+        return tuple(dict.fromkeys(aspect for each in self.fixes for aspect in each.fix.intent))
+
+    def claim(self, chosen: Chosen) -> Claim:
+        """What one of its findings says of the run before."""
+        return Claim((chosen.finding.symptom,), chosen.finding.oracles, self.intent)
+
+
+@dataclass(frozen=True)
+class _Pair:
+    """The runs to make for an edit, and what `proof` makes of them for one of its fixes."""
+
+    edit: _Edit
     before: AnyRecipe
     after: AnyRecipe
-    proof: Callable[[Verification], Proof]
+    proof: Callable[[Chosen, Verification], Proof]
 
 
-def prove_fixes(request: ProofRequest, verifier: Verifier, last: Last) -> list[Proof]:
-    """A verdict for every applied fix: all other fixes stay, only this one is taken back.
+def prove_fixes(request: ProofRequest, verifier: Verifier, last: Last) -> Iterator[Proof]:
+    """Yield a verdict for every applied fix as it is known: all other fixes stay, only this one is taken back.
 
     `last` has the analysis of the last request that asked the same rules of the same project, for this one to take its
     walks, and then that of this one. Raises VerifyUnavailable when nothing can be run here.
     """
-    pairs = list(_pairs(request, verifier, last))
-    verifier.expect(recipe for pair in pairs if isinstance(pair, _Pair) for recipe in (pair.before, pair.after))
-    return [pair if isinstance(pair, Proof) else pair.proof(verifier.verify(pair.before, pair.after)) for pair in pairs]
+    for pair in _pairs(request, verifier, last):
+        if isinstance(pair, Proof):
+            yield pair
+            continue
+        verifier.expect((pair.before, pair.after))
+        proofs = [
+            pair.proof(chosen, verifier.verify(pair.before, pair.after, pair.edit.claim(chosen)))
+            for chosen in pair.edit.fixes
+        ]
+        yield from _together(proofs)
+
+
+def _together(proofs: Sequence[Proof]) -> Iterator[Proof]:
+    """Proofs of one edit: where it cures the failure that came first, what it hid has passed."""
+    shown = next((each for each in proofs if each.verdict == "confirmed"), None)
+    for each in proofs:
+        if shown is not None and each.verdict == "unverified":
+            place = f"{shown.finding.code} at {shown.finding.location.path}:{shown.finding.location.line}"
+            told = f"the failure of {place} came first, and went by the same edit; after it no failure shows"
+            each = replace(each, verdict="passes", reason=told)
+        yield each
 
 
 def _pairs(request: ProofRequest, verifier: Verifier, last: Last) -> Iterator[_Pair | Proof]:
-    """The runs of each applied fix, or the proof that says why there are none."""
+    """The runs of each edit, or for each of its fixes the proof that says why there are none."""
     codes = {chosen.finding.code for chosen in request.applied}
     rules = [rule for rule in load_rules() if rule.code in codes]
-    by_program = request.options.evidence == "program"
     named = named_launch(request.options.program, request.root) if request.options.program else None
     asked = (request.root, tuple(sorted(request.target.items())), request.options.launch, tuple(sorted(codes)))
     after = _analysed(request, request.after, rules, last.get(asked))
     last.clear()
     last[asked] = after
-    for chosen in request.applied:
+    for fixes in edits_of(request.applied):
         if verifier.progress is not None:
-            place = chosen.finding.location
-            verifier.progress(f"reading {chosen.finding.code} {place.path}:{place.line} without its fix")
-        if all(rule.code != chosen.finding.code for rule in rules):
-            yield _unverified(chosen, "no rule of this code is installed")
-            continue
-        without = request.without(chosen)
-        before = _analysed(request, without, rules, after)
-        if by_program:
-            yield _by_program(request, chosen, without, before, named)
+            place = fixes[0].finding.location
+            verifier.progress(f"reading {fixes[0].finding.code} {place.path}:{place.line} without its fix")
+        edit = _edit(request, fixes, rules, after)
+        if request.options.evidence == "program":
+            made = _by_program(request, edit, named)
         else:
-            yield _by_recipe(request, chosen, without, before, after, verifier)
+            made = _by_recipe(request, edit, after, rules, verifier)
+        yield from [made] if isinstance(made, _Pair) else [_unverified(chosen, made) for chosen in fixes]
+
+
+def edits_of(applied: Sequence[Chosen]) -> list[tuple[Chosen, ...]]:
+    """Return the applied fixes in order, those with an edit in common together."""
+    groups: list[list[Chosen]] = []
+    for chosen in applied:
+        shared = [group for group in groups if any(set(chosen.fix.edits) & set(each.fix.edits) for each in group)]
+        groups = [group for group in groups if group not in shared] + [[*(one for g in shared for one in g), chosen]]
+    return [tuple(group) for group in sorted(groups, key=lambda group: list(applied).index(group[0]))]
+
+
+def _edit(request: ProofRequest, fixes: tuple[Chosen, ...], rules: Sequence[Rule], after: Analysis) -> _Edit:
+    """The fixes of an edit and the project without them; without any fix where another one cures the finding too."""
+    without = request.without(fixes)
+    before = _analysed(request, without, rules, after)
+    hidden = all(next(_holding(chosen.finding, before), None) is None for chosen in fixes)
+    if hidden and len(fixes) < len(request.applied):
+        everything = request.without(tuple(request.applied))
+        whole = _analysed(request, everything, rules, before)
+        if any(next(_holding(chosen.finding, whole), None) is not None for chosen in fixes):
+            return _Edit(fixes, everything, whole)
+    return _Edit(fixes, without, before)
 
 
 def _analysed(
@@ -104,42 +162,56 @@ def _unverified(chosen: Chosen, why: str) -> Proof:
     return Proof(chosen.finding, chosen.fix.name, "unverified", why)
 
 
-def _by_program(
-    request: ProofRequest, chosen: Chosen, without: Mapping[str, Source], before: Analysis, named: Launch | None
-) -> _Pair | Proof:
-    """The user's own program before and after, in copies of the project."""
-    holding = next((run for run, _ in _holding(chosen.finding, before)), None)
-    pair = pair_of(request, chosen, without, holding, named)
+def _by_program(request: ProofRequest, edit: _Edit, named: Launch | None) -> _Pair | str:
+    """The user's own program before and after, in copies of the project; or why there is none."""
+    holding = next((run for each in edit.fixes for run, _ in _holding(each.finding, edit.before)), None)
+    pair = pair_of(request, edit.fixes, edit.without, holding, named)
     if isinstance(pair, str):
-        return _unverified(chosen, pair)
+        return pair
 
-    def proof(made: Verification) -> Proof:
-        verdict = judged(made, pair, chosen.finding)
+    def proof(chosen: Chosen, made: Verification) -> Proof:
+        verdict = judged(made, pair)
         return Proof(chosen.finding, chosen.fix.name, verdict.name, verdict.reason, _data(made))
 
-    return _Pair(pair.before, pair.after, proof)
+    return _Pair(edit, pair.before, pair.after, proof)
 
 
 def _by_recipe(
-    request: ProofRequest,
-    chosen: Chosen,
-    without: Mapping[str, Source],
-    before: Analysis,
-    after: Analysis,
-    verifier: Verifier,
-) -> _Pair | Proof:
-    """The run that the analysis knows, before and after, and whether it fits at full size."""
-    pair = _recipes(request, chosen.finding, before, after, without)
-    if pair is None:
-        return _unverified(chosen, "no training run around this place can be derived")
-    first, second, sizes = pair
+    request: ProofRequest, edit: _Edit, after: Analysis, rules: Sequence[Rule], verifier: Verifier
+) -> _Pair | str:
+    """The run that the analysis knows, before and after, and whether it fits at full size; or why there is none."""
+    found = (_recipes(request, each.finding, edit.before, after, edit.without) for each in edit.fixes)
+    made = next((each for each in found if each is not None), None)
+    if made is None:
+        return "no training run around this place can be derived"
+    first, second, sizes = made
+    hidden = unseen(edit.without, request.after, lambda sources: _recipe_after(request, edit, rules, after, sources))
 
-    def proof(made: Verification) -> Proof:
+    def proof(chosen: Chosen, made: Verification) -> Proof:
         sized = fit(second, sizes, verifier.footprint, request.options.gpu_memory or None)
         data = {**_data(made), "fit": sized.to_data()}
-        return Proof(chosen.finding, chosen.fix.name, made.verdict.name, made.verdict.reason, data)
+        name, reason = made.verdict.name, made.verdict.reason
+        if hidden and name in ("passes", "confirmed"):
+            name, reason = (
+                "unverified",
+                f"{hidden} is no part of the derived run; --verify=program runs the program itself",
+            )
+        return Proof(chosen.finding, chosen.fix.name, name, reason, data)
 
-    return _Pair(first, second, proof)
+    return _Pair(edit, first, second, proof)
+
+
+def _recipe_after(
+    request: ProofRequest, edit: _Edit, rules: Sequence[Rule], like: Analysis, sources: Mapping[str, Source]
+) -> Recipe | None:
+    """The recipe of the run after with other texts in the place of the edited ones."""
+    analysis = _analysed(request, sources, rules, like)
+    found = (
+        _recipes(replace(request, after=sources), each.finding, edit.before, analysis, edit.without)
+        for each in edit.fixes
+    )
+    made = next((each for each in found if each is not None), None)
+    return None if made is None else made[1]
 
 
 def _holding(finding: Finding, analysis: Analysis) -> Iterator[tuple[Run, Guard]]:
@@ -154,7 +226,7 @@ def _with_own(
     request: ProofRequest, recipe: Recipe, model: Object, guard: Guard, sources: Mapping[str, Source]
 ) -> Recipe:
     """The recipe with the steps asked for, and the project's own class where it may be imported, else why not."""
-    steps = request.options.steps
+    steps = request.options.steps or Train.steps
     moments = (replace(each, steps=steps) if isinstance(each, Train) else each for each in recipe.moments)
     recipe = replace(recipe, moments=tuple(moments))
     if recipe.model.origin != "project":
@@ -182,17 +254,10 @@ def _recipes(
         if second is None or not models:
             continue
         mine = trained_models(run)[0]
-        first = _with_own(request, recipe_of(_found_only(run, finding.code), mine, guard, place), mine, guard, without)
-        other = _with_own(
-            request, recipe_of(_found_only(second), models[0], guard, place), models[0], guard, request.after
-        )
+        first = _with_own(request, recipe_of(run, mine, guard, place), mine, guard, without)
+        other = _with_own(request, recipe_of(second, models[0], guard, place), models[0], guard, request.after)
         return first, other, sizes_of(second, models[0], guard, list(request.after.values()))
     return None
-
-
-def _found_only(run: Run, code: str = "") -> Run:
-    """The run as far as one rule, or with "" none, was asked: the fixes of the other codes have proofs of their own."""
-    return replace(run, found={key: guard for key, guard in run.found.items() if key[3] == code})
 
 
 def _same_run(run: Run, others: Sequence[Run], index: int) -> Run | None:
@@ -221,9 +286,28 @@ def _data(made: Verification) -> dict[str, Any]:
         "recomputations_by_step": [[step.recomputed for step in run.first.steps] for run in (made.before, made.after)],
         "keys_loaded": [[asdict(keys) for keys in run.first.keys] for run in (made.before, made.after)],
         "replaced": list(dict.fromkeys((*made.before.replaced, *made.after.replaced))),
+        "signature": [_signature(run) for run in (made.before, made.after)],
         "seconds_per_step": [made.before.seconds_per_step, made.after.seconds_per_step],
     }
 
 
 def _state(outcome: Outcome) -> str:
     return "runs" if outcome.status == "finished" else outcome.status
+
+
+def _signature(outcome: Outcome) -> list[dict[str, Any]]:
+    """What training did on each rank, step by step, without the sketches that only programs compare."""
+    found = []
+    for rank in outcome.ranks:
+        steps = [{**to_data(step), **_norms(step)} for step in rank.steps]
+        saves = [{"name": each.name, "keys": list(each.keys)} for each in rank.saves]
+        found.append({"steps": steps, "performed": rank.step_count, "cut": rank.cut, "saved": saves})
+    return found
+
+
+def _norms(step: Step) -> dict[str, Any]:
+    """The norms of gradients and moves in the place of their sketches."""
+    gradients = {name: each[0] if each else None for name, each in step.gradients.items()}
+    moves = None if step.moves is None else {name: each[0] for name, each in step.moves.items()}
+    totals = {"total_gradient": step.total_gradient[:1], "total_move": step.total_move[:1]}
+    return {"gradients": gradients, "moves": moves, **totals}

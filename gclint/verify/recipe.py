@@ -112,8 +112,8 @@ class ProgramRecipe:
     it in a process that has not imported torch, so that the order of environment and import is the program's own.
     `scaled`: hub models, tokenizers, data sets, trainers and missing devices are replaced by small ones (every
     replacement is reported). A copied project may write below its copy only.
-    `not_run` names what is known beforehand not to be run. `traced` names lines of files (by relative path) of which the
-    run notes whether all that stands there was executed.
+    `not_run` names what is known beforehand not to be run. `traced` names lines of files (by relative path): the run
+    notes whether all that stands there was executed.
     """
 
     title: str = ""

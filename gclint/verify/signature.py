@@ -29,6 +29,7 @@ LATER: frozenset[Aspect] = frozenset(
 )  # after these the numbers of later steps differ by themselves
 FIRST: frozenset[Aspect] = frozenset({"loss", "modes", "random", "loaded"})  # and after these those of the first step
 SAME = 1e-9
+_Sketches = Mapping[str, Sequence[float]]
 
 
 @dataclass(frozen=True)
@@ -107,7 +108,9 @@ class _Comparison:
             yield from self._losses(found, wanted, index)
         if partial:
             return
-        yield from _backwards(found, wanted)
+        if "steps" in self.intent and index:
+            return
+        yield from _backwards(found, wanted, "modes" in self.intent)
         yield from _trained(found, wanted)
         yield from _modes(found, wanted)
         if "gradients" not in values:
@@ -116,7 +119,7 @@ class _Comparison:
         if "random" not in values:
             yield from _random(found, wanted)
         yield from _dtypes(found, wanted)
-        if found.uncleared != wanted.uncleared:
+        if found.uncleared != wanted.uncleared and not self.intent & {"updates", "steps"}:
             kept = _counted(found.uncleared, "gradient")
             yield Difference("accumulation", f"{kept} left from the step before, where it was {wanted.uncleared}")
         if not self.reference:
@@ -167,20 +170,26 @@ class _Comparison:
 
     def _updates(self, found: Step, wanted: Step, index: int, free: bool) -> Iterator[Difference]:
         yield from _groups(found.groups, wanted.groups)
-        large = {name for name, sketch in wanted.gradients.items() if sketch and sketch[0] > self._small(wanted)}
-        still = [name for name in wanted.moves if name not in found.moves and found.moves is not None]
-        if wanted.moves and still and (found.moves or found.gradients):
-            yield Difference("updates", f"{_some(still, len(wanted.moves))} no longer move")
-        more = [name for name in found.moves if name not in wanted.moves] if wanted.moves or wanted.gradients else []
-        if more:
-            yield Difference("updates", f"{_some(more, len(found.moves))} move, and did not")
+        if found.moves is not None and wanted.moves is not None:
+            yield from self._moves(found, found.moves, wanted, wanted.moves, index, free)
+
+    def _moves(
+        self, found: Step, mine: _Sketches, wanted: Step, theirs: _Sketches, index: int, free: bool
+    ) -> Iterator[Difference]:
+        still = [name for name in theirs if name not in mine]
+        if still and (mine or found.gradients):
+            yield Difference("updates", f"{_some(still, len(theirs))} no longer move")
+        more = [name for name in mine if name not in theirs]
+        if more and (theirs or wanted.gradients):
+            yield Difference("updates", f"{_some(more, len(mine))} move, and did not")
         if free:
             return
-        both = [name for name in wanted.moves if name in found.moves and (name in large or not wanted.gradients)]
-        wrong = [name for name in both if self._far(found.moves[name], wanted.moves[name], index)]
+        large = {name for name, sketch in wanted.gradients.items() if sketch and sketch[0] > self._small(wanted)}
+        both = [name for name in theirs if name in mine and (name in large or not wanted.gradients)]
+        wrong = [name for name in both if self._far(mine[name], theirs[name], index)]
         if wrong:
-            yield Difference("updates", f"{_some(wrong, len(wanted.moves))} move otherwise", True)
-        elif not wanted.moves and self._far(found.total_move, wanted.total_move, index):
+            yield Difference("updates", f"{_some(wrong, len(theirs))} move otherwise", True)
+        elif not theirs and self._far(found.total_move, wanted.total_move, index):
             yield Difference("updates", "the parameters move otherwise", True)
 
     def _small(self, step: Step) -> float:
@@ -231,9 +240,13 @@ class _Comparison:
                 yield Difference("saved", f"{lead}other values are saved in {found.name}", True)
 
 
-def _backwards(found: Step, wanted: Step) -> Iterator[Difference]:
+def _backwards(found: Step, wanted: Step, any_mode: bool) -> Iterator[Difference]:
     if found.backwards != wanted.backwards:
         yield Difference("backwards", f"{_counted(found.backwards, 'backward')}, where it was {wanted.backwards}")
+    if any_mode:
+        found, wanted = (
+            replace(each, forwards=(sum(each.forwards[:2]), 0, each.forwards[2])) for each in (found, wanted)
+        )
     yield from _forwards(found, wanted, "")
 
 

@@ -50,7 +50,7 @@ rule = Rule(
     reproduction=Reproduction(
         "bad_prefix.py",
         "bad_prefix.fixed.py",
-        raises="RuntimeError: The size of tensor a (16) must match the size of tensor b (20) at non-singleton dimension 3",
+        raises="RuntimeError: The size of tensor a (16) must match the size of tensor b (20)",
     ),
 )
 

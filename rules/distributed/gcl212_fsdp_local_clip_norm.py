@@ -46,7 +46,7 @@ rule = Rule(
     certainty=("fails",),
     fixable="safe",
     oracles=("clip-ranks",),
-    reproduction=Reproduction("bad_clip.py", "bad_clip.fixed.py", processes=2),
+    reproduction=Reproduction("bad_clip.py", "bad_clip.fixed.py", processes=2, intent=("collectives",)),
 )
 
 
@@ -103,4 +103,4 @@ def _own_method(event: GradientsClipped, owner: Object) -> Fix | None:
     ]
     text = ", ".join((f"{item.keyword.value}=" if item.keyword else "") + code(item.value) for item in rest)
     edit = rewrite.replace(event.site, f"{code(taken.func.value)}.clip_grad_norm_({text})")
-    return Fix("fsdp-clip", "Clip by FSDP's own method", (edit,))
+    return Fix("fsdp-clip", "Clip by FSDP's own method", (edit,), intent=("collectives",))

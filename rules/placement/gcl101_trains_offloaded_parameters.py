@@ -45,9 +45,7 @@ from ..words import TRAINS
 
 AUTOMATIC = ("auto", "balanced", "balanced_low_0", "sequential")
 OFFLOADED = ("cpu", "disk")
-META = (
-    "RuntimeError: Function MmBackward0 returned an invalid gradient at index 1 - expected device meta but got cuda:0"
-)
+META = "RuntimeError: Function MmBackward0 returned an invalid gradient at index 1 - expected but got cuda:0"
 NO_GRADIENT = "silent: the offloaded parameters get no gradient and never change"
 
 rule = Rule(
@@ -72,7 +70,8 @@ rule = Rule(
     reproduction=Reproduction(
         "bad_dispatch.py",
         "bad_dispatch.fixed.py",
-        raises="RuntimeError: Function MmBackward0 returned an invalid gradient at index 1 - expected device meta but got cpu",
+        raises="RuntimeError: Function MmBackward0 returned an invalid gradient at index 1 - expected",
+        intent=("random",),
     ),
 )
 
@@ -165,7 +164,7 @@ def one_device(model: Object) -> Fix | None:
     node = rewrite.call_node(spread) if spread is not None else None
     if spread is not None and node is not None and node.args and node.args[0].keyword is None:
         text = spread.module.tree.code_for_node(node.args[0].value)
-        return Fix("one-device", title, (rewrite.replace(spread, text),), "unsafe", cost)
+        return Fix("one-device", title, (rewrite.replace(spread, text),), "unsafe", cost, intent=("random",))
     site = model.site
     if site is None or rewrite.call_node(site) is None:
         return None
@@ -173,4 +172,4 @@ def one_device(model: Object) -> Fix | None:
     if edit is None or rewrite.argument(site, "device_map") is None:
         return None
     others = rewrite.remove_arguments(site, "max_memory", "offload_folder", "offload_state_dict")
-    return Fix("one-device", title, (edit, *others), "unsafe", cost)
+    return Fix("one-device", title, (edit, *others), "unsafe", cost, intent=("random",))

@@ -53,7 +53,7 @@ rule = Rule(
     certainty=("fails",),
     fixable="unsafe",
     oracles=("agrees",),
-    reproduction=Reproduction("bad_plain_backward.py", "bad_plain_backward.fixed.py", intent=("gradients",)),
+    reproduction=Reproduction("bad_plain_backward.py", "bad_plain_backward.fixed.py", intent=("loss", "gradients")),
 )
 
 
@@ -72,7 +72,7 @@ def plain_backward(event: LibraryCall, run: Run) -> Iterator[Finding]:
     fix = None
     if loss and accelerator and plain is not None and not plain.args and block.site.module is event.site.module:
         edit = rewrite.replace(event.site, f"{accelerator}.backward({loss})")
-        fix = Fix("accelerator-backward", "Let the accelerator run backward", (edit,), intent=("gradients",))
+        fix = Fix("accelerator-backward", "Let the accelerator run backward", (edit,), intent=("loss", "gradients"))
     yield rule.finding(
         run,
         event.site,
@@ -118,7 +118,7 @@ def never_accumulates(event: RunEnded, run: Run) -> Iterator[Finding]:
                     "Do not ask for accumulation",
                     tuple(edits),
                     "unsafe",
-                    intent=("gradients", "backwards"),
+                    intent=("loss", "gradients", "backwards"),
                 )
                 if edits
                 else None,

@@ -46,7 +46,7 @@ rule = Rule(
     words=(CHECKPOINTS, ("checkpoint",), ("BatchNorm",)),
     fixable="unsafe",
     oracles=("buffers",),
-    reproduction=Reproduction("bad_block.py", "bad_block.fixed.py"),
+    reproduction=Reproduction("bad_block.py", "bad_block.fixed.py", intent=("checkpointing",)),
 )
 
 

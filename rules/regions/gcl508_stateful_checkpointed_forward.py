@@ -61,7 +61,7 @@ rule = Rule(
     certainty=("fails", "fragile"),
     fixable="unsafe",
     oracles=("gradients", "buffers"),
-    reproduction=Reproduction("bad_moving_average.py", "bad_moving_average.fixed.py"),
+    reproduction=Reproduction("bad_moving_average.py", "bad_moving_average.fixed.py", intent=("checkpointing",)),
 )
 
 

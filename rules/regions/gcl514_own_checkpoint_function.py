@@ -54,7 +54,7 @@ rule = Rule(
     certainty=("fragile",),
     fixable="unsafe",
     oracles=("agrees",),
-    reproduction=Reproduction("bad_recompute.py", "bad_recompute.fixed.py", intent=("gradients",)),
+    reproduction=Reproduction("bad_recompute.py", "bad_recompute.fixed.py", intent=("gradients", "random")),
 )
 
 
@@ -156,7 +156,7 @@ def _fix(module: Module, forward: cst.FunctionDef, block: cst.With) -> Fix | Non
     made = tuple(edit for edit in edits if edit is not None)
     made += tuple(rewrite.ensure_import(module, "import torch"))
     return (
-        Fix("replay-rng", "Replay the random numbers of forward", made, "unsafe", intent=("gradients",))
+        Fix("replay-rng", "Replay the random numbers of forward", made, "unsafe", intent=("gradients", "random"))
         if len(made) >= 3
         else None
     )

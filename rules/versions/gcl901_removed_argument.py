@@ -65,7 +65,7 @@ rule = Rule(
     reproduction=Reproduction(
         "bad_trainer.py",
         "bad_trainer.fixed.py",
-        raises="TypeError: TrainingArguments.__init__() got an unexpected keyword argument 'overwrite_output_dir'",
+        raises="TypeError: TrainingArguments.__init__() got an unexpected keyword argument",
     ),
 )
 

@@ -109,6 +109,7 @@ class Run:
         order = ("bfloat16", "float16", "float32", "float64")
         everything = [each for root in self.recorder.roots for each in root.parameters()]
         names = {str(each.dtype).removeprefix("torch.") for each in [*trainable, *everything]}
+        names |= {name.removeprefix("autocast ") for step in self.recorder.steps for name in step.dtypes}
         return next((each for each in order if each in names), "float32")
 
 

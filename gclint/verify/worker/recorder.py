@@ -235,6 +235,9 @@ class Recorder:
             self.count_step()
 
     def _note_moves(self) -> None:
+        if sharded(self._called):
+            self.steps[-1] = replace(self.steps[-1], moves=None, random=generators())
+            return
         named = {name: each for name, each in self.named_parameters().items() if self._before.has(each)}
         moves = {name: self._before.move(each) for name, each in named.items() if self._before.changed(each)}
         total = _together(moves)
@@ -324,6 +327,15 @@ def whole(modules: list[Any]) -> Iterator[None]:
                 gathered = type(module).summon_full_params(module, with_grads=True, writeback=False)
                 stack.enter_context(gathered)
         yield
+
+
+def sharded(modules: list[Any]) -> bool:
+    """Whether the parameters of one of the modules lie in shards, one on each rank."""
+    return any(
+        type(module).__name__ == "FullyShardedDataParallel"
+        or any(hasattr(each, "to_local") for each in module.parameters())
+        for module in modules
+    )
 
 
 def unwrap(module: Any) -> Any:

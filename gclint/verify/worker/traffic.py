@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import importlib
 import os
 import sys
 from collections import Counter
@@ -46,7 +47,7 @@ class Traffic:
             for name in COLLECTIVES:
                 if hasattr(owner, name):
                     _around(owner, name, functools.partial(self._communicating, name))
-        for owner in (torch.nn.utils, torch.nn.utils.clip_grad):
+        for owner in (torch.nn.utils, torch.nn.utils.clip_grad, *_sharding()):
             _around(owner, "clip_grad_norm_", self._clipping)
         self._watch_scaler()
 
@@ -77,9 +78,9 @@ class Traffic:
         self.saves.append(Saved(_name(file), tuple(names[:MOST_KEYS]), values.tolist()))
 
     def _loading(
-        self, call: Callable[[], Any], module: Any, state: Any, strict: bool = True, *rest: Any, **k: Any
+        self, call: Callable[[], Any], module: Any, state_dict: Any, strict: bool = True, *rest: Any, **more: Any
     ) -> Any:
-        self.keys.append(_count_keys(module, state, strict))
+        self.keys.append(_count_keys(module, state_dict, strict))
         return call()
 
     def _optimizer_loading(self, call: Callable[[], Any], *args: Any, **kwargs: Any) -> Any:
@@ -111,6 +112,13 @@ class Traffic:
         _around(kind, "scale", scaling)
         for name in ("unscale_", "update"):
             _around(kind, name, unscaled)
+
+
+def _sharding() -> list[Any]:
+    """The wrapper that clips by a method of its own, where a run has several ranks."""
+    if int(os.environ.get("WORLD_SIZE", "1")) < 2:
+        return []
+    return [importlib.import_module("torch.distributed.fsdp").FullyShardedDataParallel]
 
 
 def leaves(item: Any, prefix: str = "") -> Iterator[tuple[str, Any]]:

@@ -1,0 +1,140 @@
+"""What of an edit a derived run does not show: the run is the same whether or not that part of the edit is there.
+
+The edit is taken apart into the smallest pieces of syntax that differ: arguments and constants of the same expression,
+whole simple statements. A piece that is put back alone has to change the derived run; any other difference is taken
+to be one that it does not show.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from difflib import SequenceMatcher
+from typing import Any
+
+from gclint.files.source import Source
+from gclint.verify.recipe import Recipe
+
+Derive = Callable[[Mapping[str, Source]], "Recipe | None"]
+INERT = (ast.Import, ast.ImportFrom, ast.Pass)
+PLAIN = (ast.Assign, ast.AnnAssign, ast.Expr)
+
+
+@dataclass(frozen=True)
+class Piece:
+    """One difference: the line where it stands after the edit, and the tree of the file without it; None for one that
+    cannot be taken back alone.
+    """
+
+    line: int
+    without: ast.Module | None
+
+
+def unseen(before: Mapping[str, Source], after: Mapping[str, Source], derive: Derive) -> str:
+    """Return the place of a part of the edit that the derived run does not show, "" where it shows all of it.
+
+    `derive` gives the run of the project with other texts; it is asked only where an edit has several pieces.
+    """
+    changed = [path for path in sorted(after) if path in before and before[path].data != after[path].data]
+    whole = derive(after)
+    for path in changed:
+        if before[path].kind not in ("python", "notebook"):
+            continue  # what a configuration says reaches the run as values only
+        try:
+            pieces = list(pieces_of(before[path].text, after[path].text))
+        except (SyntaxError, ValueError, RecursionError):
+            return f"the edit of {path}"
+        for piece in pieces:
+            if piece.without is None:
+                return f"the edit at {path}:{piece.line}"
+            text = ast.unparse(ast.fix_missing_locations(piece.without)) + "\n"
+            if _same(derive({**after, path: after[path].with_text(text)}), whole):
+                return f"the edit at {path}:{piece.line}"
+    return ""
+
+
+def pieces_of(before: str, after: str) -> Iterator[Piece]:
+    """Yield the pieces of an edit of one text, imports left out; raises SyntaxError."""
+    old, new = ast.parse(before), ast.parse(after)
+    for line, undo in _differences(old, new):
+        yield Piece(line, None if undo is None else _undone(after, undo))
+
+
+@dataclass(frozen=True)
+class _Undo:
+    """How to take one piece back: at `path` of the tree after the edit, put `value`."""
+
+    path: tuple[Any, ...]
+    value: Any
+
+
+def _undone(text: str, undo: _Undo) -> ast.Module:
+    tree = ast.parse(text)
+    owner: Any = tree
+    for step in undo.path[:-1]:
+        owner = owner[step] if isinstance(step, int) else getattr(owner, step)
+    if isinstance(undo.path[-1], int):
+        owner[undo.path[-1]] = undo.value
+    else:
+        setattr(owner, undo.path[-1], undo.value)
+    return tree
+
+
+def _differences(old: ast.AST, new: ast.AST, path: tuple[Any, ...] = ()) -> Iterator[tuple[int, _Undo | None]]:
+    """The line of every difference between two nodes of one kind, and how to take it back."""
+    line = getattr(new, "lineno", 1)
+    for name in new._fields:
+        mine, theirs = getattr(new, name, None), getattr(old, name, None)
+        if _dumped(mine) == _dumped(theirs):
+            continue
+        here = (*path, name)
+        if isinstance(mine, list) and isinstance(theirs, list):
+            yield from _of_lists(theirs, mine, here, line, name in ("body", "orelse", "finalbody"))
+        elif isinstance(mine, ast.AST) and isinstance(theirs, ast.AST) and type(mine) is type(theirs):
+            yield from _differences(theirs, mine, here)
+        elif isinstance(mine, (ast.Constant, ast.Name)) and isinstance(theirs, (ast.Constant, ast.Name)):
+            yield line, _Undo(here, theirs)
+        elif isinstance(new, (ast.Constant, ast.Name, ast.Attribute, ast.keyword)):
+            yield line, _Undo(here, theirs)
+        else:
+            yield line, None
+
+
+def _of_lists(
+    old: list[Any], new: list[Any], path: tuple[Any, ...], line: int, statements: bool
+) -> Iterator[tuple[int, _Undo | None]]:
+    matcher = SequenceMatcher(None, [_dumped(each) for each in old], [_dumped(each) for each in new], autojunk=False)
+    for kind, first, last, begin, end in matcher.get_opcodes():
+        if kind == "equal":
+            continue
+        alike = last - first == end - begin and all(
+            type(one) is type(other) for one, other in zip(old[first:last], new[begin:end], strict=True)
+        )
+        if kind == "replace" and alike:
+            for offset in range(end - begin):
+                yield from _differences(old[first + offset], new[begin + offset], (*path, begin + offset))
+            continue
+        place = getattr(new[begin], "lineno", line) if begin < end else line
+        gone = [each for each in old[first:last] if not isinstance(each, INERT)]
+        come = [each for each in new[begin:end] if not isinstance(each, INERT)]
+        if statements and not all(isinstance(each, PLAIN) for each in (*gone, *come)):
+            yield place, None
+            continue
+        for index, each in enumerate(new[begin:end], start=begin):
+            if each in come:
+                kept = new[:index] + (old[first:last] if kind == "replace" else []) + new[index + 1 :]
+                yield getattr(each, "lineno", place), _Undo(path, kept)
+        for each in gone if kind == "delete" else []:
+            yield place, _Undo(path, [*new[:begin], each, *new[begin:]])
+
+
+def _dumped(value: Any) -> Any:
+    if isinstance(value, ast.AST):
+        return ast.dump(value)
+    return [_dumped(each) for each in value] if isinstance(value, list) else value
+
+
+def _same(one: Recipe | None, other: Recipe | None) -> bool:
+    both = [None if each is None else replace(each, title="") for each in (one, other)]
+    return both[0] == both[1]
