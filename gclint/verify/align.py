@@ -35,7 +35,11 @@ def _end(name: str) -> str:
 
 def _renamed(rank: RankReport, names: dict[str, str]) -> RankReport:
     steps = tuple(
-        replace(step, gradients={names.get(name, name): each for name, each in step.gradients.items()})
+        replace(
+            step,
+            gradients={names.get(name, name): each for name, each in step.gradients.items()},
+            moves=None if step.moves is None else {names.get(name, name): each for name, each in step.moves.items()},
+        )
         for step in rank.steps
     )
     buffers = {names.get(name, name): each for name, each in rank.buffers.items()}

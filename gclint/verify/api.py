@@ -49,6 +49,7 @@ class Verifier:
         self.progress = progress
         self._pool = Pool(self.options, progress)
         self._seen: dict[str, Outcome] = {}
+        self._repeated: dict[str, Outcome] = {}
         self._sized: dict[tuple[str, Sizes], Footprint] = {}
 
     def expect(self, recipes: Iterable[AnyRecipe]) -> None:
@@ -59,7 +60,7 @@ class Verifier:
         """Run a recipe, or return what it gave before; `reference` runs it without checkpointing and DDP."""
         if reference:
             recipe = reference_of(recipe)
-        key = json.dumps([reference, recipe_to_data(replace(recipe, title=""))], sort_keys=True, default=str)
+        key = _key(recipe, reference)
         if key not in self._seen:
             self._seen[key] = merge(self._pool.run(recipe, reference))
         return self._seen[key]
@@ -105,13 +106,20 @@ class Verifier:
 
     def _again(self, recipe: AnyRecipe, first: Outcome, reference: Outcome | None) -> Outcome:
         """One more run of what an edit is held against, to see whether it is always the same."""
-        self._tell("once more", recipe)
         by_reference = first.status != "finished" and reference is not None
-        return merge(self._pool.run(reference_of(recipe) if by_reference else recipe, by_reference))
+        key = _key(recipe, by_reference)
+        if key not in self._repeated:
+            self._tell("once more", recipe)
+            self._repeated[key] = merge(self._pool.run(reference_of(recipe) if by_reference else recipe, by_reference))
+        return self._repeated[key]
 
     def _tell(self, what: str, recipe: AnyRecipe) -> None:
         if self.progress is not None:
             self.progress(f"verify {what} {recipe.title}".strip())
+
+
+def _key(recipe: AnyRecipe, reference: bool) -> str:
+    return json.dumps([reference, recipe_to_data(replace(recipe, title=""))], sort_keys=True, default=str)
 
 
 def _as_long_as(witness: Outcome, recipe: AnyRecipe) -> AnyRecipe:

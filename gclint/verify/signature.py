@@ -104,21 +104,26 @@ class _Comparison:
     def _step(self, found: Step, wanted: Step, index: int, partial: bool) -> Iterator[Difference]:
         """The differences of one step; of a `partial` one, in which the other run ended, only those of its losses."""
         values = self._free_from(index)
+        if not partial:
+            yield from self._kinds(found, wanted, index)
         if "loss" not in values:
             yield from self._losses(found, wanted, index)
-        if partial:
+        if partial or ("steps" in self.intent and index):
             return
-        if "steps" in self.intent and index:
-            return
-        yield from _backwards(found, wanted, "modes" in self.intent)
-        yield from _trained(found, wanted)
-        yield from _modes(found, wanted)
         if "gradients" not in values:
             yield from self._gradients(found, wanted, index)
         yield from self._updates(found, wanted, index, "updates" in values)
         if "random" not in values:
             yield from _random(found, wanted)
+
+    def _kinds(self, found: Step, wanted: Step, index: int) -> Iterator[Difference]:
+        """What differs by more than numbers."""
+        if "steps" in self.intent and index:
+            return
+        yield from _backwards(found, wanted, "modes" in self.intent)
+        yield from _modes(found, wanted)
         yield from _dtypes(found, wanted)
+        yield from _trained(found, wanted)
         if found.uncleared != wanted.uncleared and not self.intent & {"updates", "steps"}:
             kept = _counted(found.uncleared, "gradient")
             yield Difference("accumulation", f"{kept} left from the step before, where it was {wanted.uncleared}")
@@ -229,6 +234,9 @@ class _Comparison:
             if found is None or wanted is None:
                 count = _counted(len(mine), "file of tensors", "files of tensors")
                 yield Difference("saved", f"{lead}{count} saved, where it was {len(theirs)}")
+                return
+            if found.name != wanted.name:
+                yield Difference("saved", f"{lead}{found.name} is saved in the place of {wanted.name}")
                 return
             lost = [key for key in wanted.keys if key not in set(found.keys)]
             new = [key for key in found.keys if key not in set(wanted.keys)]

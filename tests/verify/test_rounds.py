@@ -13,7 +13,7 @@ import pytest
 from gclint.analysis.program import analyse
 from gclint.cli import main
 from gclint.files.source import read
-from gclint.verify import ModelSpec, Recipe, Verifier
+from gclint.verify import Claim, ModelSpec, Recipe, Verifier
 from gclint.verify.derive import recipe_of, trained_models
 from gclint.verify.moments import Checkpointing, Evaluate, Load, Moment, Train
 
@@ -102,7 +102,7 @@ def two_rounds(again: bool | None) -> Recipe:
 def test_a_round_without_recomputation_is_told_from_one_with(verifier: Verifier) -> None:
     good = verifier.verify(two_rounds(True), two_rounds(True))
     assert good.verdict.name == "passes", good.verdict
-    found = verifier.verify(two_rounds(None), two_rounds(True))
+    found = verifier.verify(two_rounds(None), two_rounds(True), Claim(oracles=("rounds",), intent=("modes",)))
     assert found.verdict.name == "confirmed", found.verdict
     counts = [[bool(step.recomputed) for step in run.first.steps] for run in (found.before, found.after)]
     assert counts == [[True, False], [True, True]]
@@ -128,7 +128,6 @@ def test_what_is_left_is_said_last(tmp_path: Path) -> None:
     shutil.copy(FIXTURES / "bad_evaluates_every_so_often.py", tmp_path)
     command = [sys.executable, "-u", "-m", "gclint", "fix", "--verify", "--steps", "1", "--device", "cpu", "--isolated"]
     told = subprocess.run([*command, "."], cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-    places = [
-        told.stdout.index(text) for text in ("Verification", "confirmed", "Applied 1 fix", "No findings in 1 file")
-    ]
+    texts = ("confirmed: GCL703", "Verification", "Applied 1 fix", "No findings in 1 file")
+    places = [told.stdout.index(text) for text in texts]
     assert places == sorted(places) and told.returncode == 0, told.stdout

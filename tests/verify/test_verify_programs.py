@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from scripts import DDP, GOOD_CALL, script
 
-from gclint.verify import ProgramRecipe, Verification, Verifier, reproduce
+from gclint.verify import Claim, ProgramRecipe, Verification, Verifier, reproduce
 
 pytestmark = pytest.mark.slow
 
@@ -21,8 +21,9 @@ for layer in net.layers:
 """
 
 
-def run(verifier: Verifier, before: str, after: str, **more: object) -> Verification:
-    return verifier.verify(ProgramRecipe("b", before, **more), ProgramRecipe("a", after, **more))  # type: ignore[arg-type]
+def run(verifier: Verifier, before: str, after: str, claim: Claim = Claim(), **more: object) -> Verification:  # noqa: B008
+    pair = (ProgramRecipe("b", before, **more), ProgramRecipe("a", after, **more))  # type: ignore[arg-type]
+    return verifier.verify(*pair, claim)
 
 
 @pytest.mark.parametrize(
@@ -43,7 +44,8 @@ def run(verifier: Verifier, before: str, after: str, **more: object) -> Verifica
     ],
 )
 def test_a_defect_is_confirmed(verifier: Verifier, call: str, setup: str, complaint: str) -> None:
-    found = run(verifier, script(call, setup), script(GOOD_CALL, setup))
+    claim = Claim(("ValueError: Unexpected keyword arguments",), ("gradients", "missing"))
+    found = run(verifier, script(call, setup), script(GOOD_CALL, setup), claim)
     assert found.verdict.name == "confirmed", found.verdict
     assert complaint in found.verdict.before_failure
     assert found.verdict.evidence == "program"
@@ -68,7 +70,7 @@ def test_a_partial_load_is_confirmed(verifier: Verifier) -> None:
     load = "net.load_state_dict(state, strict=False)"
     before = script("layer(hidden)", f"state = Net().state_dict()\n{REPLACE}\n{load}")
     after = script("layer(hidden)", f"state = Net().state_dict()\n{load}\n{REPLACE}")
-    found = run(verifier, before, after)
+    found = run(verifier, before, after, Claim(oracles=("keys",), intent=("loaded",)))
     assert found.verdict.name == "confirmed", found.verdict
     assert "filled 4 of 16" in found.verdict.before_failure
 
@@ -76,13 +78,18 @@ def test_a_partial_load_is_confirmed(verifier: Verifier) -> None:
 def test_runs_that_must_agree(verifier: Verifier, tmp_path: Path) -> None:
     for name, setup in (("bad", PATCH_LATE), ("good", PATCH_BOUND)):
         (tmp_path / f"{name}.py").write_text(script("layer(hidden)", setup))
-    found = reproduce(tmp_path / "bad.py", tmp_path / "good.py", oracles=("agrees",), verifier=verifier)
+    found = reproduce(
+        tmp_path / "bad.py",
+        tmp_path / "good.py",
+        claim=Claim(oracles=("agrees",), intent=("loss", "trained", "updates")),
+        verifier=verifier,
+    )
     assert found.verdict.name == "confirmed", found.verdict
 
 
 def test_ranks_that_drift_apart(verifier: Verifier) -> None:
     before = script("layer(hidden)", DDP, "ddp.module(x)")
-    found = run(verifier, before, script("layer(hidden)", DDP, "ddp(x)"), world_size=2)
+    found = run(verifier, before, script("layer(hidden)", DDP, "ddp(x)"), Claim(oracles=("ranks",)), world_size=2)
     assert found.verdict.name == "confirmed", found.verdict
     assert "differ between rank 0 and rank 1" in found.verdict.before_failure
 
@@ -92,7 +99,7 @@ def test_the_order_of_environment_and_import(verifier: Verifier, tmp_path: Path)
     (tmp_path / "bad.py").write_text(script(setup=line))
     (tmp_path / "good.py").write_text(line + script())
     pair = tmp_path / "bad.py", tmp_path / "good.py"
-    found = reproduce(*pair, oracles=("environment",), cold=True, verifier=verifier)
+    found = reproduce(*pair, claim=Claim(oracles=("environment",)), cold=True, verifier=verifier)
     assert found.verdict.name == "confirmed", found.verdict
     assert "set after torch was imported" in found.verdict.before_failure
 
@@ -111,6 +118,6 @@ def test_clipping_and_accumulation_under_ddp_match_the_reference(verifier: Verif
     text = script("layer(hidden)", DDP, loss)
     clip = "nn.utils.clip_grad_norm_(net.parameters(), 0.01)\n    optimizer.step()"
     text = text.replace("optimizer.step()", clip).replace("x = torch.randn(4, 8)", first)
-    found = run(verifier, text, text, world_size=2)
+    found = run(verifier, text, text, Claim(oracles=("gradients",)), world_size=2)
     assert found.verdict.name == "passes", found.verdict
     assert found.verdict.gradient_error == pytest.approx(0, abs=1e-3)

@@ -5,7 +5,7 @@ import importlib.util
 import pytest
 import runs
 
-from gclint.verify import ModelSpec, ProgramRecipe, Recipe, Variable, Verifier
+from gclint.verify import Claim, ModelSpec, ProgramRecipe, Recipe, Variable, Verifier
 from gclint.verify.moments import (
     Adapter,
     Checkpointing,
@@ -22,11 +22,12 @@ from gclint.verify.moments import (
 
 pytestmark = pytest.mark.slow
 
+READY = Claim(("RuntimeError: Expected to mark a variable ready only once",))
 LLAMA = ModelSpec("transformers", model_type="llama", dtype="float32")
 
 
 def test_adapters_under_ddp_are_confirmed(verifier: Verifier) -> None:
-    found = verifier.verify(runs.adapters_under_ddp(True), runs.adapters_under_ddp(False))
+    found = verifier.verify(runs.adapters_under_ddp(True), runs.adapters_under_ddp(False), READY)
     assert found.verdict.name == "confirmed", found.verdict
     assert "mark a variable ready only once" in found.verdict.before_failure
     assert "marked as ready twice" in (found.before.raised.text if found.before.raised else "")
@@ -37,7 +38,7 @@ def test_adapters_under_ddp_are_confirmed(verifier: Verifier) -> None:
 
 
 def test_a_fix_that_cures_nothing_is_rejected(verifier: Verifier) -> None:
-    found = verifier.verify(runs.adapters_under_ddp(True), runs.adapters_under_ddp(True))
+    found = verifier.verify(runs.adapters_under_ddp(True), runs.adapters_under_ddp(True), READY)
     assert found.verdict.name == "rejected"
     assert found.verdict.reason.startswith("the failure is still there")
 
@@ -60,7 +61,8 @@ def test_a_harmless_change_passes(verifier: Verifier) -> None:
 
 
 def test_offloaded_adapters_are_confirmed(verifier: Verifier) -> None:
-    found = verifier.verify(runs.adapters_offloaded(True), runs.adapters_offloaded(False))
+    claim = Claim(("RuntimeError: expected device meta",), intent=("random",))
+    found = verifier.verify(runs.adapters_offloaded(True), runs.adapters_offloaded(False), claim)
     assert found.verdict.name == "confirmed", found.verdict
     assert "expected device meta" in found.verdict.before_failure
     assert found.after.seconds_per_step is not None
@@ -69,7 +71,7 @@ def test_offloaded_adapters_are_confirmed(verifier: Verifier) -> None:
 @pytest.mark.parametrize("dispatch_first", [False])
 def test_offloaded_layers_that_train_get_no_gradient(verifier: Verifier, dispatch_first: bool) -> None:
     before = Recipe(model=LLAMA, moments=(Load(offload="some"),))
-    found = verifier.verify(before, Recipe(model=LLAMA))
+    found = verifier.verify(before, Recipe(model=LLAMA), Claim(oracles=("missing",)))
     assert found.verdict.name == "confirmed"
     assert "get no gradient" in found.verdict.before_failure
 
@@ -82,7 +84,7 @@ def test_offloaded_layers_that_are_frozen_pass(verifier: Verifier) -> None:
 
 
 def test_resume_through_replaced_layers_is_confirmed(verifier: Verifier) -> None:
-    found = verifier.verify(runs.resumed(False), runs.resumed(True))
+    found = verifier.verify(runs.resumed(False), runs.resumed(True), Claim(oracles=("keys",), intent=("loaded",)))
     assert found.verdict.name == "confirmed", found.verdict
     assert "load_state_dict filled" in found.verdict.before_failure
     assert found.verdict.evidence == "stand-in"
@@ -96,7 +98,8 @@ def test_resume_through_patched_attributes_passes(verifier: Verifier) -> None:
 
 def test_late_binding_patch_is_confirmed(verifier: Verifier) -> None:
     late, bound = runs.resumed(False, "late-binding-lambda"), runs.resumed(False, "partial")
-    found = verifier.verify(late, bound)
+    claim = Claim(oracles=("changed", "gradients"), intent=("loss", "trained", "updates"))
+    found = verifier.verify(late, bound, claim)
     assert found.verdict.name == "confirmed", found.verdict
 
 
@@ -104,7 +107,7 @@ def test_adapters_without_input_grads(verifier: Verifier) -> None:
     adapter, reentrant = Adapter(targets=("q_proj", "v_proj")), Checkpointing(reentrant=True)
     before = Recipe(model=LLAMA, moments=(Load(), adapter, reentrant))
     after = Recipe(model=LLAMA, moments=(Load(), adapter, InputGrads(), reentrant))
-    found = verifier.verify(before, after)
+    found = verifier.verify(before, after, Claim(("RuntimeError: element 0 of tensors does not require grad",)))
     assert found.verdict.name == "confirmed"
     assert "does not require grad" in found.verdict.before_failure
 
@@ -113,7 +116,7 @@ def test_optimizer_before_adapter(verifier: Verifier) -> None:
     adapter = Adapter(targets=("q_proj",))
     before = Recipe(model=LLAMA, moments=(Load(), Optimizer("all"), adapter))
     after = Recipe(model=LLAMA, moments=(Load(), adapter, Optimizer("all")))
-    found = verifier.verify(before, after)
+    found = verifier.verify(before, after, Claim(oracles=("changed",), intent=("updates",)))
     assert found.verdict.name == "confirmed", found.verdict
     assert "ever changes" in found.verdict.before_failure
 
@@ -128,7 +131,7 @@ def test_kbit_preparation_under_ddp(verifier: Verifier) -> None:
         )
         return Recipe(model=LLAMA, world_size=2, moments=moments)
 
-    found = verifier.verify(recipe(None), recipe(False))
+    found = verifier.verify(recipe(None), recipe(False), READY)
     assert found.verdict.name == "confirmed", found.verdict
 
 
@@ -137,14 +140,16 @@ def test_static_graph_with_no_sync(verifier: Verifier) -> None:
     checkpointing = Checkpointing(reentrant=False)
     static = Recipe(world_size=2, moments=(Load(), checkpointing, Wrap(static_graph=True), train))
     plain = Recipe(world_size=2, moments=(Load(), checkpointing, Wrap(), train))
-    found = verifier.verify(static, plain)
+    found = verifier.verify(static, plain, Claim(("RuntimeError: INTERNAL ASSERT FAILED",)))
     assert found.verdict.name == "confirmed", found.verdict
     assert "INTERNAL ASSERT" in found.verdict.before_failure
 
 
 def test_bypassed_wrapper(verifier: Verifier) -> None:
     before = Recipe(world_size=2, moments=(Load(), Wrap(), Train(bypass_wrapper=True)))
-    found = verifier.verify(before, Recipe(world_size=2, moments=(Load(), Wrap(), Train())))
+    found = verifier.verify(
+        before, Recipe(world_size=2, moments=(Load(), Wrap(), Train())), Claim(oracles=("gradients", "ranks"))
+    )
     assert found.verdict.name == "confirmed", found.verdict
     assert "between rank 0 and rank 1" in found.verdict.before_failure
 
@@ -153,7 +158,7 @@ def test_settings_without_effect(verifier: Verifier) -> None:
     on = (Load(), Checkpointing(reentrant=False))
     before = Recipe(model=LLAMA, moments=(*on, SetAttribute(), OverrideCheckpoint()))
     after = Recipe(model=LLAMA, moments=(*on, Checkpointing(on=False)))
-    found = verifier.verify(before, after, oracles=("gradients", "recompute-off"))
+    found = verifier.verify(before, after, Claim(oracles=("recompute-off",), intent=("checkpointing",)))
     assert found.verdict.name == "confirmed", found.verdict
 
 
@@ -179,7 +184,7 @@ def test_quantisation_that_was_not_run_is_named(verifier: Verifier) -> None:
 @pytest.mark.parametrize("kind", ["fsdp1", "fsdp2"])
 def test_sharded_gradients_match_the_reference(verifier: Verifier, kind: str) -> None:
     moments = (Load(), Checkpointing(reentrant=False), Wrap(kind))  # type: ignore[arg-type]
-    found = verifier.verify(*[Recipe(world_size=2, moments=moments)] * 2)
+    found = verifier.verify(*[Recipe(world_size=2, moments=moments)] * 2, Claim(oracles=("gradients",)))
     assert found.verdict.name == "passes", found.verdict
     assert found.verdict.gradient_error is not None
 
@@ -188,7 +193,7 @@ def test_sharded_gradients_match_the_reference(verifier: Verifier, kind: str) ->
 def test_deepspeeds_gradients_match_the_reference(verifier: Verifier, stage: int, reentrant: bool) -> None:
     pytest.importorskip("deepspeed")
     moments = (Load(), Checkpointing(reentrant=reentrant), InputGrads(), Wrap("zero", stage), Train(accumulate=2))
-    found = verifier.verify(*[Recipe(world_size=2, model=LLAMA, moments=moments)] * 2)
+    found = verifier.verify(*[Recipe(world_size=2, model=LLAMA, moments=moments)] * 2, Claim(oracles=("gradients",)))
     assert found.verdict.name == "passes", found.verdict
     assert found.verdict.gradient_error == pytest.approx(0, abs=1e-3)
     assert found.after.first.changed == found.after.first.trainable > 0
@@ -230,4 +235,4 @@ def test_a_model_that_cannot_run_at_all_is_unverified(verifier: Verifier) -> Non
     broken = Recipe(model=ModelSpec("transformers", model_type="llama", config={"hidden_act": "nothing"}))
     found = verifier.verify(broken, broken)
     assert found.verdict.name == "unverified"
-    assert "the model does not run here" in found.verdict.reason
+    assert "ends so in any case, also without checkpointing and wrappers" in found.verdict.reason

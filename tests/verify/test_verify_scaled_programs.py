@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from gclint.verify import ProgramRecipe, Verifier
+from gclint.verify import Claim, ProgramRecipe, Verifier
 
 pytest.importorskip("datasets")
 pytestmark = pytest.mark.slow
@@ -50,7 +50,8 @@ for step in range(2):
 def test_a_trainer_on_two_ranks(verifier: Verifier) -> None:
     before = ProgramRecipe("before", TRAINER.replace("REENTRANT", "True"), world_size=2)
     after = ProgramRecipe("after", TRAINER.replace("REENTRANT", "False"), world_size=2)
-    found = verifier.verify(before, after)
+    claim = Claim(("RuntimeError: Expected to mark a variable ready only once",))
+    found = verifier.verify(before, after, claim)
     assert found.verdict.name == "confirmed", found.verdict
     assert "mark a variable ready only once" in found.verdict.before_failure
     assert found.verdict.evidence == "program"
@@ -64,7 +65,7 @@ def test_an_offloaded_model_for_an_absent_gpu(verifier: Verifier) -> None:
     place = 'device_map="auto", max_memory={0: "14GB", "cpu": "50GB"},'
     before = ProgramRecipe("before", OFFLOADED.replace("PLACE", place))
     after = ProgramRecipe("after", OFFLOADED.replace("PLACE", 'device_map={"": 0},'))
-    found = verifier.verify(before, after)
+    found = verifier.verify(before, after, Claim(("RuntimeError: expected device meta",), intent=("random",)))
     assert found.verdict.name == "confirmed", found.verdict
     assert "expected device meta" in found.verdict.before_failure
 

@@ -304,8 +304,8 @@ def evaluating(root: Any) -> list[str]:
 
 
 def _together(sketches: dict[str, list[float]]) -> list[float]:
-    """One sketch of several tensors."""
-    each = [signed(name, numbers) for name, numbers in sketches.items()]
+    """One sketch of several tensors, told apart by their order: wrappers change their names."""
+    each = [signed(str(index), numbers) for index, numbers in enumerate(sketches.values())]
     return [sum(column) for column in zip(*each, strict=True)]
 
 
