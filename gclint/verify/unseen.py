@@ -8,6 +8,7 @@ to be one that it does not show.
 from __future__ import annotations
 
 import ast
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
@@ -17,7 +18,7 @@ from gclint.files.source import Source
 from gclint.verify.recipe import Recipe
 
 Derive = Callable[[Mapping[str, Source]], "Recipe | None"]
-INERT = (ast.Import, ast.ImportFrom, ast.Pass)
+IMPORTS = (ast.Import, ast.ImportFrom)
 PLAIN = (ast.Assign, ast.AnnAssign, ast.Expr)
 
 
@@ -55,8 +56,13 @@ def unseen(before: Mapping[str, Source], after: Mapping[str, Source], derive: De
 
 
 def pieces_of(before: str, after: str) -> Iterator[Piece]:
-    """Yield the pieces of an edit of one text, imports left out; raises SyntaxError."""
+    """Yield the pieces of an edit of one text; raises SyntaxError.
+
+    An import is none that adds what Python itself or the file's other imports have, or that takes away what nothing
+    reads.
+    """
     old, new = ast.parse(before), ast.parse(after)
+    yield from (Piece(line, None) for line in _doubtful_imports(old, new))
     for line, undo in _differences(old, new):
         yield Piece(line, None if undo is None else _undone(after, undo))
 
@@ -116,8 +122,10 @@ def _of_lists(
                 yield from _differences(old[first + offset], new[begin + offset], (*path, begin + offset))
             continue
         place = getattr(new[begin], "lineno", line) if begin < end else line
-        gone = [each for each in old[first:last] if not isinstance(each, INERT)]
-        come = [each for each in new[begin:end] if not isinstance(each, INERT)]
+        gone, come = (
+            [each for each in some if not isinstance(each, (ast.Pass, *IMPORTS))]
+            for some in (old[first:last], new[begin:end])
+        )
         if statements and not all(isinstance(each, PLAIN) for each in (*gone, *come)):
             yield place, None
             continue
@@ -125,8 +133,35 @@ def _of_lists(
             if each in come:
                 kept = new[:index] + (old[first:last] if kind == "replace" else []) + new[index + 1 :]
                 yield getattr(each, "lineno", place), _Undo(path, kept)
-        for each in gone if kind == "delete" else []:
+        for each in gone if not come else []:
             yield place, _Undo(path, [*new[:begin], each, *new[begin:]])
+
+
+def _doubtful_imports(old: ast.Module, new: ast.Module) -> Iterator[int]:
+    """The lines of imports that may fail, or whose absence may."""
+    mine, theirs = _imports(new), _imports(old)
+    there = {module.partition(".")[0] for module, _, _ in theirs} | sys.stdlib_module_names | {"torch"}
+    kept = {(module, name) for module, name, _ in mine}
+    had = {(module, name) for module, name, _ in theirs}
+    for module, name, line in mine:
+        if (module, name) not in had and module.partition(".")[0] not in there:
+            yield line
+    read = {node.id for node in ast.walk(new) if isinstance(node, ast.Name)}
+    bound = {name for _, name, _ in mine}
+    for module, name, line in theirs:
+        if (module, name) not in kept and name in read - bound:
+            yield line
+
+
+def _imports(tree: ast.Module) -> list[tuple[str, str, int]]:
+    """Module, bound name and line of everything that is imported."""
+    found = []
+    for node in ast.walk(tree):
+        if isinstance(node, IMPORTS):
+            of = f"{node.module or '.'}" if isinstance(node, ast.ImportFrom) else ""
+            for each in node.names:
+                found.append((of or each.name, each.asname or each.name.partition(".")[0], node.lineno))
+    return found
 
 
 def _dumped(value: Any) -> Any:
