@@ -11,6 +11,7 @@ from typing import Any
 
 from gclint.analysis import events as ev
 from gclint.analysis.guards import ALWAYS, DISTRIBUTED, Guard, conj
+from gclint.analysis.parallel import models_of
 from gclint.analysis.run import Run
 from gclint.analysis.values import FALSE, NONE, NOTHING, Const, Function, Object, Partial, Value, root
 from gclint.frameworks.deepspeed import stage
@@ -59,6 +60,7 @@ class _Way:
         self.model = model
         self.chosen = chosen
         self.by_call = False
+        self.has_optimizer = False
         self.patched: set[int] = set()
 
     def moments(self) -> Iterator[mo.Moment]:
@@ -87,6 +89,8 @@ class _Way:
             yield self._load()
         elif isinstance(event, ev.Adapted) and event.model is self.model:
             yield self._adapter()
+        elif isinstance(event, ev.OptimizerBuilt):
+            yield from self._optimizer(event)
         elif isinstance(event, ev.CheckpointingEnabled) and event.model is self.model:
             yield from self._enabled(event)
         elif isinstance(event, ev.LibraryCall):
@@ -140,6 +144,12 @@ class _Way:
             rank=min(rank, 4) if isinstance(rank, int) else 4,
             trainable=self.model.known("trainable").constant() != "none",
         )
+
+    def _optimizer(self, event: ev.OptimizerBuilt) -> Iterator[mo.Moment]:
+        """The first optimizer of the model's parameters, where it is built."""
+        if not self.has_optimizer and any(root(item) is self.model for item in models_of(event.parameters)):
+            self.has_optimizer = True
+            yield mo.Optimizer("all")
 
     def _enabled(self, event: ev.CheckpointingEnabled) -> Iterator[mo.Moment]:
         made = event.checkpointing
