@@ -222,4 +222,5 @@ def _proof_options(options: Namespace) -> ProofOptions:
         launcher=options.launcher or "",
         gpu_memory=options.gpu_memory or 0,
         write_unverified=options.write_unverified,
+        stack=options.stack,
     )

@@ -180,6 +180,7 @@ def _fix(parser: Parser) -> None:
     group.add_argument("--launcher", metavar="COMMAND", help='run distributed runs under this: such as "srun -n 8"')
     group.add_argument("--steps", type=_positive, metavar="N", help="training steps (as many as fit into seconds)")
     group.add_argument("--python", metavar="PATH", help="run in the environment of this interpreter")
+    group.add_argument("--stack", action="store_true", help="run with the versions that the project pins (made by uv)")
     group.add_argument(
         "--gpu-memory", type=_bytes, metavar="SIZE", help="does the full-size run fit, such as 24GiB (default: here)"
     )

@@ -24,6 +24,8 @@ class ProofUnavailable(Exception):
 class ProofOptions:
     """How to prove: on what evidence, with which program, where, and for how long (seconds a run).
 
+    With `stack` the runs are made with the versions that the project pins (`gclint.verify.stack`).
+
     `steps` are the optimizer steps of a run (0: three of a derived one, of a program as many as fit into a few
     seconds). Fixes of verdict "unverified" are applied with `write_unverified` only. `gpu_memory` are the bytes of the
     device that the full-size run is to fit (0: those of the device here). With a `launch` the runs are those that it starts, else those of the project's launchers.
@@ -41,6 +43,7 @@ class ProofOptions:
     launch: Launch | None = None
     gpu_memory: int = 0
     write_unverified: bool = False
+    stack: bool = False
 
 
 @dataclass(frozen=True)
@@ -94,15 +97,16 @@ def proving(
     from gclint.verify.proofs import prove_fixes, verifier_for
 
     with ExitStack() as stack:
-        verifiers: dict[ProofOptions, Any] = {}
+        verifiers: dict[tuple[ProofOptions, Path], Any] = {}
         last: dict[tuple[Any, ...], Any] = {}
 
         def prove(request: ProofRequest) -> list[Proof]:
-            if request.options not in verifiers:
-                verifiers[request.options] = stack.enter_context(verifier_for(request.options, tell))
+            key = (request.options, request.root)
             try:
+                if key not in verifiers:
+                    verifiers[key] = stack.enter_context(verifier_for(request, tell))
                 found = []
-                for proof in prove_fixes(request, verifiers[request.options], last):
+                for proof in prove_fixes(request, verifiers[key], last):
                     found.append(proof)
                     if told is not None:
                         told(proof)

@@ -15,6 +15,7 @@ from gclint.report.escape import printable as plain
 if TYPE_CHECKING:
     from rich.console import Console
 
+SHOWN = ("torch", "transformers")
 COLOURS = {"confirmed": "green", "passes": "cyan", "rejected": "red", "unverified": "yellow"}
 
 
@@ -53,6 +54,7 @@ def _row(proof: Proof) -> list[str]:
 
     data, place = proof.data, proof.finding.location
     where = [str(data[name]) for name in ("evidence", "device") if name in data]
+    where += [f"{name} {version}" for name, version in data.get("versions", {}).items() if name in SHOWN]
     processes = data.get("processes", 1)
     if processes and processes > 1:
         where.append(f"{processes} ranks")

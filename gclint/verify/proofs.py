@@ -29,6 +29,7 @@ from gclint.verify.own import own_class
 from gclint.verify.programs import changed_texts, judged, named_launch, pair_of
 from gclint.verify.recipe import AnyRecipe, Recipe
 from gclint.verify.sizes import sizes_of
+from gclint.verify.stack import stack_of
 from gclint.verify.unseen import unseen
 from gclint.verify.verdict import Claim
 
@@ -36,8 +37,14 @@ Tell = Callable[[str], None]
 Last = dict[tuple[Any, ...], Analysis]
 
 
-def verifier_for(options: ProofOptions, tell: Tell | None = None) -> Verifier:
-    """Return the verifier that runs what `options` ask for."""
+def verifier_for(request: ProofRequest, tell: Tell | None = None) -> Verifier:
+    """Return the verifier that runs what a request asks for, in the environment that it asks for.
+
+    Raises VerifyUnavailable where that cannot be made.
+    """
+    options = request.options
+    if options.stack:
+        options = replace(options, python=stack_of(request.root, request.target, options.python, tell))
     known = {field.name for field in fields(Options)}
     given = {name: value for name, value in asdict(options).items() if name in known}
     return Verifier(Options(**{name: value for name, value in given.items() if value not in ("", 0, None)}), tell)
