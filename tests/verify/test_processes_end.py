@@ -163,7 +163,16 @@ def test_a_directory_without_rights_is_removed(tmp_path: Path) -> None:
     (inner / "link").symlink_to(kept)
     (inner / "file").chmod(0)
     inner.chmod(0o500)
-    inner.parent.chmod(0o500)
-    remove(str(inner.parent))
+    inner.parent.chmod(0o0)
+    nobody = os.getuid() or 65534
+    for each in (tmp_path, inner.parent, inner, inner / "file"):
+        os.chown(each, nobody, -1)
+    child = os.fork()
+    if child == 0:
+        os.chdir(tmp_path)
+        os.setuid(nobody)
+        remove("gone")
+        os._exit(0)
+    os.waitpid(child, 0)
     assert not inner.parent.exists()
     assert kept.stat().st_mode & 0o777 == 0o400

@@ -101,15 +101,20 @@ def end_descendants(keep: frozenset[int] = frozenset()) -> int:
 
 def remove(directory: str) -> None:
     """Remove a directory whole, also where what ran in it took its own rights away."""
+    _open_up(directory)
     for path, names, _ in os.walk(directory):
-        for each in (path, *(os.path.join(path, name) for name in names)):
-            try:
-                mode = os.lstat(each).st_mode
-                if stat.S_ISDIR(mode) and mode & 0o700 != 0o700:
-                    os.chmod(each, 0o700)
-            except OSError:
-                continue
+        for name in names:
+            _open_up(os.path.join(path, name))
     shutil.rmtree(directory, ignore_errors=True)
+
+
+def _open_up(path: str) -> None:
+    try:
+        mode = os.lstat(path).st_mode
+        if stat.S_ISDIR(mode) and mode & 0o700 != 0o700:
+            os.chmod(path, 0o700)
+    except OSError:
+        return
 
 
 def _kill(pid: int) -> None:
