@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import secrets
 import socket
@@ -307,7 +308,7 @@ def _storage() -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        where = error.filename or tempfile.gettempdir()
+        where = error.filename or os.environ.get("TMPDIR") or "the directory for temporary files"
         raise VerifyUnavailable(
             f"verification cannot keep its files in {where}: {error.strerror or error}; TMPDIR names another place"
         ) from None
