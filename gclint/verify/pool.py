@@ -21,16 +21,15 @@ from gclint.verify.errors import MISSING_TORCH, VerifyUnavailable
 from gclint.verify.footprint import Footprint, Sizes
 from gclint.verify.options import Options
 from gclint.verify.outcome import RankReport
+from gclint.verify.patience import Patience
 from gclint.verify.project import program_text
 from gclint.verify.recipe import AnyRecipe, ProgramRecipe, Recipe, recipe_to_data
 from gclint.verify.worker import exchange
-from gclint.verify.worker.supervise import descendants, remove
+from gclint.verify.worker.supervise import remove
 
 POLL = 0.02
 GRACE = 5.0
 QUEUE = 5  # a user's launcher may wait for its nodes
-LONGEST = 10
-TOLD = 15.0
 LIBRARIES = ("torch", "torch.distributed", "torch.utils.checkpoint", "torch._dynamo")
 EXTRAS = ("transformers", "accelerate", "peft", "transformers.modeling_utils")
 Topology = tuple[int, tuple[str, ...], tuple[tuple[str, str], ...]]
@@ -151,7 +150,8 @@ class Crew:
         self.start()
         if self.is_ready:
             return
-        began, limit = time.monotonic(), self._start_limit()
+        queue = 1 if self.options.launcher is None else QUEUE
+        patience = Patience(self.process and self.process.pid, self.options.patience * queue, self.progress)
         waiting = set(range(self.world_size))
         while waiting:
             for rank in sorted(waiting):
@@ -168,38 +168,14 @@ class Crew:
                 if said["world_size"] != self.world_size:
                     waiting = self._resize(int(said["world_size"]), waiting)
                     break
-            if waiting and (self._has_ended() or limit(time.monotonic() - began)):
-                why = (
-                    ""
-                    if self._has_ended()
-                    else f" within {time.monotonic() - began:.0f} s (--timeout gives them longer)"
-                )
+            if waiting and (self._has_ended() or patience.is_over()):
+                why = "" if self._has_ended() else f" within {patience.passed:.0f} s (--timeout gives them longer)"
                 log = (self.directory / "log.txt").read_text(encoding="utf-8", errors="replace")
                 self._end()
                 raise VerifyUnavailable(f"the workers did not start{why}: {_last_line(log)}")
             time.sleep(POLL)
         (self.directory / "settings.json").unlink(missing_ok=True)
         self.is_ready = True
-
-    def _start_limit(self) -> Callable[[float], bool]:
-        """What says, of seconds since the start, whether it is too long: the workers have been idle for their patience.
-
-        It also tells the progress of a start that takes long.
-        """
-        patience = self.options.patience * (1 if self.options.launcher is None else QUEUE)
-        idle_since = looked = told = used = 0.0
-
-        def too_long(seconds: float) -> bool:
-            nonlocal idle_since, looked, told, used
-            if seconds - looked >= 1 and self.process is not None:
-                now = sum(descendants(self.process.pid).values())
-                idle_since, looked, used = (idle_since if now <= used + 0.05 else seconds), seconds, max(now, used)
-            if seconds - told >= TOLD and self.progress is not None:
-                self.progress(f"the workers import their libraries, {seconds:.0f} s so far")
-                told = seconds
-            return seconds - idle_since > patience or seconds > LONGEST * patience
-
-        return too_long
 
     def _resize(self, size: int, waiting: set[int]) -> set[int]:
         """Take the number of ranks that the user's launcher started; return those to wait for."""

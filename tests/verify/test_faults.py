@@ -96,7 +96,7 @@ def test_the_start_has_the_time_of_a_run_and_its_work_does_not_count(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
-    monkeypatch.setattr("gclint.verify.pool.TOLD", 1.0)
+    monkeypatch.setattr("gclint.verify.patience.TOLD", 1.0)
     program = ProgramRecipe("slow", f"{GOOD}\n# accelerate")
 
     def started(text: str, timeout: float) -> list[str]:
