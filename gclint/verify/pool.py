@@ -151,7 +151,9 @@ class Crew:
         if self.is_ready:
             return
         queue = 1 if self.options.launcher is None else QUEUE
-        patience = Patience(self.process and self.process.pid, self.options.patience * queue, self.progress)
+        patience = Patience(
+            None if self.process is None else self.process.pid, self.options.patience * queue, self.progress
+        )
         waiting = set(range(self.world_size))
         while waiting:
             for rank in sorted(waiting):
