@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import re
+
 import libcst as cst
 
 from ..finding import Edit
 from .calls import Call
 from .syntax import Module, Site, dotted
+
+READ_BY_TOOLS = re.compile(
+    r"#(?:!|\s*(?:%%|-\*-|region\b|endregion\b|noqa\b|SPDX-|In\[|(?:fmt|isort|mypy|type|ruff|flake8|pylint|pyright|gclint|pragma)\s*:))"
+)
 
 
 def replace(site: Site, text: str) -> Edit:
@@ -95,10 +101,14 @@ def remove_arguments(site: Site, *names: str) -> list[Edit]:
     return edits
 
 
-def remove_statement(site: Site) -> Edit | None:
+def remove_statement(site: Site, comments: bool = True) -> Edit | None:
     """Take a whole statement out, with its line; `pass` stays where a block would be left empty.
 
-    None when the statement shares its line with others.
+    None when the statement shares its line with others. Its own comments go too: what stands behind it, and with
+    `comments` (leave it off where the statement is put elsewhere) what stands above it and belongs to it alone. That is
+    a comment of the same indentation directly above, when a blank line, another comment or the end of the block
+    follows the statement: otherwise the comment may head the statements below as well. Comments that tools read, and
+    those at the head of a file, stay.
     """
     line = site.module.statement(site.node)
     if not isinstance(line, (cst.SimpleStatementLine, cst.FunctionDef)):
@@ -107,22 +117,47 @@ def remove_statement(site: Site) -> Edit | None:
         return None
     place = site.module.positions[line]
     outer = site.module.parents.get(line)
+    above = _comments_above(site.module, line) if comments else 0
+    end, column = place.end.line, _line_end(site.module, line)
     if isinstance(outer, cst.IndentedBlock) and len(outer.body) == 1:
-        return Edit(
-            site.module.path, place.start.line, place.start.column + 1, place.end.line, place.end.column + 1, "pass"
-        )
+        return Edit(site.module.path, place.start.line - above, place.start.column + 1, end, column, "pass")
     if isinstance(outer, cst.IndentedBlock) and outer.body[-1] is line:
-        return _remove_last(site.module, outer.body[-2], line)
-    return Edit(site.module.path, place.start.line, 1, place.end.line + 1, 1, "")
+        return _remove_last(site.module, outer.body[-2], line, above)
+    return Edit(site.module.path, place.start.line - above, 1, end + 1, 1, "")
 
 
-def _remove_last(module: Module, previous: cst.CSTNode, line: cst.CSTNode) -> Edit:
+def _remove_last(module: Module, previous: cst.CSTNode, line: cst.CSTNode, above: int) -> Edit:
     """Take out the last statement of a block: from the end of the one before, where the block then ends."""
     first = previous.body[-1] if isinstance(previous, cst.SimpleStatementLine) else previous
     start, end = module.positions[first].end, module.positions[line].end
-    between = module.lines[start.line - 1 : module.positions[line].start.line - 1]
+    between = module.lines[start.line - 1 : module.positions[line].start.line - 1 - above]
     text = "".join(between)[start.column :].rstrip()
-    return Edit(module.path, start.line, start.column + 1, end.line, end.column + 1, text)
+    return Edit(module.path, start.line, start.column + 1, end.line, _line_end(module, line), text)
+
+
+def _line_end(module: Module, line: cst.CSTNode) -> int:
+    """The column after the last character of the line on which a statement ends, its comment included."""
+    end = module.positions[line].end
+    rest = module.lines[end.line - 1].rstrip("\r\n")
+    return len(rest) + 1 if rest[end.column :].lstrip().startswith("#") else end.column + 1
+
+
+def _comments_above(module: Module, line: cst.SimpleStatementLine | cst.FunctionDef) -> int:
+    """How many lines of comment above a statement belong to it alone."""
+    if isinstance(line, cst.FunctionDef) and line.decorators:
+        return 0
+    place = module.positions[line]
+    follows = module.lines[place.end.line] if place.end.line < len(module.lines) else ""
+    indented = follows[: len(follows) - len(follows.lstrip())]
+    ends = not follows.strip() or follows.lstrip().startswith("#") or len(indented) < place.start.column
+    count = 0
+    for each in reversed(line.leading_lines):
+        if each.comment is None or not each.indent or each.whitespace.value:
+            break
+        if READ_BY_TOOLS.match(each.comment.value):
+            return 0
+        count += 1
+    return count if ends else 0
 
 
 def _newline(site: Site) -> str:

@@ -123,7 +123,7 @@ class _Search:
         self._kept = shifted([*self._kept, *fresh], old, new, edits)
         self._out = moved(self._out, old, new, accepted)
         state.changed |= {path: current[path].with_text(text) for path, text in new.items()}
-        known = [self._differing(each.changed) for each in (*self._rounds, state)]
+        known = [self._differing(each) for each in (*(one.changed for one in self._rounds), state.changed)]
         turn = known.index(known[-1])
         if turn < len(self._rounds):
             circle = [each for each in self._kept if each.round >= turn]

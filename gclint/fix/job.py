@@ -14,7 +14,7 @@ from gclint.fix.converge import Convergence, Refused, converge
 from gclint.fix.edits import Chosen
 from gclint.fix.proof import Proof, ProofOptions, ProofRequest, verify_fixes
 from gclint.fix.trials import Trial, tried, ways
-from gclint.fix.write import write_all
+from gclint.fix.write import remove_leftovers, write_all
 from gclint.gather import Batch, Request
 from gclint.judge import Judge, Judgement, judge_batch, judge_for
 from gclint.report.content import Report
@@ -76,6 +76,8 @@ def fix(
     gathered = gathered_for(request, judge)
     check_codes(chosen, judge.codes())
     for batch in gathered.batches:
+        if write:
+            remove_leftovers(batch.sources.values())
         policy = policy_of(batch, unsafe, chosen)
         _fix_batch(_Work(batch, judge, proof, prove), policy, sums, alternatives, ask)
     check_names(chosen, (*sums.made.findings, *(each.finding for each in sums.applied)))

@@ -7,6 +7,7 @@ import os
 import shlex
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -19,6 +20,8 @@ from gclint.verify.worker import exchange
 from gclint.verify.worker.limits import CAN_FORK
 
 BOOTSTRAP = Path(__file__).parent / "worker" / "bootstrap.py"
+SUPERVISE = Path(__file__).parent / "worker" / "supervise.py"
+PATIENCE = 10.0
 OFFLINE = {
     "HF_HUB_OFFLINE": "1",
     "TRANSFORMERS_OFFLINE": "1",
@@ -58,6 +61,8 @@ def start(
     one import where there is a safe fork.
     """
     python = require_torch(options.python)
+    if world_size > 1 and not options.launcher:
+        require_loopback()
     command, worker = [python], [str(BOOTSTRAP), str(directory)]
     if world_size > 1 and options.launcher:
         command = _under(options.launcher, python)
@@ -69,6 +74,10 @@ def start(
     command += worker
     temporary = exchange.temporary(directory)
     temporary.mkdir(exist_ok=True)
+    if shutil.which(command[0]) is None:
+        raise VerifyUnavailable(f"{command[0]} cannot be started: there is no such program")
+    if os.name == "posix":
+        command = [sys.executable, "-I", "-S", str(SUPERVISE), str(directory), *command]
     with (directory / "log.txt").open("wb") as log:
         try:
             return subprocess.Popen(
@@ -82,6 +91,18 @@ def start(
             )
         except OSError as error:
             raise VerifyUnavailable(f"{command[0]} cannot be started: {error.strerror}") from None
+
+
+def require_loopback() -> None:
+    """Raise VerifyUnavailable where processes of this machine cannot reach each other."""
+    try:
+        with socket.create_server(("127.0.0.1", 0)) as server:
+            socket.create_connection(server.getsockname()[:2], timeout=PATIENCE).close()
+    except OSError as error:
+        why = error.strerror or error
+        raise VerifyUnavailable(
+            f"several processes need the loopback interface, and 127.0.0.1 is not reached: {why}; `ip link set lo up`"
+        ) from None
 
 
 def shares_import(warm: bool, options: Options) -> bool:
@@ -118,8 +139,16 @@ def environment(options: Options) -> dict[str, str]:
 
 
 def end(process: subprocess.Popen[bytes], leaders: list[int]) -> None:
-    """Kill the launcher's process group and those of its workers (`leaders`), and wait for the launcher."""
-    for leader in {process.pid, *leaders}:
+    """End the workers and all that descends from them, and wait for that.
+
+    Their supervisor does it; where it does not, the process groups of the launcher and of its workers (`leaders`) go.
+    """
+    process.terminate()
+    with suppress(subprocess.TimeoutExpired):
+        process.wait(timeout=PATIENCE)
+    if CAN_FORK and process.poll() is not None:
+        leaders = []
+    for leader in leaders if process.poll() is not None else {process.pid, *leaders}:
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(leader, signal.SIGKILL)
         with suppress(ProcessLookupError, PermissionError):
@@ -128,4 +157,4 @@ def end(process: subprocess.Popen[bytes], leaders: list[int]) -> None:
         with suppress(OSError):
             process.stdin.close()
     with suppress(subprocess.TimeoutExpired):
-        process.wait(timeout=10)
+        process.wait(timeout=PATIENCE)

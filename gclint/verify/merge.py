@@ -29,6 +29,7 @@ def merge(ranks: Sequence[RankReport]) -> Outcome:
         saved_bytes=max((each.saved_bytes for each in ranks if each.saved_bytes is not None), default=None),
         seconds_per_step=_seconds_per_step(first),
         seconds=max(each.seconds for each in ranks),
+        files=dict(first.files),
     )
 
 

@@ -12,7 +12,8 @@ DeviceName = Literal["auto", "cpu", "cuda", "rocm", "xpu", "mps"]
 class Options:
     """Limits and choices of one verification.
 
-    `timeout` is in seconds per run, `start_timeout` for a worker to import its libraries, `memory_limit` in
+    `timeout` is in seconds per run; a worker has that or `start_timeout`, whichever is longer, to import its libraries,
+    in which time that it is busy does not count (ten times as long at most). `memory_limit` is in
     bytes per rank above what the worker holds before the run, `python` the interpreter of the workers (None:
     this one), `launcher` the command under which distributed recipes run ("torchrun --nnodes 2 ...", "srun ...";
     None: torchrun on this machine), which decides how many processes there are; without it `processes` overrides
@@ -29,3 +30,8 @@ class Options:
     processes: int | None = None
     threads: int = 1
     saved_bytes: bool = True
+
+    @property
+    def patience(self) -> float:
+        """How many seconds workers that start may do nothing."""
+        return max(self.timeout, self.start_timeout)

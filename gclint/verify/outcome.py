@@ -124,6 +124,7 @@ class RankReport:
     saves: tuple[Saved, ...] = ()
     cut: bool = False
     forged: str = ""
+    files: dict[str, str] = field(default_factory=dict)
     rest: Step = Step()
     buffers: dict[str, list[float]] = field(default_factory=dict)
     recomputed: int = 0

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-import shutil
+import os
+import re
+import secrets
 import socket
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable, Iterable
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -19,9 +21,12 @@ from gclint.verify.errors import MISSING_TORCH, VerifyUnavailable
 from gclint.verify.footprint import Footprint, Sizes
 from gclint.verify.options import Options
 from gclint.verify.outcome import RankReport
+from gclint.verify.patience import Patience
 from gclint.verify.project import program_text
 from gclint.verify.recipe import AnyRecipe, ProgramRecipe, Recipe, recipe_to_data
 from gclint.verify.worker import exchange
+from gclint.verify.written import written
+from gclint.verify.worker.supervise import remove
 
 POLL = 0.02
 GRACE = 5.0
@@ -37,10 +42,11 @@ class Crew:
     Rank 0 alone runs what wants one process, without the others' variables.
     """
 
-    def __init__(self, topology: Topology, options: Options):
+    def __init__(self, topology: Topology, options: Options, progress: Callable[[str], None] | None = None):
         self.world_size, self.preload, self.variables = topology
-        self.options = options
+        self.options, self.progress = options, progress
         self.directory = Path(tempfile.mkdtemp(prefix="gclint-verify-"))
+        self.key = exchange.Key("")
         self.number = 0
         self.process: subprocess.Popen[bytes] | None = None
         self.leaders: list[int] = []
@@ -59,21 +65,31 @@ class Crew:
             "ranks": ranks,
             "reference": reference,
             "saved_bytes": self.options.saved_bytes,
+            "timeout": self.options.timeout,
             "sizes": None if sizes is None else to_data(sizes),
         }
-        exchange.write_json(exchange.job(self.directory, number), job)
+        exchange.write_signed(exchange.job(self.directory, number), job, self.key)
         self.number += 1
-        deadline = time.monotonic() + self.options.timeout
+        began, deadline = time.time(), time.monotonic() + self.options.timeout
         reports = self._collect(number, ranks, deadline)
         if any(each is None for each in reports):
             self._cancel(number, reports)
+        files = self._written(recipe, number, began)
         self._sweep(number, ranks)
-        return [_report(each) for each in reports]
+        first, *others = [_report(each) for each in reports]
+        return [replace(first, files=files), *others]
+
+    def _written(self, recipe: AnyRecipe, number: int, began: float) -> dict[str, str]:
+        """What a program wrote in the directory that its ranks share, or that of its only rank."""
+        if not isinstance(recipe, ProgramRecipe):
+            return {}
+        place = exchange.scratch(self.directory, number, None if recipe.copy_of is not None else 0)
+        return written(place, began, {recipe.name, *recipe.files})
 
     def close(self) -> None:
         """End the workers and remove their directory."""
         self._end()
-        shutil.rmtree(self.directory, ignore_errors=True)
+        remove(str(self.directory))
 
     def _collect(self, number: int, ranks: int, deadline: float) -> list[dict[str, Any] | None]:
         """Wait for results; once a rank has failed, or left, the others get a few seconds more."""
@@ -105,7 +121,7 @@ class Crew:
         """Fill in the results that have come; return whether there were any."""
         missing = [rank for rank, known in enumerate(reports) if known is None]
         for rank in missing:
-            reports[rank] = exchange.read_json(exchange.result(self.directory, number, rank))
+            reports[rank] = exchange.read_signed(exchange.result(self.directory, number, rank), self.key)
         return any(reports[rank] is not None for rank in missing)
 
     def _has_ended(self) -> bool:
@@ -113,9 +129,8 @@ class Crew:
 
     def _sweep(self, number: int, ranks: int) -> None:
         """Remove what a job leaves: copies of the project, what it wrote there and what it printed."""
-        shutil.rmtree(exchange.scratch(self.directory, number), ignore_errors=True)
+        remove(str(exchange.run(self.directory, number)))
         for rank in range(ranks):
-            shutil.rmtree(exchange.scratch(self.directory, number, rank), ignore_errors=True)
             exchange.output(self.directory, number, rank).unlink(missing_ok=True)
 
     def start(self) -> None:
@@ -125,7 +140,10 @@ class Crew:
         self._end()
         for rank in range(self.world_size):
             exchange.ready(self.directory, rank).unlink(missing_ok=True)
+        secret = secrets.token_hex(32)
+        self.key = exchange.Key(secret)
         settings = {
+            "key": secret,
             "preload": list(self.preload),
             "memory_limit": self.options.memory_limit,
             "threads": self.options.threads,
@@ -142,8 +160,10 @@ class Crew:
         self.start()
         if self.is_ready:
             return
-        patience = 1 if self.options.launcher is None else QUEUE
-        deadline = time.monotonic() + self.options.start_timeout * patience
+        queue = 1 if self.options.launcher is None else QUEUE
+        patience = Patience(
+            None if self.process is None else self.process.pid, self.options.patience * queue, self.progress
+        )
         waiting = set(range(self.world_size))
         while waiting:
             for rank in sorted(waiting):
@@ -160,11 +180,13 @@ class Crew:
                 if said["world_size"] != self.world_size:
                     waiting = self._resize(int(said["world_size"]), waiting)
                     break
-            if waiting and (self._has_ended() or time.monotonic() > deadline):
+            if waiting and (self._has_ended() or patience.is_over()):
+                why = "" if self._has_ended() else f" within {patience.passed:.0f} s (--timeout gives them longer)"
                 log = (self.directory / "log.txt").read_text(encoding="utf-8", errors="replace")
                 self._end()
-                raise VerifyUnavailable(f"the workers did not start: {_last_line(log)}")
+                raise VerifyUnavailable(f"the workers did not start{why}: {_last_line(log)}")
             time.sleep(POLL)
+        (self.directory / "settings.json").unlink(missing_ok=True)
         self.is_ready = True
 
     def _resize(self, size: int, waiting: set[int]) -> set[int]:
@@ -201,16 +223,19 @@ class Pool:
 
     def run(self, recipe: AnyRecipe, reference: bool = False) -> list[RankReport]:
         """Run a recipe and return its ranks' reports."""
-        return self._crew(recipe).run(recipe, reference)
+        with _storage():
+            return self._crew(recipe).run(recipe, reference)
 
     def expect(self, recipes: Iterable[AnyRecipe]) -> None:
         """Start the workers of recipes that are run later."""
         for recipe in sorted(recipes, key=lambda each: -each.world_size):
-            self._crew(recipe).start()
+            with _storage():
+                self._crew(recipe).start()
 
     def footprint(self, recipe: Recipe, sizes: Sizes) -> Footprint:
         """Return what the recipe asks of one device at full size; its own workers tell, which are warm by then."""
-        report = self._crew(recipe).run(recipe, False, sizes)[0]
+        with _storage():
+            report = self._crew(recipe).run(recipe, False, sizes)[0]
         return report.footprint or Footprint(unknown=f"it cannot be estimated: {report.reason or report.status}")
 
     def _crew(self, recipe: AnyRecipe) -> Crew:
@@ -224,7 +249,7 @@ class Pool:
         if key not in self._crews:
             if self.progress is not None:
                 self.progress(f"starting {size} worker{'s' * (size > 1)}")
-            self._crews[key] = Crew(key, self.options)
+            self._crews[key] = Crew(key, self.options, self.progress)
         return self._crews[key]
 
     def close(self) -> None:
@@ -265,6 +290,18 @@ def _preload_of_text(text: str) -> tuple[str, ...]:
     return (*found, "trl") if "trl" in text else found
 
 
+@contextmanager
+def _storage() -> Iterator[None]:
+    """Turn what the system refuses the pool itself into VerifyUnavailable: a full disk, no file or process more."""
+    try:
+        yield
+    except OSError as error:
+        where = error.filename or os.environ.get("TMPDIR") or "the directory for temporary files"
+        raise VerifyUnavailable(
+            f"verification cannot keep its files in {where}: {error.strerror or error}; TMPDIR names another place"
+        ) from None
+
+
 def _report(data: dict[str, Any] | None) -> RankReport:
     return from_data(RankReport, data) if data is not None else RankReport(status="killed", reason="no result")
 
@@ -276,5 +313,7 @@ def _missing(said: dict[str, Any], options: Options) -> str:
 
 
 def _last_line(log: str) -> str:
-    lines = [each for each in log.splitlines() if each.strip()]
-    return lines[-1] if lines else "no output"
+    """The line of a log that says most: the last that an exception ends with, else the last."""
+    lines = [each.strip() for each in log.splitlines() if each.strip()]
+    errors = [each for each in lines if re.match(r"[\w.]*(Error|Exception|Interrupt|Exit)\b", each)]
+    return (errors or lines or ["no output"])[-1]

@@ -201,7 +201,7 @@ def moved(event: EnvSet, imported: Site) -> Fix | None:
         return None
     if imported.module is not module or not isinstance(site.node, (cst.Assign, cst.Expr)):
         return None
-    removed, added = rewrite.remove_statement(site), rewrite.before_import(imported, site.text)
+    removed, added = rewrite.remove_statement(site, comments=False), rewrite.before_import(imported, site.text)
     if removed is None or added is None:
         return None
     return Fix("set-before-import", f"Set {event.name} before the import", (added, removed), "safe")

@@ -136,6 +136,6 @@ def _fix(event: Backward, change: LibraryCall | OptimizerStep) -> Fix | None:
         return None
     start, end = module.positions[mine.body[0]].start, module.positions[mine.body[0]].end
     text = module.lines[start.line - 1].strip() if start.line == end.line else module.code(mine.body[0])
-    edits = (rewrite.remove_statement(change.site), rewrite.insert_after(event.site, text))
+    edits = (rewrite.remove_statement(change.site, comments=False), rewrite.insert_after(event.site, text))
     made = tuple(edit for edit in edits if edit is not None)
     return Fix("after-backward", "Do it after backward", made, "unsafe") if len(made) == 2 else None

@@ -184,7 +184,7 @@ def test_one_process_runs_alone_among_workers_that_are_there_already(clean: None
         verifier.expect([one, two])
         assert [verifier.outcome(each).summary.split(";")[0] for each in (one, two, GOOD)][:2] == ["loss none"] * 2
         assert verifier.outcome(one).world_size == 1 and verifier.outcome(two).world_size == 2
-        assert len(workers() - before) == 3, "the agent and two workers"
+        assert len(workers() - before) == 4, "the supervisor, the agent and two workers"
 
 
 def test_workers_that_end_while_they_start_are_told(clean: None) -> None:

@@ -6,6 +6,7 @@ Only this one package is made importable: nothing of the calling environment get
 from __future__ import annotations
 
 import importlib.util
+import os
 import sys
 from pathlib import Path
 
@@ -24,6 +25,10 @@ def _provide_gclint() -> None:
 if __name__ == "__main__":
     sys.path[:] = [each for each in sys.path if each != str(Path(__file__).resolve().parent)]
     _provide_gclint()
+    from gclint.verify.worker.supervise import SUPERVISOR, die_with_parent
+
+    if os.environ.pop(SUPERVISOR, "") == str(os.getppid()):
+        die_with_parent(os.getppid())
     from gclint.verify.worker.serve import main
 
     sys.exit(main(sys.argv[1:]))

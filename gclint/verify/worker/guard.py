@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 import select
-import shutil
 import signal
 import time
 from contextlib import suppress
@@ -14,6 +13,8 @@ from typing import Any
 
 from gclint.verify.worker import exchange
 from gclint.verify.worker.limits import resident_bytes
+from gclint.verify.worker.report import TAMPERED, Pipe, Tampered
+from gclint.verify.worker.supervise import remove
 
 POLL = 0.01
 SILENCE = 120.0
@@ -35,8 +36,8 @@ def orphaned(directory: Path) -> bool:
         return False
 
 
-def watch(child: int, job: dict[str, Any], directory: Path) -> dict[str, Any]:
-    """Wait for the job's process; return what to report if it leaves no result."""
+def watch(child: int, pipe: Pipe, job: dict[str, Any], directory: Path) -> dict[str, Any]:
+    """Wait for the job's process; return what to report if it sends nothing."""
     started = time.monotonic()
     limit = int(job.get("memory_limit", 1 << 62))
     allowance = resident_bytes(os.getpid()) + limit
@@ -56,11 +57,19 @@ def watch(child: int, job: dict[str, Any], directory: Path) -> dict[str, Any]:
                 ended = _stuck(child, job, directory, time.monotonic() - started)
             elif orphaned(directory) or not directory.exists():
                 os.kill(child, signal.SIGKILL)
-                shutil.rmtree(directory, ignore_errors=True)
+                remove(str(directory))
                 os._exit(1)
             if ended is not None:
                 os.kill(child, signal.SIGKILL)
-        time.sleep(POLL)
+        pipe.wait(POLL)
+
+
+def settled(pipe: Pipe, reason: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
+    """What a job's process has reported, with the modules that it imported, or the `reason` why it has not."""
+    try:
+        return pipe.close() or (reason, [])
+    except Tampered:
+        return {"status": "killed", "reason": TAMPERED}, []
 
 
 def _stuck(child: int, job: dict[str, Any], directory: Path, seconds: float) -> dict[str, Any]:
@@ -91,4 +100,4 @@ def _death(status: int) -> str:
         name = signal.Signals(os.WTERMSIG(status)).name
         hint = " (out of memory?)" if name == "SIGKILL" else ""
         return f"its process was ended by {name}{hint}"
-    return f"its process ended with exit status {os.waitstatus_to_exitcode(status)} and left no result"
+    return f"its process ended with exit status {os.waitstatus_to_exitcode(status)} without a report"

@@ -10,11 +10,12 @@ import sys
 import time
 import traceback
 import warnings
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from gclint.verify.codec import from_data, to_data
+from gclint.verify.codec import from_data
 from gclint.verify.footprint import Sizes
 from gclint.verify.outcome import Raised, RankReport
 from gclint.verify.project import program_text
@@ -37,8 +38,8 @@ SECONDARY = (
 )
 
 
-def perform_job(job: dict[str, Any]) -> None:
-    """Run the job and write its result file; never raises for what the run does."""
+def perform_job(job: dict[str, Any], send: Callable[[RankReport, list[str]], None]) -> None:
+    """Run the job and `send` its report, with the library modules that it imported; never raises for what it does."""
     directory, number, rank = Path(job["directory"]), int(job["number"]), int(job["rank"])
     output = exchange.output(directory, number, rank)
     _redirect(output)
@@ -61,8 +62,7 @@ def perform_job(job: dict[str, Any]) -> None:
     sys.stderr.flush()
     if report.status != "finished":
         report = replace(report, output=output.read_text(encoding="utf-8", errors="replace")[-4000:])
-    exchange.write_json(exchange.imports(directory, number, rank), _library_modules(known))
-    exchange.write_json(exchange.result(directory, number, rank), to_data(report))
+    send(report, _library_modules(known))
 
 
 def _scratch(recipe: AnyRecipe, directory: Path, number: int, rank: int) -> Path:
@@ -71,7 +71,7 @@ def _scratch(recipe: AnyRecipe, directory: Path, number: int, rank: int) -> Path
         scratch = exchange.scratch(directory.resolve(), number)
     else:
         scratch = exchange.scratch(directory, number, rank)
-    scratch.mkdir(exist_ok=True)
+    scratch.mkdir(parents=True, exist_ok=True)
     return scratch
 
 
@@ -206,7 +206,7 @@ class Measurement:
         return tuple(sorted({self.recipe.name, *copied}))
 
     def _lay_out(self, recipe: ProgramRecipe) -> None:
-        for told in lay_out(recipe, self.scratch, int(self.job["rank"])):
+        for told in lay_out(recipe, self.scratch, int(self.job["rank"]), float(self.job["timeout"])):
             self.found.note(told)
 
     def _missing(self, error: BaseException) -> str | None:

@@ -2,22 +2,13 @@
 
 from __future__ import annotations
 
-import ctypes
 import os
-import signal
 import sys
 from contextlib import suppress
 from pathlib import Path
 
 CAN_FORK = sys.platform.startswith("linux")
 PAGE = os.sysconf("SC_PAGE_SIZE") if hasattr(os, "sysconf") else 4096
-
-
-def die_with_parent() -> None:
-    """Have this process killed when its parent dies (Linux)."""
-    if sys.platform.startswith("linux"):
-        with suppress(OSError, AttributeError):
-            ctypes.CDLL(None).prctl(1, signal.SIGKILL)
 
 
 def resident_bytes(pid: int) -> int:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+
 OUTSIDE = "outside the copy of the project nothing may be changed"
 NO_NETWORK = "the network is off in a verification"
 LACKING = (
@@ -22,6 +24,7 @@ HUB = (
     "Cannot find an appropriate cached snapshot",
     "Cannot find the requested files in the disk cache",
 )
+NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 class NotRun(Exception):
@@ -32,6 +35,8 @@ def lacking(error: BaseException, own: set[str]) -> str | None:
     """Return what this machine lacks if that is all the error says; `own` are the program's modules."""
     if isinstance(error, ModuleNotFoundError) and error.name and error.name.partition(".")[0] not in own:
         return f"{error.name} is not installed"
+    if isinstance(error, OSError) and error.errno in NO_ROOM:
+        return f"there is no room for what the run writes: {error.strerror}"
     first = next((line.strip() for line in str(error).splitlines() if line.strip()), "")
     if any(each in str(error) for each in HUB):
         return f"the program asks the hub for what is not on this machine, and the hub is off: {first[:200]}"

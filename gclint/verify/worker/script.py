@@ -17,13 +17,11 @@ from gclint.verify.recipe import ProgramRecipe
 from gclint.verify.worker.lines import Lines
 from gclint.verify.worker.refusal import NotRun
 
-PATIENCE = 120.0
 
-
-def lay_out(recipe: ProgramRecipe, scratch: Path, rank: int) -> list[str]:
+def lay_out(recipe: ProgramRecipe, scratch: Path, rank: int, patience: float) -> list[str]:
     """Write the program and its files below `scratch`; return what of a project was not copied whole.
 
-    The copy of a project is one for all ranks: rank 0 makes it, the others wait for it.
+    The copy of a project is one for all ranks: rank 0 makes it, the others wait for it, `patience` seconds at most.
     """
     if recipe.copy_of is None:
         _write(recipe, scratch)
@@ -37,7 +35,7 @@ def lay_out(recipe: ProgramRecipe, scratch: Path, rank: int) -> list[str]:
         _write(recipe, scratch)
         done.touch()
         return told
-    deadline = time.monotonic() + PATIENCE
+    deadline = time.monotonic() + patience
     while not done.exists():
         if time.monotonic() > deadline:
             raise NotRun("rank 0 did not finish the copy of the project")
