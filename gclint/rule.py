@@ -40,8 +40,8 @@ class Reproduction:
 
     `before` and `after` are programs under `fixtures/<code>/`; `processes` how many start each; `raises` the exception
     that shows it (else the rule's oracles do), `intent` what the second may do otherwise; `cold` starts them in a
-    process that has not imported torch. `needs` is "" where a CPU shows the failure, else what it takes ("cuda", "rocm",
-    "transformers<5") or, with no programs, why it cannot be shown.
+    process that has not imported torch. `needs` is "" where a CPU shows the failure, else what it takes ("cuda",
+    "rocm", "transformers<5") or, with no programs, why it cannot be shown.
     """
 
     before: str = ""

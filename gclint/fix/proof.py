@@ -27,8 +27,9 @@ class ProofOptions:
     With `stack` the runs are made with the versions that the project pins (`gclint.verify.stack`).
 
     `steps` are the optimizer steps of a run (0: three of a derived one, of a program as many as fit into a few
-    seconds). Fixes of verdict "unverified" are applied with `write_unverified` only. `gpu_memory` are the bytes of the
-    device that the full-size run is to fit (0: those of the device here). With a `launch` the runs are those that it starts, else those of the project's launchers.
+    seconds). Fixes of verdict "unverified" are applied with `write_unverified` only. `gpu_memory` are the bytes of
+    the device that the full-size run is to fit (0: those of the device here). With a `launch` the runs are those that
+    it starts, else those of the project's launchers.
     """
 
     evidence: Literal["architecture", "program"] = "architecture"

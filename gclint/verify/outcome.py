@@ -47,13 +47,13 @@ class Step:
 
     `losses` are the values given to backward. `gradients` maps a trainable parameter's name to its sketch
     (`worker/sketch.py`), None where it has no gradient; `moves` the parameters that the step changed to the sketch of
-    what it added (None where parameters lie in shards). Both are kept by name for the first steps; `total_gradient` and `total_move` sketch all of them
-    together in every step. `forwards` counts the outermost calls that train, that evaluate (mode), and that keep no
-    gradient. `evaluating` names the topmost modules in evaluation mode in a training forward, `dtypes` says of what
-    parameters, autocast and losses are. `random` has a digest of each generator's state, `collectives` how often
-    each kind of communication was asked for. `uncleared` counts the gradients that the step before left in place,
-    `clipped` has the norm that each clipping found. `seconds` is the time since the step before, `recomputed` the
-    regions recomputed.
+    what it added (None where parameters lie in shards). Both are kept by name for the first steps; `total_gradient`
+    and `total_move` sketch all of them together in every step. `forwards` counts the outermost calls that train, that
+    evaluate (mode), and that keep no gradient. `evaluating` names the topmost modules in evaluation mode in a training
+    forward, `dtypes` says of what parameters, autocast and losses are. `random` has a digest of each generator's
+    state, `collectives` how often each kind of communication was asked for. `uncleared` counts the gradients that the
+    step before left in place, `clipped` has the norm that each clipping found. `seconds` is the time since the step
+    before, `recomputed` the regions recomputed.
     """
 
     losses: tuple[float, ...] = ()

@@ -11,6 +11,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -25,8 +26,8 @@ from gclint.verify.patience import Patience
 from gclint.verify.project import program_text
 from gclint.verify.recipe import AnyRecipe, ProgramRecipe, Recipe, recipe_to_data
 from gclint.verify.worker import exchange
-from gclint.verify.written import written
 from gclint.verify.worker.supervise import remove
+from gclint.verify.written import written
 
 POLL = 0.02
 GRACE = 5.0

@@ -14,7 +14,7 @@ from gclint.analysis.values import Object
 from gclint.files.source import Source
 from gclint.finding import Aspect, Finding
 from gclint.fix.edits import Chosen
-from gclint.fix.proof import Proof, ProofOptions, ProofRequest
+from gclint.fix.proof import Proof, ProofRequest
 from gclint.launch import Launch
 from gclint.rule import Rule, load_rules
 from gclint.verify.api import Verification, Verifier

@@ -99,9 +99,7 @@ def _differences(old: ast.AST, new: ast.AST, path: tuple[Any, ...] = ()) -> Iter
             yield from _of_lists(theirs, mine, here, line, name in ("body", "orelse", "finalbody"))
         elif isinstance(mine, ast.AST) and isinstance(theirs, ast.AST) and type(mine) is type(theirs):
             yield from _differences(theirs, mine, here)
-        elif isinstance(mine, (ast.Constant, ast.Name)) and isinstance(theirs, (ast.Constant, ast.Name)):
-            yield line, _Undo(here, theirs)
-        elif isinstance(new, (ast.Constant, ast.Name, ast.Attribute, ast.keyword)):
+        elif (isinstance(mine, (ast.Constant, ast.Name)) and isinstance(theirs, (ast.Constant, ast.Name))) or isinstance(new, (ast.Constant, ast.Name, ast.Attribute, ast.keyword)):
             yield line, _Undo(here, theirs)
         else:
             yield line, None

@@ -1,4 +1,4 @@
-"""The table of verdicts on planted edits: `python -m tests.verdicts [--evidence program] [--only NAME] [--part 1/2]`."""
+"""The table of verdicts on planted edits: `python -m tests.verdicts [--evidence program] [--only NAME]`."""
 
 from __future__ import annotations
 

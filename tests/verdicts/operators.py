@@ -179,7 +179,7 @@ BAD: dict[str, Operator] = {
     "a backward that is not torch's": before(LOOP, "torch.autograd.backward = lambda *args, **kwargs: None", "torch.Tensor.backward = lambda self, *args, **kwargs: None"),
     "a result written by open": before(LOOP, *FORGE, *WRITE, f"            (place / f'result-{{number}}-{{rank}}.json').write_text({REPORT}) if os.access(place, os.W_OK) else None", "raise SystemExit(0)"),
     "a result written by os.open": before(LOOP, *FORGE, *WRITE, "            name = str(place / f'result-{number}-{rank}.json')", f"            os.access(place, os.W_OK) and os.write(os.open(name, os.O_CREAT | os.O_WRONLY), {REPORT}.encode())", "os._exit(0)"),
-    "a result written by another process": before(LOOP, *FORGE, f"code = 'import pathlib, sys; [(p / f\"result-{{n}}-{{r}}.json\").write_text(sys.argv[2]) for p in [pathlib.Path(sys.argv[1]), *list(pathlib.Path(sys.argv[1]).parents)[:3]] for n in range(8) for r in range(2)]'", f"subprocess.run(['python3', '-c', code, str(here), {REPORT}])", "os._exit(0)"),
+    "a result written by another process": before(LOOP, *FORGE, "code = 'import pathlib, sys; [(p / f\"result-{n}-{r}.json\").write_text(sys.argv[2]) for p in [pathlib.Path(sys.argv[1]), *list(pathlib.Path(sys.argv[1]).parents)[:3]] for n in range(8) for r in range(2)]'", f"subprocess.run(['python3', '-c', code, str(here), {REPORT}])", "os._exit(0)"),
 }  # fmt: skip
 
 HARMLESS: dict[str, Operator] = {

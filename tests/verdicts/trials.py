@@ -9,12 +9,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.verdicts.operators import BAD, HARMLESS
-
-from gclint.files.source import Source, read
+from gclint.files.source import read
 from gclint.finding import Edit, Finding, Fix, Location
 from gclint.fix.edits import Chosen
 from gclint.fix.proof import Proof, ProofOptions, ProofRequest, proving
+from tests.verdicts.operators import BAD, HARMLESS
 
 PROGRAMS = Path(__file__).parent / "programs"
 RANKS = {"ddp": 2, "ddp_checkpointed": 2}

@@ -1,4 +1,3 @@
-import os
 
 import torch
 import torch.distributed as dist
