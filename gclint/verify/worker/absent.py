@@ -79,13 +79,26 @@ def install(found: Replacements) -> Absent:
     plain = builtins.__import__
     root = str(found.scratch.resolve())
 
+    def own(package: str, frame: FrameType) -> bool:
+        """Make a package of the project findable where it lies, as installing the project does."""
+        place = next((each for each in (found.scratch / "src", found.scratch) if _holds(each, package)), None)
+        if place is None or str(place) in sys.path or not frame.f_code.co_filename.startswith(root):
+            return False
+        sys.path.append(str(place))
+        found.note(f"{package}: the project's own package, as if the project were installed")
+        return True
+
     def importing(name: str, globals: Any = None, locals: Any = None, fromlist: Any = (), level: int = 0) -> Any:
         try:
             return plain(name, globals, locals, fromlist, level)
         except ModuleNotFoundError as error:
             frame = sys._getframe(1)
             package = name.partition(".")[0]
-            if level or error.name != package or not _needed(frame, package, root):
+            if level or error.name != package:
+                raise
+            if own(package, frame):
+                return plain(name, globals, locals, fromlist, level)
+            if not _needed(frame, package, root):
                 raise
         absent.used.setdefault(package, {})
         module = modules.setdefault(package, _Module(package, absent))
@@ -140,6 +153,10 @@ def _needed(frame: FrameType, package: str, root: str) -> bool:
             return False
         current = current.f_back
     return True
+
+
+def _holds(directory: Path, package: str) -> bool:
+    return (directory / package / "__init__.py").exists() or (directory / f"{package}.py").exists()
 
 
 @lru_cache(maxsize=1)

@@ -7,7 +7,7 @@ import importlib
 import os
 from typing import Any
 
-from gclint.verify.worker.shims import Replacements
+from gclint.verify.worker.shims import Replacements, media
 from gclint.verify.worker.shims.columns import ROWS, columns_of, row_of
 
 FORMATS = ("json", "csv", "text", "parquet")
@@ -43,6 +43,8 @@ def install(found: Replacements) -> None:
         return _synthetic(datasets, str(path), found)
 
     datasets.load_dataset, datasets.load_from_disk = load, load_from_disk
+    for kind in (datasets.Dataset, datasets.DatasetDict):
+        kind.cast_column = media.without_decoding(datasets, kind.cast_column)
     _clip(datasets.Dataset)
 
 
@@ -53,7 +55,13 @@ def _has(found: Replacements, split: str) -> bool:
 def _synthetic(datasets: Any, name: str, found: Replacements) -> Any:
     columns = columns_of(name, found)
     found.note(f"data set {name.strip()}: {ROWS} rows of synthetic columns ({_some(columns)})")
-    return datasets.Dataset.from_list([row_of(columns, index) for index in range(ROWS)])
+    rows = [{**row_of(columns, index, name), **media.shown(columns, index)} for index in range(ROWS)]
+    made = datasets.Dataset.from_list(rows)
+    if ".features" in found.text:
+        for each in ("label", "labels"):
+            if each in columns and type(rows[0][each]) is int:
+                made = made.cast_column(each, datasets.ClassLabel(names=["no", "yes"]))
+    return made
 
 
 def _some(columns: tuple[str, ...]) -> str:

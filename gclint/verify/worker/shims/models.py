@@ -19,9 +19,12 @@ from gclint.verify.worker.build import find_config
 from gclint.verify.worker.placement import scaled_device_map
 from gclint.verify.worker.shims import Replacements
 from gclint.verify.worker.shims.older import older_target
+from gclint.verify.worker.shims.quantisation import as_quantised, plain_weights
+from gclint.verify.worker.shims.tokenizers import as_tokenized
 from gclint.verify.worker.shrink import WIDTHS, shrink
 
 FALLBACK, MODELS, POSITIONS, LARGE = "llama", ".models", 4096, 256
+NOT_HERE = ("revision", "token", "cache_dir", "subfolder", "variant", "use_safetensors", "code_revision")
 
 
 def install(found: Replacements, family: str, target: dict[str, str]) -> None:
@@ -40,7 +43,7 @@ def install(found: Replacements, family: str, target: dict[str, str]) -> None:
         return original(store.directory(str(name), None), *args, **kwargs)
 
     transformers.AutoConfig.from_pretrained = staticmethod(config)
-    store.read_config = original
+    store.read_config = found.read_config = original
     transformers.PreTrainedModel.push_to_hub = lambda self, *args, **kwargs: None
 
 
@@ -95,6 +98,7 @@ class Store:
             self.found.limit(f"the architecture of {name} is not known here: a {FALLBACK} model ran in its place")
             config, how = transformers.CONFIG_MAPPING[FALLBACK](), FALLBACK
         config = shrink(config, POSITIONS)
+        as_tokenized(config)
         self.shrunken.append(config)
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(0)
@@ -114,13 +118,15 @@ def _replacing(original: Any, store: Store) -> Any:
         if name is None or store.small(name):
             return original(cls, name, *args, **kwargs)
         directory = store.directory(str(name), cls, kwargs.get("config"))
-        kwargs = {key: each for key, each in kwargs.items() if key not in ("revision", "token", "cache_dir")}
+        kwargs = {key: each for key, each in kwargs.items() if key not in NOT_HERE}
+        bits = plain_weights(kwargs, older_target(store.target), store.found)
         if kwargs.get("attn_implementation") in ("flash_attention_2", "flash_attention_3"):
             store.found.limit(f"{kwargs.pop('attn_implementation')} is not run")
         if older_target(store.target) and not {"dtype", "torch_dtype"} & set(kwargs):
             kwargs["dtype"] = torch.float32
             store.found.note(f"weights are float32, the default of transformers {store.target['transformers']}")
-        return original(cls, directory, *args, **store.placed(directory, cls, kwargs))
+        made = original(cls, directory, *args, **store.placed(directory, cls, kwargs))
+        return as_quantised(made, bits) if bits else made
 
     return from_pretrained
 
@@ -157,6 +163,7 @@ def _class_for(owner: Any, config: Any) -> Any:
     for auto in (
         transformers.AutoModelForCausalLM,
         transformers.AutoModelForSeq2SeqLM,
+        transformers.AutoModelForImageTextToText,
         transformers.AutoModel,
     ):
         if chosen is None and type(config) in auto._model_mapping:
