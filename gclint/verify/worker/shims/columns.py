@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import importlib
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -85,7 +86,7 @@ PREFERENCES = ("DPOTrainer", "ORPOTrainer", "CPOTrainer", "RewardTrainer")
 def columns_of(name: str, found: Replacements) -> tuple[str, ...]:
     """The columns that a data set's synthetic rows have: known, else read by the program, else its trainer's."""
     lowered = name.lower()
-    known = next((columns for part, columns in KNOWN if part in lowered), ())
+    known = next((columns for part, columns in KNOWN if re.search(rf"(?:^|[/\s-]){part}", lowered)), ())
     if known:
         return known
     wanted = read_by(found.text)
@@ -99,9 +100,17 @@ def columns_of(name: str, found: Replacements) -> tuple[str, ...]:
     return wanted or ("text",)
 
 
-def row_of(columns: tuple[str, ...], index: int, name: str = "") -> dict[str, Any]:
-    """One row of the data set `name`; rows differ by their number, labels alternate."""
+def row_of(columns: tuple[str, ...], index: int, name: str = "", text: str = "") -> dict[str, Any]:
+    """One row of the data set `name` for the program of this text; rows differ by their number, labels alternate.
+
+    Who speaks in a talk is called as the program calls it; where it makes a text of a text, a label is a word.
+    """
     shaped = dict(SHAPED)
+    if not re.search(r"""["']human["']""", text) and re.search(r"""["']user["']""", text):
+        talk = [{**each, "from": each["role"]} for each in TALK]
+        shaped |= dict.fromkeys(("messages", "conversations", "conversation"), talk)
+    if "ForSeq2SeqLM" in text and "ForSequenceClassification" not in text:
+        shaped["label"] = ("positive", "negative")[index % 2]
     for part, spelled in SPELLED:
         if part in name.lower().replace("_", "-"):
             shaped |= spelled
@@ -114,7 +123,7 @@ def row_of(columns: tuple[str, ...], index: int, name: str = "") -> dict[str, An
 
 def write_rows(path: Path, found: Replacements) -> None:
     """Write synthetic rows as the file's ending asks."""
-    rows = [row_of(columns_of(path.stem, found), index, path.stem) for index in range(ROWS)]
+    rows = [row_of(columns_of(path.stem, found), index, path.stem, found.text) for index in range(ROWS)]
     if path.suffix == ".json":
         path.write_text(json.dumps(rows), encoding="utf-8")
     elif path.suffix in (".jsonl", ".ndjson"):

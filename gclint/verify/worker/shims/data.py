@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import importlib
 import os
+import re
 from typing import Any
 
 from gclint.verify.worker.shims import Replacements, media
@@ -46,6 +47,7 @@ def install(found: Replacements) -> None:
     for kind in (datasets.Dataset, datasets.DatasetDict):
         kind.cast_column = media.without_decoding(datasets, kind.cast_column)
     _clip(datasets.Dataset)
+    _clip_stream(datasets.IterableDataset)
 
 
 def _has(found: Replacements, split: str) -> bool:
@@ -55,13 +57,21 @@ def _has(found: Replacements, split: str) -> bool:
 def _synthetic(datasets: Any, name: str, found: Replacements) -> Any:
     columns = columns_of(name, found)
     found.note(f"data set {name.strip()}: {ROWS} rows of synthetic columns ({_some(columns)})")
-    rows = [{**row_of(columns, index, name), **media.shown(columns, index)} for index in range(ROWS)]
+    rows = [{**row_of(columns, index, name, found.text), **media.shown(columns, index)} for index in range(ROWS)]
+    for row, each in ((row, each) for row in rows for each in _classes(found.text, row)):
+        row[each] = int(row[each]) if isinstance(row[each], int) else len(row[each]) % 2
     made = datasets.Dataset.from_list(rows)
-    if ".features" in found.text:
-        for each in ("label", "labels"):
-            if each in columns and type(rows[0][each]) is int:
-                made = made.cast_column(each, datasets.ClassLabel(names=["no", "yes"]))
+    for each in _classes(found.text, rows[0]):
+        made = made.cast_column(each, datasets.ClassLabel(names=["no", "yes"]))
     return made
+
+
+def _classes(text: str, row: dict[str, Any]) -> list[str]:
+    """The columns of a row whose values are classes with names, as the program asks for the names."""
+    if ".features" not in text:
+        return []
+    asked = re.findall(r"""features\[["'](\w+)["']\]""", text)
+    return [each for each in row if each in asked or (each in ("label", "labels") and type(row[each]) is int)]
 
 
 def _some(columns: tuple[str, ...]) -> str:
@@ -105,3 +115,17 @@ def _clip(kind: Any) -> None:
         return divide(rows, *args, **kwargs)
 
     kind.select, kind.train_test_split = selected, divided
+
+
+def _clip_stream(kind: Any) -> None:
+    """A program that sets ten thousand rows of a stream aside sets aside a quarter of those that there are."""
+    for name in ("take", "skip"):
+        setattr(kind, name, _at_most(getattr(kind, name)))
+
+
+def _at_most(original: Any) -> Any:
+    @functools.wraps(original)
+    def clipped(rows: Any, count: int) -> Any:
+        return original(rows, count if count < ROWS else ROWS // 4)
+
+    return clipped

@@ -1,7 +1,7 @@
 """Names that older releases had: what the installed release calls the same thing, by the libraries' own notes.
 
 transformers: MIGRATION_GUIDE_V5.md of its repository, and the release notes of 4.33 (integrations became a package) and
-4.50 (AdamW removed); peft: release notes of 0.4 (`prepare_model_for_kbit_training`) and 0.10 (int8 name removed).
+4.50 (AdamW removed); trl: the migration notes of 1.0 (trainers that moved to `trl.experimental`); peft: release notes of 0.4 (`prepare_model_for_kbit_training`) and 0.10 (int8 name removed).
 """
 
 from __future__ import annotations
@@ -17,7 +17,17 @@ RENAMED: tuple[tuple[str, str, str], ...] = (
     ("transformers", "AdamW", "torch.optim:AdamW"),
     ("transformers", "AutoModelWithLMHead", "transformers:AutoModelForCausalLM"),
     ("transformers", "AutoModelForVision2Seq", "transformers:AutoModelForImageTextToText"),
+    ("transformers.trainer", "ALL_LAYERNORM_LAYERS", "transformers.pytorch_utils:ALL_LAYERNORM_LAYERS"),
+    ("transformers.trainer", "get_parameter_names", "transformers.trainer_pt_utils:get_parameter_names"),
+    ("transformers.trainer", "has_length", "transformers.trainer_utils:has_length"),
+    ("transformers.trainer", "is_sagemaker_mp_enabled", "transformers.utils:is_sagemaker_mp_enabled"),
     ("transformers.optimization", "AdamW", "torch.optim:AdamW"),
+    *(
+        ("trl", f"{name}{kind}", f"trl.experimental.{name.lower()}:{name}{kind}")
+        for name in ("ORPO", "CPO", "BCO", "PRM", "GKD", "XPO", "OnlineDPO", "NashMD", "PPO")
+        for kind in ("Config", "Trainer")
+    ),
+    ("trl", "setup_chat_format", "trl:clone_chat_template"),
     ("peft", "prepare_model_for_int8_training", "peft:prepare_model_for_kbit_training"),
 )
 ABSENT_HARDWARE = ("is_torch_tpu_available", "is_torch_npu_available", "is_torch_xla_available")
@@ -28,10 +38,22 @@ def install(found: Replacements) -> None:
     for home, name, now in RENAMED:
         if name in found.text and home.partition(".")[0] in found.text:
             _give_back(home, name, now, found)
+    if "get_kbit_device_map" in found.text and "trl" in found.text:
+        _without_accelerator("trl", "get_kbit_device_map")
     for home in ("transformers", "transformers.file_utils", "transformers.utils"):
         for name in ABSENT_HARDWARE:
             if name in found.text and not hasattr(module := importlib.import_module(home), name):
                 setattr(module, name, lambda *ignored, **options: False)
+
+
+def _without_accelerator(home: str, name: str) -> None:
+    """A function that answered None where there is no accelerator."""
+    try:
+        owner = importlib.import_module(home)
+    except ImportError:
+        return
+    if not _has(owner, name):
+        setattr(owner, name, lambda: None)
 
 
 def _give_back(home: str, name: str, now: str, found: Replacements) -> None:

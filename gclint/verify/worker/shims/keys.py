@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import ast
+import re
 import sys
 from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any
 
+NAME = re.compile(r"[A-Za-z_]\w*( \w+)*")
 ENDS = ("_field", "_column", "_column_name", "_columns", "_key")
 MADE_BY_TOKENIZERS = frozenset(
     {"input_ids", "attention_mask", "token_type_ids", "special_tokens_mask", "labels", "label_ids", "pixel_values"}
@@ -27,7 +29,7 @@ def read_by(text: str) -> tuple[str, ...]:
         held = dict(_held(tree))
         for node in ast.walk(tree):
             names.update(dict.fromkeys(_keys(node, held)))
-    return tuple(name for name in names if name.isidentifier() and name not in MADE_BY_TOKENIZERS)
+    return tuple(name for name in names if NAME.fullmatch(name) and name not in MADE_BY_TOKENIZERS)
 
 
 def _held(tree: ast.AST) -> Iterator[tuple[str, str]]:

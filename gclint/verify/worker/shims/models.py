@@ -54,6 +54,7 @@ class Store:
         self.found, self.family, self.target = found, family, target
         self.read_config: Any = None
         self.shrunken: list[Any] = []
+        self.unknown: set[Path] = set()
         self._made: dict[tuple[str, str], Path] = {}
 
     def directory(self, name: str, owner: Any, config: Any = None) -> Path:
@@ -97,7 +98,9 @@ class Store:
         if config is None:
             self.found.limit(f"the architecture of {name} is not known here: a {FALLBACK} model ran in its place")
             config, how = transformers.CONFIG_MAPPING[FALLBACK](), FALLBACK
-        config = shrink(config, POSITIONS)
+            self.unknown.add(path)
+            owner = transformers.AutoModelForCausalLM if owner is transformers.AutoModel else owner
+        config = shrink(_part_for(owner, config), POSITIONS)
         as_tokenized(config)
         self.shrunken.append(config)
         with torch.random.fork_rng(devices=[]):
@@ -125,6 +128,8 @@ def _replacing(original: Any, store: Store) -> Any:
         if older_target(store.target) and not {"dtype", "torch_dtype"} & set(kwargs):
             kwargs["dtype"] = torch.float32
             store.found.note(f"weights are float32, the default of transformers {store.target['transformers']}")
+        if directory in store.unknown and kwargs.get("trust_remote_code") and cls is transformers.AutoModel:
+            cls = transformers.AutoModelForCausalLM  # the checkpoint's own class is what counts, and it trains
         made = original(cls, directory, *args, **store.placed(directory, cls, kwargs))
         return as_quantised(made, bits) if bits else made
 
@@ -152,6 +157,14 @@ def _skeleton(directory: Path, owner: Any) -> Any:
     config = transformers.AutoConfig.from_pretrained(directory)
     with torch.device("meta"):
         return _class_for(owner, config)(config)
+
+
+def _part_for(owner: Any, config: Any) -> Any:
+    """The part of a config that a model class is made of: a tower's class takes the tower's part."""
+    wanted = getattr(owner, "config_class", None)
+    if not isinstance(wanted, type) or isinstance(config, wanted):
+        return config
+    return next((each for each in vars(config).values() if type(each) is wanted), config)
 
 
 def _class_for(owner: Any, config: Any) -> Any:

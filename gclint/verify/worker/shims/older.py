@@ -6,6 +6,7 @@ What changed is in the library's migration guide
 
 from __future__ import annotations
 
+import argparse
 import functools
 import importlib
 import inspect
@@ -37,6 +38,7 @@ def install(found: Replacements, target: dict[str, str]) -> None:
     transformers.Trainer.__init__ = _with_processing_class(_fitting_overrides(transformers.Trainer.__init__))
     parser = transformers.HfArgumentParser
     parser.__init__ = _resolving(parser.__init__)
+    parser.parse_known_args = _lenient(parser.parse_known_args)
     parser.parse_args_into_dataclasses = _dropping_options(parser.parse_args_into_dataclasses, found)
 
 
@@ -109,6 +111,21 @@ def _resolving(begin: Any) -> Any:
         begin(self, *args, **kwargs)
 
     return begun
+
+
+class _Lenient(argparse.Namespace):
+    """What is parsed for two dataclasses that share an option: the first one takes it, the second has its default."""
+
+    def __delattr__(self, name: str) -> None:
+        self.__dict__.pop(name, None)
+
+
+def _lenient(parse: Any) -> Any:
+    @functools.wraps(parse)
+    def parsed(self: Any, args: Any = None, namespace: Any = None) -> Any:
+        return parse(self, args, _Lenient() if namespace is None else namespace)
+
+    return parsed
 
 
 def _dropping_options(parse: Any, found: Replacements) -> Any:
