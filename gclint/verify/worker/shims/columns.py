@@ -9,7 +9,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-from gclint.verify.worker.shims import Replacements
+from gclint.verify.worker.shims import Replacements, media
 from gclint.verify.worker.shims.keys import read_by
 
 ROWS = 64
@@ -123,7 +123,10 @@ def row_of(columns: tuple[str, ...], index: int, name: str = "", text: str = "")
 
 def write_rows(path: Path, found: Replacements) -> None:
     """Write synthetic rows as the file's ending asks."""
-    rows = [row_of(columns_of(path.stem, found), index, path.stem, found.text) for index in range(ROWS)]
+    columns = columns_of(path.stem, found)
+    rows = [
+        {**row_of(columns, index, path.stem, found.text), **media.named(columns, index)} for index in range(ROWS)
+    ]
     if path.suffix == ".json":
         path.write_text(json.dumps(rows), encoding="utf-8")
     elif path.suffix in (".jsonl", ".ndjson"):

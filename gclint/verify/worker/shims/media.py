@@ -5,12 +5,14 @@ from __future__ import annotations
 import functools
 import importlib
 import math
+from pathlib import Path
 from typing import Any
 
 from gclint.verify.worker.refusal import NotRun
 
 SIDE, RATE, SECONDS = 64, 16000, 1
 PICTURES = ("image", "images", "img", "picture")
+ENDINGS = (".jpg", ".jpeg", ".png")
 SOUND = ("audio", "speech", "sound")
 
 
@@ -32,6 +34,16 @@ def _picture(index: int) -> Any:
     except ImportError:
         raise NotRun("pillow is not installed, and the data set holds pictures") from None
     return image.new("RGB", (SIDE, SIDE), (index * 3 % 256, index * 7 % 256, 128))
+
+
+def named(columns: tuple[str, ...], index: int) -> dict[str, Any]:
+    """The values of those columns that hold pictures, in a file of rows: names of files."""
+    return {name: f"{index:06}.jpg" for name in columns if name in PICTURES}
+
+
+def write_picture(path: Path) -> None:
+    """Make a picture file."""
+    _picture(len(path.stem)).save(path)
 
 
 def without_decoding(datasets: Any, cast: Any) -> Any:
