@@ -33,7 +33,8 @@ def install(found: Replacements, family: str, target: dict[str, str]) -> None:
 
     store = Store(found, family, target)
     _shrink_built(store)
-    for owner in (_BaseAutoModelClass, transformers.PreTrainedModel):
+    own = [each for each in (transformers.AutoModel,) if "from_pretrained" in vars(each)]
+    for owner in (_BaseAutoModelClass, transformers.PreTrainedModel, *own):
         owner.from_pretrained = classmethod(_replacing(owner.from_pretrained.__func__, store))
     original = transformers.AutoConfig.from_pretrained
 

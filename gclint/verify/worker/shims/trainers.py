@@ -8,6 +8,9 @@ import transformers
 
 from gclint.verify.worker.shims import Replacements
 
+REPORTING = tuple(
+    f"{name}Callback" for name in ("TensorBoard", "Wandb", "MLflow", "Comet", "ClearML", "Neptune", "SwanLab", "Trackio")
+)
 BATCH, ACCUMULATION, GENERATED = 2, 2, 8
 
 
@@ -28,6 +31,17 @@ def install(found: Replacements, family: str, steps: int) -> None:
         return train(trainer, None, *args, **kwargs)
 
     transformers.Trainer.train = without_resume
+    for name in REPORTING:
+        if name in found.text:
+            setattr(transformers.integrations, name, _Silent)
+            found.note(f"{name}: off")
+
+
+class _Silent(transformers.TrainerCallback):  # type: ignore[misc]
+    """Stands where a callback reports to a tracker."""
+
+    def __init__(self, *ignored: Any, **options: Any) -> None:
+        super().__init__()
 
 
 def _cut(arguments: Any, found: Replacements, family: str, steps: int) -> None:
