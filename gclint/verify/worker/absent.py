@@ -163,7 +163,9 @@ def _holds(directory: Path, package: str) -> bool:
 def _own(root: str) -> frozenset[str]:
     """The names under which the project's own files can be imported from somewhere."""
     paths = [*Path(root).rglob("*.py")]
-    return frozenset({each.stem for each in paths} | {part for each in paths for part in each.relative_to(root).parts[:-1]})
+    return frozenset(
+        {each.stem for each in paths} | {part for each in paths for part in each.relative_to(root).parts[:-1]}
+    )
 
 
 @lru_cache(maxsize=256)
@@ -192,5 +194,3 @@ def _catches(kind: ast.expr | None) -> bool:
 def _suppresses(made: ast.expr) -> bool:
     called = isinstance(made, ast.Call) and ast.unparse(made.func).rpartition(".")[2] == "suppress"
     return called and any(_catches(each) for each in made.args)  # type: ignore[attr-defined]
-
-

@@ -124,9 +124,7 @@ def row_of(columns: tuple[str, ...], index: int, name: str = "", text: str = "")
 def write_rows(path: Path, found: Replacements) -> None:
     """Write synthetic rows as the file's ending asks."""
     columns = columns_of(path.stem, found)
-    rows = [
-        {**row_of(columns, index, path.stem, found.text), **media.named(columns, index)} for index in range(ROWS)
-    ]
+    rows = [{**row_of(columns, index, path.stem, found.text), **media.named(columns, index)} for index in range(ROWS)]
     if path.suffix == ".json":
         path.write_text(json.dumps(rows), encoding="utf-8")
     elif path.suffix in (".jsonl", ".ndjson"):

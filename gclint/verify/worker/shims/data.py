@@ -58,10 +58,11 @@ def _synthetic(datasets: Any, name: str, found: Replacements) -> Any:
     columns = columns_of(name, found)
     found.note(f"data set {name.strip()}: {ROWS} rows of synthetic columns ({_some(columns)})")
     rows = [{**row_of(columns, index, name, found.text), **media.shown(columns, index)} for index in range(ROWS)]
-    for row, each in ((row, each) for row in rows for each in _classes(found.text, row)):
-        row[each] = int(row[each]) if isinstance(row[each], int) else len(row[each]) % 2
+    classes = _classes(found.text, rows[0])
+    for number, row in enumerate(rows):
+        row.update(dict.fromkeys(classes, number % 2))
     made = datasets.Dataset.from_list(rows)
-    for each in _classes(found.text, rows[0]):
+    for each in classes:
         made = made.cast_column(each, datasets.ClassLabel(names=["no", "yes"]))
     return made
 

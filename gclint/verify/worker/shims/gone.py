@@ -1,7 +1,6 @@
-"""Names that older releases had: what the installed release calls the same thing, by the libraries' own notes.
+"""Names that older releases had, and what the installed release calls the same thing.
 
-transformers: MIGRATION_GUIDE_V5.md of its repository, and the release notes of 4.33 (integrations became a package) and
-4.50 (AdamW removed); trl: the migration notes of 1.0 (trainers that moved to `trl.experimental`); peft: release notes of 0.4 (`prepare_model_for_kbit_training`) and 0.10 (int8 name removed).
+Every pair was read off the libraries: transformers 5.23, peft 0.21 and trl 1.16 have the right name and not the left.
 """
 
 from __future__ import annotations
@@ -18,16 +17,12 @@ RENAMED: tuple[tuple[str, str, str], ...] = (
     ("transformers", "AutoModelWithLMHead", "transformers:AutoModelForCausalLM"),
     ("transformers", "AutoModelForVision2Seq", "transformers:AutoModelForImageTextToText"),
     ("transformers.trainer", "ALL_LAYERNORM_LAYERS", "transformers.pytorch_utils:ALL_LAYERNORM_LAYERS"),
-    ("transformers.trainer", "get_parameter_names", "transformers.trainer_pt_utils:get_parameter_names"),
-    ("transformers.trainer", "has_length", "transformers.trainer_utils:has_length"),
-    ("transformers.trainer", "is_sagemaker_mp_enabled", "transformers.utils:is_sagemaker_mp_enabled"),
     ("transformers.optimization", "AdamW", "torch.optim:AdamW"),
     *(
         ("trl", f"{name}{kind}", f"trl.experimental.{name.lower()}:{name}{kind}")
-        for name in ("ORPO", "CPO", "BCO", "PRM", "GKD", "XPO", "OnlineDPO", "NashMD", "PPO")
+        for name in ("ORPO", "CPO", "GKD")
         for kind in ("Config", "Trainer")
     ),
-    ("trl", "setup_chat_format", "trl:clone_chat_template"),
     ("peft", "prepare_model_for_int8_training", "peft:prepare_model_for_kbit_training"),
 )
 ABSENT_HARDWARE = ("is_torch_tpu_available", "is_torch_npu_available", "is_torch_xla_available")

@@ -75,7 +75,6 @@ def _replacing(original: Any, found: Replacements) -> Any:
     return from_pretrained
 
 
-
 class _Foreign(transformers.PreTrainedTokenizerFast):  # type: ignore[misc]
     """A tokenizer whose own code is not run: further special tokens that the program asks for are its end token."""
 

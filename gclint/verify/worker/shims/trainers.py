@@ -8,9 +8,10 @@ import transformers
 
 from gclint.verify.worker.shims import Replacements
 
-REPORTING = tuple(
-    f"{name}Callback" for name in ("TensorBoard", "Wandb", "MLflow", "Comet", "ClearML", "Neptune", "SwanLab", "Trackio")
-)
+REPORTING = (
+    "TensorBoardCallback", "WandbCallback", "MLflowCallback", "CometCallback", "ClearMLCallback", "NeptuneCallback",
+    "SwanLabCallback", "TrackioCallback",
+)  # fmt: skip
 BATCH, ACCUMULATION, GENERATED = 2, 2, 8
 
 
