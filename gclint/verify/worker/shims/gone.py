@@ -6,6 +6,7 @@ Every pair was read off the libraries: transformers 5.23, peft 0.21 and trl 1.16
 from __future__ import annotations
 
 import importlib
+import re
 from typing import Any
 
 from gclint.verify.worker.shims import Replacements
@@ -31,7 +32,7 @@ ABSENT_HARDWARE = ("is_torch_tpu_available", "is_torch_npu_available", "is_torch
 def install(found: Replacements) -> None:
     """Give the names back that the program's text uses and the installed libraries no longer have."""
     for home, name, now in RENAMED:
-        if name in found.text and home.partition(".")[0] in found.text:
+        if _used(home, name, found.text):
             _give_back(home, name, now, found)
     if "get_kbit_device_map" in found.text and "trl" in found.text:
         _without_accelerator("trl", "get_kbit_device_map")
@@ -39,6 +40,13 @@ def install(found: Replacements) -> None:
         for name in ABSENT_HARDWARE:
             if name in found.text and not hasattr(module := importlib.import_module(home), name):
                 setattr(module, name, lambda *ignored, **options: False)
+
+
+def _used(home: str, name: str, text: str) -> bool:
+    """Whether a text takes the name from that module, by an import or as its attribute."""
+    module = re.escape(home)
+    imported = rf"from {module} import (?:\([^)]*|[^\n(]*)\b{name}\b"
+    return re.search(rf"{imported}|\b{module}\.{name}\b", text) is not None
 
 
 def _without_accelerator(home: str, name: str) -> None:
