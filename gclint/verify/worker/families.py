@@ -30,6 +30,7 @@ FAMILIES: dict[str, dict[str, Any]] = {
         "rope_parameters": {"indexed_attention": {**ROPE, "partial_rotary_factor": 1.0},
                             "sliding_attention": {**ROPE, "partial_rotary_factor": 0.5}},
     },
+    "gpt_bigcode": {"n_positions": 4096},
     "granitemoehybrid": {"layer_types": ["linear_attention", "full_attention"]},
     "hrm_text": {"num_layers_per_stack": 1, "num_hidden_layers": 8},
     "lfm2_moe": {"layer_types": ["conv", "full_attention"], "num_dense_layers": 1},

@@ -20,7 +20,7 @@ from gclint.verify.footprint import Sizes
 from gclint.verify.outcome import Raised, RankReport
 from gclint.verify.project import program_text
 from gclint.verify.recipe import AnyRecipe, ProgramRecipe, Recipe, Variable, imports_project, recipe_from_data
-from gclint.verify.worker import exchange, limits
+from gclint.verify.worker import absent, exchange, limits
 from gclint.verify.worker.importing import ImportWatch
 from gclint.verify.worker.lines import Lines
 from gclint.verify.worker.refusal import NotRun, lacking, missing_file
@@ -138,6 +138,7 @@ class Measurement:
         self.recipe, self.job, self.scratch = recipe, job, scratch
         self.run: Any = None
         self.kept: Any = None
+        self.absent: absent.Absent | None = None
         self.found = Replacements(scratch)
         self.lines = Lines(scratch, recipe.traced if isinstance(recipe, ProgramRecipe) else {})
         if isinstance(recipe, ProgramRecipe):
@@ -161,7 +162,11 @@ class Measurement:
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             raised = self._execute()
+            if self.absent is not None:
+                self.absent.tell()
             report = self.run.report() if self.run is not None else RankReport(evidence="program")
+        if self.absent is not None:
+            self.absent.require(report.step_count, raised is None)
         peak = limits.peak_bytes()
         return replace(
             report,
@@ -179,6 +184,8 @@ class Measurement:
         try:
             if isinstance(self.recipe, ProgramRecipe):
                 self._lay_out(self.recipe)
+                if self.recipe.copy_of is not None:
+                    self.absent = absent.install(self.found)
                 self.kept = run_script(self.recipe, self.scratch, self.lines)
             else:
                 self.run.play()

@@ -6,6 +6,7 @@ import sys
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from gclint.verify.recipe import ProgramRecipe
 
@@ -16,7 +17,8 @@ STEPS = 3
 class Replacements:
     """`replaced`: harmless substitutions, in words; `limits`: what of the program was therefore not run.
 
-    `text` is the program's Python text, a NUL between files; `began` when the run began (seconds since 1970).
+    `text` is the program's Python text, a NUL between files; `began` when the run began (seconds since 1970);
+    `read_config` is the library's own reader of model configs.
     """
 
     scratch: Path
@@ -24,6 +26,7 @@ class Replacements:
     replaced: list[str] = field(default_factory=list)
     limits: list[str] = field(default_factory=list)
     began: float = field(default_factory=time.time)
+    read_config: Any = None
 
     def note(self, text: str) -> None:
         """Add a substitution once."""
@@ -64,10 +67,12 @@ def install(recipe: ProgramRecipe, family: str, found: Replacements) -> None:
 
         data.install(found)
     if any(word in found.text for word in ("transformers", "trl", "peft", "unsloth")) and _present("transformers"):
-        from gclint.verify.worker.shims import models, older, tokenizers, trainers
+        from gclint.verify.worker.shims import gone, models, older, processors, tokenizers, trainers
 
+        gone.install(found)
         models.install(found, family, recipe.target)
         tokenizers.install(found)
+        processors.install(found)
         trainers.install(found, family, recipe.stop_after or STEPS)
         older.install(found, recipe.target)
     if recipe.copy_of is not None:

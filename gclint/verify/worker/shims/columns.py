@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import ast
 import csv
 import importlib
 import json
-from functools import lru_cache
+import re
 from pathlib import Path
 from typing import Any
 
-from gclint.verify.worker.shims import Replacements
+from gclint.verify.worker.shims import Replacements, media
+from gclint.verify.worker.shims.keys import read_by
 
 ROWS = 64
 DATA_FILES = (".jsonl", ".ndjson", ".json", ".csv", ".tsv", ".txt", ".parquet")
@@ -37,6 +37,16 @@ KNOWN: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("openwebtext", ("text",)),
     ("imdb", ("text", "label")),
     ("ag_news", ("text", "label")),
+    ("llava-instruct", ("messages", "images")),
+    ("rlaif-v", ("prompt", "chosen", "rejected", "images")),
+    ("kto-mix", ("prompt", "completion", "label")),
+    ("math_shepherd", ("prompt", "completions", "labels")),
+    ("prm800k", ("prompt", "completions", "labels")),
+    ("deepmath", ("prompt", "solution")),
+    ("tldr", ("prompt", "completion")),
+    ("cifar", ("img", "label")),
+    ("beans", ("image", "labels")),
+    ("food101", ("image", "label")),
     ("gsm8k", ("question", "answer")),
     ("cnn_dailymail", ("article", "highlights", "id")),
     ("samsum", ("id", "dialogue", "summary")),
@@ -51,19 +61,38 @@ KNOWN: tuple[tuple[str, tuple[str, ...]], ...] = (
               "label", "idx")),
     ("conll2003", ("id", "tokens", "ner_tags")),
 )  # fmt: skip
-PREFERENCES = ("DPOTrainer", "ORPOTrainer", "CPOTrainer", "RewardTrainer")
-MADE_BY_TOKENIZERS = frozenset(
-    {"input_ids", "attention_mask", "token_type_ids", "special_tokens_mask", "labels", "label_ids", "pixel_values"}
+SEEN = [
+    {"role": "user", "content": [{"type": "image"}, {"type": "text", "text": "what is it?"}]},
+    {"role": "assistant", "content": [{"type": "text", "text": "a picture"}]},
+]
+ANSWERED = [{"role": "assistant", "content": [{"type": "text", "text": "a dog"}]}]
+SPELLED: tuple[tuple[str, dict[str, Any]], ...] = (
+    ("llava-instruct", {"messages": SEEN}),
+    ("rlaif-v", {"prompt": SEEN[:1], "chosen": SEEN[1:], "rejected": ANSWERED}),
+    ("math-shepherd", {"completions": ["one step", "another step"], "labels": [True, False]}),
+    ("prm800k", {"completions": ["one step", "another step"], "labels": [True, False]}),
+    ("kto", {"label": True}),
+    ("deepmath", {"prompt": TALK[:1]}),
 )
+TRAINED: tuple[tuple[str, tuple[str, ...]], ...] = (
+    ("KTOTrainer", ("prompt", "completion", "label")),
+    ("BCOTrainer", ("prompt", "completion", "label")),
+    ("PRMTrainer", ("prompt", "completions", "labels")),
+    ("GKDTrainer", ("messages",)),
+)
+PREFERENCES = ("DPOTrainer", "ORPOTrainer", "CPOTrainer", "RewardTrainer")
 
 
 def columns_of(name: str, found: Replacements) -> tuple[str, ...]:
     """The columns that a data set's synthetic rows have: known, else read by the program, else its trainer's."""
     lowered = name.lower()
-    known = next((columns for part, columns in KNOWN if part in lowered), ())
+    known = next((columns for part, columns in KNOWN if re.search(rf"(?:^|[/\s-]){part}", lowered)), ())
     if known:
         return known
-    wanted = _read_in(found.text)
+    wanted = read_by(found.text)
+    trained = next((columns for trainer, columns in TRAINED if trainer in found.text), ())
+    if trained:
+        return tuple(dict.fromkeys((*trained, *wanted)))
     if any(each in found.text for each in PREFERENCES):
         return tuple(dict.fromkeys(("prompt", "chosen", "rejected", *wanted)))
     if "GRPOTrainer" in found.text:
@@ -71,15 +100,31 @@ def columns_of(name: str, found: Replacements) -> tuple[str, ...]:
     return wanted or ("text",)
 
 
-def row_of(columns: tuple[str, ...], index: int) -> dict[str, Any]:
-    """One row; rows differ by their number, labels alternate."""
-    row = {name: SHAPED.get(name, f"{TEXT} ({name} {index})") for name in columns}
-    return {name: index % 2 if name in ("label", "labels") else value for name, value in row.items()}
+def row_of(columns: tuple[str, ...], index: int, name: str = "", text: str = "") -> dict[str, Any]:
+    """One row of the data set `name` for the program of this text; rows differ by their number, labels alternate.
+
+    Who speaks in a talk is called as the program calls it; where it makes a text of a text, a label is a word.
+    """
+    shaped = dict(SHAPED)
+    if not re.search(r"""["']human["']""", text) and re.search(r"""["']user["']""", text):
+        talk = [{**each, "from": each["role"]} for each in TALK]
+        shaped |= dict.fromkeys(("messages", "conversations", "conversation"), talk)
+    if "ForSeq2SeqLM" in text and "ForSequenceClassification" not in text:
+        shaped["label"] = ("positive", "negative")[index % 2]
+    for part, spelled in SPELLED:
+        if part in name.lower().replace("_", "-"):
+            shaped |= spelled
+    row = {each: shaped.get(each, f"{TEXT} ({each} {index})") for each in columns}
+    for each in ("label", "labels"):
+        if isinstance(row.get(each), (bool, int)):
+            row[each] = type(row[each])(index % 2)
+    return row
 
 
 def write_rows(path: Path, found: Replacements) -> None:
     """Write synthetic rows as the file's ending asks."""
-    rows = [row_of(columns_of(path.stem, found), index) for index in range(ROWS)]
+    columns = columns_of(path.stem, found)
+    rows = [{**row_of(columns, index, path.stem, found.text), **media.named(columns, index)} for index in range(ROWS)]
     if path.suffix == ".json":
         path.write_text(json.dumps(rows), encoding="utf-8")
     elif path.suffix in (".jsonl", ".ndjson"):
@@ -94,32 +139,3 @@ def write_rows(path: Path, found: Replacements) -> None:
         parquet.write_table(pyarrow.Table.from_pylist(rows), path)
     else:
         path.write_text("".join(f"{TEXT} {index}\n{TEXT}\n\n" for index in range(ROWS)), encoding="utf-8")
-
-
-@lru_cache(maxsize=4)
-def _read_in(text: str) -> tuple[str, ...]:
-    """The names that the program's code uses as keys, in order: x["name"], x.get("name"), column="name"."""
-    names: dict[str, None] = {}
-    for part in text.split("\0"):
-        try:
-            tree = ast.parse(part)
-        except (SyntaxError, ValueError, RecursionError):
-            continue
-        for node in ast.walk(tree):
-            names.update(dict.fromkeys(_keys(node)))
-    return tuple(name for name in names if name.isidentifier() and name not in MADE_BY_TOKENIZERS)
-
-
-def _keys(node: ast.AST) -> list[str]:
-    if isinstance(node, ast.Subscript):
-        return _strings([node.slice])
-    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "get":
-        return _strings(node.args[:1])
-    if isinstance(node, ast.keyword) and (node.arg or "").endswith(("_field", "_column", "_column_name", "_columns")):
-        held = node.value.elts if isinstance(node.value, (ast.List, ast.Tuple)) else [node.value]
-        return _strings(held)
-    return []
-
-
-def _strings(nodes: Any) -> list[str]:
-    return [node.value for node in nodes if isinstance(node, ast.Constant) and isinstance(node.value, str)]

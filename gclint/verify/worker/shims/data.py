@@ -5,11 +5,13 @@ from __future__ import annotations
 import functools
 import importlib
 import os
+import re
 from typing import Any
 
-from gclint.verify.worker.shims import Replacements
+from gclint.verify.worker.shims import Replacements, media
 from gclint.verify.worker.shims.columns import ROWS, columns_of, row_of
 
+LENGTH = 16
 FORMATS = ("json", "csv", "text", "parquet")
 SPLITS = ("train", "validation", "test", "train_sft", "test_sft", "train_prefs", "test_prefs")
 
@@ -40,20 +42,49 @@ def install(found: Replacements) -> None:
     def load_from_disk(path: Any, *args: Any, **kwargs: Any) -> Any:
         if os.path.exists(path):
             return read_disk(path, *args, **kwargs)
-        return _synthetic(datasets, str(path), found)
+        return _synthetic(datasets, str(path), found, tokenized="input_ids" in found.text)
 
     datasets.load_dataset, datasets.load_from_disk = load, load_from_disk
+    for kind in (datasets.Dataset, datasets.DatasetDict):
+        kind.cast_column = media.without_decoding(datasets, kind.cast_column)
     _clip(datasets.Dataset)
+    _clip_stream(datasets.IterableDataset)
 
 
 def _has(found: Replacements, split: str) -> bool:
     return "_" not in split or split in found.text
 
 
-def _synthetic(datasets: Any, name: str, found: Replacements) -> Any:
+def _synthetic(datasets: Any, name: str, found: Replacements, tokenized: bool = False) -> Any:
     columns = columns_of(name, found)
     found.note(f"data set {name.strip()}: {ROWS} rows of synthetic columns ({_some(columns)})")
-    return datasets.Dataset.from_list([row_of(columns, index) for index in range(ROWS)])
+    rows = [{**row_of(columns, index, name, found.text), **media.shown(columns, index)} for index in range(ROWS)]
+    if tokenized:
+        rows = [
+            {
+                **{each: LENGTH // 2 if each.endswith("_len") else value for each, value in row.items()},
+                "input_ids": list(range(LENGTH)),
+                "attention_mask": [1] * LENGTH,
+                "labels": list(range(LENGTH)),
+            }
+            for row in rows
+        ]
+        found.note("rows read from disk: tokenized already")
+    classes = _classes(found.text, rows[0])
+    for number, row in enumerate(rows):
+        row.update(dict.fromkeys(classes, number % 2))
+    made = datasets.Dataset.from_list(rows)
+    for each in classes:
+        made = made.cast_column(each, datasets.ClassLabel(names=["no", "yes"]))
+    return made
+
+
+def _classes(text: str, row: dict[str, Any]) -> list[str]:
+    """The columns of a row whose values are classes with names, as the program asks for the names."""
+    if ".features" not in text:
+        return []
+    asked = re.findall(r"""features\[["'](\w+)["']\]""", text)
+    return [each for each in row if each in asked or (each in ("label", "labels") and type(row[each]) is int)]
 
 
 def _some(columns: tuple[str, ...]) -> str:
@@ -97,3 +128,17 @@ def _clip(kind: Any) -> None:
         return divide(rows, *args, **kwargs)
 
     kind.select, kind.train_test_split = selected, divided
+
+
+def _clip_stream(kind: Any) -> None:
+    """A program that sets ten thousand rows of a stream aside sets aside a quarter of those that there are."""
+    for name in ("take", "skip"):
+        setattr(kind, name, _at_most(getattr(kind, name)))
+
+
+def _at_most(original: Any) -> Any:
+    @functools.wraps(original)
+    def clipped(rows: Any, count: int) -> Any:
+        return original(rows, count if count < ROWS else ROWS // 4)
+
+    return clipped

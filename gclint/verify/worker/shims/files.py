@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from gclint.verify.worker.refusal import OUTSIDE
-from gclint.verify.worker.shims import Replacements
+from gclint.verify.worker.shims import Replacements, media
 from gclint.verify.worker.shims.columns import DATA_FILES, write_rows
 
 WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
@@ -74,6 +74,10 @@ class Places:
             goal.parent.mkdir(parents=True, exist_ok=True)
             write_rows(goal, self.found)
             self.found.note(f"{self._shown(real)} is not there: synthetic rows")
+        elif not goal.exists() and goal.suffix in media.ENDINGS and self._is_data(real):
+            goal.parent.mkdir(parents=True, exist_ok=True)
+            media.write_picture(goal)
+            self.found.note("pictures that are not there: made")
         return goal if goal.exists() else path
 
     def _is_data(self, real: str) -> bool:

@@ -19,9 +19,12 @@ from gclint.verify.worker.build import find_config
 from gclint.verify.worker.placement import scaled_device_map
 from gclint.verify.worker.shims import Replacements
 from gclint.verify.worker.shims.older import older_target
+from gclint.verify.worker.shims.quantisation import as_quantised, plain_weights
+from gclint.verify.worker.shims.tokenizers import as_tokenized
 from gclint.verify.worker.shrink import WIDTHS, shrink
 
 FALLBACK, MODELS, POSITIONS, LARGE = "llama", ".models", 4096, 256
+NOT_HERE = ("revision", "token", "cache_dir", "subfolder", "variant", "use_safetensors", "code_revision")
 
 
 def install(found: Replacements, family: str, target: dict[str, str]) -> None:
@@ -30,7 +33,8 @@ def install(found: Replacements, family: str, target: dict[str, str]) -> None:
 
     store = Store(found, family, target)
     _shrink_built(store)
-    for owner in (_BaseAutoModelClass, transformers.PreTrainedModel):
+    own = [each for each in (transformers.AutoModel,) if "from_pretrained" in vars(each)]
+    for owner in (_BaseAutoModelClass, transformers.PreTrainedModel, *own):
         owner.from_pretrained = classmethod(_replacing(owner.from_pretrained.__func__, store))
     original = transformers.AutoConfig.from_pretrained
 
@@ -40,7 +44,7 @@ def install(found: Replacements, family: str, target: dict[str, str]) -> None:
         return original(store.directory(str(name), None), *args, **kwargs)
 
     transformers.AutoConfig.from_pretrained = staticmethod(config)
-    store.read_config = original
+    store.read_config = found.read_config = original
     transformers.PreTrainedModel.push_to_hub = lambda self, *args, **kwargs: None
 
 
@@ -51,6 +55,7 @@ class Store:
         self.found, self.family, self.target = found, family, target
         self.read_config: Any = None
         self.shrunken: list[Any] = []
+        self.unknown: set[Path] = set()
         self._made: dict[tuple[str, str], Path] = {}
 
     def directory(self, name: str, owner: Any, config: Any = None) -> Path:
@@ -94,7 +99,10 @@ class Store:
         if config is None:
             self.found.limit(f"the architecture of {name} is not known here: a {FALLBACK} model ran in its place")
             config, how = transformers.CONFIG_MAPPING[FALLBACK](), FALLBACK
-        config = shrink(config, POSITIONS)
+            self.unknown.add(path)
+            owner = transformers.AutoModelForCausalLM if owner is transformers.AutoModel else owner
+        config = shrink(_part_for(owner, config), POSITIONS)
+        as_tokenized(config)
         self.shrunken.append(config)
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(0)
@@ -114,13 +122,17 @@ def _replacing(original: Any, store: Store) -> Any:
         if name is None or store.small(name):
             return original(cls, name, *args, **kwargs)
         directory = store.directory(str(name), cls, kwargs.get("config"))
-        kwargs = {key: each for key, each in kwargs.items() if key not in ("revision", "token", "cache_dir")}
+        kwargs = {key: each for key, each in kwargs.items() if key not in NOT_HERE}
+        bits = plain_weights(kwargs, older_target(store.target), store.found)
         if kwargs.get("attn_implementation") in ("flash_attention_2", "flash_attention_3"):
             store.found.limit(f"{kwargs.pop('attn_implementation')} is not run")
         if older_target(store.target) and not {"dtype", "torch_dtype"} & set(kwargs):
             kwargs["dtype"] = torch.float32
             store.found.note(f"weights are float32, the default of transformers {store.target['transformers']}")
-        return original(cls, directory, *args, **store.placed(directory, cls, kwargs))
+        if directory in store.unknown and kwargs.get("trust_remote_code") and cls is transformers.AutoModel:
+            cls = transformers.AutoModelForCausalLM  # the checkpoint's own class is what counts, and it trains
+        made = original(cls, directory, *args, **store.placed(directory, cls, kwargs))
+        return as_quantised(made, bits) if bits else made
 
     return from_pretrained
 
@@ -148,6 +160,14 @@ def _skeleton(directory: Path, owner: Any) -> Any:
         return _class_for(owner, config)(config)
 
 
+def _part_for(owner: Any, config: Any) -> Any:
+    """The part of a config that a model class is made of: a tower's class takes the tower's part."""
+    wanted = getattr(owner, "config_class", None)
+    if not isinstance(wanted, type) or isinstance(config, wanted):
+        return config
+    return next((each for each in vars(config).values() if type(each) is wanted), config)
+
+
 def _class_for(owner: Any, config: Any) -> Any:
     """The model class that `owner.from_pretrained` would use for this config."""
     mapping = getattr(owner, "_model_mapping", None)
@@ -157,6 +177,7 @@ def _class_for(owner: Any, config: Any) -> Any:
     for auto in (
         transformers.AutoModelForCausalLM,
         transformers.AutoModelForSeq2SeqLM,
+        transformers.AutoModelForImageTextToText,
         transformers.AutoModel,
     ):
         if chosen is None and type(config) in auto._model_mapping:

@@ -7,32 +7,36 @@ from typing import Any
 
 import transformers
 
-from gclint.verify.worker.refusal import NotRun
 from gclint.verify.worker.shims import Replacements
 
-SPECIAL = ("<pad>", "<s>", "</s>", "<unk>", "<|im_start|>", "<|im_end|>")
-PROCESSORS = ("AutoProcessor", "AutoImageProcessor", "AutoFeatureExtractor", "AutoVideoProcessor")
+SPECIAL = ("<pad>", "<s>", "</s>", "<unk>", "<|im_start|>", "<|im_end|>", "<mask>")
+# what stands for pictures and sound in the text, by the attribute that the processors look for
+SEVERAL = {
+    "image_token": "<image>", "video_token": "<video>", "audio_token": "<audio>", "boi_token": "<boi>",
+    "eoi_token": "<eoi>", "vision_start_token": "<vision>", "vision_end_token": "</vision>",
+}  # fmt: skip
 TEMPLATE = (
-    "{% for m in messages %}<|im_start|>{{ m['role'] }}\n{{ m['content'] }}<|im_end|>\n{% endfor %}"
+    "{% for m in messages %}<|im_start|>{{ m['role'] }}\n{% if m['content'] is string %}{{ m['content'] }}{% else %}"
+    "{% for part in m['content'] %}{% if part['type'] == 'text' %}{{ part['text'] }}{% else %}<{{ part['type'] }}>"
+    "{% endif %}{% endfor %}{% endif %}<|im_end|>\n{% endfor %}"
     "{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}"
 )
+SETTINGS = ("model_max_length", "padding_side", "truncation_side", "pad_token", "eos_token", "bos_token", "unk_token",
+            "mask_token", "additional_special_tokens", "add_eos_token", "add_bos_token")  # fmt: skip
 
 
 def install(found: Replacements) -> None:
     """Replace what reads tokenizers from the hub."""
     for owner in (transformers.AutoTokenizer, transformers.PreTrainedTokenizerBase):
         owner.from_pretrained = classmethod(_replacing(owner.from_pretrained.__func__, found))
-    for name in PROCESSORS:
-        if name in found.text:
-            getattr(transformers, name).from_pretrained = classmethod(_refused)
 
 
-def byte_tokenizer() -> Any:
-    """Return a byte-level tokenizer of 262 tokens."""
+def byte_tokenizer(several: bool = False) -> Any:
+    """Return a byte-level tokenizer of 263 tokens, with more for pictures and sound if there are `several` kinds."""
     from tokenizers import Tokenizer, decoders, models, pre_tokenizers
 
     vocabulary = {each: index for index, each in enumerate(sorted(pre_tokenizers.ByteLevel.alphabet()))}
-    for each in SPECIAL:
+    for each in (*SPECIAL, *(SEVERAL.values() if several else ())):
         vocabulary[each] = len(vocabulary)
     core = Tokenizer(models.BPE(vocab=vocabulary, merges=[], unk_token="<unk>"))
     core.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
@@ -43,8 +47,13 @@ def byte_tokenizer() -> Any:
         bos_token="<s>",
         eos_token="</s>",
         unk_token="<unk>",
+        mask_token="<mask>",
+        cls_token="<s>",
+        sep_token="</s>",
         model_max_length=64,
+        **({"extra_special_tokens": SEVERAL} if several else {}),
     )
+    tokenizer.legacy = False
     tokenizer.chat_template = TEMPLATE
     return tokenizer
 
@@ -55,10 +64,33 @@ def _replacing(original: Any, found: Replacements) -> Any:
         if name is not None and found.made_here(Path(str(name)), "tokenizer_config.json"):
             return original(cls, name, *args, **kwargs)
         found.note("tokenizers: one token a byte")
-        return byte_tokenizer()
+        made = byte_tokenizer()
+        for setting in SETTINGS:
+            if kwargs.get(setting) is not None:
+                setattr(made, setting, kwargs[setting])
+        if kwargs.get("trust_remote_code"):
+            made.__class__ = _Foreign
+        return made
 
     return from_pretrained
 
 
-def _refused(cls: Any, name: Any = None, *args: Any, **kwargs: Any) -> Any:
-    raise NotRun(f"{cls.__name__} of {name}: images and sound have no small replacement")
+class _Foreign(transformers.PreTrainedTokenizerFast):  # type: ignore[misc]
+    """A tokenizer whose own code is not run: further special tokens that the program asks for are its end token."""
+
+    def __getattr__(self, name: str) -> Any:
+        try:
+            return super().__getattr__(name)
+        except AttributeError:
+            if name.startswith("_") or not name.endswith("_id"):
+                raise
+            return self.eos_token_id
+
+
+def as_tokenized(config: Any) -> None:
+    """Give a small model's config the numbers that the tokens for pictures and sound have here."""
+    first = 256 + len(SPECIAL)
+    for number, name in enumerate(SEVERAL, first):
+        for end in ("_id", "_index"):
+            if isinstance(getattr(config, name + end, None), int):
+                setattr(config, name + end, number)

@@ -8,6 +8,10 @@ import transformers
 
 from gclint.verify.worker.shims import Replacements
 
+REPORTING = (
+    "TensorBoardCallback", "WandbCallback", "MLflowCallback", "CometCallback", "ClearMLCallback", "NeptuneCallback",
+    "SwanLabCallback", "TrackioCallback",
+)  # fmt: skip
 BATCH, ACCUMULATION, GENERATED = 2, 2, 8
 
 
@@ -28,6 +32,17 @@ def install(found: Replacements, family: str, steps: int) -> None:
         return train(trainer, None, *args, **kwargs)
 
     transformers.Trainer.train = without_resume
+    for name in REPORTING:
+        if name in found.text:
+            setattr(transformers.integrations, name, _Silent)
+            found.note(f"{name}: off")
+
+
+class _Silent(transformers.TrainerCallback):  # type: ignore[misc]
+    """Stands where a callback reports to a tracker."""
+
+    def __init__(self, *ignored: Any, **options: Any) -> None:
+        super().__init__()
 
 
 def _cut(arguments: Any, found: Replacements, family: str, steps: int) -> None:
