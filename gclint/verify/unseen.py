@@ -19,6 +19,8 @@ from gclint.verify.recipe import Recipe
 
 Derive = Callable[[Mapping[str, Source]], "Recipe | None"]
 IMPORTS = (ast.Import, ast.ImportFrom)
+SIMPLE = (ast.Constant, ast.Name)
+OF_VALUES = (*SIMPLE, ast.Attribute, ast.keyword)
 PLAIN = (ast.Assign, ast.AnnAssign, ast.Expr)
 
 
@@ -99,7 +101,7 @@ def _differences(old: ast.AST, new: ast.AST, path: tuple[Any, ...] = ()) -> Iter
             yield from _of_lists(theirs, mine, here, line, name in ("body", "orelse", "finalbody"))
         elif isinstance(mine, ast.AST) and isinstance(theirs, ast.AST) and type(mine) is type(theirs):
             yield from _differences(theirs, mine, here)
-        elif (isinstance(mine, (ast.Constant, ast.Name)) and isinstance(theirs, (ast.Constant, ast.Name))) or isinstance(new, (ast.Constant, ast.Name, ast.Attribute, ast.keyword)):
+        elif isinstance(new, OF_VALUES) or (isinstance(mine, SIMPLE) and isinstance(theirs, SIMPLE)):
             yield line, _Undo(here, theirs)
         else:
             yield line, None
