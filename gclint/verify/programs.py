@@ -16,6 +16,7 @@ from gclint.fix.proof import ProofRequest
 from gclint.launch import Launch, launches
 from gclint.launch.command_line import launch_of_command
 from gclint.verify.api import Verification
+from gclint.verify.documented import documented_launch
 from gclint.verify.errors import VerifyUnavailable
 from gclint.verify.places import edited_lines, executed_any
 from gclint.verify.recipe import ProgramRecipe, Variable
@@ -61,21 +62,28 @@ def named_launch(command: str, root: Path) -> Launch:
 
 
 def pair_of(
-    request: ProofRequest, chosen: Chosen, without: Mapping[str, Source], run: Run | None, named: Launch | None
+    request: ProofRequest,
+    chosen: Chosen,
+    without: Mapping[str, Source],
+    run: Run | None,
+    named: Launch | None,
+    several: bool = False,
 ) -> Pair | str:
     """The program before and after a fix; or why there is none.
 
     `run` is the run in which the finding was made: without a `named` launch its launcher says how the program is
-    started.
+    started. `several`: the finding is one of several processes, whatever the launcher starts.
     """
     root = request.root.resolve()
     edited = {edit.path for edit in chosen.fix.edits}
     kinds = {without[path].kind for path in edited if path in without}
     if not kinds <= set(RUNNABLE):
         return f"it edits a {'/'.join(sorted(kinds - set(RUNNABLE)))} file, which is no part of the program"
-    launch = named or _launch_of(run, root)
+    launch = named or _launch_of(run, root) or _plain(run, root)
     if launch is None:
         return 'no launcher of the project starts the program of this place; name it with --program "train.py ..."'
+    if several and not launch.distributed:
+        launch = replace(launch, world_size=2)
     if launch.program.suffix != ".py":
         return f"{launch.program.name} is not a Python file; notebooks are not run"
     title = f"{chosen.finding.code} {chosen.finding.location.path}:{chosen.finding.location.line}"
@@ -147,6 +155,14 @@ def _launch_of(run: Run | None, root: Path) -> Launch | None:
         return run.launch_places[0]  # type: ignore[no-any-return]
     wanted = os.path.realpath(run.entry.path)
     return next((each for each in launches(root) if os.path.realpath(each.program) == wanted), None)
+
+
+def _plain(run: Run | None, root: Path) -> Launch | None:
+    """The program of a run that no launcher starts, as its README says or with its defaults."""
+    if run is None or run.entry is None:
+        return None
+    path = root / run.entry.path
+    return documented_launch(path, root) if path.resolve().is_relative_to(root) else None
 
 
 def _recipe(

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
-from gclint.analysis.guards import Guard
+from gclint.analysis.guards import ALWAYS, DISTRIBUTED, Guard
 from gclint.analysis.program import Analysis, analyse
 from gclint.analysis.run import Run
 from gclint.analysis.values import Object
@@ -20,6 +20,7 @@ from gclint.rule import Rule, load_rules
 from gclint.verify.api import Verification, Verifier
 from gclint.verify.derive import recipe_of, trained_models
 from gclint.verify.fit import fit
+from gclint.verify.fitted import fitted
 from gclint.verify.footprint import Sizes
 from gclint.verify.moments import Train
 from gclint.verify.options import Options
@@ -80,7 +81,7 @@ def _pairs(request: ProofRequest, verifier: Verifier, last: Last) -> Iterator[_P
         without = request.without(chosen)
         before = _analysed(request, without, rules, after)
         if by_program:
-            yield _by_program(request, chosen, without, before, named)
+            yield _by_program(request, chosen, without, before, named, verifier)
         else:
             yield _by_recipe(request, chosen, without, before, after, verifier)
 
@@ -105,19 +106,25 @@ def _unverified(chosen: Chosen, why: str) -> Proof:
 
 
 def _by_program(
-    request: ProofRequest, chosen: Chosen, without: Mapping[str, Source], before: Analysis, named: Launch | None
+    request: ProofRequest,
+    chosen: Chosen,
+    without: Mapping[str, Source],
+    before: Analysis,
+    named: Launch | None,
+    verifier: Verifier,
 ) -> _Pair | Proof:
-    """The user's own program before and after, in copies of the project."""
-    holding = next((run for run, _ in _holding(chosen.finding, before)), None)
-    pair = pair_of(request, chosen, without, holding, named)
+    """The user's own program before and after, in copies of the project, as small as it has to be."""
+    holding, guard = next(_holding(chosen.finding, before), (None, ALWAYS))
+    pair = pair_of(request, chosen, without, holding, named, (DISTRIBUTED, True) in guard)
     if isinstance(pair, str):
         return _unverified(chosen, pair)
+    first, second = fitted(pair.before, pair.after, verifier.outcome)
 
     def proof(made: Verification) -> Proof:
         verdict = judged(made, pair, chosen.finding)
         return Proof(chosen.finding, chosen.fix.name, verdict.name, verdict.reason, _data(made))
 
-    return _Pair(pair.before, pair.after, proof)
+    return _Pair(first, second, proof)
 
 
 def _by_recipe(

@@ -111,6 +111,8 @@ class ProgramRecipe:
     it in a process that has not imported torch, so that the order of environment and import is the program's own.
     `scaled`: hub models, tokenizers, data sets, trainers and missing devices are replaced by small ones (every
     replacement is reported). A copied project may write below its copy only.
+    `small` says in which ways it is made smaller (`worker/small.py`: "numbers", "layers"); `patience` ends a run that
+    has taken no optimizer step after so many seconds, 0 for none.
     `not_run` names what is known beforehand not to be run. The reference run, whose time does not count, notes the
     executed lines of the files `traced`.
     """
@@ -132,6 +134,8 @@ class ProgramRecipe:
     cold: bool = False
     scaled: bool = True
     not_run: tuple[str, ...] = ()
+    small: tuple[str, ...] = ()
+    patience: float = 0.0
     traced: tuple[str, ...] = ()
     seed: int = 0
 
@@ -168,7 +172,7 @@ def reference_of(recipe: AnyRecipe) -> AnyRecipe:
     stays as it is: the worker neutralises what it calls.
     """
     if isinstance(recipe, ProgramRecipe):
-        return replace(recipe, cold=False)
+        return replace(recipe, cold=False, patience=0.0)
     dropped = (Checkpointing, PatchForward, RestoreForward, SetAttribute, OverrideCheckpoint)
     kept: list[Moment] = []
     for moment in recipe.moments:

@@ -15,7 +15,9 @@ from typing import Any
 from gclint.verify.project import TooLarge, copy_project
 from gclint.verify.recipe import ProgramRecipe
 from gclint.verify.worker.lines import Lines
-from gclint.verify.worker.refusal import NotRun
+from gclint.verify.worker.patience import patience
+from gclint.verify.worker.refusal import BEGINS, NotRun
+from gclint.verify.worker.small import shrink_copy, shrink_words
 
 PATIENCE = 120.0
 
@@ -35,6 +37,8 @@ def lay_out(recipe: ProgramRecipe, scratch: Path, rank: int) -> list[str]:
         except (TooLarge, OSError) as error:
             raise NotRun(f"the project cannot be copied: {error}") from error
         _write(recipe, scratch)
+        if "numbers" in recipe.small:
+            told += shrink_copy(scratch)
         done.touch()
         return told
     deadline = time.monotonic() + PATIENCE
@@ -51,10 +55,18 @@ def run_script(recipe: ProgramRecipe, scratch: Path, lines: Lines) -> Any:
     start = scratch / recipe.directory
     start.mkdir(parents=True, exist_ok=True)
     os.chdir(start)
-    sys.argv = [recipe.name, *recipe.argv]
+    words = shrink_words(recipe.argv) if "numbers" in recipe.small else recipe.argv
+    sys.argv = [recipe.name, *words]
     named = [each.value for each in recipe.environment if each.name == "PYTHONPATH"]
     sys.path[:0] = [str(start / part) for text in named for part in text.split(os.pathsep) if "$" not in part]
+    sys.path += [str(each) for each in (scratch, scratch / "src") if each.is_dir()]  # as installed in place
+    sys.audit(BEGINS)
     lines.start()
+    with patience(recipe.patience):
+        return _start(recipe, path, start)
+
+
+def _start(recipe: ProgramRecipe, path: Path, start: Path) -> Any:
     if not recipe.module:
         sys.path.insert(0, str(path.parent))
         return runpy.run_path(str(path), run_name="__main__")

@@ -43,15 +43,16 @@ class Replacements:
 
 def stay_in_copy(found: Replacements) -> None:
     """Keep a copied project's writing below its copy, and its connections on this machine."""
-    from gclint.verify.worker.shims import files, network
+    from gclint.verify.worker.shims import files, folders, network
 
     network.install(found)
     files.install(found)
+    folders.install(found)
 
 
 def install(recipe: ProgramRecipe, family: str, found: Replacements) -> None:
     """Put the replacements in place that the program's text can need."""
-    if family == "cpu" and any(word in found.text for word in ("cuda", "nccl", "device_map", "hip")):
+    if family == "cpu" and any(word in found.text for word in ("cuda", "nccl", "device_map", "hip", "accelerator")):
         from gclint.verify.worker.shims import devices
 
         devices.install(found)
@@ -71,8 +72,14 @@ def install(recipe: ProgramRecipe, family: str, found: Replacements) -> None:
         trainers.install(found, family, recipe.stop_after or STEPS)
         older.install(found, recipe.target)
     if recipe.copy_of is not None:
-        from gclint.verify.worker.shims import files, loops
+        from gclint.verify.worker import small
+        from gclint.verify.worker.shims import files, loops, options, pictures
 
+        options.install(found)
+        if "layers" in recipe.small:
+            small.keep_few_layers(found)
+        if "torchvision" in found.text:
+            pictures.install(found)
         loops.install(found, family, recipe.stop_after or STEPS)
         files.keep_saved(found)
 
