@@ -6,6 +6,7 @@ import os
 import re
 import shlex
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 from gclint.launch import Launch
@@ -54,5 +55,5 @@ def _launch(line: str, here: Path, root: Path) -> Launch | None:
     for folder in (here, root):
         launch = launch_of_command(words, {}, os.fspath(folder))
         if launch is not None:
-            return launch
+            return replace(launch, directory=folder)
     return None

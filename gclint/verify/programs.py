@@ -57,7 +57,8 @@ def named_launch(command: str, root: Path) -> Launch:
     for directory in (os.getcwd(), os.fspath(root)):
         launch = launch_of_command(words, {}, directory) if words else None
         if launch is not None and launch.program.resolve().is_relative_to(root.resolve()):
-            return launch
+            inside = Path(directory).resolve().is_relative_to(root.resolve())
+            return replace(launch, directory=Path(directory)) if inside else launch
     raise VerifyUnavailable(f"--program: `{command}` starts no Python file of {root}")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from dataclasses import dataclass, field
@@ -10,6 +11,7 @@ from pathlib import Path
 from gclint.verify.recipe import ProgramRecipe
 
 STEPS = 3
+CACHES = ("NUMBA_CACHE_DIR", "MPLCONFIGDIR", "XDG_CACHE_HOME", "TORCH_HOME", "TRITON_CACHE_DIR")
 
 
 @dataclass
@@ -48,6 +50,8 @@ def stay_in_copy(found: Replacements) -> None:
     network.install(found)
     files.install(found)
     folders.install(found)
+    for name in CACHES:
+        os.environ[name] = os.environ["TMPDIR"]
 
 
 def install(recipe: ProgramRecipe, family: str, found: Replacements) -> None:
@@ -73,9 +77,12 @@ def install(recipe: ProgramRecipe, family: str, found: Replacements) -> None:
         older.install(found, recipe.target)
     if recipe.copy_of is not None:
         from gclint.verify.worker import small
-        from gclint.verify.worker.shims import files, loops, options, pictures
+        from gclint.verify.worker.shims import files, hub, loops, options, pictures, removed
 
         options.install(found)
+        removed.install(found)
+        if any(name in found.text for name in ("hub", "torchvision", "model_zoo")):
+            hub.install(found)
         if "layers" in recipe.small:
             small.keep_few_layers(found)
         if "torchvision" in found.text:

@@ -9,7 +9,7 @@ from typing import Any
 
 from gclint.verify.worker.shims import Replacements
 
-ROWS = 4096
+ROWS, WHOLE = 4096, 32
 # the published sizes: channels, side in pixels, classes
 KNOWN: dict[str, tuple[int, int, int]] = {
     "MNIST": (1, 28, 10), "FashionMNIST": (1, 28, 10), "KMNIST": (1, 28, 10), "QMNIST": (1, 28, 10),
@@ -73,9 +73,25 @@ def _fill(rows: Any, args: tuple[Any, ...], kwargs: dict[str, Any], shape: tuple
     }
     values["imgs"], values["labels"] = values["samples"], values["targets"]
     values["class_to_idx"] = {name: index for index, name in enumerate(names)}
+    if shape[1] <= WHOLE:
+        values.update(_whole(type(rows).__name__, shape))
     for name, value in values.items():
         if not isinstance(getattr(type(rows), name, None), property):
             rows.__dict__[name] = value
+
+
+def _whole(name: str, shape: tuple[int, int, int]) -> dict[str, Any]:
+    """All pictures of a small set at once, as torchvision keeps them: a tensor, or an array with channels last."""
+    torch: Any = importlib.import_module("torch")
+    channels, side, classes = shape
+    made = torch.Generator().manual_seed(0)
+    numbers = torch.randint(0, 256, (ROWS, side, side, channels), generator=made, dtype=torch.uint8)
+    labels = torch.arange(ROWS) % classes
+    if channels == 1:
+        return {"data": numbers.squeeze(-1), "targets": labels}
+    if name in ("SVHN", "STL10"):
+        return {"data": numbers.permute(0, 3, 1, 2).numpy(), "labels": labels.numpy()}
+    return {"data": numbers.numpy()}
 
 
 def _row(rows: Any, index: Any) -> tuple[Any, Any]:

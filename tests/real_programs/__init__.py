@@ -1,0 +1,22 @@
+"""Strangers' training programs, each with a failure planted, proved by `gclint fix --verify=program`.
+
+Every `programs*.yaml` of this folder is a list of rows. A row has
+
+- `name`: what `--only` takes; unique over all files;
+- `repository`: OWNER/NAME, looked for as DIR/OWNER+NAME below `--checkouts DIR`; or `package` (and `version`): the
+  import name of an installed package that holds the program;
+- `commit`: the revision that the row was written against;
+- `copy`: files, folders or globs of the repository that are the project (default: all of it), relative to its root;
+- `program`: the command line as its user would give it, relative to the project, for `--program`;
+- `processes`: for `--nproc` (default 1: not given);
+- `failure`: in words, what is wrong; `code`: the rule that is due; `choose`: a fix by name (`CODE=NAME`);
+- `plant`: the edits that make it so, a list of `file`, `find` (a regular expression, multi-line, that matches
+  exactly once: begin it at a line's start) and either `replace`, or lines to put `above` or `below`, which get the
+  indentation of the line that was found; none where the program has the failure already;
+- `also`: files that a user has and the repository has not (a path and its text), such as a data sample;
+- `verdict`: the one that is right, and `why` where that is not `confirmed`.
+
+`python -m tests.real_programs --checkouts DIR [--only NAME] [--json FILE]` runs them and prints the table. Evidence is
+`program` where the run after the edit took its optimizer steps; the run before either fails or takes its own.
+None of the programs' code is held here.
+"""
