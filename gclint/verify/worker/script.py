@@ -69,15 +69,26 @@ def run_script(recipe: ProgramRecipe, scratch: Path, lines: Lines) -> Any:
 def _start(recipe: ProgramRecipe, path: Path, start: Path) -> Any:
     if not recipe.module:
         sys.path.insert(0, str(path.parent))
+        _forget(path.parent)
         return runpy.run_path(str(path), run_name="__main__")
     sys.path.insert(0, str(_above(path, recipe.module)))
     sys.path.insert(0, str(start))
+    _forget(start)
     if recipe.function:
         called: Any = importlib.import_module(recipe.module)
         for name in recipe.function.split("."):
             called = getattr(called, name)
         return sys.exit(called())
     return runpy.run_module(recipe.module, run_name="__main__", alter_sys=True)
+
+
+def _forget(folder: Path) -> None:
+    """Forget libraries that the worker has imported and whose names the program's own modules have."""
+    own = {each.stem for each in folder.glob("*.py")} | {each.parent.name for each in folder.glob("*/__init__.py")}
+    for name in list(sys.modules):
+        top = name.partition(".")[0]
+        if top in own and top not in sys.stdlib_module_names and top != "__main__":
+            del sys.modules[name]
 
 
 def own_modules(scratch: Path, root: str | None) -> tuple[list[str], list[str]]:

@@ -45,11 +45,12 @@ class Replacements:
 
 def stay_in_copy(found: Replacements) -> None:
     """Keep a copied project's writing below its copy, and its connections on this machine."""
-    from gclint.verify.worker.shims import files, folders, network
+    from gclint.verify.worker.shims import files, folders, network, terminal
 
     network.install(found)
     files.install(found)
     folders.install(found)
+    terminal.install()
     for name in CACHES:
         os.environ[name] = os.environ["TMPDIR"]
 

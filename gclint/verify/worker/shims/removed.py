@@ -22,11 +22,11 @@ FILTERS = ("NEAREST", "BOX", "BILINEAR", "HAMMING", "BICUBIC", "LANCZOS")
 
 def install(found: Replacements) -> None:
     """Put the removed names that the program's text uses back in their place."""
-    if re.search(r"\b(np|numpy)\.(%s)\b" % "|".join([*NUMPY, *RENAMED]), found.text):
+    if re.search(rf"\b(np|numpy)\.({'|'.join([*NUMPY, *RENAMED])})\b", found.text):
         numpy: Any = importlib.import_module("numpy")
         known = {**NUMPY, **{old: getattr(numpy, new) for old, new in RENAMED.items()}}
         _put(numpy, "numpy", known, found)
-    if re.search(r"\bImage\.(%s|ANTIALIAS)\b" % "|".join(FILTERS), found.text):
+    if re.search(rf"\bImage\.({'|'.join(FILTERS)}|ANTIALIAS)\b", found.text):
         _put_filters(found)
     if "torch._six" in found.text and "torch._six" not in sys.modules:
         six: Any = ModuleType("torch._six")
