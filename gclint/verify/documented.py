@@ -13,7 +13,7 @@ from gclint.launch import Launch
 from gclint.launch.command_line import launch_of_command
 
 DEPTH = 3
-PROMPT = re.compile(r"^\s*(?:[$>%]\s+|`{1,3}(?:\w*\s)?)?|`+\s*$")
+PROMPT = re.compile(r"^\s*(?:[$>%]\s+|`+)?|`+\s*$")
 
 
 def documented_launch(program: Path, root: Path) -> Launch:
