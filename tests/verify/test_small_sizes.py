@@ -139,9 +139,10 @@ def test_a_slow_program_loses_layers_and_numbers(
     monkeypatch.setattr("gclint.verify.fitted.PATIENCE", 4.0)
     text = MODEL.replace("WAIT", str(wait))
     (tmp_path / "train.py").write_text(text)
-    recipe = ProgramRecipe(name="train.py", copy_of=str(tmp_path), stop_after=2)
+    recipe = ProgramRecipe(name="train.py", argv=("--bs", "64"), copy_of=str(tmp_path), stop_after=2)
     first, _ = fitted(recipe, recipe, verifier.outcome)
     made = verifier.outcome(first)
     assert (first.small, made.status, made.first.step_count) == (small, "finished", 2)
     assert ("Block: 3 of 13" in made.replaced) == bool(small), made.replaced
     assert ("train.py: batch_size 256 -> 2" in made.replaced) == bool(small)
+    assert ("command line: --bs 2" in made.replaced) == bool(small)

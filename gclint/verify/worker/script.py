@@ -39,6 +39,8 @@ def lay_out(recipe: ProgramRecipe, scratch: Path, rank: int) -> list[str]:
         _write(recipe, scratch)
         if "numbers" in recipe.small:
             told += shrink_copy(scratch)
+            words = shrink_words(recipe.argv)
+            told += [f"command line: {' '.join(words)}"] if words != recipe.argv else []
         done.touch()
         return told
     deadline = time.monotonic() + PATIENCE
