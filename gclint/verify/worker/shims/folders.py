@@ -16,6 +16,7 @@ import os
 import pathlib
 import random
 import re
+import shutil
 import sys
 import wave
 from collections.abc import Callable
@@ -74,17 +75,31 @@ class Made:
             return
         own, self.own = self.own, None
         try:
-            os.makedirs(real, exist_ok=True)
-            for index in range(FILES):
-                self.file(Path(real, f"{index:03d}{ending}"), index)
+            self._fill(Path(real), ending)
         finally:
             self.own = own
         self.found.note(f"{os.path.relpath(real, self.scratch)} is not there: {FILES} synthetic {ending} files")
 
-    def file(self, path: Path, index: int = 0) -> None:
+    def _fill(self, real: Path, ending: str) -> None:
+        """Make the whole folder beside its place and move it there: other processes see all of it, or nothing."""
+        aside = real.with_name(f".{real.name}-{os.getpid()}")
+        os.makedirs(aside)
+        for index in range(FILES):
+            self.file(aside / f"{index:03d}{ending}", index, real.name)
+        self.empty |= {str(real / Path(name).name) for name in self.empty if name.startswith(f"{aside}{os.sep}")}
+        try:
+            if real.is_dir():
+                for each in real.iterdir():
+                    each.rename(aside / each.name)
+                real.rmdir()
+            aside.rename(real)
+        except OSError:  # another process was first
+            shutil.rmtree(aside, ignore_errors=True)
+
+    def file(self, path: Path, index: int = 0, folder: str = "") -> None:
         """Make one file by its ending."""
         if path.suffix.lower() in IMAGES:
-            _image(path, index)
+            _image(path, index, folder or path.parent.name)
         elif path.suffix == ".wav":
             _sound(path, self._rate(), index)
         else:
@@ -209,10 +224,10 @@ def _settings(root: Path) -> list[Path]:
     return [each for each in sorted(root.rglob("*")) if each.suffix in (".json", ".yaml", ".yml") and each.is_file()]
 
 
-def _image(path: Path, index: int) -> None:
+def _image(path: Path, index: int, folder: str) -> None:
     image: Any = importlib.import_module("PIL.Image")
     numbers = random.Random(index)
-    if MASKS.search(path.parent.name):
+    if MASKS.search(folder):
         cells = bytes(numbers.randrange(2) for _ in range(64))
         made = image.frombytes("L", (8, 8), cells).resize((SIDE, SIDE), 0)
     else:
