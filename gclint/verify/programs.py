@@ -15,6 +15,7 @@ from gclint.fix.proof import ProofRequest
 from gclint.launch import Launch, launches
 from gclint.launch.command_line import launch_of_command
 from gclint.verify.api import Verification
+from gclint.verify.documented import documented_launch
 from gclint.verify.errors import VerifyUnavailable
 from gclint.verify.outcome import Outcome
 from gclint.verify.places import edited_lines
@@ -50,26 +51,34 @@ def named_launch(command: str, root: Path) -> Launch:
     for directory in (os.getcwd(), os.fspath(root)):
         launch = launch_of_command(words, {}, directory) if words else None
         if launch is not None and launch.program.resolve().is_relative_to(root.resolve()):
-            return launch
+            inside = Path(directory).resolve().is_relative_to(root.resolve())
+            return replace(launch, directory=Path(directory)) if inside else launch
     raise VerifyUnavailable(f"--program: `{command}` starts no Python file of {root}")
 
 
 def pair_of(
-    request: ProofRequest, edit: Sequence[Chosen], without: Mapping[str, Source], run: Run | None, named: Launch | None
+    request: ProofRequest,
+    edit: Sequence[Chosen],
+    without: Mapping[str, Source],
+    run: Run | None,
+    named: Launch | None,
+    several: bool = False,
 ) -> Pair | str:
     """The program before and after the fixes of an edit; or why there is none.
 
     `run` is the run in which the finding was made: without a `named` launch its launcher says how the program is
-    started.
+    started. `several`: the finding is one of several processes, whatever the launcher starts.
     """
     root = request.root.resolve()
     edited = {each.path for chosen in edit for each in chosen.fix.edits}
     kinds = {without[path].kind for path in edited if path in without}
     if not kinds <= set(RUNNABLE):
         return f"it edits a {'/'.join(sorted(kinds - set(RUNNABLE)))} file, which is no part of the program"
-    launch = named or _launch_of(run, root)
+    launch = named or _launch_of(run, root) or _plain(run, root)
     if launch is None:
         return 'no launcher of the project starts the program of this place; name it with --program "train.py ..."'
+    if several and not launch.distributed:
+        launch = replace(launch, world_size=2)
     if launch.program.suffix != ".py":
         return f"{launch.program.name} is not a Python file; notebooks are not run"
     place = edit[0].finding.location
@@ -141,6 +150,14 @@ def _launch_of(run: Run | None, root: Path) -> Launch | None:
         return run.launch_places[0]  # type: ignore[no-any-return]
     wanted = os.path.realpath(run.entry.path)
     return next((each for each in launches(root) if os.path.realpath(each.program) == wanted), None)
+
+
+def _plain(run: Run | None, root: Path) -> Launch | None:
+    """The program of a run that no launcher starts, as its README says or with its defaults."""
+    if run is None or run.entry is None:
+        return None
+    path = root / run.entry.path
+    return documented_launch(path, root) if path.resolve().is_relative_to(root) else None
 
 
 def _recipe(

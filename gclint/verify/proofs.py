@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
-from gclint.analysis.guards import Guard
+from gclint.analysis.guards import ALWAYS, DISTRIBUTED, Guard
 from gclint.analysis.program import Analysis, analyse
 from gclint.analysis.run import Run
 from gclint.analysis.values import Object
@@ -21,6 +21,7 @@ from gclint.verify.api import Verification, Verifier
 from gclint.verify.codec import to_data
 from gclint.verify.derive import recipe_of, trained_models
 from gclint.verify.fit import fit
+from gclint.verify.fitted import fitted
 from gclint.verify.footprint import Sizes
 from gclint.verify.moments import Train
 from gclint.verify.options import Options
@@ -122,7 +123,7 @@ def _pairs(request: ProofRequest, verifier: Verifier, last: Last) -> Iterator[_P
             verifier.progress(f"reading {fixes[0].finding.code} {place.path}:{place.line} without its fix")
         edit = _edit(request, fixes, rules, after)
         if request.options.evidence == "program":
-            made = _by_program(request, edit, named)
+            made = _by_program(request, edit, named, verifier)
         else:
             made = _by_recipe(request, edit, after, rules, verifier)
         yield from [made] if isinstance(made, _Pair) else [_unverified(chosen, made) for chosen in fixes]
@@ -169,18 +170,20 @@ def _unverified(chosen: Chosen, why: str) -> Proof:
     return Proof(chosen.finding, chosen.fix.name, "unverified", why)
 
 
-def _by_program(request: ProofRequest, edit: _Edit, named: Launch | None) -> _Pair | str:
-    """The user's own program before and after, in copies of the project; or why there is none."""
-    holding = next((run for each in edit.fixes for run, _ in _holding(each.finding, edit.before)), None)
-    pair = pair_of(request, edit.fixes, edit.without, holding, named)
+def _by_program(request: ProofRequest, edit: _Edit, named: Launch | None, verifier: Verifier) -> _Pair | str:
+    """The user's own program before and after, in copies of the project, as small as it has to be; or why not."""
+    found = ((run, guard) for each in edit.fixes for run, guard in _holding(each.finding, edit.before))
+    holding, guard = next(found, (None, ALWAYS))
+    pair = pair_of(request, edit.fixes, edit.without, holding, named, (DISTRIBUTED, True) in guard)
     if isinstance(pair, str):
         return pair
+    first, second = fitted(pair.before, pair.after, verifier.outcome)
 
     def proof(chosen: Chosen, made: Verification) -> Proof:
         verdict = judged(made, pair)
         return Proof(chosen.finding, chosen.fix.name, verdict.name, verdict.reason, _data(made))
 
-    return _Pair(edit, pair.before, pair.after, proof)
+    return _Pair(edit, first, second, proof)
 
 
 def _by_recipe(

@@ -112,6 +112,8 @@ class ProgramRecipe:
     it in a process that has not imported torch, so that the order of environment and import is the program's own.
     `scaled`: hub models, tokenizers, data sets, trainers and missing devices are replaced by small ones (every
     replacement is reported). A copied project may write below its copy only.
+    `small` says in which ways it is made smaller (`worker/small.py`: "numbers", "layers"); `patience` ends a run that
+    has taken no optimizer step after so many seconds, 0 for none.
     `not_run` names what is known beforehand not to be run. `traced` names lines of files (by relative path): the run
     notes whether all that stands there was executed.
     """
@@ -134,6 +136,8 @@ class ProgramRecipe:
     cold: bool = False
     scaled: bool = True
     not_run: tuple[str, ...] = ()
+    small: tuple[str, ...] = ()
+    patience: float = 0.0
     traced: dict[str, list[int]] = field(default_factory=dict)
     seed: int = 0
 
@@ -170,7 +174,7 @@ def reference_of(recipe: AnyRecipe) -> AnyRecipe:
     stays as it is: the worker neutralises what it calls.
     """
     if isinstance(recipe, ProgramRecipe):
-        return replace(recipe, cold=False)
+        return replace(recipe, cold=False, patience=0.0)
     dropped = (Checkpointing, PatchForward, RestoreForward, SetAttribute, OverrideCheckpoint)
     kept: list[Moment] = []
     for moment in recipe.moments:

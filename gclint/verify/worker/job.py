@@ -230,12 +230,15 @@ def _texts(caught: list[warnings.WarningMessage]) -> tuple[str, ...]:
 
 
 def describe(error: BaseException, scratch: Path) -> Raised:
-    """Return the exception as data, with its innermost frames and whether another rank caused it."""
+    """Return the exception as data, with its innermost frames and whether another rank caused it.
+
+    Paths below `scratch` are relative to it, so that the same failure reads the same in every copy.
+    """
     every = traceback.extract_tb(error.__traceback__)
     own = [each for each in every if Path(each.filename).is_relative_to(scratch)]
     frames = [*own[-4:], *(each for each in every[-3:] if each not in own)]
     where = tuple(f"{_short(each.filename, scratch)}:{each.lineno} in {each.name}" for each in frames)
-    text = str(error)[:4000]
+    text = str(error).replace(f"{os.path.realpath(scratch)}/", "").replace(f"{scratch}/", "")[:4000]
     secondary = int(os.environ.get("WORLD_SIZE", "1")) > 1 and any(each in text for each in SECONDARY)
     return Raised(type(error).__name__, text, where, secondary)
 

@@ -6,6 +6,8 @@ import errno
 
 OUTSIDE = "outside the copy of the project nothing may be changed"
 NO_NETWORK = "the network is off in a verification"
+BEGINS = "gclint.program"  # the audit event between the copy of the project and its program
+SLOW = "no optimizer step within"
 LACKING = (
     "needs a non-CPU accelerator",
     "Torch not compiled with CUDA enabled",

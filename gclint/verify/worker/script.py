@@ -15,7 +15,9 @@ from typing import Any
 from gclint.verify.project import TooLarge, copy_project
 from gclint.verify.recipe import ProgramRecipe
 from gclint.verify.worker.lines import Lines
-from gclint.verify.worker.refusal import NotRun
+from gclint.verify.worker.patience import patience
+from gclint.verify.worker.refusal import BEGINS, NotRun
+from gclint.verify.worker.small import shrink_copy, shrink_words
 
 
 def lay_out(recipe: ProgramRecipe, scratch: Path, rank: int, patience: float) -> list[str]:
@@ -33,6 +35,10 @@ def lay_out(recipe: ProgramRecipe, scratch: Path, rank: int, patience: float) ->
         except (TooLarge, OSError) as error:
             raise NotRun(f"the project cannot be copied: {error}") from error
         _write(recipe, scratch)
+        if "numbers" in recipe.small:
+            told += shrink_copy(scratch, recipe.files, recipe.traced)
+            words = shrink_words(recipe.argv)
+            told += [f"command line: {' '.join(words)}"] if words != recipe.argv else []
         done.touch()
         return told
     deadline = time.monotonic() + patience
@@ -49,21 +55,40 @@ def run_script(recipe: ProgramRecipe, scratch: Path, lines: Lines) -> Any:
     start = scratch / recipe.directory
     start.mkdir(parents=True, exist_ok=True)
     os.chdir(start)
-    sys.argv = [recipe.name, *recipe.argv]
+    words = shrink_words(recipe.argv) if "numbers" in recipe.small else recipe.argv
+    sys.argv = [recipe.name, *words]
     named = [each.value for each in recipe.environment if each.name == "PYTHONPATH"]
     sys.path[:0] = [str(start / part) for text in named for part in text.split(os.pathsep) if "$" not in part]
+    sys.path += [str(each) for each in (scratch, scratch / "src") if each.is_dir()]  # as installed in place
+    sys.audit(BEGINS)
     lines.start()
+    with patience(recipe.patience):
+        return _start(recipe, path, start)
+
+
+def _start(recipe: ProgramRecipe, path: Path, start: Path) -> Any:
     if not recipe.module:
         sys.path.insert(0, str(path.parent))
+        _forget(path.parent)
         return runpy.run_path(str(path), run_name="__main__")
     sys.path.insert(0, str(_above(path, recipe.module)))
     sys.path.insert(0, str(start))
+    _forget(start)
     if recipe.function:
         called: Any = importlib.import_module(recipe.module)
         for name in recipe.function.split("."):
             called = getattr(called, name)
         return sys.exit(called())
     return runpy.run_module(recipe.module, run_name="__main__", alter_sys=True)
+
+
+def _forget(folder: Path) -> None:
+    """Forget libraries that the worker has imported and whose names the program's own modules have."""
+    own = {each.stem for each in folder.glob("*.py")} | {each.parent.name for each in folder.glob("*/__init__.py")}
+    for name in list(sys.modules):
+        top = name.partition(".")[0]
+        if top in own and top not in sys.stdlib_module_names and top != "__main__":
+            del sys.modules[name]
 
 
 def own_modules(scratch: Path, root: str | None) -> tuple[list[str], list[str]]:

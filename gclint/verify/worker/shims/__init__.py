@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from dataclasses import dataclass, field
@@ -11,6 +12,7 @@ from typing import Any
 from gclint.verify.recipe import ProgramRecipe
 
 STEPS = 3
+CACHES = ("NUMBA_CACHE_DIR", "MPLCONFIGDIR", "XDG_CACHE_HOME", "TORCH_HOME", "TRITON_CACHE_DIR")
 
 
 @dataclass
@@ -46,15 +48,19 @@ class Replacements:
 
 def stay_in_copy(found: Replacements) -> None:
     """Keep a copied project's writing below its copy, and its connections on this machine."""
-    from gclint.verify.worker.shims import files, network
+    from gclint.verify.worker.shims import files, folders, network, terminal
 
     network.install(found)
     files.install(found)
+    folders.install(found)
+    terminal.install()
+    for name in CACHES:
+        os.environ[name] = os.environ["TMPDIR"]
 
 
 def install(recipe: ProgramRecipe, family: str, found: Replacements) -> None:
     """Put the replacements in place that the program's text can need."""
-    if family == "cpu" and any(word in found.text for word in ("cuda", "nccl", "device_map", "hip")):
+    if family == "cpu" and any(word in found.text for word in ("cuda", "nccl", "device_map", "hip", "accelerator")):
         from gclint.verify.worker.shims import devices
 
         devices.install(found)
@@ -76,8 +82,17 @@ def install(recipe: ProgramRecipe, family: str, found: Replacements) -> None:
         trainers.install(found, family, recipe.stop_after or STEPS)
         older.install(found, recipe.target)
     if recipe.copy_of is not None:
-        from gclint.verify.worker.shims import files, loops
+        from gclint.verify.worker import small
+        from gclint.verify.worker.shims import files, hub, loops, options, pictures, removed
 
+        options.install(found)
+        removed.install(found)
+        if any(name in found.text for name in ("hub", "torchvision", "model_zoo")):
+            hub.install(found)
+        if "layers" in recipe.small:
+            small.keep_few_layers(found)
+        if "torchvision" in found.text:
+            pictures.install(found)
         loops.install(found, family, recipe.stop_after or STEPS)
         files.keep_saved(found)
 

@@ -3,43 +3,32 @@
 from __future__ import annotations
 
 import functools
+import os
 from typing import Any
 
 import torch
 from torch.overrides import TorchFunctionMode
 
-from gclint.verify.worker.shims import Replacements
+from gclint.verify.worker.shims import Replacements, queries
 
 NAMES = ("cuda", "hip", "xpu", "mps", "npu")
-SILENT = (
-    "set_device",
-    "synchronize",
-    "empty_cache",
-    "reset_peak_memory_stats",
-    "manual_seed_all",
-    "manual_seed",
-)
 
 
 def install(found: Replacements) -> None:
-    """Send accelerator devices to the CPU, nccl to gloo."""
+    """Send accelerator devices to the CPU, nccl to gloo, and the processes of a spawn to those of the run."""
     found.note("accelerator devices: the CPU")
+    queries.install(found)
     _Redirect().__enter__()
     for owner in (torch.nn.Module, torch.Tensor):
         owner.cuda = lambda self, *args, **kwargs: self
     move = torch.nn.Module.to
     torch.nn.Module.to = lambda self, *args, **kwargs: move(self, *map(_place, args), **_here_all(kwargs))
-    for name in SILENT:
-        setattr(torch.cuda, name, lambda *args, **kwargs: None)
-    begin = torch.distributed.init_process_group
-
-    @functools.wraps(begin)
-    def begin_here(backend: Any = None, *args: Any, **kwargs: Any) -> Any:
-        kwargs.pop("device_id", None)
-        return begin("gloo", *args, **kwargs)
-
-    torch.distributed.init_process_group = begin_here
+    torch.load = _mapped_here(torch.load)
+    torch.Generator = _Generator
+    torch.distributed.init_process_group = _grouped_here(torch.distributed.init_process_group)
     _plain_ddp(torch.nn.parallel.DistributedDataParallel)
+    torch.nn.DataParallel = torch.nn.parallel.DataParallel = _Alone
+    _spawn_here(found)
 
 
 class _Redirect(TorchFunctionMode):  # type: ignore[misc]
@@ -50,6 +39,61 @@ class _Redirect(TorchFunctionMode):  # type: ignore[misc]
         if "device" in kwargs:
             kwargs = _here_all(kwargs)
         return function(*args, **kwargs)
+
+
+class _Generator(torch.Generator):  # type: ignore[misc]
+    """A generator of random numbers, on the CPU wherever it was meant to be."""
+
+    def __new__(cls, device: Any = "cpu") -> Any:
+        return super().__new__(cls, _place(device))
+
+
+class _Alone(torch.nn.Module):  # type: ignore[misc]
+    """DataParallel with no device to spread over: the module by itself."""
+
+    def __init__(self, module: Any, *args: Any, **kwargs: Any):
+        super().__init__()
+        self.module = module
+
+    def forward(self, *args: Any, **kwargs: Any) -> Any:
+        """Call the module."""
+        return self.module(*args, **kwargs)
+
+
+def _mapped_here(load: Any) -> Any:
+    @functools.wraps(load)
+    def load_here(file: Any, map_location: Any = None, *args: Any, **kwargs: Any) -> Any:
+        mapped = _here(map_location) if isinstance(map_location, (str, torch.device)) else "cpu"
+        return load(file, mapped, *args, **kwargs)
+
+    return load_here
+
+
+def _grouped_here(begin: Any) -> Any:
+    """Gloo in place of what was asked for, at the run's own rendezvous; alone where the run has one process."""
+    given = {name: os.environ.get(name) for name in ("MASTER_ADDR", "MASTER_PORT", "RANK", "WORLD_SIZE")}
+
+    @functools.wraps(begin)
+    def begin_here(backend: Any = None, init_method: Any = None, timeout: Any = None, *args: Any, **kwargs: Any) -> Any:
+        kept = {} if timeout is None else {"timeout": timeout}
+        if given["WORLD_SIZE"] is None:
+            return begin("gloo", store=torch.distributed.HashStore(), rank=0, world_size=1, **kept)
+        os.environ.update({name: value for name, value in given.items() if value is not None})
+        return begin("gloo", **kept)
+
+    return begin_here
+
+
+def _spawn_here(found: Replacements) -> None:
+    """`spawn` runs its function in the run's own processes, one each."""
+    import torch.multiprocessing as processes
+
+    def spawn(function: Any, args: Any = (), nprocs: int = 1, *ignored: Any, **also: Any) -> None:
+        size = int(os.environ.get("WORLD_SIZE", "1"))
+        found.note(f"spawn: {size} process{'es' * (size > 1)} of the run in place of {nprocs}")
+        function(int(os.environ.get("RANK", "0")), *args)
+
+    processes.spawn = spawn
 
 
 def _plain_ddp(kind: Any) -> None:

@@ -16,6 +16,8 @@ NOT_HERE = ("fsdp_plugin", "deepspeed_plugin", "megatron_lm_plugin", "fsdp_plugi
 def install(found: Replacements, family: str, steps: int) -> None:
     """Cut what the program's text names."""
     _load_in_this_process()
+    if "compile" in found.text:
+        _leave_uncompiled(found)
     if "ccelerat" in found.text:
         _cut_accelerate(found, family)
     for name in ("lightning.pytorch", "pytorch_lightning"):
@@ -38,6 +40,18 @@ def _load_in_this_process() -> None:
         begin(self, dataset, *args, **kwargs)
 
     kind.__init__ = begin_alone
+
+
+def _leave_uncompiled(found: Replacements) -> None:
+    """A compiled module is the module itself: compiling costs more than the steps that are run."""
+    import torch
+
+    def compiled(model: Any = None, **kwargs: Any) -> Any:
+        found.note("torch.compile: not compiled")
+        return model if model is not None else lambda function: function
+
+    torch.compile = compiled
+    torch.nn.Module.compile = lambda self, *args, **kwargs: compiled(self) and None
 
 
 def _cut_accelerate(found: Replacements, family: str) -> None:

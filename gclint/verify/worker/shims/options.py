@@ -1,0 +1,53 @@
+"""Options that a program requires and nobody gives: the first choice, else a small value of the right type."""
+
+from __future__ import annotations
+
+import argparse
+import functools
+from typing import Any
+
+from gclint.verify.worker.shims import Replacements
+
+
+def install(found: Replacements) -> None:
+    """Give argparse's required options and arguments a value where the command line has none."""
+    parse = argparse.ArgumentParser.parse_known_args
+
+    @functools.wraps(parse)
+    def parse_filled(self: Any, args: Any = None, namespace: Any = None, *more: Any, **also: Any) -> Any:
+        wanted = [each for each in self._actions if each.required and each.option_strings]
+        given = {word.partition("=")[0] for word in (_words() if args is None else args)}
+        for action in wanted:
+            if not given & set(action.option_strings):
+                action.required = False
+                action.default = value_of(action)
+                found.note(f"{action.option_strings[-1]} is required and not given: {action.default!r}")
+        return parse(self, args, namespace, *more, **also)
+
+    argparse.ArgumentParser.parse_known_args = parse_filled  # type: ignore[method-assign]
+
+
+def value_of(action: Any) -> Any:
+    """A value that an option takes."""
+    if action.choices:
+        return next(iter(action.choices))
+    one: Any = {int: 1, float: 0.1, bool: True}.get(action.type)
+    if one is None:
+        one = action.dest if action.type in (None, str) else _made(action)
+    many = action.nargs in ("*", "+") or isinstance(action.nargs, int)
+    return [one] * (action.nargs if isinstance(action.nargs, int) else 1) if many else one
+
+
+def _made(action: Any) -> Any:
+    for text in (action.dest, "1", "0.1"):
+        try:
+            return action.type(text)
+        except (TypeError, ValueError, argparse.ArgumentTypeError):
+            continue
+    return None
+
+
+def _words() -> list[str]:
+    import sys
+
+    return sys.argv[1:]
