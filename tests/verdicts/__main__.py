@@ -1,4 +1,7 @@
-"""The table of verdicts on planted edits: `python -m tests.verdicts [--evidence program] [--only NAME]`."""
+"""The table of verdicts on planted edits: `python -m tests.verdicts [--evidence program] [--only NAME]`.
+
+`--part 1/2 --json a.json` proves a half; `--page docs/verdicts.md a.json b.json` writes the page of what was proved.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,11 @@ import json
 import sys
 import time
 from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
 
+from tests.verdicts.page import page
 from tests.verdicts.trials import court, trials
 
 
@@ -18,36 +25,42 @@ def main() -> int:
     parser.add_argument("--only", default="", help="programs or operators whose name has this in it")
     parser.add_argument("--part", default="1/1", help="this part of the programs, such as 1/2")
     parser.add_argument("--json", help="write the rows here")
+    parser.add_argument("--page", help="write the page of the rows in the files given, and prove nothing")
+    parser.add_argument("files", nargs="*")
     options = parser.parse_args()
-    part, parts = map(int, options.part.split("/"))
-    kinds = ("program", "architecture") if options.evidence == "both" else (options.evidence,)
-    chosen = [each for kind in kinds for each in trials(kind) if options.only in f"{each.program} / {each.operator}"]
-    names = sorted({each.program for each in chosen})
-    chosen = [each for each in chosen if names.index(each.program) % parts == part - 1]
-    rows, counts = [], Counter[tuple[str, bool, str, bool]]()
-    with court() as judge:
-        for trial in chosen:
-            began = time.monotonic()
-            proof = judge.proof(trial)
-            right = trial.is_right(proof)
-            counts[trial.evidence, trial.harmless, proof.verdict, right] += 1
-            row = [
-                trial.evidence,
-                trial.program,
-                trial.operator,
-                proof.verdict,
-                "" if right else "WRONG",
-                proof.reason[:160],
-            ]
-            rows.append([*row, trial.harmless])
-            print(" | ".join(row), f"({time.monotonic() - began:.1f} s)", flush=True)
+    if options.page:
+        rows = [row for name in options.files for row in json.loads(Path(name).read_text(encoding="utf-8"))]
+        Path(options.page).write_text(page(rows), encoding="utf-8")
+        return 0
+    rows = _proved(options)
+    counts = Counter((row["evidence"], row["harmless"], row["verdict"], row["right"]) for row in rows)
     print()
     for (evidence, harmless, verdict, right), number in sorted(counts.items()):
         print(f"{evidence:12} {'harmless' if harmless else 'bad':8} {verdict:10} {number:4} {'' if right else 'WRONG'}")
     if options.json:
-        with open(options.json, "w", encoding="utf-8") as handle:
-            json.dump(rows, handle)
-    return int(any(not right for _, _, _, right in counts))
+        Path(options.json).write_text(json.dumps(rows), encoding="utf-8")
+    return int(any(not row["right"] for row in rows))
+
+
+def _proved(options: argparse.Namespace) -> list[dict[str, Any]]:
+    part, parts = map(int, options.part.split("/"))
+    kinds: Sequence[str] = ("program", "architecture") if options.evidence == "both" else (options.evidence,)
+    chosen = [each for kind in kinds for each in trials(kind) if options.only in f"{each.program} / {each.operator}"]
+    names = sorted({each.program for each in chosen})
+    rows = []
+    with court() as judge:
+        for trial in (each for each in chosen if names.index(each.program) % parts == part - 1):
+            began = time.monotonic()
+            proof = judge.proof(trial)
+            row = {
+                "evidence": trial.evidence, "program": trial.program, "operator": trial.operator,
+                "harmless": trial.harmless, "verdict": proof.verdict, "right": trial.is_right(proof),
+                "reason": proof.reason, "seconds": time.monotonic() - began,
+            }  # fmt: skip
+            rows.append(row)
+            told = [trial.evidence, trial.program, trial.operator, proof.verdict, "" if row["right"] else "WRONG"]
+            print(" | ".join([*told, proof.reason[:160]]), f"({row['seconds']:.1f} s)", flush=True)
+    return rows
 
 
 if __name__ == "__main__":
