@@ -133,6 +133,7 @@ def _tell(outcome: Outcome, request: Request, options: Namespace) -> int:
     if options.diff:
         status = _show_diff(outcome, options)
         _show_proofs(outcome, options)
+        _say_undecided(outcome, options)
         return status
     if request.stdin is not None:
         _pass_through(outcome, request, options)
@@ -142,6 +143,7 @@ def _tell(outcome: Outcome, request: Request, options: Namespace) -> int:
         _show_proofs(outcome, options)
     if outcome.changes:
         _say(outcome)
+    _say_undecided(outcome, options)
     if (outcome.proofs or outcome.trials) and name == "json":
         write_text(_with_proofs(outcome), options.output_file)
     else:
@@ -202,6 +204,14 @@ def _say(outcome: Outcome) -> None:
     counts = Counter((chosen.finding.code, chosen.fix.title) for chosen in outcome.applied)
     for (code, title), count in sorted(counts.items()):
         print(f"  {count} x {code}: {title}", file=sys.stderr)
+
+
+def _say_undecided(outcome: Outcome, options: Namespace) -> None:
+    """Say which fixes stay out because their runs decided nothing."""
+    count = sum(proof.verdict == "unverified" for proof in outcome.proofs)
+    if count and not options.write_unverified:
+        what = "1 fix is" if count == 1 else f"{count} fixes are"
+        print(f"{what} not decided here and left out; --write-unverified applies what is unverified", file=sys.stderr)
 
 
 def _fixes(outcome: Outcome) -> str:
