@@ -39,7 +39,7 @@ class Reproduction:
     """A run that fails before the fix and passes after it.
 
     `before` and `after` are programs under `fixtures/<code>/`; `processes` how many start each; `raises` the exception
-    that shows it (else the rule's oracles do), `intent` what the second may do otherwise; `cold` starts them in a
+    that shows it (else `oracles`, the rule's where none are named), `intent` what the second may do otherwise; `cold` starts them in a
     process that has not imported torch. `needs` is "" where a CPU shows the failure, else what it takes ("cuda",
     "rocm", "transformers<5") or, with no programs, why it cannot be shown.
     """
@@ -48,6 +48,7 @@ class Reproduction:
     after: str = ""
     processes: int = 1
     raises: str = ""
+    oracles: tuple[str, ...] = ()
     intent: tuple[Aspect, ...] = ()
     cold: bool = False
     needs: str = ""

@@ -135,7 +135,7 @@ def _proved(work: _Work, policy: Policy, state: Convergence, options: ProofOptio
     out: list[Chosen] = []
     settled: list[Proof] = []
     while state.applied:
-        proofs = work.proofs(state, policy)
+        proofs = work.proofs(state, policy, out=out)
         unfit = {"rejected"} if any(each.verdict == "rejected" for each in proofs) else {"unverified"}
         if unfit == {"unverified"} and options.write_unverified:
             unfit = set()
@@ -162,21 +162,23 @@ class _Work:
         """The files with every fix that the policy picks, but those of `without`."""
         return converge(self._check, self._read, policy, without)
 
-    def proofs(self, state: Convergence, policy: Policy, only: Chosen | None = None) -> list[Proof]:
-        """The verdicts on the fixes of a state (on `only` one), each with what it changes."""
-        request = self._request(state, policy, only)
+    def proofs(
+        self, state: Convergence, policy: Policy, only: Chosen | None = None, out: Sequence[Chosen] = ()
+    ) -> list[Proof]:
+        """The verdicts on the fixes of a state (on `only` one) that has those of `out` left out, with their changes."""
+        request = self._request(state, policy, only, out)
         applied = {_identity(each.finding, each.fix.name): each for each in request.applied}
         return [
             replace(proof, changes=_changes(request, applied[_identity(proof.finding, proof.fix)]))
             for proof in self._prove(request)
         ]
 
-    def _request(self, state: Convergence, policy: Policy, only: Chosen | None = None) -> ProofRequest:
+    def _request(self, state: Convergence, policy: Policy, only: Chosen | None, out: Sequence[Chosen]) -> ProofRequest:
         known: dict[tuple[Chosen, ...], Mapping[str, Source]] = {}
 
         def without(some: tuple[Chosen, ...]) -> Mapping[str, Source]:
             if some not in known:
-                known[some] = {**self.before, **self.converged(policy, some).changed}
+                known[some] = {**self.before, **self.converged(policy, (*out, *some)).changed}
             return known[some]
 
         settings, after = self.batch.settings, {**self.before, **state.changed}

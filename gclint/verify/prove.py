@@ -57,7 +57,7 @@ def prove_rules(
 def claim_of(rule: Rule) -> Shown:
     """What a rule's reproduction shows before the fix, and what the fixed program may do otherwise."""
     claim = rule.reproduction
-    return Shown((claim.raises,) if claim.raises else (), rule.oracles, claim.intent)
+    return Shown((claim.raises,) if claim.raises else (), claim.oracles or rule.oracles, claim.intent)
 
 
 def _prove(rule: Rule, verifier: Verifier) -> Claim:

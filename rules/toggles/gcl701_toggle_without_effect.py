@@ -56,8 +56,10 @@ rule = Rule(
     words=((*LIBRARIES, *CHECKPOINTS), ("gradient_checkpointing", "activation_checkpointing", *CHECKPOINTS)),
     certainty=("fails",),
     fixable="unsafe",
-    oracles=("recompute", "recompute-off"),
-    reproduction=Reproduction("bad_attribute.py", "bad_attribute.fixed.py", intent=("checkpointing",)),
+    oracles=("recompute",),
+    reproduction=Reproduction(
+        "bad_attribute.py", "bad_attribute.fixed.py", oracles=("recompute-off",), intent=("checkpointing",)
+    ),
 )
 
 

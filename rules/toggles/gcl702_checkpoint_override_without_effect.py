@@ -58,8 +58,9 @@ rule = Rule(
     words=assigned("checkpoint"),
     certainty=("fails", "fragile"),
     fixable="unsafe",
-    oracles=("recompute-off",),
-    reproduction=Reproduction("bad_override.py", "after_disable.py", intent=("checkpointing",)),
+    reproduction=Reproduction(
+        "bad_override.py", "after_disable.py", oracles=("recompute-off",), intent=("checkpointing",)
+    ),
 )
 
 
