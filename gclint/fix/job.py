@@ -137,7 +137,7 @@ def _proved(work: _Work, policy: Policy, state: Convergence, options: ProofOptio
     while state.applied:
         proofs = work.proofs(state, policy, out=out)
         unfit = {"rejected"} if any(each.verdict == "rejected" for each in proofs) else {"unverified"}
-        if unfit == {"unverified"} and options.write_unverified:
+        if unfit == {"unverified"} and (options.write_unverified or policy.decided_only):
             unfit = set()
         gone = {_identity(each.finding, each.fix) for each in proofs if each.verdict in unfit}
         bad = [each for each in state.applied if _identity(each.finding, each.fix.name) in gone]

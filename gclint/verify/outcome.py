@@ -99,7 +99,8 @@ class RankReport:
     """Everything one rank measured; the fields of `Outcome` say what they mean.
 
     `cut` is true where the run was ended after its steps, and false where the program came to its own end; `rest` is
-    what happened after the last optimizer step, `forged` says what the program did to its own measurement.
+    what happened after the last optimizer step, `forged` says what the program did to its own measurement, `absent`
+    names the packages that stand-ins were given for.
     """
 
     status: Status = "finished"
@@ -124,6 +125,7 @@ class RankReport:
     saves: tuple[Saved, ...] = ()
     cut: bool = False
     forged: str = ""
+    absent: tuple[str, ...] = ()
     files: dict[str, str] = field(default_factory=dict)
     rest: Step = Step()
     buffers: dict[str, list[float]] = field(default_factory=dict)

@@ -195,7 +195,12 @@ def _by_recipe(
     if made is None:
         return "no training run around this place can be derived"
     first, second, sizes = made
-    hidden = unseen(edit.without, request.after, lambda sources: _recipe_after(request, edit, rules, after, sources))
+    hidden = unseen(
+        edit.without,
+        request.after,
+        (first, second),
+        lambda sources: _recipe_after(request, edit, rules, after, sources),
+    )
 
     def proof(chosen: Chosen, made: Verification) -> Proof:
         sized = fit(second, sizes, verifier.footprint, request.options.gpu_memory or None)

@@ -28,7 +28,7 @@ LATER: frozenset[Aspect] = frozenset(
     }
 )  # after these the numbers of later steps differ by themselves
 FIRST: frozenset[Aspect] = frozenset({"loss", "modes", "random", "loaded"})  # and after these those of the first step
-SAME = 1e-9
+SAME, SAME_LOSS = 1e-9, 1e-6
 _Sketches = Mapping[str, Sequence[float]]
 
 
@@ -146,10 +146,14 @@ class _Comparison:
     def _bound(self, index: int) -> float:
         return self.limit if index == 0 else min(0.5, self.limit * LATER_STEPS)
 
+    def _loss_bound(self, index: int) -> float:
+        """The first loss is that of the same forward: only wider dtypes and the reference may change its last digits."""
+        return SAME_LOSS if index == 0 and not self.reference and "dtypes" not in self.intent else self._bound(index)
+
     def _losses(self, found: Step, wanted: Step, index: int) -> Iterator[Difference]:
         for mine, theirs in zip(found.losses, wanted.losses, strict=False):
             alike = mine == theirs or (math.isnan(mine) and math.isnan(theirs))
-            if not alike and not abs(mine - theirs) <= self._bound(index) * max(abs(theirs), 1e-6):
+            if not alike and not abs(mine - theirs) <= self._loss_bound(index) * max(abs(theirs), 1e-6):
                 yield Difference("loss", f"the loss is {mine:.6g}, and was {theirs:.6g}", True)
                 return
 

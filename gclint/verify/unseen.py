@@ -21,6 +21,7 @@ Derive = Callable[[Mapping[str, Source]], "Recipe | None"]
 IMPORTS = (ast.Import, ast.ImportFrom)
 SIMPLE = (ast.Constant, ast.Name)
 OF_VALUES = (*SIMPLE, ast.Attribute, ast.keyword)
+BLOCKS = (ast.For, ast.While, ast.If, ast.With)
 PLAIN = (ast.Assign, ast.AnnAssign, ast.Expr)
 
 
@@ -34,26 +35,33 @@ class Piece:
     without: ast.Module | None
 
 
-def unseen(before: Mapping[str, Source], after: Mapping[str, Source], derive: Derive) -> str:
+def unseen(
+    before: Mapping[str, Source], after: Mapping[str, Source], runs: tuple[Recipe, Recipe], derive: Derive
+) -> str:
     """Return the place of a part of the edit that the derived run does not show, "" where it shows all of it.
 
-    `derive` gives the run of the project with other texts; it is asked only where an edit has several pieces.
+    `runs` are those derived before and after; `derive` gives the run of the project with other texts, and is asked only
+    where an edit has several pieces.
     """
-    changed = [path for path in sorted(after) if path in before and before[path].data != after[path].data]
-    whole = derive(after)
-    for path in changed:
+    found: list[tuple[str, Piece]] = []
+    for path in sorted(after):
+        if path not in before or before[path].data == after[path].data:
+            continue
         if before[path].kind not in ("python", "notebook"):
             continue  # what a configuration says reaches the run as values only
         try:
-            pieces = list(pieces_of(before[path].text, after[path].text))
+            found += [(path, piece) for piece in pieces_of(before[path].text, after[path].text)]
         except (SyntaxError, ValueError, RecursionError):
             return f"the edit of {path}"
-        for piece in pieces:
-            if piece.without is None:
-                return f"the edit at {path}:{piece.line}"
-            text = ast.unparse(ast.fix_missing_locations(piece.without)) + "\n"
-            if _same(derive({**after, path: after[path].with_text(text)}), whole):
-                return f"the edit at {path}:{piece.line}"
+    for path, piece in found:
+        place = f"the edit at {path}:{piece.line}"
+        if piece.without is None:
+            return place
+        if len(found) == 1:
+            return place if _same(*runs) else ""
+        text = ast.unparse(ast.fix_missing_locations(piece.without)) + "\n"
+        if _same(derive({**after, path: after[path].with_text(text)}), runs[1]):
+            return place
     return ""
 
 
@@ -128,15 +136,26 @@ def _of_lists(
             [each for each in some if not isinstance(each, (ast.Pass, *IMPORTS))]
             for some in (old[first:last], new[begin:end])
         )
-        if statements and not all(isinstance(each, PLAIN) for each in (*gone, *come)):
+        blocks = () if gone else BLOCKS
+        if statements and not all(isinstance(each, (*PLAIN, *blocks)) for each in (*gone, *come)):
             yield place, None
             continue
         for index, each in enumerate(new[begin:end], start=begin):
             if each in come:
                 kept = new[:index] + (old[first:last] if kind == "replace" else []) + new[index + 1 :]
                 yield getattr(each, "lineno", place), _Undo(path, kept)
+                yield from _inside(each, (*path, index))
         for each in gone if not come else []:
             yield place, _Undo(path, [*new[:begin], each, *new[begin:]])
+
+
+def _inside(block: ast.AST, path: tuple[Any, ...]) -> Iterator[tuple[int, _Undo | None]]:
+    """The statements of a block that an edit adds, each as a piece of its own."""
+    for name in ("body", "orelse", "finalbody"):
+        for index, each in enumerate(getattr(block, name, ())):
+            here = (*path, name, index)
+            yield each.lineno, _Undo(here, ast.Pass()) if isinstance(each, (*PLAIN, *BLOCKS)) else None
+            yield from _inside(each, here)
 
 
 def _doubtful_imports(old: ast.Module, new: ast.Module) -> Iterator[int]:

@@ -142,6 +142,9 @@ def _ended_badly(runs: Runs, claim: Claim) -> tuple[VerdictName, str] | None:
     forged = [each.forged for outcome in (after, before) for each in outcome.ranks if each.forged]
     if forged:
         return "unverified" if any(each.forged for each in before.ranks) else "rejected", forged[0]
+    needed = set(after.first.absent) - set(runs.witness.first.absent) if runs.witness is not None else set()
+    if needed:
+        return "rejected", f"the edit needs {', '.join(sorted(needed))}, which the run before does without"
     if after.status in STUCK:
         if runs.witness is not None or (before.status == "raised" and after.status == "not-run"):
             return "rejected", f"the run after the edit {_told(after)}, which it did not before"

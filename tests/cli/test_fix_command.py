@@ -206,15 +206,18 @@ def test_an_edit_outside_the_project_is_not_made(project):
 def test_a_rejected_fix_is_not_written_and_a_confirmed_one_is(project):
     (project / "a.py").write_text("boom(1)\n")
     (project / "b.py").write_text("boom(2)\n")
+    asked = []
 
     def prove(request):
-        assert request.before["a.py"].text == "boom(1)\n" and request.after["a.py"].text == "calm(1)\n"
+        asked.append(sorted(c.finding.location.path for c in request.applied))
+        assert request.before["a.py"].text == "boom(1)\n"
         verdicts = {"a.py": "rejected", "b.py": "confirmed"}
         return [Proof(c.finding, c.fix.name, verdicts[c.finding.location.path]) for c in request.applied]
 
     outcome = fix(Request(["."]), proof=ProofOptions(), judge=fake_analysis.JUDGE, prove=prove)
     assert (project / "a.py").read_text() == "boom(1)\n" and (project / "b.py").read_text() == "calm(2)\n"
     assert [proof.verdict for proof in outcome.proofs] == ["rejected", "confirmed"]
+    assert asked == [["a.py", "b.py"], ["b.py"]], "what is left is proved anew without what was rejected"
     assert [finding.location.path for finding in outcome.report.findings] == ["a.py"]
 
 
@@ -237,10 +240,11 @@ def test_a_rejected_fix_stays_out_when_the_fixes_around_it_move_its_line(project
     (project / "a.py").write_text("boom(1)\nboom(2)\nboom(3)\n")
 
     def prove(request):
-        lines = [chosen.finding.location.line for chosen in request.applied]
-        assert lines == [1, 2, 3]
+        if len(request.applied) < 3:
+            return [Proof(c.finding, c.fix.name, "passes") for c in request.applied]
+        assert [chosen.finding.location.line for chosen in request.applied] == [1, 2, 3]
         for chosen in request.applied:
-            text, line = request.without(chosen)["a.py"].text, chosen.finding.location.line
+            text, line = request.without((chosen,))["a.py"].text, chosen.finding.location.line
             assert text == written(line), "only this fix is taken back"
         return [Proof(c.finding, c.fix.name, "rejected" if c.finding.location.line == bad else "passes")
                 for c in request.applied]  # fmt: skip
@@ -252,9 +256,9 @@ def test_a_rejected_fix_stays_out_when_the_fixes_around_it_move_its_line(project
     outcome = fix(Request(["."]), proof=ProofOptions(), judge=judge, prove=prove)
     assert (project / "a.py").read_text() == written(bad)
     assert len(outcome.applied) == 2 and [each.location.line for each in outcome.report.findings] == [2 * bad - 1]
-    for proof in outcome.proofs:
-        ((before, after),) = proof.changes
-        assert (before.text, after.text) == (written(proof.finding.location.line), written(0)), "its own diff only"
+    rejected = next(proof for proof in outcome.proofs if proof.verdict == "rejected")
+    ((before, after),) = rejected.changes
+    assert (before.text, after.text) == (written(bad), written(0)), "its own diff only"
 
 
 def test_killed_during_fix_leaves_the_old_or_the_new_file_whole(project):

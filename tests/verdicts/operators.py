@@ -86,6 +86,11 @@ def both(*operators: Operator) -> Operator:
     return edit
 
 
+def unless(word: str, operator: Operator) -> Operator:
+    """An operator that is none where a word stands: there its edit changes nothing."""
+    return lambda text: None if word in text else operator(text)
+
+
 FORGE = (
     "import json, os, subprocess, pathlib",
     "here = pathlib.Path(os.environ.get('TMPDIR', '/tmp')).resolve()",
@@ -101,9 +106,9 @@ BAD: dict[str, Operator] = {
     "no backward": removed(BACKWARD),
     "no optimizer step": removed(STEP),
     "no zero_grad": removed(r"^ *optimizer\.zero_grad\(\)"),
-    "first parameter frozen": after(MODEL, "next(model.parameters()).requires_grad_(False)"),
+    "first parameter frozen": unless("peft", after(MODEL, "next(model.parameters()).requires_grad_(False)")),
     "all but the last parameters frozen": before(OPTIMIZER, "[each.requires_grad_(False) for each in list(model.parameters())[:-2]]"),
-    "last parameter frozen after the optimizer": after(r"^ *optimizer = torch\.optim\..*$", "list(model.parameters())[-1].requires_grad_(False)"),
+    "last parameter frozen after the optimizer": unless("peft", after(r"^ *optimizer = torch\.optim\..*$", "list(model.parameters())[-1].requires_grad_(False)")),
     "a loss term dropped": replaced(r"^( *)loss = loss \+ .*$", r"\1pass"),
     "a loss term of zero": replaced(r"0\.01 \* logits", "0.0 * logits"),
     "a part of the loss left out": replaced(r"real_loss \+ fake_loss", "real_loss"),
@@ -151,8 +156,8 @@ BAD: dict[str, Operator] = {
     "accumulation not divided": replaced(r"^( *)loss = loss / accumulate$|(\)) / accumulate$", r"\1\2"),
     "half of the accumulation": replaced(r"^accumulate = \d", "accumulate = 1"),
     "one accumulation step": replaced(r"gradient_accumulation_steps=2", "gradient_accumulation_steps=1"),
-    "reduced precision": after(MODEL, "model.to(torch.bfloat16).float()"),
-    "autocast": replaced(r"^( *)logits = model\(batch\)$", r"\1with torch.autocast('cpu', dtype=torch.bfloat16):\n\1    logits = model(batch).float()"),
+    "reduced precision": unless("autocast", after(MODEL, "model.to(torch.bfloat16).float()")),
+    "autocast": unless("torch.autocast", replaced(r"^( *)logits = model\(batch\)$", r"\1with torch.autocast('cpu', dtype=torch.bfloat16):\n\1    logits = model(batch).float()")),
     "no autocast": replaced(r"dtype=torch\.bfloat16\)", "dtype=torch.bfloat16, enabled=False)"),
     "a layer initialised anew": before(LOOP, "[torch.nn.init.zeros_(each) for each in list(model.parameters())[-1:]]"),
     "no state loaded": removed(r"^model\.load_state_dict\(.*\)"),

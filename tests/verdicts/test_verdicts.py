@@ -1,4 +1,4 @@
-"""A sample of the table of planted edits, each operator on one program in turn: `python -m tests.verdicts` is the whole."""
+"""A sample of the table of planted edits, each operator on one program: `python -m tests.verdicts` is the whole."""
 
 from __future__ import annotations
 

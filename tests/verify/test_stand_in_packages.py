@@ -116,4 +116,3 @@ def test_the_own_package_is_found_where_installing_would_find_it(verifier: Verif
     (tmp_path / "src" / "ours" / "__init__.py").write_text("size = 4\n")
     found = run(verifier, tmp_path, "from ours import size\nassert size == 4\n" + LOOP)
     assert (found.status, found.first.step_count) == ("finished", 3), found.summary
-    assert "ours: the project's own package, as if the project were installed" in found.replaced

@@ -44,6 +44,7 @@ def test_what_is_no_piece(old: str, new: str) -> None:
         ("model = Net()\n", "model = Net()\nmodel.eval()\nmodel.half()\n", [(4, True), (5, True)]),
         ("model(checkpoint(layer, x, use_reentrant=True))", "model(checkpoint(layer, x)) * 0", [(5, False)]),
         ("    loss.backward()\n", "    if step:\n        loss.backward()\n", [(6, False)]),
+        ("model = Net()\n", "model = Net()\nfor part in model:\n    part.half()\n", [(4, True), (5, True)]),
         ("import torch\n", "import torch, nobody_has_it\n", [(1, False)]),
         ("from torch.utils.checkpoint import checkpoint\n", "", [(2, False)]),
     ],

@@ -193,6 +193,13 @@ def test_a_program_that_replaces_its_measures_is_rejected() -> None:
     assert verdict(forged, forged).name == "unverified"
 
 
+def test_a_package_that_only_the_edit_needs_is_missing() -> None:
+    needs = run(absent=("nobody_has_it",))
+    assert verdict(needs, needs).name == "passes"
+    assert "the edit needs nobody_has_it" in verdict(GOOD, needs).reason
+    assert verdict(CRASH, needs, reference=GOOD).name == "rejected"
+
+
 def test_limits_are_named() -> None:
     limited = run(limits=("the weights are not quantised to 4bit here",))
     assert verdict(limited, limited).name == "unverified"

@@ -64,7 +64,10 @@ class Absent(Watched):
         if self.refusal:
             raise NotRun(self.refusal)
         if self.used and ended and not steps:
-            raise NotRun(f"{_listed(list(self.used))} not installed, and with stand-ins the program trains nothing")
+            verb = "is" if len(self.used) == 1 else "are"
+            raise NotRun(
+                f"{_listed(list(self.used))} {verb} not installed, and with stand-ins the program trains nothing"
+            )
 
 
 def _listed(names: list[str]) -> str:

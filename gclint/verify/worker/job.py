@@ -167,6 +167,7 @@ class Measurement:
             report = self.run.report() if self.run is not None else RankReport(evidence="program")
         if self.absent is not None:
             self.absent.require(report.step_count, raised is None)
+            report = replace(report, absent=tuple(self.absent.used))
         peak = limits.peak_bytes()
         return replace(
             report,
