@@ -147,7 +147,7 @@ class _Comparison:
         return self.limit if index == 0 else min(0.5, self.limit * LATER_STEPS)
 
     def _loss_bound(self, index: int) -> float:
-        """The first loss is that of the same forward: only wider dtypes and the reference may change its last digits."""
+        """The first loss is that of the same forward: other dtypes and the reference alone change its last digits."""
         return SAME_LOSS if index == 0 and not self.reference and "dtypes" not in self.intent else self._bound(index)
 
     def _losses(self, found: Step, wanted: Step, index: int) -> Iterator[Difference]:
