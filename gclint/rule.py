@@ -39,9 +39,9 @@ class Reproduction:
     """A run that fails before the fix and passes after it.
 
     `before` and `after` are programs under `fixtures/<code>/`; `processes` how many start each; `raises` the exception
-    that shows it (else `oracles`, the rule's where none are named), `intent` what the second may do otherwise; `cold` starts them in a
-    process that has not imported torch. `needs` is "" where a CPU shows the failure, else what it takes ("cuda",
-    "rocm", "transformers<5") or, with no programs, why it cannot be shown.
+    that shows it (else `oracles`, the rule's where none are named), `intent` what the second may do otherwise; `cold`
+    starts them in a process that has not imported torch. `needs` is "" where a CPU shows the failure, else what it
+    takes ("cuda", "rocm", "transformers<5") or, with no programs, why it cannot be shown.
     """
 
     before: str = ""
