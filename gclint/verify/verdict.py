@@ -19,6 +19,7 @@ from gclint.verify.signature import Difference, differences, went_as_far
 from gclint.verify.symptom import is_symptom
 
 VerdictName = Literal["confirmed", "passes", "rejected", "unverified"]
+FOLLOWING = frozenset({"loss", "gradients", "updates", "random", "buffers", "saved", "accumulation", "trained", "lost"})
 STUCK = ("hung", "timeout", "killed", "not-run")
 STATES = {
     "hung": "hung",
@@ -172,21 +173,35 @@ def unlike(
 ) -> list[Difference]:
     """Return in what a run is like none of the runs it is held against, the first difference of each aspect.
 
-    A run that ended early is compared as far as it went, and excuses nothing. What only real runs show, the
-    `reference` does not excuse.
+    A run that ended early is compared as far as it went, and excuses nothing. The `reference` excuses only that in
+    which the run before is not like it, and nothing that only real runs show.
     """
     by_run = [differences(after, each, intent, each is reference) for each in wanted]
+    disputed = _disputed(wanted, reference)
     found: dict[str, Difference] = {}
     for outcome, listed in zip(wanted, by_run, strict=True):
         for each in listed:
             others = [
                 differing
                 for other, differing in zip(wanted, by_run, strict=True)
-                if other is not outcome and went_as_far(after, other) and not (each.real and other is reference)
+                if other is not outcome
+                and went_as_far(after, other)
+                and (other is not reference or (each.aspect in disputed and not each.real))
             ]
             if not any(all(one.aspect != each.aspect for one in differing) for differing in others):
                 found.setdefault(each.aspect, each)
     return list(found.values())
+
+
+def _disputed(wanted: Sequence[Outcome], reference: Outcome | None) -> set[str]:
+    """In what the run before is not as its reference; where its numbers once differ, those that follow may all."""
+    found: set[str] = {
+        each.aspect
+        for outcome in wanted
+        if outcome is not reference and reference is not None
+        for each in differences(outcome, reference, (), True)
+    }
+    return found | FOLLOWING if found else found
 
 
 def _rejected_for(brought: Sequence[Difference], runs: Runs, intent: Sequence[Aspect]) -> tuple[VerdictName, str]:

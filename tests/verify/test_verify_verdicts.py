@@ -172,6 +172,14 @@ def test_what_the_program_does_without_checkpointing_excuses_a_difference() -> N
     assert verdict(wrong, wrong, claim, reference=GOOD).reason.startswith("the failure is still there")
 
 
+def test_a_reference_that_is_like_the_run_before_excuses_nothing() -> None:
+    half, more = (
+        run(*(step(1.0 + add, losses=(1.0 + add,)) for _ in range(2)), precision="bfloat16") for add in (0, 0.02)
+    )
+    assert not differences(more, half, (), True), "the reference of a run in few digits is compared in few digits"
+    assert verdict(half, more, reference=replace(half)).name == "rejected"
+
+
 def test_the_second_rank_counts() -> None:
     two = merge([rank(), rank()])
     assert verdict(two, two).name == "passes"
