@@ -20,7 +20,8 @@ def main() -> int:
     """Run the rows that are asked for; 1 where a verdict is wrong or too few reach a run."""
     options = _options()
     every = rows(options.table)
-    wanted = [row for row in every if not options.only or any(each in row.name for each in options.only)]
+    names = {row.name for row in every}
+    wanted = [row for row in every if not options.only or any(_asks(each, row.name, names) for each in options.only)]
     results: dict[str, Result] = read_results(options.json) if options.json else {}
     for row in [] if options.no_run else wanted:
         with tempfile.TemporaryDirectory() as scratch:
@@ -36,6 +37,11 @@ def main() -> int:
     wrong = [row.name for row, each in told if is_wrong(row, each)]
     print(f"\n{len(reached)} of {len(told)} reach the right verdict; wrong verdicts: {', '.join(wrong) or 'none'}")
     return int(bool(wrong) or len(reached) < SHARE * len(told))
+
+
+def _asks(only: str, name: str, names: set[str]) -> bool:
+    """Whether `--only` means a row: by its whole name where there is one of that name, else by a part of it."""
+    return only == name if only in names else only in name
 
 
 def _options() -> argparse.Namespace:
