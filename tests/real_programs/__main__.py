@@ -14,6 +14,7 @@ from tests.real_programs.rows import rows
 from tests.real_programs.runs import Result, read_results, run, write_results
 
 SHARE = 0.8
+NOT_RUN = "not run in this measurement: it counts as not reached"
 
 
 def main() -> int:
@@ -32,7 +33,8 @@ def main() -> int:
             write_results(options.json, results)
     told = [(row, results[row.name]) for row in every if row.name in results]
     if options.markdown:
-        options.markdown.write_text(page(told), encoding="utf-8")
+        missing = [(row, Result(row.name, "none", "none", 0.0, NOT_RUN)) for row in every if row.name not in results]
+        options.markdown.write_text(page([*told, *missing]), encoding="utf-8")
     reached = [row.name for row, each in told if each.reached and each.verdict == row.verdict]
     wrong = [row.name for row, each in told if is_wrong(row, each)]
     print(f"\n{len(reached)} of {len(told)} reach the right verdict; wrong verdicts: {', '.join(wrong) or 'none'}")
@@ -50,7 +52,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--only", action="append", default=[], help="a row's name, or a part of it")
     parser.add_argument("--table", type=Path, action="append", help="a YAML file (default: all of this folder)")
     parser.add_argument("--json", type=Path, help="write the results there; those of other rows in it stay")
-    parser.add_argument("--markdown", type=Path, help="write the page of all rows that have results there")
+    parser.add_argument("--markdown", type=Path, help="write the page of all rows there")
     parser.add_argument("--no-run", action="store_true", help="run nothing: the page of the results that there are")
     parser.add_argument("--timeout", type=float, default=240.0, help="seconds for each run of a program")
     parser.add_argument("--keep", type=Path, help="keep the planted projects and the reports below this folder")

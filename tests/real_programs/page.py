@@ -49,12 +49,14 @@ def _plain(text: str) -> str:
 def _share(told: Told) -> str:
     right = sum(is_right(row, each) for row, each in told)
     wrong = [row.name for row, each in told if is_wrong(row, each)]
+    silent = sum(bool(each.proof) and each.verdict == "unverified" for _, each in told)
     codes = Counter(row.code for row, _ in told)
     counted = ", ".join(f"{code} {count}" for code, count in codes.most_common())
     revisions = ", ".join(f"`{each}`" for each in dict.fromkeys(each.revision for _, each in told if each.revision))
     return (
         f"## Result\n\n**{right} of {len(told)}** programs ({right / max(1, len(told)):.0%}) took optimizer steps of "
-        f"their own and got the verdict that was stated before. Wrong verdicts: {', '.join(wrong) or 'none'}.\n\n"
+        f"their own and got the verdict that was stated before. `unverified`: {silent}. Wrong verdicts: {len(wrong)}"
+        f"{' (' if wrong else ''}{', '.join(wrong)}{')' if wrong else ''}.\n\n"
         f"Rows by code: {counted}. Measured with gclint at {revisions}."
     )
 
