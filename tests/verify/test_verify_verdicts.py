@@ -272,3 +272,12 @@ def test_what_comes_after_a_crash_and_cannot_be_run_here_is_undecided() -> None:
     nothing = Outcome(status="not-run", reason="evaluate is not installed")
     assert verdict(CRASH, nothing, reference=CRASH).name == "unverified", "the run before never came so far"
     assert verdict(CRASH, nothing, reference=GOOD).name == "rejected"
+
+
+def test_a_file_that_torch_saved_is_not_compared_by_its_bytes() -> None:
+    one, other = (
+        replace(run(saves=(Saved("training_args.bin", ("",)),)), files={"out/training_args.bin": digest, "a.npy": "1"})
+        for digest in ("1", "2")
+    )
+    assert verdict(one, other).name == "passes"
+    assert verdict(one, replace(other, files={"a.npy": "1"})).name == "rejected", "but it has to be there"
