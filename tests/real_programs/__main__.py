@@ -24,6 +24,7 @@ def main() -> int:
     names = {row.name for row in every}
     wanted = [row for row in every if not options.only or any(_asks(each, row.name, names) for each in options.only)]
     results: dict[str, Result] = read_results(options.json) if options.json else {}
+    wanted = [row for row in wanted if not (options.left and row.name in results)]
     for row in [] if options.no_run else wanted:
         with tempfile.TemporaryDirectory() as scratch:
             place = options.keep / row.name.replace(" ", "-") if options.keep else Path(scratch)
@@ -53,6 +54,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--table", type=Path, action="append", help="a YAML file (default: all of this folder)")
     parser.add_argument("--json", type=Path, help="write the results there; those of other rows in it stay")
     parser.add_argument("--markdown", type=Path, help="write the page of all rows there")
+    parser.add_argument("--left", action="store_true", help="only rows that have no result in the JSON file yet")
     parser.add_argument("--no-run", action="store_true", help="run nothing: the page of the results that there are")
     parser.add_argument("--timeout", type=float, default=240.0, help="seconds for each run of a program")
     parser.add_argument("--keep", type=Path, help="keep the planted projects and the reports below this folder")
