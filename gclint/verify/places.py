@@ -16,14 +16,26 @@ def edited_lines(text: str, other: str) -> list[tuple[int, int]]:
     Imports, which run whatever becomes of the rest, count where nothing else was edited. A text that does not parse
     gives the lines themselves.
     """
+    statements = _statements(text)
+    places = sorted({_smallest(statements, line) for line in _changed(text, other)})
+    mine = text.splitlines()
+    return [place for place in places if not IMPORT.match(mine[place[0] - 1])] or places
+
+
+def changed_lines(text: str, other: str) -> list[int]:
+    """Return the lines (from 1) of those statements that `other` has otherwise, or lacks, in order."""
+    places = edited_lines(text, other)
+    return [line for line in _changed(text, other) if any(first <= line <= last for first, last in places)]
+
+
+def _changed(text: str, other: str) -> list[int]:
+    """The lines of `text`, blank ones apart, that a comparison with `other` does not find there."""
     mine, theirs = text.splitlines(), other.splitlines()
-    changed: set[int] = set()
+    changed: list[int] = []
     for kind, start, end, _, _ in difflib.SequenceMatcher(None, mine, theirs, autojunk=False).get_opcodes():
         if kind != "equal":
-            changed.update(range(start + 1, end + 1))
-    statements = _statements(text)
-    places = sorted({_smallest(statements, line) for line in changed if mine[line - 1].strip()})
-    return [place for place in places if not IMPORT.match(mine[place[0] - 1])] or places
+            changed += [line for line in range(start + 1, end + 1) if mine[line - 1].strip()]
+    return changed
 
 
 def _statements(text: str) -> list[tuple[int, int]]:

@@ -18,7 +18,7 @@ from gclint.verify.api import Verification
 from gclint.verify.documented import documented_launch
 from gclint.verify.errors import VerifyUnavailable
 from gclint.verify.outcome import Outcome
-from gclint.verify.places import edited_lines
+from gclint.verify.places import changed_lines
 from gclint.verify.recipe import ProgramRecipe, Variable
 from gclint.verify.verdict import Verdict
 
@@ -121,11 +121,7 @@ def _missed(runs: Sequence[Outcome | None]) -> str:
 
 
 def _edited_lines(recipe: ProgramRecipe, other: ProgramRecipe, names: Sequence[str]) -> dict[str, list[int]]:
-    found = {}
-    for name in names:
-        places = edited_lines(_text(recipe, name), _text(other, name))
-        found[name] = sorted({line for first, last in places for line in range(first, last + 1)})
-    return found
+    return {name: changed_lines(_text(recipe, name), _text(other, name)) for name in names}
 
 
 def _text(recipe: ProgramRecipe, name: str) -> str:

@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import zip_longest
+from pathlib import PurePosixPath
 
 from gclint.finding import Aspect
 from gclint.verify.align import aligned
@@ -87,7 +88,7 @@ class _Comparison:
                 seen += self._end(mine, theirs, lead)
         yield from seen
         if self.whole and not self.reference and not seen and not self.intent & LATER:
-            yield from _files(self.found.files, self.wanted.files)
+            yield from _files(self.found, self.wanted)
 
     def _steps(self, mine: RankReport, theirs: RankReport, lead: str) -> Iterator[Difference]:
         pairs = zip(mine.steps, theirs.steps, strict=False)
@@ -363,9 +364,15 @@ def _loads(mine: RankReport, theirs: RankReport, lead: str) -> Iterator[Differen
         yield Difference("loaded", f"{lead}{count} loaded, where it was {theirs.optimizers_loaded}")
 
 
-def _files(found: Mapping[str, str], wanted: Mapping[str, str]) -> Iterator[Difference]:
-    lost = sorted(name for name in wanted if name not in found)
-    other = sorted(name for name, digest in wanted.items() if found.get(name, digest) != digest)
+def _files(found: Outcome, wanted: Outcome) -> Iterator[Difference]:
+    """Files that are lost or other; what torch saved is compared by its tensors, whatever else it pickles."""
+    saved = {each.name for rank in wanted.ranks for each in rank.saves}
+    lost = sorted(name for name in wanted.files if name not in found.files)
+    other = sorted(
+        name
+        for name, digest in wanted.files.items()
+        if found.files.get(name, digest) != digest and PurePosixPath(name).name not in saved
+    )
     if lost:
         yield Difference("saved", f"{lost[0]} is no longer written", True, True)
     elif other:

@@ -6,6 +6,7 @@ parallelism (the reference of the run before), in everything but the edit's inte
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -147,7 +148,7 @@ def _ended_badly(runs: Runs, claim: Claim) -> tuple[VerdictName, str] | None:
     if needed:
         return "rejected", f"the edit needs {', '.join(sorted(needed))}, which the run before does without"
     if after.status in STUCK:
-        if runs.witness is not None or (before.status == "raised" and after.status == "not-run"):
+        if runs.witness is not None:
             return "rejected", f"the run after the edit {_told(after)}, which it did not before"
         return "unverified", f"the run after the edit {_told(after)}"
     if before.status in STUCK and not ("hang" in claim.oracles and before.status == "hung"):
@@ -230,6 +231,8 @@ def _shown(runs: Runs, claim: Claim, shown: str, compared: bool) -> tuple[Verdic
         if limits:
             told = "; ".join([*limits, *_environment(before, after)])
             return "unverified", f"no failure showed, but not everything was run here: {told}"
+        if not _learns(after):
+            return "unverified", "no failure showed, but no gradient of these runs is other than zero"
         return "passes", f"no failure on {before.device}, before or after"
     return _confirm(runs, shown, compared, limits)
 
@@ -237,7 +240,7 @@ def _shown(runs: Runs, claim: Claim, shown: str, compared: bool) -> tuple[Verdic
 def _confirm(runs: Runs, shown: str, compared: bool, limits: Sequence[str]) -> tuple[VerdictName, str]:
     after, reference = runs.after, runs.references.after or runs.references.before
     steps = after.first.steps
-    if not any(step.gradients and any(step.gradients.values()) for step in steps):
+    if not any(step.gradients and any(step.gradients.values()) for step in steps) or not _learns(after):
         return "unverified", f"before fails ({shown}) and after runs, but nothing gets a gradient"
     if not compared and (reference is None or reference.status != "finished"):
         return "unverified", f"before fails ({shown}) and after runs, but no run tells what its gradients should be"
@@ -248,6 +251,12 @@ def _confirm(runs: Runs, shown: str, compared: bool, limits: Sequence[str]) -> t
     told = f"; not run here: {'; '.join(limits)}" if limits else ""
     ends = f"; both end with {after.raised.line}" if after.raised is not None else ""
     return "confirmed", f"before: {shown}; after: clean, {_taken(after)}, gradients match the reference{ends}{told}"
+
+
+def _learns(outcome: Outcome) -> bool:
+    """Whether a gradient is a number other than zero, or none was measured: else nothing can go wrong in training."""
+    sketches = [sketch for rank in outcome.ranks for step in rank.steps for sketch in step.gradients.values() if sketch]
+    return not sketches or any(math.isfinite(sketch[0]) and sketch[0] for sketch in sketches)
 
 
 def _is_shown(before: Outcome, claim: Claim, shown: str) -> bool:

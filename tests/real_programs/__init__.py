@@ -16,7 +16,8 @@ Every `programs*.yaml` of this folder is a list of rows. A row has
 - `also`: files that a user has and the repository has not (a path and its text), such as a data sample;
 - `verdict`: the one that is right, and `why` where that is not `confirmed`.
 
-`python -m tests.real_programs --checkouts DIR [--only NAME] [--json FILE]` runs them and prints the table. Evidence is
+`python -m tests.real_programs --checkouts DIR [--only NAME] [--json FILE] [--markdown FILE]` runs them and prints the
+table; `--markdown docs/real-programs.md` writes the page. Evidence is
 `program` where the run after the edit took its optimizer steps; the run before either fails or takes its own.
 None of the programs' code is held here.
 """

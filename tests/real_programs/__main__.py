@@ -3,47 +3,68 @@
 from __future__ import annotations
 
 import argparse
-import json
+import subprocess
 import sys
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 
-from tests.real_programs.rows import Row, rows
-from tests.real_programs.runs import Result, run
+from tests.real_programs.page import is_wrong, line, page
+from tests.real_programs.rows import rows
+from tests.real_programs.runs import Result, read_results, run, write_results
 
 SHARE = 0.8
+NOT_RUN = "not run in this measurement: it counts as not reached"
 
 
 def main() -> int:
     """Run the rows that are asked for; 1 where a verdict is wrong or too few reach a run."""
+    options = _options()
+    every = rows(options.table)
+    names = {row.name for row in every}
+    wanted = [row for row in every if not options.only or any(_asks(each, row.name, names) for each in options.only)]
+    results: dict[str, Result] = read_results(options.json) if options.json else {}
+    wanted = [row for row in wanted if not (options.left and row.name in results)]
+    for row in [] if options.no_run else wanted:
+        with tempfile.TemporaryDirectory() as scratch:
+            place = options.keep / row.name.replace(" ", "-") if options.keep else Path(scratch)
+            results[row.name] = replace(run(row, options.checkouts, place, options.timeout), revision=options.revision)
+        print(line(row, results[row.name]), flush=True)
+        if options.json:
+            write_results(options.json, results)
+    told = [(row, results[row.name]) for row in every if row.name in results]
+    if options.markdown:
+        missing = [(row, Result(row.name, "none", "none", 0.0, NOT_RUN)) for row in every if row.name not in results]
+        options.markdown.write_text(page([*told, *missing]), encoding="utf-8")
+    reached = [row.name for row, each in told if each.reached and each.verdict == row.verdict]
+    wrong = [row.name for row, each in told if is_wrong(row, each)]
+    print(f"\n{len(reached)} of {len(told)} reach the right verdict; wrong verdicts: {', '.join(wrong) or 'none'}")
+    return int(bool(wrong) or len(reached) < SHARE * len(told))
+
+
+def _asks(only: str, name: str, names: set[str]) -> bool:
+    """Whether `--only` means a row: by its whole name where there is one of that name, else by a part of it."""
+    return only == name if only in names else only in name
+
+
+def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m tests.real_programs")
     parser.add_argument("--checkouts", type=Path, required=True, help="holds OWNER+NAME for every repository")
     parser.add_argument("--only", action="append", default=[], help="a row's name, or a part of it")
     parser.add_argument("--table", type=Path, action="append", help="a YAML file (default: all of this folder)")
-    parser.add_argument("--json", type=Path, help="write the results there")
+    parser.add_argument("--json", type=Path, help="write the results there; those of other rows in it stay")
+    parser.add_argument("--markdown", type=Path, help="write the page of all rows there")
+    parser.add_argument("--left", action="store_true", help="only rows that have no result in the JSON file yet")
+    parser.add_argument("--no-run", action="store_true", help="run nothing: the page of the results that there are")
     parser.add_argument("--timeout", type=float, default=240.0, help="seconds for each run of a program")
     parser.add_argument("--keep", type=Path, help="keep the planted projects and the reports below this folder")
-    options = parser.parse_args()
-    wanted = [row for row in rows(options.table) if not options.only or any(each in row.name for each in options.only)]
-    results: list[Result] = []
-    for row in wanted:
-        with tempfile.TemporaryDirectory() as scratch:
-            place = options.keep / row.name.replace(" ", "-") if options.keep else Path(scratch)
-            results.append(run(row, options.checkouts, place, options.timeout))
-        print(line(row, results[-1]), flush=True)
-        if options.json:
-            options.json.write_text(json.dumps([each.to_data() for each in results], indent=2), encoding="utf-8")
-    reached = sum(each.reached for each in results)
-    told = zip(wanted, results, strict=True)
-    wrong = [row.name for row, each in told if each.proof and each.verdict not in (row.verdict, "unverified")]
-    print(f"\n{reached} of {len(results)} reach a run of their own; wrong verdicts: {', '.join(wrong) or 'none'}")
-    return int(bool(wrong) or reached < SHARE * len(results))
+    parser.add_argument("--revision", default=_revision(), help="what the results say of gclint (default: git's)")
+    return parser.parse_args()
 
 
-def line(row: Row, result: Result) -> str:
-    """One line of the table: program, code, evidence, verdict, seconds, reason."""
-    cells = (row.name, row.code, result.evidence, result.verdict, f"{result.seconds:.0f}", result.reason[:200])
-    return "| " + " | ".join(each.replace("|", "/").replace("\n", " ") for each in cells) + " |"
+def _revision() -> str:
+    done = subprocess.run(["git", "describe", "--always", "--dirty"], capture_output=True, text=True, check=False)
+    return done.stdout.strip()
 
 
 if __name__ == "__main__":

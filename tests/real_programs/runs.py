@@ -20,13 +20,14 @@ LIMIT = 1200.0
 @dataclass(frozen=True)
 class Result:
     """What came of a row: the evidence reached ("none", or where the run after took its steps "program"), verdict,
-    wall time in seconds, the reason in words, and the proof as gclint reports it."""
+    wall time in seconds, the reason in words, gclint's revision, and the proof as gclint reports it."""
 
     name: str
     evidence: str
     verdict: str
     seconds: float
     reason: str
+    revision: str = ""
     proof: dict[str, Any] = field(default_factory=dict)
 
     @property
@@ -110,4 +111,16 @@ def read(row: Row, output: str, errors: str, seconds: float) -> Result:
     proof = next((each for each in due if each["verdict"] != "unverified"), due[0])
     steps = (proof.get("recomputations_by_step") or [[], []])[1]
     evidence = "program" if proof.get("evidence") == "program" and steps else "none"
-    return Result(row.name, evidence, proof["verdict"], seconds, proof.get("reason", ""), proof)
+    return Result(row.name, evidence, proof["verdict"], seconds, proof.get("reason", ""), proof=proof)
+
+
+def read_results(path: Path) -> dict[str, Result]:
+    """The results of a file by the rows' names; none where there is no such file."""
+    if not path.exists():
+        return {}
+    return {each["name"]: Result(**each) for each in json.loads(path.read_text(encoding="utf-8"))}
+
+
+def write_results(path: Path, results: dict[str, Result]) -> None:
+    """Write results as `read_results` takes them."""
+    path.write_text(json.dumps([each.to_data() for each in results.values()], indent=2), encoding="utf-8")

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from gclint.cli import main
-from gclint.verify.places import edited_lines
+from gclint.verify.places import changed_lines, edited_lines
 from gclint.verify.symptom import is_symptom
 
 pytestmark = pytest.mark.slow
@@ -86,6 +86,7 @@ def test_edited_statements() -> None:
     after = "import a\nimport b\n\ndef f():\n    g(\n        1,\n        x=3,\n    )\n    return 3\n"
     assert edited_lines(before, before) == []
     assert edited_lines(after, before) == [(5, 8)], "an import that came with it does not count"
+    assert changed_lines(after, before) == [7], "of a statement on several lines only what was edited"
     assert edited_lines("import b\nimport a\n", "import a\n") == [(1, 1)]
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from gclint.verify import ProgramRecipe, Verifier
-from gclint.verify.worker.shims.queries import ends_without
+from gclint.verify.worker.shims.queries import ends_without, taken_for_granted
 
 pytestmark = pytest.mark.slow
 
@@ -135,9 +135,21 @@ def test_a_module_with_the_name_of_a_library(tmp_path: Path, verifier: Verifier)
         ("if not torch.cuda.is_available():\n    raise RuntimeError('no')\n", True),
         ("if not torch.cuda.is_available():\n    print('no')\n    sys.exit(1)\n", True),
         ("if (\n", False),
+        ("if torch.cuda.is_available():\n    n = 1\nprint(n)\n", True),
+        ("if torch.cuda.is_available():\n    n = 1\nelse:\n    n = 0\nprint(n)\n", False),
+        ("if torch.cuda.is_available():\n    n = 1\nn = 2\nprint(n)\n", False),
     ],
 )
 def test_which_questions_end_a_program(text: str, ends: bool, tmp_path: Path) -> None:
     path = tmp_path / "train.py"
     path.write_text(text)
     assert ends_without(str(path), 1) is ends
+
+
+def test_an_accelerator_that_is_taken_for_granted(tmp_path: Path) -> None:
+    path = tmp_path / "train.py"
+    path.write_text(
+        "kind = torch.accelerator.current_accelerator().type\nkind = torch.accelerator.current_accelerator()\n"
+    )
+    assert taken_for_granted(str(path), 1, "current_accelerator")
+    assert not taken_for_granted(str(path), 2, "current_accelerator")

@@ -104,3 +104,23 @@ def test_pictures_with_classes_and_their_processor(verifier: Verifier, tmp_path:
     found = run(verifier, tmp_path, SEEN)
     assert (found.status, found.first.step_count) == ("finished", 3), found.summary
     assert any("ViTImageProcessor" in each for each in found.replaced)
+
+
+HALF = """
+import torch
+from transformers import AutoTokenizer
+assert AutoTokenizer.from_pretrained("huggyllama/llama-7b")._pad_token == "<pad>"
+model = torch.nn.Linear(2, 1)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+with torch.autocast("cuda", torch.float16, enabled=ENABLED):
+    model(torch.ones(2, 2)).sum().backward()
+optimizer.step()
+"""
+
+
+@pytest.mark.parametrize("enabled", [True, False])
+def test_autocast_that_torch_leaves_off_is_a_limit(verifier: Verifier, tmp_path: Path, enabled: bool) -> None:
+    (tmp_path / "train.py").write_text(HALF.replace("ENABLED", str(enabled)))
+    found = verifier.outcome(ProgramRecipe("half", name="train.py", copy_of=str(tmp_path)))
+    assert found.status == "finished", found
+    assert ("autocast to float16 is not run on this device" in found.limits) is enabled, found.limits

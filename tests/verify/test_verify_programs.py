@@ -121,3 +121,21 @@ def test_clipping_and_accumulation_under_ddp_match_the_reference(verifier: Verif
     found = run(verifier, text, text, Claim(oracles=("gradients",)), world_size=2)
     assert found.verdict.name == "passes", found.verdict
     assert found.verdict.gradient_error == pytest.approx(0, abs=1e-3)
+
+
+PENALTY = """
+import torch
+from torch.utils.checkpoint import checkpoint
+model = torch.nn.Sequential(torch.nn.Linear(2, 2), torch.nn.Tanh(), torch.nn.Linear(2, 1))
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+given = torch.ones(2, 2, requires_grad=True)
+slope, = torch.autograd.grad(checkpoint(model, given, use_reentrant=False).sum(), given, create_graph=True)
+slope.pow(2).sum().backward()
+optimizer.step()
+"""
+
+
+def test_a_recomputation_inside_autograd_grad_is_no_forward(verifier: Verifier) -> None:
+    found = verifier.outcome(ProgramRecipe("penalty", PENALTY))
+    assert found.first.steps[0].forwards == (1, 0, 0), found.first.steps
+    assert found.first.steps[0].recomputed

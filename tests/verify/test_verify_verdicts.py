@@ -272,3 +272,27 @@ def test_a_failure_is_the_symptom_by_class_and_words() -> None:
     assert not is_symptom("TypeError: Expected to mark a variable ready only once", symptom)
     assert not is_symptom("RuntimeError: Boom", "silent: gradients are wrong")
     assert not is_symptom("KeyError: 'mark'", symptom)
+
+
+def test_runs_whose_gradients_are_all_zero_show_nothing() -> None:
+    still = run(step(gradients={"w": [0.0, 0.0]}), step(gradients={"w": [0.0, 0.0]}))
+    lost = run(step(gradients={"w": [0.0, 0.0]}, losses=(float("nan"),)))
+    for each in (still, lost):
+        assert verdict(each, each).name == "unverified", each
+        assert verdict(CRASH, each, reference=each).name == "unverified", "nor does equality with the reference"
+    assert verdict(GOOD, GOOD).name == "passes"
+
+
+def test_what_comes_after_a_crash_and_cannot_be_run_here_is_undecided() -> None:
+    nothing = Outcome(status="not-run", reason="evaluate is not installed")
+    assert verdict(CRASH, nothing, reference=CRASH).name == "unverified", "the run before never came so far"
+    assert verdict(CRASH, nothing, reference=GOOD).name == "rejected"
+
+
+def test_a_file_that_torch_saved_is_not_compared_by_its_bytes() -> None:
+    one, other = (
+        replace(run(saves=(Saved("training_args.bin", ("",)),)), files={"out/training_args.bin": digest, "a.npy": "1"})
+        for digest in ("1", "2")
+    )
+    assert verdict(one, other).name == "passes"
+    assert verdict(one, replace(other, files={"a.npy": "1"})).name == "rejected", "but it has to be there"

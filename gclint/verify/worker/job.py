@@ -201,6 +201,7 @@ class Measurement:
             if missing is not None:
                 raise NotRun(missing) from error
             if type(error).__name__ != "Enough":
+                self.lines.ended(error)
                 return describe(error, self.scratch)
         return None
 

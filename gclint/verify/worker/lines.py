@@ -46,15 +46,29 @@ class Lines:
             except (OSError, SyntaxError, ValueError, RecursionError):
                 continue
             returns = {node.lineno for node in ast.walk(tree) if isinstance(node, ast.Return)}
-            self._needed[name] = {
-                spot: line for each in _codes(code) for spot, line in _parts(each, returns) if line in set(lines)
-            }
+            parts = {spot: line for each in _codes(code) for spot, line in _parts(each, returns)}
             coded = {line for each in _codes(code) for line in _computing(each)}
-            self._statements[name] = [span for span in _spans(tree) if set(span) & set(lines) and set(span) & coded]
+            spans = [span for span in _spans(tree) if set(span) & set(lines) and set(span) & coded]
+            wanted = _with_code(set(lines), spans, set(parts.values()))
+            self._needed[name] = {spot: line for spot, line in parts.items() if line in wanted}
+            self._statements[name] = spans
         if self._needed and hasattr(sys, "monitoring"):
             self._monitor(sys.monitoring)
         elif self._needed:
             sys.settrace(self._called)
+
+    def ended(self, error: BaseException) -> None:
+        """Count as executed what was left of every statement that an exception has ended: no run comes to it."""
+        place = error.__traceback__
+        while place is not None:
+            code = place.tb_frame.f_code
+            name = self._file_of(code)
+            span = next((each for each in self._statements.get(name or "", ()) if place.tb_lineno in each), None)
+            if name is not None and span is not None:
+                lines, every = _lines(code), [each for each in dis.get_instructions(code) if each.opname != "CACHE"]
+                left = _reached(every, place.tb_lasti)
+                self._seen[name] |= {(*_key(code), offset) for offset in left if lines.get(offset) in span}
+            place = place.tb_next
 
     def missed(self) -> dict[str, list[int]]:
         """Return by file the wanted lines on which something was not executed, in order."""
@@ -115,6 +129,11 @@ class Lines:
         return stepped
 
 
+def _with_code(lines: set[int], spans: Sequence[range], computing: set[int]) -> set[int]:
+    """The lines, and of a statement on whose lines among them nothing is computed (a bracket, a text) all of its."""
+    return lines.union(*(span for span in spans if not lines & set(span) & computing))
+
+
 def _key(code: CodeType) -> tuple[str, int]:
     return code.co_name, code.co_firstlineno
 
@@ -149,10 +168,11 @@ def _computing(code: CodeType) -> Iterator[int]:
     return (lines[e.offset] for e in dis.get_instructions(code) if e.opname not in BOOKKEEPING and e.offset in lines)
 
 
-def _reached(every: Sequence[dis.Instruction]) -> set[int]:
+def _reached(every: Sequence[dis.Instruction], start: int = 0) -> set[int]:
+    """The offsets that can be come to from an instruction, exceptions apart."""
     at = {each.offset: index for index, each in enumerate(every)}
     reached: set[int] = set()
-    todo = [every[0].offset]
+    todo = [start]
     while todo:
         offset = todo.pop()
         if offset in reached or offset not in at:

@@ -162,7 +162,7 @@ class Recorder:
         self.recomputed += 1
 
     def _outermost(self, module: Any) -> None:
-        if self._in_backward:
+        if self._in_backward or torch._C._current_graph_task_id() != -1:  # also inside torch.autograd.grad
             return
         if self._since is None:
             self._since = time.perf_counter()

@@ -43,6 +43,7 @@ KNOWN: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("math_shepherd", ("prompt", "completions", "labels")),
     ("prm800k", ("prompt", "completions", "labels")),
     ("deepmath", ("prompt", "solution")),
+    ("numinamath", ("problem", "solution", "messages")),
     ("tldr", ("prompt", "completion")),
     ("cifar", ("img", "label")),
     ("beans", ("image", "labels")),

@@ -10,6 +10,7 @@ from typing import Any
 
 from gclint.verify.worker.shims import Replacements, media
 from gclint.verify.worker.shims.columns import ROWS, columns_of, row_of
+from gclint.verify.worker.shims.keys import read_by
 
 LENGTH = 16
 FORMATS = ("json", "csv", "text", "parquet")
@@ -57,6 +58,8 @@ def _has(found: Replacements, split: str) -> bool:
 
 def _synthetic(datasets: Any, name: str, found: Replacements, tokenized: bool = False) -> Any:
     columns = columns_of(name, found)
+    if tokenized:  # what a data set of this name has, has been made into what the program reads
+        columns = tuple(dict.fromkeys((*columns, *read_by(found.text))))
     found.note(f"data set {name.strip()}: {ROWS} rows of synthetic columns ({_some(columns)})")
     rows = [{**row_of(columns, index, name, found.text), **media.shown(columns, index)} for index in range(ROWS)]
     if tokenized:

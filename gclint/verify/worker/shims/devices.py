@@ -28,6 +28,7 @@ def install(found: Replacements) -> None:
     torch.distributed.init_process_group = _grouped_here(torch.distributed.init_process_group)
     _plain_ddp(torch.nn.parallel.DistributedDataParallel)
     torch.nn.DataParallel = torch.nn.parallel.DataParallel = _Alone
+    _tell_autocast(found)
     _spawn_here(found)
 
 
@@ -82,6 +83,24 @@ def _grouped_here(begin: Any) -> Any:
         return begin("gloo", **kept)
 
     return begin_here
+
+
+def _tell_autocast(found: Replacements) -> None:
+    """Autocast for an accelerator, which torch leaves off without one, is a limit of the run."""
+    kind: Any = torch.amp.autocast_mode.autocast
+    begin = kind.__init__
+
+    @functools.wraps(begin)
+    def begin_here(
+        self: Any, device_type: Any, dtype: Any = None, enabled: bool = True, *args: Any, **more: Any
+    ) -> None:
+        begin(self, device_type, dtype, enabled, *args, **more)
+        if enabled and str(device_type) in NAMES and not self._enabled:
+            found.limit(
+                f"autocast to {str(dtype or 'half precision').removeprefix('torch.')} is not run on this device"
+            )
+
+    kind.__init__ = begin_here
 
 
 def _spawn_here(found: Replacements) -> None:

@@ -83,6 +83,7 @@ class Made:
     def _fill(self, real: Path, ending: str) -> None:
         """Make the whole folder beside its place and move it there: other processes see all of it, or nothing."""
         aside = real.with_name(f".{real.name}-{os.getpid()}")
+        shutil.rmtree(aside, ignore_errors=True)  # what an attempt left that did not come to its end
         os.makedirs(aside)
         for index in range(FILES):
             self.file(aside / f"{index:03d}{ending}", index, real.name)

@@ -55,6 +55,7 @@ def install(found: Replacements) -> None:
     cuda.stream = cuda.device = lambda *args: contextlib.nullcontext()
     torch.Tensor.pin_memory = lambda self, *args: self
     torch.Tensor.record_stream = lambda self, *args: None
+    _name_accelerator(found)
     cuda.is_available = _present(cuda.is_available, found)
     cuda.device_count = _counted(cuda.device_count, found)
     _scale_here(found)
@@ -108,6 +109,24 @@ def _scale_here(found: Replacements) -> None:
     kind.__init__ = begin_here
 
 
+def _name_accelerator(found: Replacements) -> None:
+    """The accelerator of which the program reads a property at once, as if there always were one, is CUDA's."""
+    kind: Any = getattr(torch, "accelerator", None)
+    if kind is None:
+        return
+    original = kind.current_accelerator
+
+    @functools.wraps(original)
+    def current_accelerator(*args: Any, **kwargs: Any) -> Any:
+        frame = sys._getframe(1)
+        if _own(frame, found) and taken_for_granted(frame.f_code.co_filename, frame.f_lineno, original.__name__):
+            found.note("the program asks for an accelerator before it starts: the CPU answers")
+            return torch.device("cuda")
+        return original(*args, **kwargs)
+
+    kind.current_accelerator = current_accelerator
+
+
 def _present(original: Any, found: Replacements) -> Any:
     @functools.wraps(original)
     def is_available() -> bool:
@@ -137,17 +156,53 @@ def _own(frame: FrameType | None, found: Replacements) -> bool:
 
 @lru_cache(maxsize=256)
 def ends_without(filename: str, line: int) -> bool:
-    """Whether the statement at a line ends the program on one answer: an assert, or an if that raises or exits."""
-    try:
-        tree = ast.parse(Path(filename).read_text(encoding="utf-8", errors="replace"))
-    except (OSError, SyntaxError, ValueError, RecursionError):
-        return False
+    """Whether the statement at a line ends the program on one answer: an assert, or an if that raises or exits.
+
+    So does an if without an else that alone gives a name its value, where the name is used all the same.
+    """
+    tree = _tree(filename)
     for node in ast.walk(tree):
         if isinstance(node, ast.Assert) and node.lineno <= line <= (node.end_lineno or line):
             return True
         if isinstance(node, ast.If) and node.test.lineno <= line <= (node.test.end_lineno or line):
-            return any(_ends(each) for each in node.body)
+            return any(_ends(each) for each in node.body) or (not node.orelse and _alone_gives(node, tree))
     return False
+
+
+@lru_cache(maxsize=256)
+def taken_for_granted(filename: str, line: int, function: str) -> bool:
+    """Whether an attribute of what a function returns is read where it is called at a line."""
+    return any(
+        isinstance(node, ast.Attribute)
+        and isinstance(node.value, ast.Call)
+        and ast.unparse(node.value.func).rpartition(".")[2] == function
+        and node.lineno <= line <= (node.end_lineno or line)
+        for node in ast.walk(_tree(filename))
+    )
+
+
+@lru_cache(maxsize=64)
+def _tree(filename: str) -> ast.Module:
+    """A Python file's syntax tree, an empty one where it has none."""
+    try:
+        return ast.parse(Path(filename).read_text(encoding="utf-8", errors="replace"))
+    except (OSError, SyntaxError, ValueError, RecursionError):
+        return ast.Module([], [])
+
+
+def _alone_gives(branch: ast.If, tree: ast.Module) -> bool:
+    """Whether only such branches give some name its value in the scope around, which is read after them."""
+    scopes = (ast.FunctionDef, ast.AsyncFunctionDef)
+    around = [node for node in ast.walk(tree) if isinstance(node, scopes) and branch in ast.walk(node)]
+    scope = around[-1] if around else tree
+    inside = {id(each) for node in ast.walk(scope) if isinstance(node, ast.If) for each in ast.walk(node)}
+    names = [node for node in ast.walk(scope) if isinstance(node, ast.Name) and id(node) not in inside]
+    known = {node.id for node in names if isinstance(node.ctx, ast.Store)}
+    read = {node.id for node in names if isinstance(node.ctx, ast.Load)}
+    known |= {node.arg for node in ast.walk(scope) if isinstance(node, ast.arg)}
+    inner = [node for each in branch.body for node in ast.walk(each) if isinstance(node, ast.Name)]
+    given = {node.id for node in inner if isinstance(node.ctx, ast.Store)}
+    return bool(given & read - known)
 
 
 def _ends(statement: ast.stmt) -> bool:

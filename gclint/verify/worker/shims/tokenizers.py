@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +27,11 @@ SETTINGS = ("model_max_length", "padding_side", "truncation_side", "pad_token", 
 
 
 def install(found: Replacements) -> None:
-    """Replace what reads tokenizers from the hub."""
+    """Replace what reads tokenizers from the hub, and answer for the private names of special tokens."""
+    for each in ("pad_token", "bos_token", "eos_token", "unk_token"):
+        if f"._{each}" in found.text and not hasattr(transformers.PreTrainedTokenizerBase, f"_{each}"):
+            setattr(transformers.PreTrainedTokenizerBase, f"_{each}", property(attrgetter(each)))
+            found.note(f"_{each} of a tokenizer: {each}, as transformers 4 kept it")
     for owner in (transformers.AutoTokenizer, transformers.PreTrainedTokenizerBase):
         owner.from_pretrained = classmethod(_replacing(owner.from_pretrained.__func__, found))
 
