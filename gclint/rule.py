@@ -60,7 +60,8 @@ class Rule:
 
     `words` is its gate: of every inner tuple at least one word must occur in the program. The first tuple is the
     rule's anchor: the rarest words, one of which stands in the code that makes the finding or in what it calls.
-    `oracles` name what shows its silent effect in a run (`gclint.verify.oracles`); an exception shows by its text.
+    `oracles` name what shows its silent effect in a run (`gclint.verify.oracles`), or are texts of exceptions by which
+    it shows as well; the exception of a finding is its `symptom`.
     """
 
     code: str

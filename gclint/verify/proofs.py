@@ -66,7 +66,8 @@ class _Edit:
 
     def claim(self, chosen: Chosen) -> Claim:
         """What one of its findings says of the run before."""
-        return Claim((chosen.finding.symptom,), chosen.finding.oracles, self.intent)
+        finding = chosen.finding
+        return Claim((finding.symptom, *finding.oracles), finding.oracles, self.intent)
 
 
 @dataclass(frozen=True)

@@ -163,7 +163,7 @@ class _Comparison:
         wrong = {}
         for name, sketch in wanted.gradients.items():
             other = found.gradients.get(name)
-            if sketch and other and (error := sketch_error(other, sketch, floor)) > self._bound(index):
+            if sketch and other and (error := _error(other, sketch, floor)) > self._bound(index):
                 wrong[name] = error
         if wrong:
             yield Difference("gradients", f"the gradients of {_some(wrong, len(wanted.gradients))} are others", True)
@@ -211,7 +211,7 @@ class _Comparison:
     def _far(self, found: Sequence[float], wanted: Sequence[float], index: int) -> bool:
         if bool(found) != bool(wanted):
             return True
-        return bool(wanted) and sketch_error(found, wanted, 0.0) > self._bound(index)
+        return bool(wanted) and _error(found, wanted, 0.0) > self._bound(index)
 
     def _end(self, mine: RankReport, theirs: RankReport, lead: str) -> Iterator[Difference]:
         after = f"{lead}after the last step: "
@@ -232,7 +232,7 @@ class _Comparison:
                 yield Difference("buffers", f"{after}buffers are others ({_some(wrong)})", True)
 
     def _moved_buffer(self, found: Sequence[float] | None, wanted: Sequence[float]) -> bool:
-        return found is None or sketch_error(found, wanted, 1e-6) > max(self.limit, 1e-3)
+        return found is None or _error(found, wanted, 1e-6) > max(self.limit, 1e-3)
 
     def _saves(self, mine: Sequence[Saved], theirs: Sequence[Saved], lead: str, free: bool) -> Iterator[Difference]:
         for found, wanted in zip_longest(mine, theirs):
@@ -362,6 +362,13 @@ def _loads(mine: RankReport, theirs: RankReport, lead: str) -> Iterator[Differen
     if mine.optimizers_loaded != theirs.optimizers_loaded:
         count = _counted(mine.optimizers_loaded, "optimizer state")
         yield Difference("loaded", f"{lead}{count} loaded, where it was {theirs.optimizers_loaded}")
+
+
+def _error(found: Sequence[float], wanted: Sequence[float], floor: float) -> float:
+    """How far two sketches are apart; those that are not finite are the same where both are so."""
+    if not all(map(math.isfinite, wanted)):
+        return 0.0 if [*map(str, found)] == [*map(str, wanted)] else math.inf
+    return sketch_error(found, wanted, floor)
 
 
 def _files(found: Outcome, wanted: Outcome) -> Iterator[Difference]:

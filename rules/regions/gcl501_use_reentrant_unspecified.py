@@ -47,7 +47,12 @@ rule = Rule(
     words=(CHECKPOINTS, ("checkpoint",)),
     certainty=("fails", "fragile"),
     fixable="safe",
-    oracles=("missing", "gradients"),
+    oracles=(
+        "missing",
+        "gradients",
+        "RuntimeError: element 0 of tensors does not require grad and does not have a grad_fn",
+        "RuntimeError: When use_reentrant=True, torch.utils.checkpoint is incompatible with .grad()",
+    ),
     reproduction=Reproduction(
         "bad_keyword.py", "bad_keyword.fixed.py", raises="ValueError: Unexpected keyword arguments: mask"
     ),

@@ -58,7 +58,11 @@ rule = Rule(
     words=(CHECKPOINTS, TRAINS, ("checkpoint",)),
     certainty=("fails", "fragile"),
     fixable="safe",
-    oracles=("missing", "gradients"),
+    oracles=(
+        "missing",
+        "gradients",
+        "RuntimeError: element 0 of tensors does not require grad and does not have a grad_fn",
+    ),
     reproduction=Reproduction("bad_frozen_embedding.py", "bad_frozen_embedding.fixed.py"),
 )
 

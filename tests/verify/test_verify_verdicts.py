@@ -180,6 +180,20 @@ def test_a_reference_that_is_like_the_run_before_excuses_nothing() -> None:
     assert verdict(half, more, reference=replace(half)).name == "rejected"
 
 
+def test_what_is_not_finite_in_both_is_the_same() -> None:
+    nan, some = (run(step(gradients={"w": [value, value]}, losses=(value,))) for value in (float("nan"), 1.0))
+    assert not differences(nan, nan)
+    assert {"gradients", "loss"} <= {each.aspect for each in differences(nan, some)}
+    assert "gradients" in {each.aspect for each in differences(some, nan)}
+
+
+def test_an_exception_among_the_oracles_is_a_symptom() -> None:
+    text = "element 0 of tensors does not require grad and does not have a grad_fn"
+    claim = Claim(("silent: .grad stays None", "missing", f"RuntimeError: {text}"), ("missing",))
+    assert verdict(raising(text), GOOD, claim, GOOD).name == "confirmed"
+    assert verdict(raising("no such key"), GOOD, claim, GOOD).name == "unverified"
+
+
 def test_the_second_rank_counts() -> None:
     two = merge([rank(), rank()])
     assert verdict(two, two).name == "passes"
