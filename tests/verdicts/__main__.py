@@ -1,6 +1,7 @@
 """The table of verdicts on planted edits: `python -m tests.verdicts [--evidence program] [--only NAME]`.
 
-`--part 1/2 --json a.json` proves a half; `--page docs/verdicts.md a.json b.json` writes the page of what was proved.
+`--part 1/2 --json a.json` proves a half; `--page docs/verdicts.md a.json b.json` writes the page of what was
+proved, the later file where two have the same edit.
 """
 
 from __future__ import annotations
@@ -29,8 +30,9 @@ def main() -> int:
     parser.add_argument("files", nargs="*")
     options = parser.parse_args()
     if options.page:
-        rows = [row for name in options.files for row in json.loads(Path(name).read_text(encoding="utf-8"))]
-        Path(options.page).write_text(page(rows), encoding="utf-8")
+        every = [row for name in options.files for row in json.loads(Path(name).read_text(encoding="utf-8"))]
+        latest = {(row["evidence"], row["program"], row["operator"]): row for row in every}
+        Path(options.page).write_text(page(list(latest.values())), encoding="utf-8")
         return 0
     rows = _proved(options)
     counts = Counter((row["evidence"], row["harmless"], row["verdict"], row["right"]) for row in rows)
