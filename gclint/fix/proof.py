@@ -92,7 +92,8 @@ def proving(
 ) -> Iterator[Callable[[ProofRequest], list[Proof]]]:
     """What returns a verdict for every fix of a request, on workers that stay warm while the block runs.
 
-    It raises `ProofUnavailable`; `tell` is told what is running, and `told` each verdict as it is known.
+    It raises `ProofUnavailable`; `tell` is told what is running, and `told` each verdict as it is
+    known, once where it is the same when a fix is proved anew.
     """
     from gclint.verify.errors import VerifyUnavailable
     from gclint.verify.proofs import prove_fixes, verifier_for
@@ -100,6 +101,7 @@ def proving(
     with ExitStack() as stack:
         verifiers: dict[tuple[ProofOptions, Path], Any] = {}
         last: dict[tuple[Any, ...], Any] = {}
+        known: set[tuple[Any, ...]] = set()
 
         def prove(request: ProofRequest) -> list[Proof]:
             key = (request.options, request.root)
@@ -109,8 +111,10 @@ def proving(
                 found = []
                 for proof in prove_fixes(request, verifiers[key], last):
                     found.append(proof)
-                    if told is not None:
+                    said = (proof.finding.key, proof.fix, proof.verdict)
+                    if told is not None and said not in known:
                         told(proof)
+                    known.add(said)
                 return found
             except VerifyUnavailable as error:
                 raise ProofUnavailable(str(error)) from None
