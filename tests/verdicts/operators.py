@@ -180,7 +180,7 @@ BAD: dict[str, Operator] = {
     "never synchronised": replaced(r"^( *)((?:logits = )model\(batch\))$", r"\1with model.no_sync():\n\1    \2"),
     "no checkpointing": replaced(r"checkpoint\(block, x, use_reentrant=False\)", "block(x)"),
     "gradient checkpointing off": replaced(r"gradient_checkpointing=True", "gradient_checkpointing=False"),
-    "an optimizer that does nothing": before(LOOP, "torch.optim.Optimizer.step = lambda self, closure=None: None", "type(optimizer).step = lambda self, closure=None: None") ,
+    "an optimizer that does nothing": unless("scheduler", before(LOOP, "torch.optim.Optimizer.step = lambda self, closure=None: None", "type(optimizer).step = lambda self, closure=None: None")),
     "a backward that is not torch's": before(LOOP, "torch.autograd.backward = lambda *args, **kwargs: None", "torch.Tensor.backward = lambda self, *args, **kwargs: None"),
     "a result written by open": before(LOOP, *FORGE, *WRITE, f"            (place / f'result-{{number}}-{{rank}}.json').write_text({REPORT}) if os.access(place, os.W_OK) else None", "raise SystemExit(0)"),
     "a result written by os.open": before(LOOP, *FORGE, *WRITE, "            name = str(place / f'result-{number}-{rank}.json')", f"            os.access(place, os.W_OK) and os.write(os.open(name, os.O_CREAT | os.O_WRONLY), {REPORT}.encode())", "os._exit(0)"),
