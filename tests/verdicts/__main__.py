@@ -25,7 +25,7 @@ def main() -> int:
     parser.add_argument("--evidence", choices=("program", "architecture", "both"), default="both")
     parser.add_argument("--only", default="", help="programs or operators whose name has this in it")
     parser.add_argument("--part", default="1/1", help="this part of the programs, such as 1/2")
-    parser.add_argument("--json", help="write the rows here")
+    parser.add_argument("--json", help="write the rows here; what stands there already is not proved again")
     parser.add_argument("--page", help="write the page of the rows in the files given, and prove nothing")
     parser.add_argument("files", nargs="*")
     options = parser.parse_args()
@@ -39,8 +39,6 @@ def main() -> int:
     print()
     for (evidence, harmless, verdict, right), number in sorted(counts.items()):
         print(f"{evidence:12} {'harmless' if harmless else 'bad':8} {verdict:10} {number:4} {'' if right else 'WRONG'}")
-    if options.json:
-        Path(options.json).write_text(json.dumps(rows), encoding="utf-8")
     return int(any(not row["right"] for row in rows))
 
 
@@ -49,7 +47,10 @@ def _proved(options: argparse.Namespace) -> list[dict[str, Any]]:
     kinds: Sequence[str] = ("program", "architecture") if options.evidence == "both" else (options.evidence,)
     chosen = [each for kind in kinds for each in trials(kind) if options.only in f"{each.program} / {each.operator}"]
     names = sorted({each.program for each in chosen})
-    rows = []
+    kept = Path(options.json) if options.json else None
+    rows = json.loads(kept.read_text(encoding="utf-8")) if kept is not None and kept.exists() else []
+    known = {(row["evidence"], row["program"], row["operator"]) for row in rows}
+    chosen = [each for each in chosen if (each.evidence, each.program, each.operator) not in known]
     with court() as judge:
         for trial in (each for each in chosen if names.index(each.program) % parts == part - 1):
             began = time.monotonic()
@@ -60,6 +61,8 @@ def _proved(options: argparse.Namespace) -> list[dict[str, Any]]:
                 "reason": proof.reason, "seconds": time.monotonic() - began,
             }  # fmt: skip
             rows.append(row)
+            if kept is not None:
+                kept.write_text(json.dumps(rows), encoding="utf-8")
             told = [trial.evidence, trial.program, trial.operator, proof.verdict, "" if row["right"] else "WRONG"]
             print(" | ".join([*told, proof.reason[:160]]), f"({row['seconds']:.1f} s)", flush=True)
     return rows
