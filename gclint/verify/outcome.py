@@ -100,7 +100,7 @@ class RankReport:
 
     `cut` is true where the run was ended after its steps, and false where the program came to its own end; `rest` is
     what happened after the last optimizer step, `forged` says what the program did to its own measurement, `absent`
-    names the packages that stand-ins were given for.
+    names the packages that stand-ins were given for, `planned` has what a trainer was asked for before it was cut.
     """
 
     status: Status = "finished"
@@ -126,6 +126,7 @@ class RankReport:
     cut: bool = False
     forged: str = ""
     absent: tuple[str, ...] = ()
+    planned: dict[str, str] = field(default_factory=dict)
     files: dict[str, str] = field(default_factory=dict)
     rest: Step = Step()
     buffers: dict[str, list[float]] = field(default_factory=dict)

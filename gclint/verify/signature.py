@@ -215,6 +215,9 @@ class _Comparison:
 
     def _end(self, mine: RankReport, theirs: RankReport, lead: str) -> Iterator[Difference]:
         after = f"{lead}after the last step: "
+        for name, value in theirs.planned.items():
+            if mine.planned.get(name, value) != value:
+                yield Difference("steps", f"{lead}{name} is {mine.planned[name]}, and was {value}")
         if mine.cut != theirs.cut:
             state = "it goes on" if mine.cut else "it comes to its end"
             yield Difference("steps", f"{lead}{state} after {_counted(mine.step_count, 'step')}, and did not")

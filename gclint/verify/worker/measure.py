@@ -92,6 +92,7 @@ class Run:
             cut=self.recorder.cut,
             forged=self.recorder.forged(),
             rest=rest,
+            planned=dict(self.found.planned),
             recomputed=self.recorder.recomputed,
             saved_bytes=self.saved_bytes,
             peak_bytes=device.peak_bytes(self.hardware),

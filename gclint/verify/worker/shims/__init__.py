@@ -17,7 +17,8 @@ CACHES = ("NUMBA_CACHE_DIR", "MPLCONFIGDIR", "XDG_CACHE_HOME", "TORCH_HOME", "TR
 
 @dataclass
 class Replacements:
-    """`replaced`: harmless substitutions, in words; `limits`: what of the program was therefore not run.
+    """`replaced`: harmless substitutions, in words; `limits`: what of the program was therefore not run,
+    `planned`: what the program asked for where it was cut.
 
     `text` is the program's Python text, a NUL between files; `began` when the run began (seconds since 1970);
     `read_config` is the library's own reader of model configs.
@@ -27,6 +28,7 @@ class Replacements:
     text: str = ""
     replaced: list[str] = field(default_factory=list)
     limits: list[str] = field(default_factory=list)
+    planned: dict[str, str] = field(default_factory=dict)
     began: float = field(default_factory=time.time)
     read_config: Any = None
 

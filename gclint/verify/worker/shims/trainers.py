@@ -14,6 +14,8 @@ REPORTING = (
 )  # fmt: skip
 BATCH, ACCUMULATION, GENERATED = 2, 2, 8
 
+PLANNED = ("max_steps", "num_train_epochs", "per_device_train_batch_size", "gradient_accumulation_steps")
+
 
 def install(found: Replacements, family: str, steps: int) -> None:
     """Cut what TrainingArguments ask for, keeping everything that shapes the run's state."""
@@ -46,6 +48,7 @@ class _Silent(transformers.TrainerCallback):  # type: ignore[misc]
 
 
 def _cut(arguments: Any, found: Replacements, family: str, steps: int) -> None:
+    found.planned.update({name: str(getattr(arguments, name)) for name in PLANNED if hasattr(arguments, name)})
     found.note(f"trainers: {steps} steps, at most {BATCH} rows a batch, no reports, saving or evaluation")
     _set(arguments, max_steps=steps, save_strategy="no", report_to=[], logging_steps=1, push_to_hub=False)
     _set(arguments, eval_strategy="no", load_best_model_at_end=False, disable_tqdm=True)
