@@ -10,7 +10,7 @@ from tests.real_programs.rows import Row, rows
 from tests.real_programs.runs import Result, read_results, write_results
 
 ROW = Row("one", "train.py", "gradients are never cleared", "GCL805")
-RIGHT = Result("one", "program", "confirmed", 3.0, "before: /work/x/y.py | 3", "abc", {"code": "GCL805"})
+RIGHT = Result("one", "program", "confirmed", 3.0, "before: /home/x/y.py | 3", "abc", {"code": "GCL805"})
 
 
 def test_every_row_says_what_is_right_and_why() -> None:
