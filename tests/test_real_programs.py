@@ -27,7 +27,7 @@ def test_the_share_counts_every_row() -> None:
     assert "**1 of 3** programs (33%)" in text
     assert "`unverified`: 1. Wrong verdicts: 1 (two)." in text
     assert "- **three**: " in text.partition("## Not reached")[2] and "- **one**" not in text
-    assert "before: y.py \\| 3" in text and "/work" not in text, "neither this machine's folders nor a broken table"
+    assert "before: y.py \\| 3" in text and "/home" not in text, "neither this machine's folders nor a broken table"
 
 
 def test_results_are_read_as_they_were_written(tmp_path: Path) -> None:
