@@ -32,7 +32,7 @@ def main() -> int:
     if options.page:
         every = [row for name in options.files for row in json.loads(Path(name).read_text(encoding="utf-8"))]
         latest = {(row["evidence"], row["program"], row["operator"]): row for row in every}
-        Path(options.page).write_text(page(list(latest.values())), encoding="utf-8")
+        Path(options.page).write_text(page(list(latest.values()), len(trials("program"))), encoding="utf-8")
         return 0
     rows = _proved(options)
     counts = Counter((row["evidence"], row["harmless"], row["verdict"], row["right"]) for row in rows)

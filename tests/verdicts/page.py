@@ -33,8 +33,8 @@ gclint's own names.
 """
 
 
-def page(rows: Sequence[dict[str, Any]]) -> str:
-    """Return the page, as Markdown."""
+def page(rows: Sequence[dict[str, Any]], applicable: int) -> str:
+    """Return the page, as Markdown; `applicable` edits there are in each kind of evidence, run or not."""
     sizes = {
         "bad": len({row["operator"] for row in rows if not row["harmless"]}),
         "harmless": len({row["operator"] for row in rows if row["harmless"]}),
@@ -53,7 +53,10 @@ def page(rows: Sequence[dict[str, Any]]) -> str:
             some = [row for row in rows if row["operator"] == operator and row["evidence"] == evidence]
             shown = f"{operator} (harmless)" if some and some[0]["harmless"] else operator
             by_edit += [f"| {shown} | {evidence} | {_counts(some)} |"] if some else []
-    return HEAD.format(**sizes) + "\n".join(lines) + "\n" + NOTE + "\n".join(by_edit) + "\n"
+    run = {kind: sum(row["evidence"] == kind for row in rows) for kind in ("program", "architecture")}
+    share = ", ".join(f"{number} in `{kind}`" for kind, number in run.items())
+    told = f"\nOf {applicable} edits that can be made in each kind of evidence this measurement ran {share}.\n"
+    return HEAD.format(**sizes) + "\n".join(lines) + "\n" + told + NOTE + "\n".join(by_edit) + "\n"
 
 
 def _counts(rows: Sequence[dict[str, Any]]) -> str:
