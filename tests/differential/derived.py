@@ -1,0 +1,97 @@
+"""What gclint derives of a program: its calls with their conditions, and which of them hold for given inputs."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import SimpleNamespace
+
+from gclint.analysis.events import CheckpointCall
+from gclint.analysis.guards import Atom, Guard
+from gclint.analysis.program import analyse
+from gclint.analysis.values import Const, Value
+from gclint.files.source import Source, read
+
+from .executed import Inputs, process
+
+_STATED = re.compile(r"(if|unless) `(.*)`", re.DOTALL)
+
+
+class Undecided(Exception):
+    """A condition that is not told in terms of the inputs."""
+
+
+@dataclass
+class Derived:
+    """A derived call: its line, and under which guards it has which value."""
+
+    line: int
+    guard: Guard
+    value: Value
+
+
+@dataclass
+class World:
+    """A process with given inputs, in which conditions are read as a user reads them."""
+
+    text: str
+    inputs: Inputs
+    known: dict[Atom, bool | None] = field(default_factory=dict)
+
+    def holds(self, guard: Guard) -> bool | None:
+        """Whether a guard holds; None where that is not told."""
+        told = [self._atom(atom, truth) for atom, truth in guard]
+        return False if False in told else None if None in told else True
+
+    def _atom(self, atom: Atom, truth: bool) -> bool | None:
+        if atom not in self.known:
+            self.known[atom] = self.holds(atom.parts) if atom.parts is not None else self._stated(atom)
+        held = self.known[atom]
+        return None if held is None else held == truth
+
+    def _stated(self, atom: Atom) -> bool | None:
+        match = _STATED.fullmatch(atom.state(True))
+        if match is None or atom.each:
+            return None
+        with process(self.text, self.inputs):
+            names = {"sys": sys, "os": os, "argparse": argparse}
+            switch = self.inputs.switch
+            options = SimpleNamespace(a=self.inputs.letter, b=switch)
+            names |= {"options": options, "args": options, "--a": options.a}  # type: ignore[dict-item]
+            try:
+                held = bool(eval(_option(match[2]), names))
+            except Exception:
+                return None
+        return held == (match[1] == "if")
+
+
+def _option(words: str) -> str:
+    """A condition in which an option's own spelling is put as an attribute."""
+    return re.sub(r"--(\w+)", r"options.\1", words)
+
+
+def derive(text: str, directory: Path) -> list[Derived]:
+    """The calls that gclint derives of a program, which is written into the directory."""
+    path = directory / "program.py"
+    path.write_text(text)
+    source: Source = read(path, str(path), "python")
+    analysis = analyse([source], directory, {"torch": "2.13"}, [], keep_runs=True)
+    found: list[Derived] = []
+    for run in analysis.runs:
+        for event in run.of_type(CheckpointCall):
+            found.append(Derived(event.site.location().line, event.guard - run.assumed, event.reentrant))
+    return found
+
+
+def told(value: Value, world: World) -> list[str | None]:
+    """What a derived value is in a world, as Python writes it; None stands for what is not known."""
+    made: list[str | None] = []
+    for guard, item in value:
+        holds = world.holds(guard)
+        if holds is not False:
+            made.append(repr(item.value) if isinstance(item, Const) and holds else None)
+    return made or [None]

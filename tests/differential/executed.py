@@ -1,0 +1,97 @@
+"""What a program does in CPython: run in this process with recording stand-ins, once for each of its inputs."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import itertools
+import os
+import sys
+import types
+from collections.abc import Iterator
+from dataclasses import dataclass
+from unittest import mock
+
+from .grammar import LETTERS
+
+MOST_LINES = 4_000
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """A letter and whether the switch is on, as a program is given them."""
+
+    letter: str
+    switch: bool
+
+    @property
+    def arguments(self) -> list[str]:
+        """The command line, in the spelling that a program's header reads."""
+        return ["program.py", self.letter, "on" if self.switch else "off"]
+
+    @property
+    def options(self) -> list[str]:
+        """The command line of a program with options."""
+        return ["program.py", "--a", self.letter, *(["--b"] if self.switch else [])]
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """The environment variables."""
+        return {"LETTER": self.letter, **({"SWITCH": "on"} if self.switch else {})}
+
+
+INPUTS = [Inputs(letter, switch) for letter, switch in itertools.product(LETTERS, (True, False))]
+
+
+@dataclass(frozen=True)
+class Observed:
+    """A recorded call: its line, and the `use_reentrant` that it was given, as Python writes it."""
+
+    line: int
+    value: str
+
+
+class TooLong(Exception):
+    """A program that does not end within `MOST_LINES` lines."""
+
+
+@contextlib.contextmanager
+def process(text: str, inputs: Inputs) -> Iterator[None]:
+    """A process that was started with these inputs, as far as the program can see."""
+    arguments = inputs.options if "argparse" in text else inputs.arguments
+    with mock.patch.object(sys, "argv", arguments), mock.patch.dict(os.environ, inputs.environment, clear=True):
+        yield
+
+
+def observe(text: str, inputs: Inputs) -> list[Observed] | None:
+    """The calls that the program makes with these inputs, until it ends; None where it does not end."""
+    found: list[Observed] = []
+
+    def checkpoint(function: object, *given: object, use_reentrant: object = None) -> None:
+        frame = sys._getframe(1)
+        found.append(Observed(frame.f_lineno, repr(use_reentrant)))
+
+    torch, utils, module = (types.ModuleType(name) for name in ("torch", "torch.utils", "torch.utils.checkpoint"))
+    module.checkpoint = checkpoint  # type: ignore[attr-defined]
+    stand_ins = {"torch": torch, "torch.utils": utils, "torch.utils.checkpoint": module}
+    lines = itertools.count()
+
+    def trace(frame: types.FrameType, event: str, _: object) -> object:
+        if frame.f_code.co_filename != "program.py":
+            return None
+        if next(lines) > MOST_LINES:
+            raise TooLong
+        return trace
+
+    held = sys.gettrace()
+    with process(text, inputs), mock.patch.dict(sys.modules, stand_ins), contextlib.redirect_stdout(io.StringIO()):
+        sys.settrace(trace)  # type: ignore[arg-type]
+        try:
+            exec(compile(text, "program.py", "exec"), {"__name__": "__main__"})
+        except TooLong:
+            return None
+        except (Exception, SystemExit):
+            pass
+        finally:
+            sys.settrace(held)
+    return found
