@@ -82,7 +82,7 @@ def formula_of(guard: Guard, truth: bool = True) -> Formula:
 
 
 def _literal(atom: Atom, truth: bool) -> Formula:
-    if atom.each:
+    if atom.each or atom.tacit:
         return TRUE
     if atom.parts is not None:
         return formula_of(atom.parts, truth)

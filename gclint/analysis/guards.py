@@ -18,7 +18,7 @@ class Atom:
     may be any, "" for none. The words may be given as functions: few conditions are ever stated.
     """
 
-    __slots__ = ("about", "each", "key", "literal", "negated", "parts", "subject", "text")
+    __slots__ = ("about", "each", "key", "literal", "negated", "parts", "subject", "tacit", "text")
     key: str
     text: Words
     negated: Words | None
@@ -27,6 +27,7 @@ class Atom:
     each: bool
     parts: Guard | None
     about: str
+    tacit: bool
 
     def __new__(
         cls,
@@ -45,6 +46,7 @@ class Atom:
         made = super().__new__(cls)
         made.key, made.text, made.negated = key, text, negated
         made.subject, made.literal, made.each, made.parts, made.about = subject, literal, each, None, about
+        made.tacit = False
         _ATOMS[key] = made
         return made
 
@@ -71,6 +73,9 @@ ROCM = Atom("rocm", "on ROCm", "not on ROCm")
 DEEPSPEED = Atom("deepspeed", "under DeepSpeed", "")
 FSDP = Atom("fsdp", "under FSDP", "")
 CUDA = Atom("cuda", "with a GPU", "without a GPU")
+_NEVER = Atom("never", "", "")
+_NEVER.parts = frozenset({(_NEVER, False)})
+NEVER: Guard = frozenset({(_NEVER, True)})
 
 
 ANY_PACKAGE = "any"
@@ -247,7 +252,7 @@ def _forget_drawn() -> None:
 
 def forget() -> None:
     """Drop the atoms and conjunctions of earlier programs; guards made before must not be used afterwards."""
-    keep = {atom.key: atom for atom in (DISTRIBUTED, ROCM, DEEPSPEED, FSDP, CUDA)}
+    keep = {atom.key: atom for atom in (DISTRIBUTED, ROCM, DEEPSPEED, FSDP, CUDA, _NEVER)}
     _ATOMS.clear()
     _ATOMS.update(keep)
     _COMPLEMENTS.clear()
@@ -268,13 +273,48 @@ def complement(guard: Guard) -> Guard:
     """The guard that says "not this one"; of several conditions it is one atom that stands for all of them."""
     if len(guard) == 1:
         ((atom, truth),) = guard
-        return frozenset({(atom, not truth)})
+        return atom.parts if atom.parts is not None and not truth else frozenset({(atom, not truth)})
+    if not guard:
+        return NEVER
     held = _COMPLEMENTS.get(guard)
     if held is None:
         whole = Atom(f"all#{len(_COMPLEMENTS)}", "", "", each=any(atom.each for atom, _ in guard))
         whole.parts = guard
         held = _COMPLEMENTS[guard] = frozenset({(whole, False)})
     return held
+
+
+def either(guards: Iterable[Guard]) -> Guard:
+    """The guard that says "at least one of these"; `NEVER` for none of them."""
+    ways = list(dict.fromkeys(guards))
+    if not ways:
+        return NEVER
+    shared = common(ways)
+    left = [way - shared for way in ways]
+    if not all(left):
+        return shared
+    single = {pair for way in left if len(way) == 1 for pair in way}
+    opposite = frozenset((atom, not truth) for atom, truth in single)
+    left = [way - opposite if len(way) > 1 else way for way in left]  # A, or B where not A, is A or B
+    if not all(left):
+        return shared
+    denied = all_of(complement(way) for way in dict.fromkeys(left))
+    return shared if denied is None else shared | complement(denied)
+
+
+def tacit(guard: Guard) -> Guard:
+    """The same guard as one condition that goes without saying: that a program did not end with an exception."""
+    if not guard:
+        return guard
+    whole = Atom(f"tacit {sorted((atom.key, truth) for atom, truth in guard)}", "", "")
+    whole.parts, whole.tacit = guard, True
+    return frozenset({(whole, True)})
+
+
+def without(guard: Guard, gone: Guard) -> Guard:
+    """The part of a guard that is left where another does not hold; `NEVER` where nothing is."""
+    left = conj(guard, complement(gone - guard))
+    return NEVER if left is None else left
 
 
 def compares_release(guard: Guard, package: str) -> bool:
