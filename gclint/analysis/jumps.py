@@ -1,0 +1,67 @@
+"""Jumps: control that leaves a block before its end, and the guard under which it goes on after what catches it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from .guards import NEVER, Guard, conj, either, tacit, without
+from .values import NOTHING, Value
+
+if TYPE_CHECKING:
+    from .interpreter import Interpreter
+
+RETURN, RAISE, BREAK, CONTINUE = "return", "raise", "break", "continue"
+
+
+@dataclass(frozen=True)
+class Jump:
+    """Control that leaves under a guard: how, out of which call (the number of frames), and what was raised.
+
+    Where it is `unsaid`, an expression raised: that a program goes on after it is never stated as a condition.
+    """
+
+    kind: str
+    guard: Guard
+    depth: int
+    raised: Value = NOTHING
+    unsaid: bool = False
+
+
+def leave(it: Interpreter, kind: str, raised: Value = NOTHING) -> None:
+    """Control leaves here, for all of the guard."""
+    if it.guard is not NEVER:
+        it.jumps.append(Jump(kind, it.guard, len(it.frames), raised))
+        it.guard = NEVER
+
+
+def leave_under(it: Interpreter, guard: Guard, raised: Value) -> None:
+    """An expression raises under a guard; the walk goes on where it does not hold."""
+    both = conj(it.guard, guard)
+    if both is not None and it.guard is not NEVER:
+        jump = Jump(RAISE, both, len(it.frames), raised, unsaid=True)
+        it.jumps.append(jump)
+        it.guard = left(it.guard, [jump])
+
+
+def left(held: Guard, jumps: Sequence[Jump]) -> Guard:
+    """What is left of a guard where none of these jumps was made."""
+    if not jumps or held is NEVER:
+        return held
+    said = [jump.guard - held for jump in jumps if not jump.unsaid]
+    unsaid = [jump.guard - held for jump in jumps if jump.unsaid]
+    guard = without(held, either(said)) if said else held
+    if not unsaid or guard is NEVER:
+        return guard
+    other = without(guard, either(unsaid))
+    return NEVER if other is NEVER else conj(guard, tacit(other - guard)) or NEVER
+
+
+def taken(it: Interpreter, mark: int, *kinds: str) -> list[Jump]:
+    """Take the jumps of these kinds out of this call's, since the mark; who takes them goes on after them."""
+    depth = len(it.frames)
+    found = [jump for jump in it.jumps[mark:] if jump.kind in kinds and (jump.depth == depth or jump.kind == RAISE)]
+    if found:
+        it.jumps[mark:] = [jump for jump in it.jumps[mark:] if jump not in found]
+    return found
