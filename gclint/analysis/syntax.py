@@ -10,7 +10,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import cache, cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from ..files.lines import line_starts, split_lines
 from ..finding import Location
@@ -222,7 +222,7 @@ class Module:
         last = self._starts[end_line - 1] + self._column(end_line, outer.end_col_offset)  # type: ignore[attr-defined]
         if isinstance(outer, ast.Call) and node is not outer.func:
             last -= 1
-        return start < first or end > last
+        return bool(start < first or end > last)
 
     def ancestors(self, node: ast.AST) -> Iterator[ast.AST]:
         """The nodes around a node, innermost first."""
@@ -236,6 +236,12 @@ class Module:
         if isinstance(node, ast.stmt):
             return node
         return next((outer for outer in self.ancestors(node) if isinstance(outer, ast.stmt)), None)
+
+    def block(self, statement: ast.stmt) -> list[ast.stmt]:
+        """The statements among which one stands: all of its block."""
+        outer = self.parents.get(statement)
+        held = [getattr(outer, name, None) for name in ("body", "orelse", "finalbody")]
+        return next((each for each in held if isinstance(each, list) and statement in each), [statement])
 
     def concrete(self, node: ast.AST) -> libcst.CSTNode | None:
         """LibCST's node at the same place, None where it has none; the first question parses the module again."""
@@ -308,10 +314,10 @@ def _fields(kind: type[ast.AST]) -> tuple[str, ...]:
 def parts(node: ast.AST) -> list[ast.AST]:
     """The nodes directly below a node in the order of the text, without contexts and operators."""
     found: list[ast.AST] = []
-    for name in _fields(node.__class__):
+    for name in _fields(node.__class__):  # type: ignore[arg-type]
         held = getattr(node, name, None)
         if held.__class__ is list:
-            found += [part for part in held if isinstance(part, ast.AST)]  # type: ignore[union-attr]
+            found += [part for part in held if isinstance(part, ast.AST)]
         elif isinstance(held, ast.AST):
             found.append(held)
     if isinstance(node, _OUT_OF_ORDER) and len(found) > 1:
