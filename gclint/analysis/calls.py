@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
-
-import libcst as cst
 
 from .defaults import overridable
 from .guards import ANY_PACKAGE, Guard, all_of
@@ -126,23 +125,18 @@ def _is_release(literal: object) -> bool:
     return isinstance(literal, str) and _RELEASE.fullmatch(literal) is not None
 
 
-def parameters(function: Function) -> cst.Parameters:
-    """The parameter list of a function or lambda."""
-    return function.node.params
-
-
 def bind(it: Interpreter, function: Function, call: Call) -> dict[str, Value]:
     """The names that a function's body starts with."""
-    params = parameters(function)
-    ordered = [*params.posonly_params, *params.params]
-    names = [param.name.value for param in ordered]
+    params = function.node.args
+    ordered = [*params.posonlyargs, *params.args]
+    names = [param.arg for param in ordered]
     values = list(call.positional)
     if function.receiver is not None:
         values.insert(0, of(function.receiver))
     bound: dict[str, Value] = dict(zip(names, values, strict=False))
     rest = dict(call.keywords)
-    for param in [*ordered, *params.kwonly_params]:
-        name = param.name.value
+    for param in [*ordered, *params.kwonlyargs]:
+        name = param.arg
         if name not in rest and name in bound:
             continue
         held = rest.pop(name, of(MISSING))
@@ -153,12 +147,12 @@ def bind(it: Interpreter, function: Function, call: Call) -> dict[str, Value]:
     return bound
 
 
-def _left_out(it: Interpreter, function: Function, param: cst.Param, call: Call) -> Value:
+def _left_out(it: Interpreter, function: Function, param: ast.arg, call: Call) -> Value:
     """What a parameter is where a call gives nothing for it: its default, unless the call may give it all the same.
 
     Where nobody calls, it is one that says something, if callers leave it; of None nobody knows what it stands for.
     """
-    name = param.name.value
+    name = param.arg
     default, other = function.defaults.get(name), it.unknown(name, Site.at(function.module, param))
     if default is None:
         return of(other)
@@ -176,14 +170,13 @@ def _bind_stars(
     extra: list[Value],
     rest: dict[str, Value],
 ) -> None:
-    star = parameters(function).star_arg
-    if isinstance(star, cst.Param):
-        items = it.new("tuple", "", star.name.value, call.site)
+    star, double = function.node.args.vararg, function.node.args.kwarg
+    if star is not None:
+        items = it.new("tuple", "", star.arg, call.site)
         items.items, items.open = extra, call.open
-        bound[star.name.value] = of(items)
-    double = parameters(function).star_kwarg
+        bound[star.arg] = of(items)
     if double is not None:
-        entries = it.new("dict", "", double.name.value, call.site)
+        entries = it.new("dict", "", double.arg, call.site)
         entries.entries, entries.open = rest, call.open
         entries.sites = dict(call.places)
-        bound[double.name.value] = of(entries)
+        bound[double.arg] = of(entries)

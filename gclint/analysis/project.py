@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import os
 from collections.abc import Container, Iterable
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from gclint.files.cache import digest
 from gclint.files.depth import too_deep
 from gclint.files.source import Source, Unreadable, content, inside, read, real_paths
-from gclint.files.syntax import SyntaxFault, fault_here
+from gclint.files.syntax import UNREADABLE, SyntaxFault, any_tree_of, fault_of
 from gclint.timing import stage
 
 from .configs import DocumentError, load_document
@@ -125,31 +126,20 @@ class Project:
         return self.sources.get(path) or self._read.get(path)
 
     def _parse(self, path: str) -> Module | None:
-        import libcst as cst
-
-        from .bodies import parse_module
         from .syntax import Module
 
         if os.path.isdir(path):
-            return self._keep(path, Module(os.path.relpath(path), "", cst.Module([]), os.path.basename(path)))
+            return self._keep(path, Module(os.path.relpath(path), "", ast.Module([], []), os.path.basename(path)))
         source = self._source(path)
         if source is None:
             return None
         if too_deep(source.text):
             self.broken[source.path] = SyntaxFault("nested too deeply to be parsed", 1, 1)
             return None
-
-        def broken(message: str, line: int) -> None:
-            words = (message.splitlines() or ["syntax error"])[0]
-            self.broken[source.path] = fault_here(source.text) or SyntaxFault(words, max(line, 1), 1)
-
         try:
-            tree = parse_module(source.text, broken, known=self.imports.is_described(path))
-        except cst.ParserSyntaxError as error:
-            broken(error.message, error.raw_line)
-            return None
-        except RecursionError:
-            self.broken[source.path] = SyntaxFault("nested too deeply to be parsed", 1, 1)
+            tree = any_tree_of(source.text)
+        except UNREADABLE as error:
+            self.broken[source.path] = fault_of(error)
             return None
         return self._keep(path, Module(source.path, source.text, tree, self.imports.module_name(Path(path))))
 

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, Union
 from .guards import ALWAYS, Guard, compatible, complement, conj
 
 if TYPE_CHECKING:
-    import libcst as cst
+    import ast
 
-    from .syntax import Module, Site
+    from .syntax import FunctionDef, Module, Site
 
 MAX_ALTERNATIVES = 12
 MOST_CONDITIONS = 100
@@ -46,7 +46,7 @@ class External:
 class Function:
     """A function or lambda of the project, with the scope it closes over and the object it is bound to."""
 
-    node: cst.FunctionDef | cst.Lambda = field(hash=False, compare=False, repr=False)
+    node: FunctionDef | ast.Lambda = field(hash=False, compare=False, repr=False)
     module: Module = field(hash=False, compare=False, repr=False)
     scope: Scope = field(hash=False, compare=False, repr=False)
     defaults: dict[str, Value] = field(hash=False, compare=False, repr=False)
@@ -63,7 +63,7 @@ class Function:
 class Class:
     """A class of the project: its own names, and its bases as values."""
 
-    node: cst.ClassDef = field(hash=False, compare=False, repr=False)
+    node: ast.ClassDef = field(hash=False, compare=False, repr=False)
     module: Module = field(hash=False, compare=False, repr=False)
     names: dict[str, Value] = field(hash=False, compare=False, repr=False)
     bases: tuple[Alternative, ...] = field(hash=False, compare=False, repr=False)
@@ -73,7 +73,7 @@ class Class:
     @property
     def name(self) -> str:
         """The class's own name."""
-        return self.node.name.value
+        return self.node.name
 
     def ancestry(self) -> Iterator[Class | External]:
         """This class and everything it inherits from, nearest first."""

@@ -24,6 +24,27 @@ def tree_of(text: str) -> ast.Module:
         return ast.parse(text)
 
 
+def any_tree_of(text: str) -> ast.Module:
+    """Return the tree of `text`, also where it is newer Python than this one: that is then written back to what this
+    one reads. Raises what `ast.parse` raises.
+    """
+    try:
+        return tree_of(text)
+    except SyntaxError:
+        if too_deep(text):
+            raise
+        from .newer import without_newer
+
+        older = without_newer(text)
+        if older is None or older == text:
+            raise
+        try:
+            return tree_of(older)
+        except SyntaxError:
+            pass
+        raise
+
+
 def syntax_error(text: str) -> SyntaxFault | None:
     """Return what is wrong with Python `text`, None when it is right.
 
@@ -37,11 +58,19 @@ def fault_here(text: str) -> SyntaxFault | None:
     """Return what this Python's own parser finds wrong with `text`, None when it is right."""
     try:
         tree_of(text)
-    except SyntaxError as error:
-        return SyntaxFault(error.msg or "invalid syntax", max(error.lineno or 1, 1), max(error.offset or 1, 1))
-    except (ValueError, RecursionError, MemoryError):
-        return SyntaxFault("nested too deeply", 1, 1)
+    except UNREADABLE as error:
+        return fault_of(error)
     return None
+
+
+UNREADABLE = (SyntaxError, ValueError, RecursionError, MemoryError)
+
+
+def fault_of(error: BaseException) -> SyntaxFault:
+    """Return what one of the errors `UNREADABLE`, which parsing raises, says is wrong."""
+    if isinstance(error, SyntaxError):
+        return SyntaxFault(error.msg or "invalid syntax", max(error.lineno or 1, 1), max(error.offset or 1, 1))
+    return SyntaxFault("nested too deeply", 1, 1)
 
 
 def _parses_elsewhere(text: str) -> bool:
