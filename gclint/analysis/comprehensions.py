@@ -7,25 +7,28 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from . import conditions, containers, names
+from .guards import NEVER, conj
 from .syntax import Comprehension, parts
 from .values import Object, Scope, Value, of, union
 
 if TYPE_CHECKING:
     from .interpreter import Interpreter
 
+MOST_ELEMENTS = 64
+
 
 def comprehend(it: Interpreter, node: Comprehension) -> Value:
     """A list or dict of which one element stands for all, with what the elements and the keys came from."""
-    it.frame.scope = Scope(parent=it.scope)
+    outer, it.frame.scope = it.frame.scope, Scope(parent=it.scope)
     made = it.new("dict" if isinstance(node, ast.DictComp) else "list", "", "", it.site(node))
-    made.each = made.open = True
     held: list[Value] = []
     try:
+        if _one_by_one(it, node, made):
+            return of(made)
+        made.each = made.open = True
         sources, filtered, named = _walk(it, node.generators, made, node, held)
     finally:
-        parent = it.frame.scope.parent
-        assert parent is not None
-        it.frame.scope = parent
+        it.frame.scope = outer
     made.origins |= frozenset(origin for item in sources for origin in item.origins)
     it.library.propagate(sources, made)
     made.state.pop("names_of", None)
@@ -37,6 +40,48 @@ def comprehend(it: Interpreter, node: Comprehension) -> Value:
     if held:
         made.state["filtered_by"] = union([*held, made.known("filtered_by")])
     return of(made)
+
+
+def _one_by_one(it: Interpreter, node: Comprehension, made: Object) -> bool:
+    """Fill a list or dict with the elements of what is known, each under the guard in which it is kept; False where
+    what it draws from is not known, or too much.
+    """
+    (clause, *others) = node.generators
+    iterable = it.evaluate(clause.iter)
+    elements = containers.rounds(it, iterable)
+    if others or elements is None or len(elements) > MOST_ELEMENTS:
+        return False
+    if isinstance(node, ast.DictComp):
+        made.entries = {}
+    else:
+        made.items = []
+    held, it.loops = it.loops, [*it.loops, node]
+    mark, start = len(it.jumps), it.guard
+    for guard, value in elements:
+        it.guard = conj(start, guard) or NEVER
+        if not it.is_dead:
+            names.assign(it, clause.target, value)
+            _keep(it, node, clause.ifs, made)
+        it.go_on(start, mark)
+    it.loops = held
+    made.origins |= frozenset(origin for item in iterable.objects() for origin in item.origins)
+    return True
+
+
+def _keep(it: Interpreter, node: Comprehension, tests: list[ast.expr], made: Object) -> None:
+    """Keep one element where all tests hold."""
+    for test in tests:
+        holds, _ = conditions.decide(it, test)
+        it.guard = NEVER if holds is None else conj(it.guard, holds) or NEVER
+    if isinstance(node, ast.DictComp):
+        key, value = it.evaluate(node.key), it.evaluate(node.value)
+        if not it.is_dead:
+            containers.store(it, made, key, value, it.site(node.value))
+    else:
+        value = it.evaluate(node.elt)
+        if not it.is_dead:
+            containers.add(it, made, value)
+            made.origins |= frozenset(origin for item in value.objects() for origin in item.origins)
 
 
 def _walk(

@@ -6,8 +6,8 @@ import ast
 from typing import TYPE_CHECKING, Any
 
 from . import environment
-from .guards import ALWAYS, CUDA, DISTRIBUTED, ROCM, Atom, Guard, Words, common, compatible, complement, conj
-from .values import MAX_ALTERNATIVES, Alternative, Const, External, Missing, Object, Value, release_in
+from .guards import ALWAYS, CUDA, DISTRIBUTED, NEVER, ROCM, Atom, Guard, Words, compatible, complement, conj, either
+from .values import MISSING, Alternative, Const, External, Missing, Object, Value, release_in
 
 if TYPE_CHECKING:
     from .interpreter import Interpreter
@@ -15,66 +15,84 @@ if TYPE_CHECKING:
 Branch = tuple[Guard, bool]
 
 _EXTERNAL_ATOMS = {"torch.version.hip": ROCM, "torch.version.cuda": CUDA}
-MAX_BRANCHES = 6
-MOST_EXCLUDED = 30
+MOST_MEMBERS = 40
+
+
+def decide(it: Interpreter, node: ast.expr) -> tuple[Guard | None, Guard | None]:
+    """The guards, beside that of the walk, under which a condition holds and does not; None for what cannot be."""
+    found = dict((truth, guard) for guard, truth in branches(it, node))
+    return found.get(True), found.get(False)
 
 
 def branches(it: Interpreter, node: ast.expr) -> list[Branch]:
-    """The feasible outcomes of a condition under the current guard, as (guard, truth)."""
+    """The feasible outcomes of a condition under the current guard, at most one of each truth, as (guard, truth)."""
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
         return [(guard, not truth) for guard, truth in branches(it, node.operand)]
     if isinstance(node, ast.BoolOp):
-        return _connected(it, node, len(node.values))
-    if isinstance(node, ast.Compare) and len(node.ops) == 1:
-        return _few(it, compare(it, it.evaluate(node.left), node.ops[0], it.evaluate(node.comparators[0]), node))
+        return _connected(it, node)
     if isinstance(node, ast.Compare):
-        compared = [it.evaluate(part) for part in (node.left, *node.comparators)]
-        return _opaque(it, node, release_in(*(item for value in compared for _, item in value)))
+        return _compared(it, node)
     value = it.evaluate(node)
-    found = [(guard | decided, truth) for guard, item in value for decided, truth in truths(it, item)]
-    return _few(it, _feasible(it, found))
+    return _together(it, [(guard | decided, truth) for guard, item in value for decided, truth in truths(it, item)])
 
 
-def _few(it: Interpreter, found: list[Branch]) -> list[Branch]:
-    """No more than `MAX_BRANCHES` outcomes: what follows is walked for each. Of too many of one truth there is one,
-    with what all of them have in common, under which none of the other truth's holds; not where much is excluded
-    already, as that takes longer to reason about than to walk.
-    """
-    excluded = sum(atom.parts is not None for atom, _ in it.guard)
-    if len(found) <= (MAX_BRANCHES if excluded <= MOST_EXCLUDED else 2 * MAX_ALTERNATIVES):
-        return found
-    ways = {truth: [guard for guard, decided in found if decided == truth] for truth in (True, False)}
-    rare = len(ways[True]) <= len(ways[False])
-    none = frozenset[tuple[Atom, bool]]().union(*(complement(guard - it.guard) for guard in ways[rare]))
-    kept = [(guard, rare) for guard in ways[rare]]
-    if len(kept) >= MAX_BRANCHES:
-        kept = [(common(ways[rare]) | complement(none), rare)]
-    return _feasible(it, [*kept, (common(ways[not rare]) | none, not rare)])
+def _together(it: Interpreter, found: list[Branch]) -> list[Branch]:
+    """The feasible ones, those of the same truth as one."""
+    made: list[Branch] = []
+    for truth in (True, False):
+        ways = [guard for guard, held in found if held == truth and compatible(guard, it.guard)]
+        if ways:
+            made.append((ways[0] if len(ways) == 1 else either(ways), truth))
+    return made
+
+
+def _compared(it: Interpreter, node: ast.Compare) -> list[Branch]:
+    """`a < b`, and `a < b < c`, in which each is evaluated once."""
+    values = [it.evaluate(part) for part in (node.left, *node.comparators)]
+    so_far, found = ALWAYS, list[Branch]()
+    for place, operator in enumerate(node.ops):
+        one = node if len(node.ops) == 1 else ast.Compare(node.left, [operator], [node.comparators[place]])
+        if one is not node:
+            ast.copy_location(one, node)
+        outcomes = _together(it, compare(it, values[place], operator, values[place + 1], one))
+        holds = None
+        for guard, truth in outcomes:
+            both = conj(so_far, guard)
+            if both is not None and truth:
+                holds = both
+            elif both is not None:
+                found.append((both, False))
+        if holds is None:
+            return _together(it, found)
+        so_far = holds
+    return _together(it, [*found, (so_far, True)])
+
+
+def _connected(it: Interpreter, node: ast.BoolOp) -> list[Branch]:
+    """`a and b`, `a or b`: each part is looked at where those before it leave it to it."""
+    is_and = isinstance(node.op, ast.And)
+    so_far, found = ALWAYS, list[Branch]()
+    for part in node.values:
+        outcomes: list[Branch] = []
+        with it.under(so_far) as possible:
+            if possible:
+                outcomes = branches(it, part)
+        goes_on = None
+        for guard, truth in outcomes:
+            both = conj(so_far, guard)
+            if both is not None and truth == is_and:
+                goes_on = both
+            elif both is not None:
+                found.append((both, truth))
+        if goes_on is None:
+            return _together(it, found)
+        so_far = goes_on
+    return _together(it, [*found, (so_far, is_and)])
 
 
 def _feasible(it: Interpreter, found: list[Branch]) -> list[Branch]:
     kept = [(guard, truth) for guard, truth in found if compatible(guard, it.guard)]
     return list(dict.fromkeys(kept))
-
-
-def _connected(it: Interpreter, node: ast.BoolOp, count: int) -> list[Branch]:
-    """The outcomes of the first `count` parts."""
-    if count == 1:
-        return branches(it, node.values[0])
-    is_and = isinstance(node.op, ast.And)
-    found: list[Branch] = []
-    for guard, truth in _connected(it, node, count - 1):
-        if truth != is_and:
-            found.append((guard, truth))
-            continue
-        with it.under(guard) as possible:
-            if not possible:
-                continue
-            for inner, decided in branches(it, node.values[count - 1]):
-                both = conj(guard, inner)
-                if both is not None:
-                    found.append((both, decided))
-    return _few(it, found)
 
 
 def _opaque(it: Interpreter, node: ast.expr, about: str = "") -> list[Branch]:
@@ -94,14 +112,16 @@ def truths(it: Interpreter, item: Alternative) -> list[Branch]:
         return [(ALWAYS, False)]
     if isinstance(item, External):
         atom = _EXTERNAL_ATOMS.get(item.name)
-        if atom is None:
-            return [(ALWAYS, True)]
-        return _both(atom)
+        return [(ALWAYS, True)] if atom is None else _both(atom)
     if not isinstance(item, Object):
         return [(ALWAYS, True)]
     if item.kind in _UNDECIDED or _may_be_empty(item):
         return _both(item_atom(item))
-    return [(ALWAYS, all(held or held is None for held in (item.items, item.entries)))]
+    held = item.items if item.items is not None else item.entries.values() if item.entries is not None else None
+    if held is None:
+        return [(ALWAYS, True)]
+    there = either(either(value.where(_is_there)) for value in held)
+    return [(guard, truth) for guard, truth in ((there, True), (complement(there), False)) if guard != NEVER]
 
 
 def _may_be_empty(item: Object) -> bool:
@@ -163,7 +183,7 @@ def _compare_items(
         if known is not None:
             return [(guard, truth == known) for guard, truth in _both(DISTRIBUTED)]
     if isinstance(operator, (ast.Eq, ast.NotEq, ast.Is, ast.IsNot)):
-        return [(guard, truth != negative) for guard, truth in _equality(it, first, second, node)]
+        return [(guard, truth != negative) for guard, truth in equality(it, first, second, node)]
     return _text_atom(it, first, second, node)
 
 
@@ -209,9 +229,18 @@ def _process_count(kind: str, operator: ast.cmpop, literal: Any) -> bool | None:
     return False if (name, literal) in one else None
 
 
-def _equality(it: Interpreter, first: Alternative, second: Alternative, node: ast.expr) -> list[Branch]:
+def is_undecided(item: Object) -> bool:
+    """Whether it is something of which nobody knows whether it is true, or what it equals."""
+    return item.kind in _UNDECIDED
+
+
+def equality(
+    it: Interpreter, first: Alternative, second: Alternative, node: ast.expr | None = None
+) -> list[Branch]:
+    """Whether one thing equals another; of an unknown and a literal that is one condition, first where it holds."""
     if isinstance(first, Object) and first.kind in _UNDECIDED | {"world_size", "local_rank"}:
         if isinstance(second, Const):
+            item_atom(first)  # which an equality decides
             subject, literal = f"#{first.id}", repr(second.value)
             atom = Atom(
                 f"{subject}=={literal}",
@@ -223,11 +252,13 @@ def _equality(it: Interpreter, first: Alternative, second: Alternative, node: as
                 release_in(first),
             )
             return _both(atom)
-        return _text_atom(it, first, second, node)
-    if isinstance(second, Object) and second.kind in _UNDECIDED:
+        return _text_atom(it, first, second, node) if node is not None else _both(item_atom(first))
+    if isinstance(second, Object) and second.kind in _UNDECIDED and node is not None:
         return _text_atom(it, first, second, node)
     if isinstance(first, Const) != isinstance(second, Const):
         return [(ALWAYS, False)]
+    if isinstance(first, Const) and isinstance(second, Const):
+        return [(ALWAYS, bool(first.value == second.value))]
     return [(ALWAYS, first == second)]
 
 
@@ -239,27 +270,41 @@ def _membership(it: Interpreter, item: Alternative, holder: Alternative, node: a
     if isinstance(item, Const) and isinstance(holder, Const) and isinstance(holder.value, str):
         return [(ALWAYS, str(item.value) in holder.value)]
     if isinstance(holder, Object) and not holder.open and not holder.each:
-        if holder.entries is not None and isinstance(item, Const):
-            return [(ALWAYS, item.value in holder.entries)]
-        members = [value.only() for value in holder.items or []]
-        if members and all(isinstance(member, Const) for member in members):
-            if isinstance(item, Const):
-                return [(ALWAYS, item in members)]
-            if isinstance(item, Object) and item.kind in _UNDECIDED and len(members) < MAX_BRANCHES:
-                return _one_of(it, item, members, node)
+        members = _members(holder)
+        if members is not None and _is_plain(item) and len(members) <= MOST_MEMBERS:
+            return _among(it, item, members, node)
     return _text_atom(it, item, holder, node)
 
 
-def _one_of(it: Interpreter, item: Object, members: list[Alternative | None], node: ast.expr) -> list[Branch]:
-    """Whether an unknown is one of some literals: it is the first, or the second, ..., or none of them."""
-    found: list[Branch] = []
-    none: Guard = ALWAYS
-    for member in members:
-        if member is not None:
-            ((yes, _), (no, _)) = _equality(it, item, member, node)
-            found.append((yes, True))
-            none |= no
-    return [*found, (none, False)]
+def _is_plain(item: Alternative) -> bool:
+    return isinstance(item, Const) or (isinstance(item, Object) and item.kind in _UNDECIDED)
+
+
+def _members(holder: Object) -> list[tuple[Guard, Alternative]] | None:
+    """What a collection holds, each under the guard in which it is there; None where that is not known."""
+    if holder.entries is not None:
+        there = [(either(held.where(_is_there)), key) for key, held in holder.entries.items()]
+        return [(guard, Const(key)) for guard, key in there]
+    if holder.items is None:
+        return None
+    found = [(guard, part) for value in holder.items for guard, part in value if part is not MISSING]
+    return found if all(isinstance(part, Const) for _, part in found) else None
+
+
+def _is_there(item: Alternative) -> bool:
+    return item is not MISSING
+
+
+def _among(it: Interpreter, item: Alternative, members: list[tuple[Guard, Alternative]], node: ast.expr) -> list[Branch]:
+    """Whether something is one of these: it is the first, or the second, ..., or none of them."""
+    ways: list[Guard] = []
+    for guard, member in members:
+        for decided, truth in equality(it, item, member, node):
+            both = conj(guard, decided) if truth else None
+            if both is not None:
+                ways.append(both)
+    found = either(ways)
+    return [(found, True), (complement(found), False)]
 
 
 def _text_atom(it: Interpreter, first: Alternative, second: Alternative, node: ast.expr) -> list[Branch]:

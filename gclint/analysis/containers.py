@@ -1,14 +1,20 @@
-"""Containers: lists, tuples, dicts, and the elements of whatever is iterated or subscripted."""
+"""Containers: lists, tuples, dicts, and the elements of whatever is iterated or subscripted.
+
+An element, or an entry, that is there under some guard only is `MISSING` elsewhere: its place in a list is then that
+among those that are there.
+"""
 
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from . import environment
+from . import conditions, environment
 from .defaults import unsure
 from .events import ItemSet
-from .guards import Guard
+from .guards import ALWAYS, NEVER, Guard, complement, conj, either
+from .jumps import leave_under
 from .syntax import Site
 from .values import (
     MISSING,
@@ -20,6 +26,7 @@ from .values import (
     Object,
     Value,
     assigned,
+    const,
     of,
     union,
 )
@@ -29,6 +36,81 @@ if TYPE_CHECKING:
     from .interpreter import Interpreter
 
 ANY = "[...]"
+MOST_KEYS = 24
+Chosen = tuple[Guard, int]
+
+
+# What is there
+
+
+def present(guard: Guard, value: Value) -> Value:
+    """A value that is there under a guard only."""
+    return value if not guard else union([value.under(guard), Value([(complement(guard), MISSING)])])
+
+
+def presence(value: Value) -> Guard:
+    """The guard under which an element or entry is there."""
+    gone = value.where(_is_missing)
+    return complement(either(gone)) if gone else ALWAYS
+
+
+def there(value: Value) -> Value:
+    """The value less where it is missing."""
+    return value if not value.where(_is_missing) else Value([pair for pair in value if pair[1] is not MISSING])
+
+
+def _is_missing(item: Alternative) -> bool:
+    return item is MISSING
+
+
+def is_counted(item: Object) -> bool:
+    """Whether all elements of a list, or all entries of a dict, are known, one by one."""
+    return not item.each and not item.open and (item.items is not None or item.entries is not None)
+
+
+def counts(item: Object) -> list[tuple[Guard, int]]:
+    """How many elements there are, under which guards; of an object that `is_counted`."""
+    held = item.items if item.items is not None else list((item.entries or {}).values())
+    return _numbered([presence(value) for value in held])[1]
+
+
+def _numbered(presences: Sequence[Guard]) -> tuple[list[list[Chosen]], list[Chosen]]:
+    """For each element under which guards it is the how-manieth of those that are there, and how many there are."""
+    states: list[Chosen] = [(ALWAYS, 0)]
+    places: list[list[Chosen]] = []
+    for guard in presences:
+        here, after = list[Chosen](), dict[int, list[Guard]]()
+        for held, count in states:
+            both = conj(held, guard)
+            if both is not None:
+                here.append((both, count))
+                after.setdefault(count + 1, []).append(both)
+            other = conj(held, complement(guard))
+            if other is not None:
+                after.setdefault(count, []).append(other)
+        places.append(here)
+        states = [(either(ways), count) for count, ways in after.items()]
+    return places, states
+
+
+def chosen(items: Sequence[Value], index: int) -> list[tuple[Guard, int]]:
+    """Which of the elements an index takes, by their places, under which guards."""
+    presences = [presence(value) for value in items]
+    if not any(presences):
+        place = index if index >= 0 else len(items) + index
+        return [(ALWAYS, place)] if 0 <= place < len(items) else []
+    backwards = index < 0
+    places, _ = _numbered(presences[::-1] if backwards else presences)
+    wanted = -index - 1 if backwards else index
+    found = []
+    for at, ways in enumerate(places):
+        held = [guard for guard, count in ways if count == wanted]
+        if held:
+            found.append((either(held), len(items) - 1 - at if backwards else at))
+    return found
+
+
+# Elements
 
 
 def element(it: Interpreter, value: Value, node: ast.AST) -> Value:
@@ -47,7 +129,7 @@ def _element_of(it: Interpreter, item: Object, node: ast.AST) -> Value:
     if known is not None:
         return known
     if item.items is not None:
-        made = union(item.items)
+        made = union(there(value) for value in item.items)
         return made if made else of(it.child(item, ANY, it.site(node), each=True))
     if item.entries and not item.open:
         return union(
@@ -59,13 +141,32 @@ def _element_of(it: Interpreter, item: Object, node: ast.AST) -> Value:
     return of(it.child(item, ANY, it.site(node), each=True))
 
 
+def rounds(it: Interpreter, value: Value) -> list[tuple[Guard, Value]] | None:
+    """The elements one by one, each under the guard in which it is there; None where they are not known."""
+    found: list[tuple[Guard, Value]] = []
+    for guard, item in value.possible(it.guard):
+        if isinstance(item, Const) and isinstance(item.value, str):
+            found += [(guard, const(letter)) for letter in item.value]
+            continue
+        if not isinstance(item, Object) or not is_counted(item):
+            return None
+        if it.library.element(it, item, item.site or it.site(it.module.tree)) is not None:
+            return None
+        if item.items is not None:
+            each = [(presence(part), there(part)) for part in item.items]
+        else:
+            each = [(presence(part), const(key)) for key, part in (item.entries or {}).items()]
+        found += [(both, part) for held, part in each if (both := conj(guard, held)) is not None]
+    return found if value else None
+
+
 def at(it: Interpreter, value: Value, index: int, count: int, node: ast.AST, star: int | None = None) -> Value:
     """Element `index` of a value that is unpacked into `count` targets, of which `star` takes the rest."""
     parts = []
     place = index if star is None or index < star else index - count
     for guard, item in value.possible(it.guard):
         if isinstance(item, Object) and item.items is not None and not item.each and _fits(item.items, count, star):
-            parts.append(item.items[place].under(guard))
+            parts += [there(item.items[at]).under(guard | held) for held, at in chosen(item.items, place)]
         elif isinstance(item, Object):
             known = it.library.unpacked(it, item, index, it.site(node))
             parts.append((known or of(it.child(item, f"[{index}]", it.site(node)))).under(guard))
@@ -78,49 +179,145 @@ def _fits(items: list[Value], count: int, star: int | None) -> bool:
     return len(items) == count if star is None else len(items) >= count - 1
 
 
+# Subscripts
+
+
 def subscript(it: Interpreter, base: Value, node: ast.Subscript) -> Value:
     """The value of `base[...]`."""
-    index = node.slice
-    if isinstance(index, ast.Slice):
-        return base
-    if isinstance(index, ast.Tuple) and not any(item.entries is not None for item in base.objects()):
-        for part in index.elts:
-            if not isinstance(part, ast.Slice):
-                it.evaluate(part)
-        return base
-    key = it.evaluate(index)
-    return union(_at_key(it, item, key, node).under(guard) for guard, item in base.possible(it.guard))
+    if isinstance(node.slice, ast.Slice):
+        bounds = [part and it.evaluate(part) for part in (node.slice.lower, node.slice.upper, node.slice.step)]
+        return union(_sliced(it, item, bounds, node).under(guard) for guard, item in base.possible(it.guard))
+    key = it.evaluate(node.slice)
+    found = []
+    for guard, item in base.possible(it.guard):
+        with it.under(guard) as possible:
+            if possible:
+                found.append(_at_key(it, item, key, node).under(guard))
+    return union(found)
 
 
-def _at_key(it: Interpreter, item: object, key: Value, node: ast.Subscript) -> Value:
-    literal = key.only()
-    if isinstance(item, External) and item.name == "os.environ" and isinstance(literal, Const):
+def _sliced(it: Interpreter, item: Alternative, bounds: list[Value | None], node: ast.Subscript) -> Value:
+    """`base[a:b:c]`: of a known sequence the part, of anything else the same again."""
+    literals = [None if bound is None else bound.only() for bound in bounds]
+    if not all(each is None or isinstance(each, Const) for each in literals):
+        return of(item)
+    part = slice(*(each.value if isinstance(each, Const) else None for each in literals))
+    try:
+        if isinstance(item, Const) and isinstance(item.value, str):
+            return const(item.value[part])
+        if isinstance(item, Object) and item.items is not None and is_counted(item):
+            if not any(presence(value) for value in item.items):
+                made = it.new(item.kind, item.type, "", it.site(node))
+                made.items, made.origins = item.items[part], item.origins
+                made.state.update(item.state)
+                return of(made)
+    except (TypeError, ValueError):
+        pass
+    return of(item)
+
+
+def _at_key(it: Interpreter, item: Alternative, key: Value, node: ast.Subscript) -> Value:
+    if isinstance(item, External) and item.name == "os.environ" and isinstance(literal := key.only(), Const):
         return environment.demand(it, str(literal.value), it.site(node))
+    if isinstance(item, Const) and isinstance(item.value, (str, tuple)):
+        return _of_text(it, item, key, node)
     if not isinstance(item, Object):
+        it.risks += 1
         return of(it.unknown("", it.site(node)))
-    if isinstance(literal, Const):
-        if item.entries is not None and literal.value in item.entries:
-            return Value((guard, held) for guard, held in item.entries[literal.value] if held is not MISSING)
-        if item.items and not item.each and _within(item.items, literal.value):
-            chosen: Value = item.items[literal.value]
-            return chosen
+    parts = []
+    for guard, part in key.possible(it.guard):
+        with it.under(guard) as possible:
+            if possible:
+                parts.append(_item(it, item, part, node).under(guard))
+    return union(parts)
+
+
+def _of_text(it: Interpreter, item: Const, key: Value, node: ast.Subscript) -> Value:
+    literal = key.only()
+    try:
+        if isinstance(literal, Const):
+            return const(item.value[literal.value])
+    except (IndexError, TypeError, KeyError):
+        leave_under(it, ALWAYS, of(External("builtins.IndexError")))
+        return NOTHING
+    return of(it.unknown("", it.site(node)))
+
+
+def _item(it: Interpreter, item: Object, key: Alternative, node: ast.AST) -> Value:
+    """What stands at one key; what is not there raises where everything is known."""
+    if isinstance(key, Const):
+        if item.entries is not None and key.value in item.entries:
+            held = item.entries[key.value]
+            return _or_raise(it, held, held.where(_is_missing), "KeyError")
+        if item.items is not None and not item.each and isinstance(key.value, int):
+            return _at_index(it, item, int(key.value), node)
         if item.items and item.each:
-            return union(item.items)
-        return of(it.child(item, f"[{literal.value!r}]", it.site(node)))
+            return union(there(value) for value in item.items)
+        if item.entries is not None and is_counted(item) and _is_plain(item):
+            leave_under(it, ALWAYS, of(External("builtins.KeyError")))
+            return NOTHING
+        it.risks += 1
+        return of(it.child(item, f"[{key.value!r}]", it.site(node)))
+    if is_counted(item) and isinstance(key, Object) and conditions.is_undecided(key):
+        return _chosen_by(it, item, key, node)
     if item.items:
-        return union(item.items)
+        return union(there(value) for value in item.items)
     if item.entries and not item.open:
-        return union(item.entries.values())
+        return union(there(value) for value in item.entries.values())
+    it.risks += 1
     return of(it.child(item, ANY, it.site(node), each=True))
 
 
-def _within(items: list[Value], index: object) -> bool:
-    return isinstance(index, int) and -len(items) <= index < len(items)
+def _is_plain(item: Object) -> bool:
+    """Whether it is a dict that the code itself makes: what a document or a model's names give may have more keys."""
+    return item.type in ("", "builtins.dict") and not item.state.keys() & {"keys_of", "own_names"}
+
+
+def _at_index(it: Interpreter, item: Object, index: int, node: ast.AST) -> Value:
+    assert item.items is not None
+    ways = chosen(item.items, index)
+    if not ways and item.open:
+        return of(it.child(item, f"[{index}]", it.site(node)))
+    parts = [there(item.items[at]).under(guard) for guard, at in ways]
+    if item.open:
+        return union(parts)
+    gone = complement(either(guard for guard, _ in ways))
+    return _or_raise(it, union(parts), [gone] if gone != NEVER else [], "IndexError")
+
+
+def _or_raise(it: Interpreter, held: Value, gone: list[Guard], error: str) -> Value:
+    if gone:
+        leave_under(it, either(gone), of(External(f"builtins.{error}")))
+    return there(held)
+
+
+def _chosen_by(it: Interpreter, item: Object, key: Object, node: ast.AST) -> Value:
+    """What an unknown key takes: each entry where it equals that key; elsewhere it raises."""
+    if item.items is not None:
+        keys: list[object] = list(range(len(item.items)))
+    else:
+        keys = list(item.entries or {})
+    if not keys or len(keys) > MOST_KEYS or any(isinstance(each, Object) for each in keys):
+        held = item.items if item.items is not None else list((item.entries or {}).values())
+        return union(there(value) for value in held)
+    parts, none = [], ALWAYS
+    for each in keys:
+        ((yes, _), (no, _)) = conditions.equality(it, key, Const(each))
+        with it.under(none | yes) as possible:
+            if possible:
+                parts.append(_item(it, item, Const(each), node).under(yes))
+        none |= no
+    if item.items is None:
+        leave_under(it, none, of(External("builtins.KeyError")))
+    return union(parts)
+
+
+# Changes
 
 
 def assign_item(it: Interpreter, target: ast.Subscript, value: Value, place: ast.AST | None) -> None:
     """`base[key] = value`."""
-    key = it.evaluate(target.slice) if not isinstance(target.slice, ast.Slice) else NOTHING
+    key = NOTHING if isinstance(target.slice, ast.Slice) else it.evaluate(target.slice)
     literal = key.only()
     for guard, item in it.evaluate(target.value).possible(it.guard):
         with it.under(guard) as possible:
@@ -136,35 +333,126 @@ def assign_item(it: Interpreter, target: ast.Subscript, value: Value, place: ast
                 it.emit(ItemSet(it.moment(target), item, key, value))
 
 
+def since(it: Interpreter, item: Object) -> Guard:
+    """The guard of a change of something on the heap: what has to hold besides what held when it was made."""
+    return it.guard - item.born - it.run.assumed
+
+
 def store(it: Interpreter, item: Object, key: Value, value: Value, site: Site) -> None:
     """Put an entry into a dict, or an element into a list; parents are set for modules."""
-    literal = key.only()
+    for guard, part in key or [(ALWAYS, MISSING)]:
+        with it.under(guard) as possible:
+            if possible:
+                _store(it, item, part, value, site)
+    if item.entries is not None and not any(_of_the_same(item, each) for each in key.objects()):
+        item.state["filled"] = TRUE
+    it.library.stored(it, item, value)
+
+
+def _store(it: Interpreter, item: Object, key: Alternative, value: Value, site: Site) -> None:
     if item.entries is not None:
-        if isinstance(literal, Const):
-            old = item.entries.get(literal.value, Value([(frozenset(), MISSING)]))
-            item.entries[literal.value] = assigned(_guard(it, item), value, old)
-            item.sites[str(literal.value)] = site
+        if isinstance(key, Const):
+            old = item.entries.get(key.value, of(MISSING))
+            item.entries[key.value] = assigned(since(it, item), value, old)
+            item.sites[str(key.value)] = site
+        elif isinstance(key, Object) and item.entries and is_counted(item) and conditions.is_undecided(key):
+            _store_somewhere(it, item, key, value)
         else:
             if not item.open:
                 item.state["own_names"] = TRUE
             item.open = True
-        if not any(_of_the_same(item, each) for each in key.objects()):
-            item.state["filled"] = TRUE
     elif item.items is not None:
-        if isinstance(literal, Const) and isinstance(literal.value, int) and not item.each:
-            if -len(item.items) <= literal.value < len(item.items):
-                item.items[literal.value] = value
+        if isinstance(key, Const) and isinstance(key.value, int) and not item.each:
+            for guard, at in chosen(item.items, key.value):
+                way = conj(since(it, item), guard)
+                if way is not None:
+                    item.items[at] = assigned(way, value, item.items[at])
         else:
-            item.items = [union([*item.items, value])]
+            item.items = [union([*map(there, item.items), value])]
             item.each = True
     else:
-        name = f"[{literal.value!r}]" if isinstance(literal, Const) else ANY
-        item.attributes[name] = assigned(_guard(it, item), value, item.attributes.get(name))
-    it.library.stored(it, item, value)
+        name = f"[{key.value!r}]" if isinstance(key, Const) else ANY
+        item.attributes[name] = assigned(since(it, item), value, item.attributes.get(name))
 
 
-def _guard(it: Interpreter, item: Object) -> Guard:
-    return it.guard - it.run.assumed
+def _store_somewhere(it: Interpreter, item: Object, key: Object, value: Value) -> None:
+    """`d[key] = value` of an unknown key: the entry that it equals changes; it may be another one besides."""
+    assert item.entries is not None
+    for each, held in list(item.entries.items()):
+        ((yes, _), _) = conditions.equality(it, key, Const(each))
+        way = conj(since(it, item), yes)
+        if way is not None:
+            item.entries[each] = assigned(way, value, held)
+    item.state["own_names"] = TRUE
+    item.open = True
+
+
+def add(it: Interpreter, item: Object, value: Value, first: bool = False) -> None:
+    """One element more, at the end or at the start; in a loop that is walked once there may be any number of it."""
+    if item.items is None:
+        item.items = []
+    if it.vague > item.vague or item.each:
+        item.each = True
+        item.items.append(value)
+        return
+    item.items.insert(0 if first else len(item.items), present(since(it, item), value))
+
+
+def extend(it: Interpreter, item: Object, value: Value, node: ast.AST) -> None:
+    """Several elements more."""
+    more = rounds(it, value)
+    if more is None:
+        it.vague += 1
+        add(it, item, element(it, value, node))
+        item.each = True
+        it.vague -= 1
+        return
+    for guard, each in more:
+        with it.under(guard) as possible:
+            if possible:
+                add(it, item, each)
+
+
+def take_out(it: Interpreter, item: Object, key: Value, node: ast.AST) -> Value:
+    """Take the element or entry of a key out; returns what it was."""
+    parts = []
+    for guard, part in key.possible(it.guard):
+        with it.under(guard) as possible:
+            if possible:
+                parts.append(_taken_out(it, item, part, node).under(guard))
+    return union(parts)
+
+
+def _taken_out(it: Interpreter, item: Object, key: Alternative, node: ast.AST) -> Value:
+    held = _item(it, item, key, node)
+    if not isinstance(key, Const) or it.is_dead:
+        if item.items is not None:
+            item.each = True
+        return held
+    if item.entries is not None and key.value in item.entries:
+        _remove(it, item.entries, key.value, since(it, item))
+    elif item.items is not None and not item.each and isinstance(key.value, int):
+        for guard, at in sorted(chosen(item.items, key.value), key=lambda pair: -pair[1]):
+            way = conj(since(it, item), guard)
+            if way is not None:
+                _remove(it, item.items, at, way)
+    return held
+
+
+def _remove(it: Interpreter, held: "dict[object, Value] | list[Value]", place: object, guard: Guard) -> None:
+    if guard:
+        held[place] = assigned(guard, of(MISSING), held[place])  # type: ignore[index, call-overload]
+    else:
+        del held[place]  # type: ignore[arg-type]
+
+
+def clear(it: Interpreter, item: Object) -> None:
+    """Take everything out."""
+    guard = since(it, item)
+    if item.items is not None:
+        item.items = [assigned(guard, of(MISSING), value) for value in item.items] if guard else []
+    if item.entries is not None:
+        item.entries = {key: assigned(guard, of(MISSING), value) for key, value in item.entries.items()} if guard else {}
 
 
 def merge(it: Interpreter, into: Object, value: Value) -> None:
@@ -173,29 +461,49 @@ def merge(it: Interpreter, into: Object, value: Value) -> None:
         into.state["filled"] = TRUE
     empty = not into.entries and not into.open
     for guard, item in value.possible(it.guard):
-        _override(it, into, item, guard)
-        if isinstance(item, Object) and item.entries is not None:
-            assert into.entries is not None
-            for key, entry in item.entries.items():
-                old = into.entries.get(key, Value([(frozenset(), MISSING)]))
-                present = Value((held, part) for held, part in entry if part is not MISSING)
-                absent = [held for held, part in entry if part is MISSING]
-                merged = (
-                    assigned(guard, present, old)
-                    if not absent
-                    else union([present, *(old.under(held) for held in absent)])
-                )
-                into.entries[key] = merged
-                if str(key) in item.sites:
-                    into.sites[str(key)] = item.sites[str(key)]
-            into.open = into.open or item.open
-            if empty and not guard and "of" in item.attributes:
-                into.attributes["of"] = item.attributes["of"]
-        elif not (isinstance(item, Const) and item.value is None):
-            into.open = True
-        if isinstance(item, Object):
-            into.origins |= item.origins
-            it.library.propagate([item], into)
+        with it.under(guard) as possible:
+            if possible:
+                _merge(it, into, item, empty and not guard)
+
+
+def _merge(it: Interpreter, into: Object, item: Alternative, whole: bool) -> None:
+    guard = since(it, into)
+    _override(it, into, item, guard)
+    if isinstance(item, Object) and item.entries is not None:
+        assert into.entries is not None
+        for key, entry in item.entries.items():
+            _take_over(into, key, entry, guard)
+            if str(key) in item.sites:
+                into.sites[str(key)] = item.sites[str(key)]
+        into.open = into.open or item.open
+        if whole and "of" in item.attributes:
+            into.attributes["of"] = item.attributes["of"]
+    elif isinstance(item, Object) and (pairs := rounds(it, of(item))) is not None and _are_pairs(pairs):
+        for held, pair in pairs:
+            with it.under(held) as possible:
+                if possible:
+                    key, entry = at(it, pair, 0, 2, it.module.tree), at(it, pair, 1, 2, it.module.tree)
+                    store(it, into, key, entry, item.site or it.site(it.module.tree))
+    elif not (isinstance(item, Const) and item.value is None):
+        into.open = True
+    if isinstance(item, Object):
+        into.origins |= item.origins
+        it.library.propagate([item], into)
+
+
+def _are_pairs(pairs: list[tuple[Guard, Value]]) -> bool:
+    """Whether all elements are sequences of two."""
+    held = [item for _, pair in pairs for _, item in pair]
+    return all(isinstance(item, Object) and item.items is not None and len(item.items) == 2 for item in held)
+
+
+def _take_over(into: Object, key: object, entry: Value, guard: Guard) -> None:
+    """Of another dict's entry what is there replaces the own one."""
+    assert into.entries is not None
+    old = into.entries.get(key, of(MISSING))
+    way = conj(guard, presence(entry))
+    if way is not None:
+        into.entries[key] = assigned(way, there(entry), old)
 
 
 def _of_the_same(one: Object, other: Alternative) -> bool:
@@ -220,7 +528,8 @@ def _override(it: Interpreter, into: Object, item: Alternative, guard: Guard) ->
 
 def is_foreign(item: Object) -> bool:
     """Whether an object is a mapping of which not all keys are known, and which the code itself did not fill."""
-    return (item.entries is None or item.open) and "own_names" not in item.state
+    known_elements = item.items is not None and is_counted(item)
+    return (item.entries is None or item.open) and "own_names" not in item.state and not known_elements
 
 
 def spread(it: Interpreter, call: Call, item: Object, guard: Guard) -> None:
@@ -229,7 +538,7 @@ def spread(it: Interpreter, call: Call, item: Object, guard: Guard) -> None:
     for key, entry in item.entries.items():
         if not isinstance(key, str):
             continue
-        old = call.keywords.get(key, Value([(frozenset(), MISSING)]))
+        old = call.keywords.get(key, of(MISSING))
         call.keywords[key] = assigned(guard, entry, old)
         if key in item.sites:
             call.places[key] = item.sites[key]
@@ -237,24 +546,44 @@ def spread(it: Interpreter, call: Call, item: Object, guard: Guard) -> None:
     call.foreign_mapping = call.foreign_mapping or is_foreign(item)
 
 
-def combined(it: Interpreter, node: ast.BinOp, left: Value, right: Value) -> Value | None:
+def joined(it: Interpreter, first: Object, others: Sequence[Value], site: Site) -> Object:
+    """A new list with the elements of several."""
+    made = it.new(first.kind, "", "", site)
+    made.items, made.origins = [], first.origins
+    for value in others:
+        extend(it, made, value, site.node)
+    return made
+
+
+def combined(it: Interpreter, operator: ast.operator, left: Value, right: Value, site: Site) -> Value | None:
     """`list + list`, `list * n`, `dict | dict`; None when it is none of these."""
     first, second = left.only(), right.only()
     if not isinstance(first, Object):
         return None
-    if isinstance(node.op, ast.Mult) and first.items is not None:
+    if isinstance(operator, ast.Mult) and first.items is not None:
+        times = second.value if isinstance(second, Const) else None
+        if isinstance(times, int) and is_counted(first) and times <= MOST_KEYS:
+            return of(joined(it, first, [left] * times, site))
         return of(first)
     if not isinstance(second, Object):
         return None
-    if isinstance(node.op, ast.Add) and first.items is not None and second.items is not None:
-        made = it.new(first.kind, "", "", it.site(node))
-        made.items = [*first.items, *second.items]
-        made.each, made.open = first.each or second.each, first.open or second.open
+    if isinstance(operator, ast.Add) and first.items is not None and second.items is not None:
+        made = joined(it, first, [left, right], site)
+        made.open = made.open or first.open or second.open
         return of(made)
-    if isinstance(node.op, ast.BitOr) and first.entries is not None and second.entries is not None:
-        made = it.new("dict", "", "", it.site(node))
+    if isinstance(operator, ast.BitOr) and first.entries is not None and second.entries is not None:
+        made = it.new("dict", "", "", site)
         made.entries = {}
         merge(it, made, left)
         merge(it, made, right)
         return of(made)
     return None
+
+
+def literals(values: Sequence[Value]) -> Iterator[object]:
+    """What literals these are; raises ValueError where one is none."""
+    for value in values:
+        item = value.only()
+        if not isinstance(item, Const):
+            raise ValueError("not a literal")
+        yield item.value

@@ -9,7 +9,8 @@ import ast
 from typing import TYPE_CHECKING
 
 from .events import EnvSet
-from .guards import DISTRIBUTED, Guard, conj
+from .guards import DISTRIBUTED, Guard, conj, either
+from .jumps import leave_under
 from .run import untold
 from .syntax import Site
 from .values import MISSING, NOTHING, External, Value, assigned, of, replaced
@@ -42,7 +43,8 @@ def demand(it: Interpreter, name: str, site: Site) -> Value:
     """The value of a variable that has to be set: where it is not, KeyError is raised."""
     held = _held(it, name)
     unset = held.where(lambda item: item is MISSING) if held is not None else []
-    it.ended += [both for guard in unset if (both := conj(it.guard, guard)) is not None]
+    if unset:
+        leave_under(it, either(unset), of(External("builtins.KeyError")))
     return NOTHING if held is not None and len(unset) == len(held.alternatives) else read(it, name, NOTHING, site)
 
 

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import ast
+import operator
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from . import comprehensions, conditions, containers, names
 from .calls import Call
-from .syntax import FunctionDef, arguments, dotted, parameters
-from .values import NONE, Const, Function, Object, Value, const, of, union
+from .folding import folded
+from .guards import ALWAYS, Guard, compatible, conj, either
+from .syntax import FunctionDef, Site, arguments, dotted, parameters
+from .values import NONE, NOTHING, Alternative, Const, Function, Object, Value, const, of, union
 
 if TYPE_CHECKING:
     from .interpreter import Interpreter
@@ -39,19 +42,16 @@ def _literal(it: Interpreter, node: ast.Constant) -> Value:
 
 
 def _formatted(it: Interpreter, node: ast.JoinedStr) -> Value:
-    text, inputs = "", []
+    inputs: list[Value] = []
+    plain = True
     for part in node.values:
-        if isinstance(part, ast.Constant):
-            text += str(part.value)
-            continue
-        assert isinstance(part, ast.FormattedValue)
-        value = it.evaluate(part.value)
-        inputs.append(value)
-        literal = value.only()
-        if not isinstance(literal, Const) or part.format_spec is not None or part.conversion != -1:
-            return of(it.derived(it.site(node), inputs))
-        text += str(literal.value)
-    return const(text)
+        if isinstance(part, ast.FormattedValue):
+            inputs.append(it.evaluate(part.value))
+            plain = plain and part.conversion == -1 and part.format_spec is None
+        else:
+            inputs.append(it.evaluate(part))
+    made = folded(it, lambda *parts: "".join(map(str, parts)), inputs) if plain else None
+    return made or of(it.derived(it.site(node), inputs))
 
 
 def _attribute(it: Interpreter, node: ast.Attribute) -> Value:
@@ -68,8 +68,7 @@ def _sequence(it: Interpreter, node: ast.Tuple | ast.List | ast.Set) -> Value:
     made.items = []
     for element in node.elts:
         if isinstance(element, ast.Starred):
-            made.items.append(containers.element(it, it.evaluate(element.value), node))
-            made.each = True
+            containers.extend(it, made, it.evaluate(element.value), node)
         else:
             made.items.append(it.evaluate(element))
     made.origins = frozenset(origin for value in made.items for item in value.objects() for origin in item.origins)
@@ -115,58 +114,79 @@ def _boolean(it: Interpreter, node: ast.BoolOp) -> Value:
 
 
 def _decided(it: Interpreter, left: Value, is_and: bool, right: ast.expr) -> Value:
-    parts = []
-    for guard, item in left:
+    parts: list[tuple[Guard, Alternative]] = []
+    open_: list[Guard] = []
+    for guard, item in left.possible(it.guard):
         for decided, truth in conditions.truths(it, item):
-            with it.under(guard | decided) as possible:
-                if not possible:
-                    continue
-                here = guard | decided
-                if truth == is_and:
-                    parts.append(it.evaluate(right).under(here))
-                elif isinstance(item, Object) and item.kind == "unknown" and not truth:
-                    parts.append(Value([(here, Const(False))]))
-                else:
-                    parts.append(Value([(here, item)]))
-    return union(parts)
+            here = conj(guard, decided)
+            if here is None or not compatible(here, it.guard):
+                continue
+            if truth == is_and:
+                open_.append(here)
+            elif isinstance(item, Object) and item.kind == "unknown" and not truth:
+                parts.append((here, Const(False)))
+            else:
+                parts.append((here, item))
+    other = NOTHING
+    asked = either(open_)
+    with it.under(asked) as possible:
+        if possible:
+            other = it.evaluate(right).under(asked)
+    return union([Value(parts), other])
 
 
 def _condition(it: Interpreter, node: ast.Compare | ast.UnaryOp) -> Value:
     if isinstance(node, ast.UnaryOp) and not isinstance(node.op, ast.Not):
-        return _negative(it, node)
+        return _signed(it, node)
     return Value([(guard, Const(truth)) for guard, truth in conditions.branches(it, node)])
 
 
-def _negative(it: Interpreter, node: ast.UnaryOp) -> Value:
-    literal = it.evaluate(node.operand).constant()
-    if isinstance(node.op, ast.USub) and isinstance(literal, (int, float)):
-        return const(-literal)
-    return of(it.derived(it.site(node), [it.evaluate(node.operand)]))
+_SIGNS: dict[type, Callable[[Any], Any]] = {ast.USub: operator.neg, ast.UAdd: operator.pos, ast.Invert: operator.inv}
+
+
+def _signed(it: Interpreter, node: ast.UnaryOp) -> Value:
+    value = it.evaluate(node.operand)
+    return folded(it, _SIGNS[type(node.op)], [value]) or of(it.derived(it.site(node), [value]))
 
 
 _ARITHMETIC: dict[type, Callable[[Any, Any], Any]] = {
-    ast.Add: lambda a, b: a + b,
-    ast.Sub: lambda a, b: a - b,
-    ast.Mult: lambda a, b: a * b if isinstance(a, (int, float)) and isinstance(b, (int, float)) else None,
-    ast.Div: lambda a, b: a / b,
-    ast.FloorDiv: lambda a, b: a // b,
-    ast.Mod: lambda a, b: a % b if isinstance(a, (int, float)) else None,
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
+    ast.FloorDiv: operator.floordiv,
+    ast.Mod: operator.mod,
+    ast.Pow: operator.pow,
+    ast.BitOr: operator.or_,
+    ast.BitAnd: operator.and_,
+    ast.BitXor: operator.xor,
+    ast.LShift: operator.lshift,
+    ast.RShift: operator.rshift,
 }
+_GROWING = (ast.Mult, ast.Pow, ast.LShift)
 
 
 def _binary(it: Interpreter, node: ast.BinOp) -> Value:
-    left, right = it.evaluate(node.left), it.evaluate(node.right)
-    first, second = left.only(), right.only()
-    if isinstance(first, Const) and isinstance(second, Const):
-        operate = _ARITHMETIC.get(type(node.op))
-        try:
-            result = operate(first.value, second.value) if operate else None
-        except (TypeError, ArithmeticError, ValueError):
-            result = None
-        if result is not None:
-            return const(result)
-    combined = containers.combined(it, node, left, right)
-    return combined if combined is not None else of(it.derived(it.site(node), [left, right]))
+    return operate(it, node.op, it.evaluate(node.left), it.evaluate(node.right), it.site(node))
+
+
+def operate(it: Interpreter, sign: ast.operator, left: Value, right: Value, site: Site) -> Value:
+    """The value of `left sign right`."""
+    calculate = _ARITHMETIC.get(type(sign))
+    large = isinstance(sign, _GROWING) and any(_is_large(item) for value in (left, right) for _, item in value)
+    made = folded(it, calculate, [left, right]) if calculate is not None and not large else None
+    if made is None:
+        made = containers.combined(it, sign, left, right, site)
+    return made if made is not None else of(it.derived(site, [left, right]))
+
+
+def _is_large(item: Alternative) -> bool:
+    """Whether what is computed from it might not fit in memory."""
+    return isinstance(item, Const) and isinstance(item.value, (int, str)) and not -64 <= _size(item.value) <= 64
+
+
+def _size(literal: int | str) -> int:
+    return len(literal) if isinstance(literal, str) else literal
 
 
 def _walrus(it: Interpreter, node: ast.NamedExpr) -> Value:
@@ -180,12 +200,24 @@ def _await(it: Interpreter, node: ast.Await) -> Value:
 
 
 def _yield(it: Interpreter, node: ast.Yield) -> Value:
-    it.frame.yielded.append(it.evaluate(node.value) if node.value is not None else NONE)
+    value = it.evaluate(node.value) if node.value is not None else NONE
+    take = it.frame.on_yield
+    if take is not None:
+        held, it.frames = it.frames, it.frames[:-1]
+        take(value)
+        it.frames = held
+    elif not it.is_dead:
+        it.frame.yielded.append((it.guard - it.frame.base, value))
+        it.frame.is_vague = it.frame.is_vague or it.vague > it.frame.vague
     return of(it.unknown("yield", it.site(node)))
 
 
 def _yield_from(it: Interpreter, node: ast.YieldFrom) -> Value:
-    it.frame.yielded.append(containers.element(it, it.evaluate(node.value), node))
+    value = it.evaluate(node.value)
+    each = containers.rounds(it, value)
+    it.frame.is_vague = it.frame.is_vague or each is None
+    for guard, part in each if each is not None else [(ALWAYS, containers.element(it, value, node))]:
+        it.frame.yielded.append(((it.guard | guard) - it.frame.base, part))
     return of(it.unknown("yield", it.site(node)))
 
 
@@ -202,9 +234,9 @@ def _call(it: Interpreter, node: ast.Call) -> Value:
 def _argument(it: Interpreter, call: Call, argument: ast.expr | ast.keyword) -> None:
     value = it.evaluate(argument.value if isinstance(argument, (ast.keyword, ast.Starred)) else argument)
     if isinstance(argument, ast.Starred):
-        items = value.only()
-        if isinstance(items, Object) and items.items is not None and not items.each and not items.open:
-            call.positional.extend(items.items)
+        each = containers.rounds(it, value)
+        if each is not None and all(not guard - it.guard for guard, _ in each):
+            call.positional.extend(part for _, part in each)
         else:
             call.open = True
             call.positional.append(containers.element(it, value, argument.value))

@@ -33,6 +33,7 @@ def _filled(it: Interpreter, item: Deferred) -> Value:
     if item in it.filling:
         return of(it.unknown(item.member))
     held = (it.guard, it.frames, it.handlers, it.steps)
+    mark = len(it.jumps)
     before = set(it.modules)
     it.filling.add(item)
     it.guard, it.frames, it.handlers = item.guard, it.frames[:1], []
@@ -40,6 +41,7 @@ def _filled(it: Interpreter, item: Deferred) -> Value:
         return forced(it, member_of(it, item.path, item.member) if item.member else it.import_module(item.path))
     finally:
         it.filling.discard(item)
+        del it.jumps[mark:]
         it.guard, it.frames, it.handlers, it.steps = held
         if it.run.entry is item.site.module:
             for path in it.modules.keys() - before:

@@ -211,6 +211,7 @@ def _with(drawn: _Drawn, further: Iterable[tuple[Atom, bool]]) -> _Drawn | None:
             yes |= bit
             if atom.subject:
                 other |= _SUBJECTS[atom.subject] & ~_EQUALITIES[atom.subject, atom.literal]
+                todo += _truth(atom)
             todo += atom.parts or ()
         elif not truth and not no & bit:
             no |= bit
@@ -220,6 +221,18 @@ def _with(drawn: _Drawn, further: Iterable[tuple[Atom, bool]]) -> _Drawn | None:
         return None
     made = _Drawn(yes, no, other, left.union(denied) if denied else left, asked)
     return _closed(made) if made.left else made
+
+
+def _truth(atom: Atom) -> Guard:
+    """Whether what an equality is about is true, where it holds: told by the literal, and by no others' spelling."""
+    whole = _ATOMS.get(atom.subject)
+    if whole is None or (atom.literal not in _FALSE and atom.literal[:1] not in _TRUE):
+        return ALWAYS
+    return frozenset({(whole, atom.literal not in _FALSE)})
+
+
+_FALSE = frozenset({"False", "None", "0", "0.0", "''"})
+_TRUE = frozenset("T'\"123456789")
 
 
 def _whole(atom: Atom, parts: Guard) -> Whole:
@@ -271,6 +284,8 @@ def all_of(guards: Iterable[Guard]) -> Guard | None:
 
 def complement(guard: Guard) -> Guard:
     """The guard that says "not this one"; of several conditions it is one atom that stands for all of them."""
+    if guard == NEVER:
+        return ALWAYS
     if len(guard) == 1:
         ((atom, truth),) = guard
         return atom.parts if atom.parts is not None and not truth else frozenset({(atom, not truth)})
@@ -286,7 +301,7 @@ def complement(guard: Guard) -> Guard:
 
 def either(guards: Iterable[Guard]) -> Guard:
     """The guard that says "at least one of these"; `NEVER` for none of them."""
-    ways = list(dict.fromkeys(guards))
+    ways = [way for way in dict.fromkeys(guards) if way != NEVER]
     if not ways:
         return NEVER
     shared = common(ways)

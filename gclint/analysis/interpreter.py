@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from typing import TYPE_CHECKING, Any
@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Any
 from . import evaluation, execution, invocation
 from .bounds import MAX_STEPS, standing
 from .events import Event, Moment
-from .guards import ALWAYS, Guard, conj, forget
+from .guards import ALWAYS, NEVER, Guard, conj, forget
+from .jumps import Jump, left
 from .run import no_modules, unheard
 from .syntax import Module, Site
 from .values import (
@@ -51,7 +52,11 @@ NO_GRADIENT = frozenset((
 
 @dataclass
 class Frame:
-    """A call in progress: its function, where it was called, and what it has returned so far."""
+    """A call in progress: its function, where it was called, what it has returned and yielded so far.
+
+    `on_yield` is what takes each thing that it yields as it does, as the body of a `for` or a `with` does; `is_vague` says
+    that it yielded in a loop of which nobody knows how often.
+    """
 
     function: Function | None
     module: Module
@@ -59,18 +64,22 @@ class Frame:
     site: Site | None = None
     base: Guard = ALWAYS
     returned: list[tuple[Guard, Value]] = field(default_factory=list)
-    yielded: list[Value] = field(default_factory=list)
+    yielded: list[tuple[Guard, Value]] = field(default_factory=list)
+    on_yield: Callable[[Value], None] | None = None
+    is_vague: bool = False
+    vague: int = 0
 
 
 class _Under:
-    """The block in which an interpreter's guard is narrowed."""
+    """The block in which an interpreter's guard is narrowed; what leaves in it does not go on after it."""
 
-    __slots__ = ("guard", "held", "it")
+    __slots__ = ("guard", "held", "it", "mark")
 
     def __init__(self, it: Interpreter, guard: Guard):
         self.it = it
         self.guard = guard
         self.held = it.guard
+        self.mark = len(it.jumps)
 
     def __enter__(self) -> bool:
         both = conj(self.held, self.guard)
@@ -80,14 +89,17 @@ class _Under:
         return True
 
     def __exit__(self, *ignored: object) -> None:
-        self.it.guard = self.held
+        self.it.go_on(self.held, self.mark)
 
 
 class Interpreter:
     """Walks one entry of a program; `run` is the state it builds up.
 
     `as_library`: what nobody is seen to start is walked; a module that it imports is walked when a name is read.
-    `ended` are the guards under which an expression raised what nothing has caught yet.
+    `jumps` are the ways in which control has left a block that nothing has caught yet. `taker` has, by the node of a call
+    of a generator, what takes each thing that it yields. `vague` counts the loops around of which nobody knows how often
+    they run: their bodies are walked once. `risks` counts what may raise something for all that is known, `handled` is what the
+    innermost handler handles.
     """
 
     def __init__(self, project: Project, run: Run, library: Library, as_library: bool = False):
@@ -110,7 +122,11 @@ class Interpreter:
         self.instantiated: set[int] = set()
         self.decorations: dict[int, list[Object]] = {}
         self.expression_statement: ast.AST | None = None
-        self.ended: list[Guard] = []
+        self.jumps: list[Jump] = []
+        self.taker: dict[int, Callable[[Value], None]] = {}
+        self.vague = 0
+        self.risks = 0
+        self.handled: Value = NOTHING
         self.steps = MAX_STEPS
         self.stopped: tuple[Site, ...] = ()
         self.entered: Counter[int] = Counter()
@@ -123,7 +139,7 @@ class Interpreter:
 
     def new(self, kind: str, type_: Any = "", text: str = "", site: Site | None = None) -> Object:
         """A new object on the heap."""
-        made = Object(len(self.heap) + 1, kind, type_, text, site)
+        made = Object(len(self.heap) + 1, kind, type_, text, site, born=self.guard, vague=self.vague)
         self.heap.append(made)
         return made
 
@@ -193,8 +209,9 @@ class Interpreter:
         )
 
     def emit(self, event: Event) -> None:
-        """Pass an event on to the run."""
-        self.run.emit(event)
+        """Pass an event on to the run, unless nothing goes on here."""
+        if not self.is_dead:
+            self.run.emit(event)
 
     def within(self, parent: Scope, names: dict[str, Value], is_class: bool = False) -> Scope:
         """The scope of a call or of a class's body."""
@@ -206,9 +223,14 @@ class Interpreter:
         """Walk under a further guard: a `with` block whose value is whether that is possible."""
         return _Under(self, guard)
 
-    def has_ended(self) -> bool:
-        """Whether an exception was raised for certain, under the guard of the walk, that nothing has caught yet."""
-        return any(guard <= self.guard for guard in self.ended)
+    @property
+    def is_dead(self) -> bool:
+        """Whether nothing goes on here: control has left, whatever holds."""
+        return self.guard is NEVER
+
+    def go_on(self, held: Guard, mark: int = 0) -> None:
+        """Go on under a guard that held before, where none of the jumps since the mark was made."""
+        self.guard = left(held, self.jumps[mark:])
 
     # Names
 
@@ -237,11 +259,13 @@ class Interpreter:
         if self.steps < 0:
             self.stopped = self.stopped or standing(self, node)
             return of(self.unknown(""))
+        if self.guard is NEVER:
+            return NOTHING
         return evaluation.evaluate(self, node)
 
-    def execute(self, body: Sequence[ast.stmt]) -> Guard | None:
-        """Walk statements; returns the guard under which control goes on, None if it never does."""
-        return execution.execute(self, body)
+    def execute(self, body: Sequence[ast.stmt]) -> None:
+        """Walk statements; the guard is what is left of it where control goes on after them."""
+        execution.execute(self, body)
 
     def call(self, function: Value, call: Call) -> Value:
         """Call whatever a value can be."""

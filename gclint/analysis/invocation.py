@@ -5,10 +5,11 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from . import calls, names
+from . import calls, containers, names
 from .calls import Call
 from .defaults import unsure
-from .guards import Guard
+from .guards import NEVER, Guard
+from .jumps import RETURN, taken
 from .values import (
     NONE,
     NOTHING,
@@ -28,8 +29,9 @@ from .values import (
 )
 
 if TYPE_CHECKING:
-    from .interpreter import Interpreter
+    from .interpreter import Frame, Interpreter
 
+_PLAIN = ("list", "dict", "tuple")
 MAX_DEPTH = 24
 MAX_RECURSION = 1
 CALLS_AT_ANY_COST = 3
@@ -38,7 +40,7 @@ MOST_STEPS_IN_ONE = 1_500
 
 def invoke(it: Interpreter, function: Value, call: Call) -> Value:
     """Call whatever a value can be, each alternative under its guard."""
-    if it.ended and it.has_ended():
+    if it.is_dead:
         return NOTHING
     parts = []
     for guard, item in function.possible(it.guard):
@@ -51,9 +53,11 @@ def invoke(it: Interpreter, function: Value, call: Call) -> Value:
 def _invoke_item(it: Interpreter, item: Alternative, call: Call) -> Value:
     if isinstance(item, External):
         call.name = item.name
+        it.risks += not item.name.startswith("builtins.")
         return it.library.call_function(it, call)
     if isinstance(item, Method):
         call.receiver, call.method = item.receiver, item.site
+        it.risks += item.receiver.kind not in _PLAIN
         return it.library.call_method(it, item.name, call)
     if isinstance(item, Function):
         return walk(it, item, call)
@@ -61,6 +65,7 @@ def _invoke_item(it: Interpreter, item: Alternative, call: Call) -> Value:
         return instantiate(it, item, call)
     if isinstance(item, Partial):
         return _invoke_item(it, item.function, _completed(item, call))
+    it.risks += 1
     if isinstance(item, Object):
         return call_object(it, item, call)
     return call.unknown()
@@ -91,15 +96,19 @@ def walk(it: Interpreter, function: Function, call: Call) -> Value:
     it.interpreted.add(function.node_id)
     bound = calls.bind(it, function, call)
     frame = Frame(function, function.module, it.within(function.scope, bound), call.site, it.guard)
+    frame.on_yield, frame.vague = it.taker.pop(id(call.site.node), None), it.vague
     added = it.decorations.get(function.node_id, [])
     held, it.expression_statement = it.expression_statement, None
-    steps = it.steps
+    steps, mark = it.steps, len(it.jumps)
     it.frames.append(frame)
     it.contexts.extend(added)
     try:
         if isinstance(function.node, ast.Lambda):
             return it.evaluate(function.node.body)
-        live = it.execute(function.node.body)
+        it.execute(function.node.body)
+        end = it.guard
+        taken(it, mark, RETURN)
+        it.go_on(frame.base, mark)
     finally:
         it.frames.pop()
         del it.contexts[len(it.contexts) - len(added) :]
@@ -110,7 +119,7 @@ def walk(it: Interpreter, function: Function, call: Call) -> Value:
             it.spent[caller.node_id] -= steps - it.steps
         if first and it.steps < 0:  # cut short: to be walked for its own sake
             it.interpreted.discard(function.node_id)
-    return _of_release(call, _result(it, frame, live, call))
+    return _of_release(call, _result(it, frame, end, call))
 
 
 def _walked_enough(it: Interpreter, function: Function) -> bool:
@@ -119,18 +128,19 @@ def _walked_enough(it: Interpreter, function: Function) -> bool:
     return calls > it.call_limit or (calls > CALLS_AT_ANY_COST and it.spent[function.node_id] > MOST_STEPS_IN_ONE)
 
 
-def _result(it: Interpreter, frame: object, live: Guard | None, call: Call) -> Value:
-    from .interpreter import Frame
-
-    assert isinstance(frame, Frame)
+def _result(it: Interpreter, frame: Frame, end: Guard, call: Call) -> Value:
+    """What a function gives that was walked up to its `end`: what it returned or yielded, None where it did neither."""
+    if frame.on_yield is not None:
+        return NONE
     if frame.yielded:
         made = it.new("list", "", "", call.site)
-        made.items, made.each = frame.yielded, True
+        made.items = [containers.present(guard, value) for guard, value in frame.yielded]
+        made.each = frame.is_vague
         return of(made)
     parts = [value.under(guard) for guard, value in frame.returned]
-    if live is not None:
-        parts.append(NONE.under(live - frame.base))
-    return union(parts) or NONE
+    if end is not NEVER:
+        parts.append(NONE.under(end - frame.base))
+    return union(parts)
 
 
 def _of_release(call: Call, result: Value) -> Value:

@@ -143,7 +143,8 @@ class Object:
 
     `kind` is what the frameworks know it as ("model", "ddp", "trainer", "list", "unknown", ...), `type` the
     library class or the project's class. `attributes` are what the code reads and sets on it, `state` what
-    the frameworks know of it. `origins` are the tracked objects it was computed from. `parent` is the object
+    the frameworks know of it. Elements, entries and attributes that are there under some guard only are `MISSING` elsewhere.
+    It is made under the guard `born`, in so many loops that are walked once (`vague`). `origins` are the tracked objects it was computed from. `parent` is the object
     it is a part of, `each` says that it stands for every element of a collection.
     """
 
@@ -162,6 +163,8 @@ class Object:
     each: bool = False
     sites: dict[str, Site] = field(default_factory=dict)
     built: tuple[list[Value], dict[str, Value]] | None = None
+    born: Guard = field(default=ALWAYS, repr=False)
+    vague: int = field(default=0, repr=False)
 
     def __hash__(self) -> int:
         return self.id

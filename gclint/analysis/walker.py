@@ -107,9 +107,10 @@ class Walker:
         it = Interpreter(self.project, run, self.library)
         scope = Scope()
         it.walk_module(module, scope, module.name if entry.function else "__main__")
-        if entry.function and not it.ended:
+        if entry.function and not it.is_dead:
             call_function(it, module, scope, entry.function)
-        run.emit(RunEnded(it_moment(it, module), whole=not (it.stopped or it.ended)))
+        ended = any(jump.unsaid and jump.guard <= run.assumed for jump in it.jumps)
+        run.emit(RunEnded(it_moment(run, module), whole=not (it.stopped or ended)))
         if it.stopped:
             made.cut = judged_in_part(module, it.stopped)
         self._remember(made, it)
@@ -133,7 +134,7 @@ class Walker:
         it.frames.append(Frame(None, module, scope))
         for name, item in _in_order(it, module, scope):
             self._walk_definition(it, name, item)
-        run.emit(RunEnded(it_moment(it, module), whole=not it.stopped))
+        run.emit(RunEnded(it_moment(run, module), whole=not it.stopped))
         if before or not self.reach.mentions.is_alone(path):
             self._remember(made, it)
         else:
@@ -167,6 +168,8 @@ class Walker:
         it.steps, it.call_limit = STEPS_PER_DEFINITION, CALLS_PER_DEFINITION
         it.entered.clear()
         it.spent.clear()
+        it.jumps.clear()
+        it.guard = it.run.assumed
         site = Site.at(item.module, item.node)
         call = Call(it, site, name, open=True, uncalled=True)
         if isinstance(item, Function):
@@ -232,9 +235,9 @@ def _in_order(it: Interpreter, module: Module, scope: Scope) -> list[tuple[str, 
     return sorted(own, key=lambda pair: mentioned[pair[0]] > 1)
 
 
-def it_moment(it: Interpreter, module: Module) -> Moment:
-    """The moment at which a program ends."""
-    return Moment(Site.at(module, module.tree), it.guard)
+def it_moment(run: Run, module: Module) -> Moment:
+    """The moment at which a program ends, in one way or another."""
+    return Moment(Site.at(module, module.tree), run.assumed)
 
 
 def _definitions(body: Iterable[ast.stmt], owner: str = "") -> Iterator[tuple[str, Definition]]:

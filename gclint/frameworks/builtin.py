@@ -41,32 +41,6 @@ def type_checking(it: Interpreter) -> Value:
     return FALSE
 
 
-@framework.function("builtins.int", "builtins.float", "builtins.str", "builtins.bool")
-def convert(call: Call) -> Value:
-    """A literal converts; a world size stays one; anything else is unknown."""
-    given = call.get("", 0)
-    parts = []
-    for guard, item in given:
-        made = _converted(item, call.last)
-        if made is not None:
-            parts.append(made.under(guard))
-        elif isinstance(item, Object) and (item.kind in ("world_size", "local_rank") or call.last == "bool"):
-            parts.append(Value([(guard, item)]))
-        else:
-            parts.append(of(call.it.derived(call.site, [given])).under(guard))
-    return union(parts) if parts else call.unknown()
-
-
-def _converted(item: object, name: str) -> Value | None:
-    """A literal as int, float, str or bool makes it; None where it is no literal, or they refuse it."""
-    with suppress(TypeError, ValueError, OverflowError):
-        if isinstance(item, Const) and isinstance(item.value, Release) and name == "str":
-            return const(Release(item.value, item.value.package))
-        if isinstance(item, Const):
-            return const({"int": int, "float": float, "str": str, "bool": bool}[name](item.value))
-    return None
-
-
 @framework.function("builtins.dict", "collections.OrderedDict", "collections.defaultdict")
 def make_dict(call: Call) -> Value:
     """dict(a, k=v)."""
@@ -79,87 +53,6 @@ def make_dict(call: Call) -> Value:
         made.sites[name] = call.place(name)
     made.open = made.open or call.open
     return of(made)
-
-
-@framework.function(
-    "builtins.list",
-    "builtins.tuple",
-    "builtins.set",
-    "builtins.sorted",
-    "builtins.reversed",
-    "builtins.iter",
-    "tqdm:tqdm",
-    "tqdm:trange",
-    "builtins.filter",
-)
-def same_elements(call: Call) -> Value:
-    """The same elements in another container, or behind a progress bar."""
-    if not call.positional:
-        made = call.make("list", "builtins.list")
-        made.items = []
-        return of(made)
-    return call.positional[-1 if call.last == "filter" else 0]
-
-
-@framework.function("builtins.range")
-def make_range(call: Call) -> Value:
-    """An index that is different in every round."""
-    made = call.make("list", "range")
-    made.items, made.each = [of(call.it.unknown("i", call.site))], True
-    made.items[0].objects()[0].each = True
-    return of(made)
-
-
-@framework.function("builtins.enumerate")
-def make_enumerate(call: Call) -> Value:
-    """(index, element)."""
-    return _pairs(
-        call,
-        [of(call.it.unknown("i", call.site)), containers.element(call.it, call.get("iterable", 0), call.site.node)],
-    )
-
-
-@framework.function("builtins.zip")
-def make_zip(call: Call) -> Value:
-    """(element of the first, element of the second, ...)."""
-    return _pairs(call, [containers.element(call.it, value, call.site.node) for value in call.positional])
-
-
-def _pairs(call: Call, parts: list[Value]) -> Value:
-    pair = call.it.new("tuple", "", "", call.site)
-    pair.items = parts
-    made = call.make("list", call.name)
-    made.items, made.each = [of(pair)], True
-    return of(made)
-
-
-@framework.function("builtins.map")
-def make_map(call: Call) -> Value:
-    """The function applied to one element that stands for all."""
-    if len(call.positional) < 2:
-        return call.unknown()
-    element = containers.element(call.it, call.positional[1], call.site.node)
-    made = call.make("list", "map")
-    made.items = [call.it.call(call.positional[0], Call(call.it, call.site, "map", [element]))]
-    made.each = True
-    return of(made)
-
-
-@framework.function("builtins.next")
-def take_next(call: Call) -> Value:
-    """One element."""
-    return containers.element(call.it, call.get("", 0), call.site.node)
-
-
-@framework.function("builtins.len")
-def length(call: Call) -> Value:
-    """The number of elements when it is known."""
-    item = call.get("", 0).only()
-    if isinstance(item, Object) and not item.each and not item.open:
-        held = item.items if item.items is not None else item.entries
-        if held is not None:
-            return const(len(held))
-    return call.unknown()
 
 
 @framework.function("builtins.getattr")

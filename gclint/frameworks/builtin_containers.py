@@ -32,15 +32,28 @@ if TYPE_CHECKING:
 framework = Framework("builtin.containers")
 
 
-@framework.method("list", "append", "add", "insert")
+@framework.method("list", "append", "add")
 def append(call: Call) -> Value:
-    """One element more."""
+    """One element more, at the end."""
     assert call.receiver is not None
-    if call.receiver.items is None:
-        call.receiver.items = []
-    if call.it.loops:
+    containers.add(call.it, call.receiver, call.positional[-1] if call.positional else NOTHING)
+    return _taken_in(call)
+
+
+@framework.method("list", "insert")
+def insert(call: Call) -> Value:
+    """One element more, at a place."""
+    assert call.receiver is not None
+    place = call.get("", 0).constant()
+    containers.add(call.it, call.receiver, call.get("", 1), first=place == 0)
+    if place != 0:
         call.receiver.each = True
-    call.receiver.items.append(call.positional[-1] if call.positional else NOTHING)
+    return _taken_in(call)
+
+
+def _taken_in(call: Call) -> Value:
+    """What a list is told of a new element: parents are set, and where it came from is kept."""
+    assert call.receiver is not None
     call.it.library.stored(call.it, call.receiver, call.positional[-1] if call.positional else NOTHING)
     call.receiver.origins |= frozenset(
         origin for value in call.positional for item in value.objects() for origin in item.origins
@@ -48,38 +61,51 @@ def append(call: Call) -> Value:
     return NONE
 
 
-@framework.method("list", "extend")
+@framework.method("list", "extend", "update")
 def extend(call: Call) -> Value:
     """Several elements more."""
-    assert call.receiver is not None and call.receiver.items is not None
-    item = call.get("", 0).only()
-    if isinstance(item, Object) and item.items is not None:
-        call.receiver.items.extend(item.items)
-        call.receiver.each = call.receiver.each or item.each
-    else:
-        call.receiver.items.append(containers.element(call.it, call.get("", 0), call.site.node))
-        call.receiver.each = True
+    assert call.receiver is not None
+    containers.extend(call.it, call.receiver, call.get("", 0), call.site.node)
+    return NONE
+
+
+@framework.method("list", "pop", "popleft")
+def list_pop(call: Call) -> Value:
+    """Take one element out."""
+    assert call.receiver is not None
+    key = const(0) if call.last == "popleft" else call.get("", 0, const(-1))
+    return containers.take_out(call.it, call.receiver, key, call.site.node)
+
+
+@framework.method("list", "remove", "sort", "reverse", "rotate", "discard")
+def reordered(call: Call) -> Value:
+    """The elements are the same, or fewer; nobody keeps track of where."""
+    assert call.receiver is not None
+    call.receiver.each = True
+    return NONE
+
+
+@framework.method("list", "clear")
+@framework.method("dict", "clear")
+def cleared(call: Call) -> Value:
+    """Nothing is left."""
+    assert call.receiver is not None
+    containers.clear(call.it, call.receiver)
     return NONE
 
 
 @framework.method("dict", "get", "pop")
 def dict_get(call: Call) -> Value:
-    """The entry of a key, or the default."""
+    """The entry of a key, or the default; `pop` takes it out."""
     assert call.receiver is not None
-    key, item = call.get("", 0).only(), call.receiver
-    if call.last == "pop":
+    item = call.receiver
+    pops = call.last == "pop"
+    if pops:
         item.state["taken_out"] = TRUE
-    default = call.get("", 1, NONE)
-    if not isinstance(key, Const) or item.entries is None:
+    if item.entries is None:
         return call.unknown()
-    held = item.entries.get(key.value)
-    if held is None:
-        if item.open:
-            return of(call.it.child(item, f"[{key.value!r}]", call.site))
-        return default
-    if call.name.endswith("pop"):
-        del item.entries[key.value]
-    return union(default.under(guard) if part is MISSING else Value([(guard, part)]) for guard, part in held)
+    raises = pops and not call.gives("", 1)
+    return containers.look_up(call.it, item, call.get("", 0), None if raises else call.get("", 1, NONE), call.site.node, pops)
 
 
 @framework.method("unknown", "pop")
@@ -97,15 +123,18 @@ def set_default(call: Call) -> Value:
     key = call.get("", 0).only()
     if not isinstance(key, Const):
         return call.unknown()
-    if key.value not in call.receiver.entries and call.receiver.open:
+    held = call.receiver.entries.get(key.value)
+    if held is None and call.receiver.open:
         other = call.it.child(call.receiver, f"[{key.value!r}]", call.site)
         return unsure(str(key.value), call.get("", 1, NONE), other)
-    if key.value not in call.receiver.entries:
-        node = call.site.node
-        given = node.args[1].value if isinstance(node, cst.Call) and len(node.args) > 1 else node
-        site = Site.at(call.site.module, given)
-        containers.store(call.it, call.receiver, call.get("", 0), call.get("", 1, NONE), site)
-    return call.receiver.entries[key.value]
+    gone = ALWAYS if held is None else complement(containers.presence(held))
+    with call.it.under(gone) as possible:
+        if possible:
+            node = call.site.node
+            given = node.args[1] if isinstance(node, ast.Call) and len(node.args) > 1 else node
+            site = Site.at(call.site.module, given)
+            containers.store(call.it, call.receiver, call.get("", 0), call.get("", 1, NONE), site)
+    return containers.there(call.receiver.entries[key.value])
 
 
 @framework.method("dict", "update")
@@ -113,8 +142,7 @@ def dict_update(call: Call) -> Value:
     """update(other, k=v)."""
     assert call.receiver is not None and call.receiver.entries is not None
     for value in call.positional:
-        with_guard = Value((call.it.guard - call.it.run.assumed | guard, item) for guard, item in value)
-        containers.merge(call.it, call.receiver, with_guard)
+        containers.merge(call.it, call.receiver, value)
     for name, value in call.keywords.items():
         containers.store(call.it, call.receiver, const(name), value, call.place(name))
     return NONE
@@ -126,6 +154,10 @@ def dict_view(call: Call) -> Value:
     assert call.receiver is not None
     item = call.receiver
     made = call.make("list", call.name)
+    if item.entries is not None and containers.is_counted(item):
+        made.items = [_seen(call, key, held) for key, held in item.entries.items()]
+        made.origins = item.origins
+        return of(made)
     made.each = True
     made.origins = item.origins
     call.it.library.propagate([item], made)
@@ -144,6 +176,18 @@ def dict_view(call: Call) -> Value:
     else:
         made.items = [values if call.name.endswith("values") else keys]
     return of(made)
+
+
+def _seen(call: Call, key: object, held: Value) -> Value:
+    """One key, value or pair of a dict, as a view shows it."""
+    value = containers.there(held)
+    if call.last == "items":
+        pair = call.it.new("tuple", "", "", call.site)
+        pair.items = [const(key), value]
+        value = of(pair)
+    elif call.last == "keys":
+        value = const(key)
+    return containers.present(containers.presence(held), value)
 
 
 @framework.method("dict", "copy")

@@ -1,0 +1,94 @@
+"""`with` blocks: the managers of libraries, and those of the project, whose own code runs before and after the block."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from . import names
+from .exceptions import catches
+from .guards import Guard
+from .jumps import RAISE
+from .syntax import With, dotted
+from .values import NONE, Class, Function, Object, Value, const
+
+if TYPE_CHECKING:
+    from .interpreter import Interpreter
+
+
+def walk_with(it: Interpreter, statement: With) -> None:
+    """A `with` statement."""
+    _within(it, statement, statement.items)
+
+
+def _within(it: Interpreter, statement: With, items: Sequence[ast.withitem]) -> None:
+    """Enter the managers one in the other, and walk the block in the innermost."""
+    if not items:
+        it.execute(statement.body)
+        return
+    first, *others = items
+    node = first.context_expr
+    is_entered = False
+
+    def take(value: Value) -> None:
+        nonlocal is_entered
+        is_entered = True
+        if first.optional_vars is not None:
+            names.assign(it, first.optional_vars, value)
+        _within(it, statement, others)
+
+    if isinstance(node, ast.Call) and _is_generator_manager(it, node.func):
+        it.taker[id(node)] = take
+    value = it.evaluate(node)
+    it.taker.pop(id(node), None)
+    if not is_entered and not it.is_dead:
+        _enter(it, statement, first, others, value)
+
+
+def _is_generator_manager(it: Interpreter, called: ast.expr) -> bool:
+    """Whether a call is of a function of the project that `contextmanager` makes a manager of."""
+    if not isinstance(called, (ast.Name, ast.Attribute)):
+        return False
+    item = it.evaluate(called).only()
+    return isinstance(item, Function) and "contextmanager" in it.library.decorators(item)
+
+
+def _enter(
+    it: Interpreter, statement: With, item: ast.withitem, others: Sequence[ast.withitem], value: Value
+) -> None:
+    node = item.context_expr
+    managers = value.objects() or [it.unknown(it.module.code(node), it.site(node))]
+    for manager in managers:
+        manager.state["depth"] = const(len(it.loops))
+    it.contexts.extend(managers)
+    own = [manager for manager in managers if _has_own(manager, "__enter__") and _has_own(manager, "__exit__")]
+    given = it.library.entered(it, value, it.site(node))
+    if own and len(own) == len(managers) == 1:
+        given = names.call_method(it, own[0], "__enter__", it.site(node), [])
+    if item.optional_vars is not None:
+        names.assign(it, item.optional_vars, given)
+    held, mark = it.guard, len(it.jumps)
+    _within(it, statement, others)
+    del it.contexts[len(it.contexts) - len(managers) :]
+    if own and len(own) == len(managers) == 1:
+        it.guard = held
+        names.call_method(it, own[0], "__exit__", it.site(node), [NONE, NONE, NONE])
+        it.go_on(held, mark)
+    if isinstance(node, ast.Call) and dotted(node.func).rsplit(".", 1)[-1] == "suppress":
+        _suppress(it, node, held, mark)
+
+
+def _has_own(manager: Object, name: str) -> bool:
+    return isinstance(manager.type, Class) and names.class_attribute(manager.type, name) is not None
+
+
+def _suppress(it: Interpreter, node: ast.Call, held: Guard, mark: int) -> None:
+    """`contextlib.suppress`: what it is given is caught, and the walk goes on after the block."""
+    kinds = [it.evaluate(argument) for argument in node.args]
+    it.jumps[mark:] = [
+        jump
+        for jump in it.jumps[mark:]
+        if jump.kind != RAISE or not any(catches(kind, jump.raised) for kind in kinds)
+    ]
+    it.go_on(held, mark)

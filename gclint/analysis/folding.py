@@ -1,0 +1,48 @@
+"""Folding: what Python computes from literals, computed by Python; what that raises is raised in the run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import product
+from typing import TYPE_CHECKING, Any
+
+from .guards import Guard, all_of
+from .jumps import leave_under
+from .values import Alternative, Const, External, Release, Value, of
+
+if TYPE_CHECKING:
+    from .interpreter import Interpreter
+
+MOST_WAYS = 24
+LONGEST = 10_000
+
+
+def folded(it: Interpreter, compute: Callable[..., Any], inputs: Sequence[Value]) -> Value | None:
+    """What a pure function makes of literals, for each combination of them; None where one is no literal, or the result
+    is none.
+    """
+    ways = 1
+    for value in inputs:
+        ways *= len(value.alternatives)
+        if not all(_is_plain(item) for _, item in value):
+            return None
+    if not 0 < ways <= MOST_WAYS:
+        return None
+    found: list[tuple[Guard, Alternative]] = []
+    for combination in product(*inputs):
+        guard = all_of([it.guard, *(held for held, _ in combination)])
+        if guard is None:
+            continue
+        try:
+            made = compute(*(item.value for _, item in combination if isinstance(item, Const)))
+        except Exception as error:
+            leave_under(it, guard - it.guard, of(External(f"builtins.{type(error).__name__}")))
+            continue
+        if not (made is None or isinstance(made, (bool, int, float, str))) or (isinstance(made, str) and len(made) > LONGEST):
+            return None
+        found.append((guard - it.guard if len(combination) > 1 else combination[0][0], Const(made)))
+    return Value(found)
+
+
+def _is_plain(item: Alternative) -> bool:
+    return isinstance(item, Const) and not isinstance(item.value, Release) and not isinstance(item.value, bytes)

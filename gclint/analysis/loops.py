@@ -1,0 +1,155 @@
+"""Loops: over what is known each round is walked, within a budget; the body of any other once."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from . import conditions, containers, names
+from .guards import NEVER, Guard, conj
+from .jumps import BREAK, CONTINUE, Jump, left, taken
+from .syntax import For, nodes
+from .values import NOTHING, Alternative, Const, Object, Value, of
+
+if TYPE_CHECKING:
+    from .interpreter import Interpreter
+
+MOST_ROUNDS = 64
+STEPS_FOR_ALL = 6_000
+
+
+class _Rounds:
+    """The rounds of one loop: `held` is the guard at its start, to which each round adds its own."""
+
+    def __init__(self, it: Interpreter, loop: ast.For | ast.AsyncFor | ast.While):
+        self.it, self.loop = it, loop
+        self.held, self.mark, self.steps = it.guard, len(it.jumps), it.steps
+        self.breaks: list[Jump] = []
+        self.count = 0
+
+    def walk(self, guard: Guard, value: Value | None = None) -> None:
+        """Walk the body under a further guard, with the value for a `for` loop's target; the guard is then that under
+        which the loop goes on.
+        """
+        it = self.it
+        before, start = it.guard, len(it.jumps)
+        it.guard = conj(before, guard) or NEVER
+        it.loops.append(self.loop)
+        if value is not None and isinstance(self.loop, (ast.For, ast.AsyncFor)):
+            names.assign(it, self.loop.target, value)
+        it.execute(self.loop.body)
+        it.loops.pop()
+        taken(it, start, CONTINUE)
+        it.go_on(before, start)
+        self.count += 1
+
+    @property
+    def is_costly(self) -> bool:
+        """Whether as many rounds were walked as the budget is for."""
+        spent = self.steps - self.it.steps
+        return self.count >= MOST_ROUNDS or (self.count > 1 and spent + spent // self.count > STEPS_FOR_ALL)
+
+    def end(self) -> None:
+        """Walk the `else`, where no round broke off, and go on after the loop."""
+        it = self.it
+        breaks = taken(it, self.mark, BREAK)
+        it.go_on(self.held, self.mark)
+        if not self.loop.orelse:
+            return
+        before, start = it.guard, len(it.jumps)
+        it.guard = left(before, breaks)
+        it.execute(self.loop.orelse)
+        it.go_on(before, start)
+
+
+def walk_for(it: Interpreter, statement: For) -> None:
+    """A `for` statement."""
+    rounds = _Rounds(it, statement)
+    was_taken = False
+
+    def take(value: Value) -> None:
+        nonlocal was_taken
+        was_taken = True
+        rounds.walk(frozenset(), value)
+
+    if isinstance(statement.iter, ast.Call):
+        it.taker[id(statement.iter)] = take
+    iterable = it.evaluate(statement.iter)
+    it.taker.pop(id(statement.iter), None)
+    if not was_taken:
+        _over(it, rounds, statement, iterable)
+    rounds.end()
+
+
+def _over(it: Interpreter, rounds: _Rounds, statement: For, iterable: Value) -> None:
+    rounds.held, rounds.mark = it.guard, len(it.jumps)
+    elements = containers.rounds(it, iterable)
+    if elements is not None and len(elements) <= MOST_ROUNDS:
+        for guard, value in elements:
+            rounds.walk(guard, value)
+            if rounds.is_costly and rounds.count < len(elements):
+                break
+        else:
+            return
+    _vaguely(it, rounds, containers.element(it, iterable, statement.iter))
+
+
+def _vaguely(it: Interpreter, rounds: _Rounds, value: Value | None = None) -> None:
+    """Walk the body once for all rounds that are not walked one by one."""
+    it.vague += 1
+    rounds.walk(frozenset(), value)
+    it.vague -= 1
+
+
+def walk_while(it: Interpreter, statement: ast.While) -> None:
+    """A `while` statement: round by round as long as what decides is known and changes; else its body once."""
+    rounds = _Rounds(it, statement)
+    stored = sorted({node.id for node in nodes(statement) if isinstance(node, ast.Name) and _is_stored(node)})
+    while True:
+        goes_on, _ = conditions.decide(it, statement.test)
+        if goes_on is None or it.is_dead or it.steps < 0:
+            break
+        before, open_ = _literals(it, stored), isinstance(statement.test, ast.Constant) or not _decides(it, statement)
+        it.vague += open_
+        rounds.walk(goes_on)
+        it.vague -= open_
+        after = _literals(it, stored)
+        if after == before:
+            break
+        if rounds.is_costly or (open_ and not isinstance(statement.test, ast.Constant)):
+            _widen(it, [name for name in stored if after[name] != before[name]], statement)
+            break
+    rounds.end()
+
+
+def _decides(it: Interpreter, statement: ast.While) -> bool:
+    """Whether all that the condition reads is known."""
+    read = {node.id for node in nodes(statement.test) if isinstance(node, ast.Name)}
+    values = [value.possible(it.guard) for name in read if (value := it.scope.lookup(name)) is not None]
+    return all(_is_known(item) for value in values for _, item in value)
+
+
+def _is_known(item: Alternative) -> bool:
+    if not isinstance(item, Object):
+        return True
+    return not item.each and not item.open and (item.items is not None or item.entries is not None)
+
+
+def _is_stored(node: ast.Name) -> bool:
+    return isinstance(node.ctx, ast.Store)
+
+
+def _literals(it: Interpreter, stored: Sequence[str]) -> dict[str, frozenset[tuple[Guard, Alternative]]]:
+    """What the names hold, of those that hold nothing but literals."""
+    found = {}
+    for name in stored:
+        value = (it.scope.lookup(name) or NOTHING).possible(it.guard)
+        found[name] = frozenset(value) if all(isinstance(item, Const) for _, item in value) else frozenset()
+    return found
+
+
+def _widen(it: Interpreter, changed: Sequence[str], statement: ast.While) -> None:
+    """After rounds that nobody counts, a name that each of them changes is unknown."""
+    for name in changed:
+        it.bind(name, of(it.unknown(name, it.site(statement.test))))
