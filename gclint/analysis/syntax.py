@@ -42,8 +42,8 @@ COMPOUND = (*DEFINITIONS, *LOOPS, *WITHS, *TRIES, ast.If, ast.Match)
 
 LONGEST_NAME, CUT = 60, "..."
 _STRING_OR_SPACE = re.compile(rf"(?:\s|\\\r?\n|#[^\n]*)+|{STRING}", re.DOTALL)
-_OPENS_BEFORE = re.compile(r"\(\s*\Z")
-_CLOSES_AFTER = re.compile(r"\s*\)")
+_OPENS_BEFORE = re.compile(r"\((?:\s|#[^\n]*\n)*\Z")
+_CLOSES_AFTER = re.compile(r"(?:\s|#[^\n]*\n)*\)")
 
 
 def _on_one_line(match: re.Match[str]) -> str:
@@ -137,7 +137,7 @@ class Module:
             return Span(line, start - stars + 1, line, start + len(node.arg) + 1)
         found = Span(line, start + 1, end_line, end + 1)
         if isinstance(node, ast.GeneratorExp) or (isinstance(node, ast.Tuple) and self._is_in_parentheses(node, found)):
-            return self._inside(found)
+            return self._inside(node, found)
         return found
 
     def _column(self, line: int, offset: int) -> int:
@@ -166,15 +166,16 @@ class Module:
         after = _plain(self.text[closed : self._offset(span.end_line, span.end_column)])
         return before.count("(") > after.partition(",")[0].count(")")
 
-    def _inside(self, span: Span) -> Span:
-        """The span without the brackets at its ends and the space within them."""
-        start, end = self._offset(span.line, span.column) + 1, self._offset(span.end_line, span.end_column) - 1
-        held = self.text[start:end]
-        left = len(held) - len(held.lstrip())
-        right = len(held) - len(held.rstrip())
-        if left == len(held):
-            left = right = 0
-        return Span(*self._place(start + left), *self._place(end - right))
+    def _inside(self, node: ast.AST, span: Span) -> Span:
+        """The span without the brackets at its ends, and the space and the comments within them."""
+        start, end = self._offset(*span[:2]) + 1, self._offset(*span[2:]) - 1
+        below = [self.span(part) for part in parts(node)]
+        if not below:
+            return Span(*self._place(start), *self._place(end))
+        opened = self.text[start : self._offset(*below[0][:2])]
+        closed = _plain(self.text[self._offset(*below[-1][2:]) : end])
+        start += len(opened) - len(_plain(opened).lstrip())
+        return Span(*self._place(start), *self._place(end - len(closed) + len(closed.rstrip())))
 
     def _offset(self, line: int, column: int) -> int:
         """The offset in the text of a line and column from 1."""
@@ -249,7 +250,8 @@ class Module:
 
 
 def _plain(text: str) -> str:
-    return re.sub(r"#[^\r\n]*", "", text)
+    """A text between nodes, as long, with blanks for its comments."""
+    return re.sub(r"#[^\r\n]*", lambda found: " " * len(found[0]), text) if "#" in text else text
 
 
 class Site:
