@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ..files.lines import line_starts, split_lines
 from ..finding import Location
+from ..timing import stage
 from .units import STRING
 
 if TYPE_CHECKING:
@@ -117,9 +118,10 @@ class Module:
 
     @cached_property
     def _concrete(self) -> Callable[[Span, type[ast.AST]], libcst.CSTNode | None]:
-        from .concrete import Concrete
+        with stage("concrete syntax"):
+            from .concrete import Concrete
 
-        return Concrete(self.text).at
+            return Concrete(self.text).at
 
     def span(self, node: ast.AST) -> Span:
         """Where a node stands: a tuple and a generator without the parentheses around, a parameter without its
