@@ -128,7 +128,8 @@ class Module:
         annotation and default, but with its stars; `NOWHERE` for a node that is not of the tree.
         """
         if isinstance(node, ast.Module):
-            return Span(1, 1, len(self._starts), 1 + len(self.text) - self._starts[-1])
+            ended = not self.text or self.text[-1] in "\r\n"
+            return Span(1, 1, len(self.lines) + ended, 1 if ended else len(self.lines[-1]) + 1)
         line, end_line = getattr(node, "lineno", None), getattr(node, "end_lineno", None)
         if line is None or end_line is None:
             return self._span_of_parts(node)
