@@ -5,9 +5,8 @@ The bound is a number of expressions, not of seconds: the same program is judged
 
 from __future__ import annotations
 
+import ast
 from typing import TYPE_CHECKING
-
-import libcst as cst
 
 from ..finding import Finding, Location
 from .syntax import Site
@@ -20,7 +19,7 @@ CODE, NAME = "GCL002", "program-judged-in-part"
 MAX_STEPS = 300_000
 
 
-def standing(it: Interpreter, node: cst.CSTNode) -> tuple[Site, ...]:
+def standing(it: Interpreter, node: ast.AST) -> tuple[Site, ...]:
     """The calls in progress, outermost first, and the node that is being evaluated."""
     return (*(frame.site for frame in it.frames if frame.site is not None), it.site(node))
 

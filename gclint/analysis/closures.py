@@ -2,71 +2,88 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-
-import libcst as cst
+import ast
+from collections.abc import Iterable, Iterator, Sequence
 
 from ..finding import Edit
-from .syntax import Module, Site, dotted, parts
+from .syntax import (
+    COMPREHENSIONS,
+    DEFINITIONS,
+    FORS,
+    FUNCTIONS,
+    LOOPS,
+    FunctionDef,
+    Module,
+    Site,
+    arguments,
+    nodes,
+    parameters,
+    parts,
+)
 from .values import Function
 
-COMPREHENSIONS = (cst.ListComp, cst.SetComp, cst.DictComp)
-LITERALS = (cst.Integer, cst.Float, cst.SimpleString)
+OWN_ROUNDS = (ast.ListComp, ast.SetComp, ast.DictComp)
+_INNER = (ast.Lambda, *COMPREHENSIONS)
 
 
-def free_names(node: cst.FunctionDef | cst.Lambda) -> list[str]:
+def free_names(node: FunctionDef | ast.Lambda) -> list[str]:
     """The names that a function reads and does not bind itself, in order of appearance."""
-    params = node.params
-    own = {param.name.value for param in (*params.posonly_params, *params.params, *params.kwonly_params)}
-    for star in (params.star_arg, params.star_kwarg):
-        if isinstance(star, cst.Param):
-            own.add(star.name.value)
-    own |= set(bound_names(node.body))
-    return list(dict.fromkeys(name for name in read_names(node.body) if name not in own))
+    body = body_of(node)
+    own = {each.arg for each in nodes(node.args) if isinstance(each, ast.arg)}
+    own.update(name for part in body for name in bound_names(part))
+    return list(dict.fromkeys(name for part in body for name in read_names(part) if name not in own))
 
 
-def read_names(node: cst.CSTNode) -> Iterator[str]:
-    """The names read in a node, attribute and keyword names left out."""
-    if isinstance(node, cst.Name):
-        yield node.value
-        return
-    if isinstance(node, cst.Attribute):
-        yield from read_names(node.value)
-        return
-    for child in parts(node):
-        if isinstance(node, cst.Arg) and child is node.keyword:
-            continue
-        if isinstance(node, cst.Param) and child is node.name:
-            continue
-        yield from read_names(child)
+def body_of(node: FunctionDef | ast.Lambda) -> Sequence[ast.AST]:
+    """The statements of a function, or the expression of a lambda."""
+    return [node.body] if isinstance(node, ast.Lambda) else node.body
 
 
-def bound_names(node: cst.CSTNode) -> Iterator[str]:
+def read_names(node: ast.AST) -> Iterator[str]:
+    """The names in a node, attribute and keyword names left out."""
+    return (each.id for each in nodes(node) if isinstance(each, ast.Name))
+
+
+def bound_names(node: ast.AST) -> Iterator[str]:
     """The names that statements in a node bind, inner functions and classes left out."""
-    if isinstance(node, (cst.FunctionDef, cst.ClassDef)):
-        yield node.name.value
+    if isinstance(node, DEFINITIONS):
+        yield node.name
         return
-    if isinstance(node, (cst.Lambda, cst.ListComp, cst.SetComp, cst.DictComp, cst.GeneratorExp)):
+    if isinstance(node, _INNER):
         return
-    if isinstance(node, (cst.AssignTarget, cst.AnnAssign, cst.AugAssign, cst.For, cst.NamedExpr)):
-        yield from _names_in(node.target)
-    if isinstance(node, cst.AsName):
-        yield from _names_in(node.name)
+    yield from _own_names(node)
     for child in parts(node):
         yield from bound_names(child)
 
 
-def _names_in(target: cst.BaseExpression | cst.BaseAssignTargetExpression) -> Iterator[str]:
-    if isinstance(target, cst.Name):
-        yield target.value
-    elif isinstance(target, (cst.Tuple, cst.List)):
-        for element in target.elements:
-            yield from _names_in(element.value)
-    elif isinstance(target, cst.StarredElement):
+def _own_names(node: ast.AST) -> Iterator[str]:
+    """The names that a node itself binds."""
+    if isinstance(node, ast.Assign):
+        for target in node.targets:
+            yield from _names_in(target)
+    elif isinstance(node, (ast.AnnAssign, ast.AugAssign, ast.NamedExpr, *FORS)):
+        yield from _names_in(node.target)
+    elif isinstance(node, ast.withitem):
+        yield from _names_in(node.optional_vars)
+    elif isinstance(node, ast.ExceptHandler):
+        yield from filter(None, (node.name,))
+    elif isinstance(node, ast.alias):
+        yield from filter(None, (node.asname,))
+    elif isinstance(node, DEFINITIONS):
+        yield node.name
+
+
+def _names_in(target: ast.AST | None) -> Iterator[str]:
+    if isinstance(target, ast.Name):
+        yield target.id
+    elif isinstance(target, (ast.Tuple, ast.List)):
+        for element in target.elts:
+            yield from _names_in(element)
+    elif isinstance(target, ast.Starred):
         yield from _names_in(target.value)
 
 
-def late_bound(function: Function, loops: Iterable[cst.CSTNode]) -> list[str]:
+def late_bound(function: Function, loops: Iterable[ast.AST]) -> list[str]:
     """The free names of a function that a loop around its definition binds anew in every round.
 
     Empty for a function made by a factory: there each round has a scope of its own. A comprehension around
@@ -77,68 +94,52 @@ def late_bound(function: Function, loops: Iterable[cst.CSTNode]) -> list[str]:
     return [name for name in free if name in rebound and name not in function.defaults]
 
 
-def rebinding_loops(function: Function, loops: Iterable[cst.CSTNode]) -> list[cst.CSTNode]:
+def rebinding_loops(function: Function, loops: Iterable[ast.AST]) -> list[ast.AST]:
     """The loops around a function's definition, in the function that defines it, innermost first."""
-    around: list[cst.CSTNode] = []
+    around: list[ast.AST] = []
     module, held = function.module, list(loops)
     for outer in module.ancestors(function.node):
-        if isinstance(outer, (cst.FunctionDef, cst.Lambda)):
+        if isinstance(outer, (*FUNCTIONS, ast.Lambda)):
             break
-        walked = isinstance(outer, (cst.For, cst.While)) and any(outer is loop for loop in held)
-        if isinstance(outer, COMPREHENSIONS) or (walked and not leaves_after(module, function.node, outer)):
+        walked = isinstance(outer, LOOPS) and any(outer is loop for loop in held)
+        if isinstance(outer, OWN_ROUNDS) or (walked and not leaves_after(module, function.node, outer)):
             around.append(outer)
     return around
 
 
-def varying_names(loop: cst.CSTNode) -> set[str]:
+def varying_names(loop: ast.AST) -> set[str]:
     """The names that a loop binds in every round to what may be another value than in the last."""
-    if isinstance(loop, COMPREHENSIONS):
-        found: set[str] = set()
-        clause: cst.CompFor | None = loop.for_in
-        while clause is not None:
-            found |= set(_names_in(clause.target))
-            clause = clause.inner_for_in
-        return found
+    if isinstance(loop, OWN_ROUNDS):
+        return {name for clause in loop.generators for name in _names_in(clause.target)}
     fixed = {
-        target.target.value
+        target.id
         for node in _statements(loop)
-        if isinstance(node, cst.Assign) and _is_literal(node.value)
+        if isinstance(node, ast.Assign) and _is_literal(node.value)
         for target in node.targets
-        if isinstance(target.target, cst.Name)
+        if isinstance(target, ast.Name)
     }
     own = [name for node in _statements(loop) for name in _own_names(node)]
     return {name for name in own if name not in fixed or own.count(name) > 1}
 
 
-def _own_names(node: cst.CSTNode) -> Iterator[str]:
-    if isinstance(node, (cst.AssignTarget, cst.AnnAssign, cst.AugAssign, cst.For, cst.NamedExpr)):
-        yield from _names_in(node.target)
-    elif isinstance(node, cst.AsName):
-        yield from _names_in(node.name)
-    elif isinstance(node, (cst.FunctionDef, cst.ClassDef)):
-        yield node.name.value
-
-
-def _statements(node: cst.CSTNode) -> Iterator[cst.CSTNode]:
+def _statements(node: ast.AST) -> Iterator[ast.AST]:
     yield node
     for child in parts(node):
-        if isinstance(child, (cst.FunctionDef, cst.ClassDef)):
+        if isinstance(child, DEFINITIONS):
             yield child
-        elif not isinstance(child, (cst.Lambda, *COMPREHENSIONS, cst.GeneratorExp)):
+        elif not isinstance(child, _INNER):
             yield from _statements(child)
 
 
-def _is_literal(node: cst.BaseExpression) -> bool:
-    return isinstance(node, LITERALS) or dotted(node) in ("True", "False", "None")
+def _is_literal(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant)
 
 
-def leaves_after(module: Module, node: cst.CSTNode, loop: cst.CSTNode) -> bool:
+def leaves_after(module: Module, node: ast.AST, loop: ast.AST) -> bool:
     """Whether the block that holds a node ends the loop: then only one round gets there."""
     statement = module.statement(node)
     while statement is not None and statement is not loop:
-        block = module.parents.get(statement)
-        last = block.body[-1] if isinstance(block, cst.IndentedBlock) else None
-        if isinstance(last, cst.SimpleStatementLine) and isinstance(last.body[-1], (cst.Break, cst.Return)):
+        if isinstance(module.block(statement)[-1], (ast.Break, ast.Return)):
             return True
         outer = module.parents.get(statement)
         statement = module.statement(outer) if outer is not None else None
@@ -147,23 +148,24 @@ def leaves_after(module: Module, node: cst.CSTNode, loop: cst.CSTNode) -> bool:
 
 def parameter_edit(function: Function, text: str) -> Edit:
     """The edit that gives a function one more parameter, with a default, behind those filled by place."""
-    params, module = function.node.params, function.module
-    if isinstance(params.star_kwarg, cst.Param):
-        place = Site.at(module, params.star_kwarg).location()
+    params, module = function.node.args, function.module
+    if params.kwarg is not None:
+        place = Site.at(module, params.kwarg).location()
         return Edit(place.path, place.line, place.column, place.line, place.column, f"{text}, ")
-    stars = [params.star_arg] if isinstance(params.star_arg, cst.Param) else []
-    given = [*params.posonly_params, *params.params, *stars, *params.kwonly_params]
+    given = [*parameters(params)]
+    if params.vararg is not None:
+        given.insert(len(params.posonlyargs) + len(params.args), (params.vararg, None))
     if given:
-        place = Site.at(module, given[-1].default or given[-1]).location()
+        last, default = given[-1]
+        place = Site.at(module, default or last.annotation or last).location()
         line, column = place.end_line, place.end_column
         return Edit(place.path, line, column, line, column, f", {text}")
-    if isinstance(function.node, cst.Lambda):
-        place = Site.at(module, function.node).location()
+    place = Site.at(module, function.node).location()
+    if isinstance(function.node, ast.Lambda):
         column = place.column + len("lambda")
         return Edit(place.path, place.line, column, place.line, column, f" {text}")
-    place = Site.at(module, function.node.name).location()
-    column = module.lines[place.end_line - 1].index("(", place.end_column - 1) + 2
-    return Edit(place.path, place.end_line, column, place.end_line, column, text)
+    column = module.lines[place.line - 1].index("(", place.column - 1) + 2
+    return Edit(place.path, place.line, column, place.line, column, text)
 
 
 def forwarding(function: Function, instead: dict[str, str] | None = None) -> list[str] | None:
@@ -175,41 +177,39 @@ def forwarding(function: Function, instead: dict[str, str] | None = None) -> lis
     call = _only_call(function)
     if call is None:
         return None
-    params, module = function.node.params, function.module
-    given = [*params.posonly_params, *params.params, *params.kwonly_params]
-    spelled = {item.name.value: module.code(item.default) for item in given if item.default is not None}
-    passed = [item.name.value for item in given if item.default is None]
-    if isinstance(params.star_arg, cst.Param):
-        passed.append("*" + params.star_arg.name.value)
-    if params.star_kwarg is not None:
-        passed.append("**" + params.star_kwarg.name.value)
+    params, module = function.node.args, function.module
+    given = parameters(params)
+    spelled = {item.arg: module.code(default) for item, default in given if default is not None}
+    passed = [item.arg for item, default in given if default is None]
+    stars = (("*", params.vararg), ("**", params.kwarg))
+    passed += [star + item.arg for star, item in stars if item is not None]
     spelled |= instead or {}
-    parts, seen = [module.code(call.func)], []
-    for argument in call.args:
-        text = argument.star + module.code(argument.value)
-        if argument.keyword is None and text in passed:
+    found, seen = [module.code(call.func)], []
+    for argument in arguments(call):
+        named = argument.arg if isinstance(argument, ast.keyword) else None
+        value = argument.value if named is not None and isinstance(argument, ast.keyword) else argument
+        text = module.code(value)
+        if named is None and text in passed:
             seen.append(text)
         elif (
-            argument.star
-            or (argument.keyword is None and seen)
-            or (set(read_names(argument.value)) & {name.lstrip("*") for name in passed})
+            text.startswith("*")
+            or (named is None and seen)
+            or (set(read_names(value)) & {name.lstrip("*") for name in passed})
         ):
             return None
         else:
-            word = f"{argument.keyword.value}=" if argument.keyword is not None else ""
-            parts.append(word + spelled.get(text, text))
-    return parts if seen == passed else None
+            found.append((f"{named}=" if named is not None else "") + spelled.get(text, text))
+    return found if seen == passed else None
 
 
-def _only_call(function: Function) -> cst.Call | None:
+def _only_call(function: Function) -> ast.Call | None:
     node = function.node
-    if isinstance(node, cst.Lambda):
-        return node.body if isinstance(node.body, cst.Call) else None
-    lines = [line for line in node.body.body if isinstance(line, cst.SimpleStatementLine)]
-    if len(lines) != 1 or len(node.body.body) != 1 or node.decorators:
+    if isinstance(node, ast.Lambda):
+        return node.body if isinstance(node.body, ast.Call) else None
+    if len(node.body) != 1 or node.decorator_list:
         return None
-    only = lines[0].body[0]
-    return only.value if isinstance(only, cst.Return) and isinstance(only.value, cst.Call) else None
+    only = node.body[0]
+    return only.value if isinstance(only, ast.Return) and isinstance(only.value, ast.Call) else None
 
 
 def partial_name(module: Module) -> tuple[str, str]:
@@ -221,20 +221,17 @@ def partial_name(module: Module) -> tuple[str, str]:
     return "functools.partial", "import functools"
 
 
-def contains(node: cst.CSTNode, wanted: cst.CSTNode, module: Module) -> bool:
+def contains(node: ast.AST, wanted: ast.AST, module: Module) -> bool:
     """Whether a node lies inside another."""
     return node is wanted or any(outer is node for outer in module.ancestors(wanted))
 
 
-def enclosing_function(module: Module, node: cst.CSTNode) -> cst.CSTNode:
+def enclosing_function(module: Module, node: ast.AST) -> FunctionDef | ast.Module:
     """The function around a node, else the module."""
     around = module.ancestors(node)
-    return next((outer for outer in around if isinstance(outer, cst.FunctionDef)), module.tree)
+    return next((outer for outer in around if isinstance(outer, FUNCTIONS)), module.tree)
 
 
-def calls_in(node: cst.CSTNode) -> Iterator[cst.Call]:
+def calls_in(node: ast.AST) -> Iterator[ast.Call]:
     """The calls in a node, itself among them."""
-    if isinstance(node, cst.Call):
-        yield node
-    for child in parts(node):
-        yield from calls_in(child)
+    return (each for each in nodes(node) if isinstance(each, ast.Call))

@@ -2,29 +2,26 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-import libcst as cst
-
 from . import conditions, containers, names
-from .syntax import parts
+from .syntax import Comprehension, parts
 from .values import Object, Scope, Value, of, union
 
 if TYPE_CHECKING:
     from .interpreter import Interpreter
 
-Comprehension = cst.ListComp | cst.SetComp | cst.GeneratorExp | cst.DictComp
-
 
 def comprehend(it: Interpreter, node: Comprehension) -> Value:
     """A list or dict of which one element stands for all, with what the elements and the keys came from."""
     it.frame.scope = Scope(parent=it.scope)
-    made = it.new("dict" if isinstance(node, cst.DictComp) else "list", "", "", it.site(node))
+    made = it.new("dict" if isinstance(node, ast.DictComp) else "list", "", "", it.site(node))
     made.each = made.open = True
     held: list[Value] = []
     try:
-        sources, filtered, named = _walk(it, node.for_in, made, node, held)
+        sources, filtered, named = _walk(it, node.generators, made, node, held)
     finally:
         parent = it.frame.scope.parent
         assert parent is not None
@@ -43,12 +40,13 @@ def comprehend(it: Interpreter, node: Comprehension) -> Value:
 
 
 def _walk(
-    it: Interpreter, clause: cst.CompFor, made: Object, node: Comprehension, holders: list[Value]
+    it: Interpreter, clauses: list[ast.comprehension], made: Object, node: Comprehension, holders: list[Value]
 ) -> tuple[list[Object], bool, list[Object]]:
     """What a comprehension draws from, whether it filters, and what its keys or elements are.
 
     `holders` gets what the elements, or their keys, must be in or must not be in.
     """
+    clause, *inner_clauses = clauses
     iterable = it.evaluate(clause.iter)
     names.assign(it, clause.target, containers.element(it, iterable, clause.iter))
     sources, filtered = iterable.objects(), bool(clause.ifs)
@@ -56,14 +54,14 @@ def _walk(
     held, it.loops = it.loops, [*it.loops, node]
     guard = it.guard
     for condition in clause.ifs:
-        chosen = [way for way, truth in conditions.branches(it, condition.test) if truth]
+        chosen = [way for way, truth in conditions.branches(it, condition) if truth]
         if chosen:
             it.guard = it.guard | chosen[0]
-        holders += [it.evaluate(target.comparator) for target in memberships(condition.test)]
-    if clause.inner_for_in is not None:
-        inner, inner_filtered, named = _walk(it, clause.inner_for_in, made, node, holders)
+        holders += [it.evaluate(holder) for holder in memberships(condition)]
+    if inner_clauses:
+        inner, inner_filtered, named = _walk(it, inner_clauses, made, node, holders)
         sources, filtered = sources + inner, filtered or inner_filtered
-    elif isinstance(node, cst.DictComp):
+    elif isinstance(node, ast.DictComp):
         key, value = it.evaluate(node.key), it.evaluate(node.value)
         made.entries = {}
         made.attributes[containers.ANY] = value
@@ -77,9 +75,11 @@ def _walk(
     return sources, filtered, named
 
 
-def memberships(node: cst.CSTNode) -> Iterator[cst.ComparisonTarget]:
-    """The `in ...` and `not in ...` of a condition."""
-    if isinstance(node, cst.ComparisonTarget) and isinstance(node.operator, (cst.In, cst.NotIn)):
-        yield node
+def memberships(node: ast.AST) -> Iterator[ast.expr]:
+    """What a condition looks for something in: the right side of its `in` and `not in`."""
+    if isinstance(node, ast.Compare):
+        for operator, holder in zip(node.ops, node.comparators, strict=True):
+            if isinstance(operator, (ast.In, ast.NotIn)):
+                yield holder
     for part in parts(node):
         yield from memberships(part)

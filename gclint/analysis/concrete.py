@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import libcst as cst
 from libcst.metadata import PositionProvider
 
-from ..timing import stage
-
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from libcst.metadata import CodeRange
+
     from .syntax import Span
 
 _STRINGS = (cst.SimpleString, cst.ConcatenatedString)
@@ -48,13 +50,12 @@ class Concrete:
             return
         # a MetadataWrapper would walk the whole tree once more, for the providers that were not asked
         provider = PositionProvider()
-        with stage("positions"):
-            provider._gen_impl(tree)
-        for node, held in provider._computed.items():
+        provider._gen_impl(tree)
+        for node, held in cast("Mapping[cst.CSTNode, CodeRange]", provider._computed).items():
             start, end = held.start, held.end
             self._found.setdefault((start.line, start.column + 1, end.line, end.column + 1), []).append(node)
 
     def at(self, span: Span, kind: type[ast.AST]) -> cst.CSTNode | None:
         """The node at a place that stands for a node of this type of Python's own, None where there is none."""
         wanted = _KINDS.get(kind) or tuple(filter(None, (getattr(cst, kind.__name__, None),)))
-        return next((node for node in self._found.get(tuple(span), ()) if isinstance(node, wanted)), None)
+        return next((node for node in self._found.get(span, ()) if isinstance(node, wanted)), None)

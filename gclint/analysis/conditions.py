@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
+import ast
 from typing import TYPE_CHECKING, Any
-
-import libcst as cst
 
 from . import environment
 from .guards import ALWAYS, CUDA, DISTRIBUTED, ROCM, Atom, Guard, Words, common, compatible, complement, conj
@@ -20,20 +19,19 @@ MAX_BRANCHES = 6
 MOST_EXCLUDED = 30
 
 
-def branches(it: Interpreter, node: cst.BaseExpression) -> list[Branch]:
+def branches(it: Interpreter, node: ast.expr) -> list[Branch]:
     """The feasible outcomes of a condition under the current guard, as (guard, truth)."""
-    if isinstance(node, cst.UnaryOperation) and isinstance(node.operator, cst.Not):
-        return [(guard, not truth) for guard, truth in branches(it, node.expression)]
-    if isinstance(node, cst.BooleanOperation):
-        return _few(it, _connected(it, node))
-    if isinstance(node, cst.Comparison) and len(node.comparisons) == 1:
-        target = node.comparisons[0]
-        return _few(it, compare(it, it.evaluate(node.left), target.operator, it.evaluate(target.comparator), node))
-    if isinstance(node, cst.Comparison):
-        compared = [it.evaluate(part) for part in (node.left, *(target.comparator for target in node.comparisons))]
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
+        return [(guard, not truth) for guard, truth in branches(it, node.operand)]
+    if isinstance(node, ast.BoolOp):
+        return _connected(it, node, len(node.values))
+    if isinstance(node, ast.Compare) and len(node.ops) == 1:
+        return _few(it, compare(it, it.evaluate(node.left), node.ops[0], it.evaluate(node.comparators[0]), node))
+    if isinstance(node, ast.Compare):
+        compared = [it.evaluate(part) for part in (node.left, *node.comparators)]
         return _opaque(it, node, release_in(*(item for value in compared for _, item in value)))
     value = it.evaluate(node)
-    found = [(guard | decided, truth) for guard, item in value for decided, truth in truths(it, item, node)]
+    found = [(guard | decided, truth) for guard, item in value for decided, truth in truths(it, item)]
     return _few(it, _feasible(it, found))
 
 
@@ -59,24 +57,27 @@ def _feasible(it: Interpreter, found: list[Branch]) -> list[Branch]:
     return list(dict.fromkeys(kept))
 
 
-def _connected(it: Interpreter, node: cst.BooleanOperation) -> list[Branch]:
-    is_and = isinstance(node.operator, cst.And)
+def _connected(it: Interpreter, node: ast.BoolOp, count: int) -> list[Branch]:
+    """The outcomes of the first `count` parts."""
+    if count == 1:
+        return branches(it, node.values[0])
+    is_and = isinstance(node.op, ast.And)
     found: list[Branch] = []
-    for guard, truth in branches(it, node.left):
+    for guard, truth in _connected(it, node, count - 1):
         if truth != is_and:
             found.append((guard, truth))
             continue
         with it.under(guard) as possible:
             if not possible:
                 continue
-            for inner, decided in branches(it, node.right):
+            for inner, decided in branches(it, node.values[count - 1]):
                 both = conj(guard, inner)
                 if both is not None:
                     found.append((both, decided))
-    return found
+    return _few(it, found)
 
 
-def _opaque(it: Interpreter, node: cst.BaseExpression, about: str = "") -> list[Branch]:
+def _opaque(it: Interpreter, node: ast.expr, about: str = "") -> list[Branch]:
     atom = Atom(f"{it.module.path}:{id(node)}", *_words(it, node), each=_each(it), about=about)
     return _feasible(it, [(frozenset({(atom, True)}), True), (frozenset({(atom, False)}), False)])
 
@@ -85,7 +86,7 @@ def _each(it: Interpreter, *items: Alternative) -> bool:
     return any(isinstance(item, Object) and item.each for item in items)
 
 
-def truths(it: Interpreter, item: Alternative, node: cst.BaseExpression) -> list[Branch]:
+def truths(it: Interpreter, item: Alternative) -> list[Branch]:
     """Whether one alternative is true, with the guard that decides it when nothing else does."""
     if isinstance(item, Const):
         return [(ALWAYS, bool(item.value))]
@@ -106,7 +107,7 @@ def truths(it: Interpreter, item: Alternative, node: cst.BaseExpression) -> list
 def _may_be_empty(item: Object) -> bool:
     """Whether it is a collection of which nobody knows that it has an element."""
     collections = [held for held in (item.items, item.entries) if held is not None]
-    if not collections or (item.site is not None and isinstance(item.site.node, cst.GeneratorExp)):
+    if not collections or (item.site is not None and isinstance(item.site.node, ast.GeneratorExp)):
         return False
     return item.each or (item.open and not any(collections))
 
@@ -125,7 +126,7 @@ def item_atom(item: Object) -> Atom:
     )
 
 
-def _words(it: Interpreter, node: cst.BaseExpression) -> tuple[Words, Words]:
+def _words(it: Interpreter, node: ast.expr) -> tuple[Words, Words]:
     module = it.module
     return lambda: f"if `{module.code(node)}`", lambda: f"unless `{module.code(node)}`"
 
@@ -134,9 +135,7 @@ def _both(atom: Atom) -> list[Branch]:
     return [(frozenset({(atom, True)}), True), (frozenset({(atom, False)}), False)]
 
 
-def compare(
-    it: Interpreter, left: Value, operator: cst.BaseCompOp, right: Value, node: cst.BaseExpression
-) -> list[Branch]:
+def compare(it: Interpreter, left: Value, operator: ast.cmpop, right: Value, node: ast.expr) -> list[Branch]:
     """The outcomes of one comparison."""
     found: list[Branch] = []
     for left_guard, first in left:
@@ -150,12 +149,12 @@ def compare(
 
 
 def _compare_items(
-    it: Interpreter, first: Alternative, operator: cst.BaseCompOp, second: Alternative, node: cst.BaseExpression
+    it: Interpreter, first: Alternative, operator: ast.cmpop, second: Alternative, node: ast.expr
 ) -> list[Branch]:
-    if isinstance(second, Object) and isinstance(first, Const) and not isinstance(operator, (cst.In, cst.NotIn)):
+    if isinstance(second, Object) and isinstance(first, Const) and not isinstance(operator, (ast.In, ast.NotIn)):
         return _compare_items(it, second, _MIRRORED.get(type(operator), operator), first, node)
     negative = isinstance(operator, tuple(_POSITIVE))
-    if isinstance(operator, (cst.In, cst.NotIn)):
+    if isinstance(operator, (ast.In, ast.NotIn)):
         return [(guard, truth != negative) for guard, truth in _membership(it, first, second, node)]
     if isinstance(first, Const) and isinstance(second, Const):
         return [(ALWAYS, _decide(first.value, operator, second.value))]
@@ -163,54 +162,54 @@ def _compare_items(
         known = _process_count(first.kind, operator, second.value)
         if known is not None:
             return [(guard, truth == known) for guard, truth in _both(DISTRIBUTED)]
-    if isinstance(operator, (cst.Equal, cst.NotEqual, cst.Is, cst.IsNot)):
+    if isinstance(operator, (ast.Eq, ast.NotEq, ast.Is, ast.IsNot)):
         return [(guard, truth != negative) for guard, truth in _equality(it, first, second, node)]
     return _text_atom(it, first, second, node)
 
 
-_POSITIVE: dict[type, type] = {cst.NotEqual: cst.Equal, cst.IsNot: cst.Is, cst.NotIn: cst.In}
-_MIRRORED: dict[type, cst.BaseCompOp] = {
-    cst.LessThan: cst.GreaterThan(),
-    cst.GreaterThan: cst.LessThan(),
-    cst.LessThanEqual: cst.GreaterThanEqual(),
-    cst.GreaterThanEqual: cst.LessThanEqual(),
+_POSITIVE: dict[type, type] = {ast.NotEq: ast.Eq, ast.IsNot: ast.Is, ast.NotIn: ast.In}
+_MIRRORED: dict[type, ast.cmpop] = {
+    ast.Lt: ast.Gt(),
+    ast.Gt: ast.Lt(),
+    ast.LtE: ast.GtE(),
+    ast.GtE: ast.LtE(),
 }
 
 
-def _decide(first: Any, operator: cst.BaseCompOp, second: Any) -> bool:
+def _decide(first: Any, operator: ast.cmpop, second: Any) -> bool:
     try:
-        if isinstance(operator, cst.LessThan):
+        if isinstance(operator, ast.Lt):
             return bool(first < second)
-        if isinstance(operator, cst.GreaterThan):
+        if isinstance(operator, ast.Gt):
             return bool(first > second)
-        if isinstance(operator, cst.LessThanEqual):
+        if isinstance(operator, ast.LtE):
             return bool(first <= second)
-        if isinstance(operator, cst.GreaterThanEqual):
+        if isinstance(operator, ast.GtE):
             return bool(first >= second)
     except (TypeError, ValueError):
         return False
     equal = bool(first == second)
-    return not equal if isinstance(operator, (cst.NotEqual, cst.IsNot)) else equal
+    return not equal if isinstance(operator, (ast.NotEq, ast.IsNot)) else equal
 
 
-def _process_count(kind: str, operator: cst.BaseCompOp, literal: Any) -> bool | None:
+def _process_count(kind: str, operator: ast.cmpop, literal: Any) -> bool | None:
     """What truth of the comparison means "more than one process"; None when it does not decide that."""
     if not isinstance(literal, (int, str)):
-        return None if literal is not None else isinstance(operator, (cst.IsNot, cst.NotEqual))
+        return None if literal is not None else isinstance(operator, (ast.IsNot, ast.NotEq))
     literal = int(literal) if str(literal).lstrip("-").isdigit() else 0
     name = type(operator).__name__
     if kind == "world_size":
-        more = {("GreaterThan", 1), ("NotEqual", 1), ("GreaterThanEqual", 2)}
-        one = {("Equal", 1), ("LessThanEqual", 1), ("LessThan", 2)}
+        more = {("Gt", 1), ("NotEq", 1), ("GtE", 2)}
+        one = {("Eq", 1), ("LtE", 1), ("Lt", 2)}
     else:
-        more = {("NotEqual", -1), ("GreaterThanEqual", 0), ("GreaterThan", -1)}
-        one = {("Equal", -1), ("LessThan", 0), ("LessThanEqual", -1)}
+        more = {("NotEq", -1), ("GtE", 0), ("Gt", -1)}
+        one = {("Eq", -1), ("Lt", 0), ("LtE", -1)}
     if (name, literal) in more:
         return True
     return False if (name, literal) in one else None
 
 
-def _equality(it: Interpreter, first: Alternative, second: Alternative, node: cst.BaseExpression) -> list[Branch]:
+def _equality(it: Interpreter, first: Alternative, second: Alternative, node: ast.expr) -> list[Branch]:
     if isinstance(first, Object) and first.kind in _UNDECIDED | {"world_size", "local_rank"}:
         if isinstance(second, Const):
             subject, literal = f"#{first.id}", repr(second.value)
@@ -232,7 +231,7 @@ def _equality(it: Interpreter, first: Alternative, second: Alternative, node: cs
     return [(ALWAYS, first == second)]
 
 
-def _membership(it: Interpreter, item: Alternative, holder: Alternative, node: cst.BaseExpression) -> list[Branch]:
+def _membership(it: Interpreter, item: Alternative, holder: Alternative, node: ast.expr) -> list[Branch]:
     if isinstance(holder, External) and holder.name == "os.environ" and isinstance(item, Const):
         known = environment.membership(it, str(item.value))
         if known is not None:
@@ -251,7 +250,7 @@ def _membership(it: Interpreter, item: Alternative, holder: Alternative, node: c
     return _text_atom(it, item, holder, node)
 
 
-def _one_of(it: Interpreter, item: Object, members: list[Alternative | None], node: cst.BaseExpression) -> list[Branch]:
+def _one_of(it: Interpreter, item: Object, members: list[Alternative | None], node: ast.expr) -> list[Branch]:
     """Whether an unknown is one of some literals: it is the first, or the second, ..., or none of them."""
     found: list[Branch] = []
     none: Guard = ALWAYS
@@ -263,13 +262,13 @@ def _one_of(it: Interpreter, item: Object, members: list[Alternative | None], no
     return [*found, (none, False)]
 
 
-def _text_atom(it: Interpreter, first: Alternative, second: Alternative, node: cst.BaseExpression) -> list[Branch]:
+def _text_atom(it: Interpreter, first: Alternative, second: Alternative, node: ast.expr) -> list[Branch]:
     """A comparison by its text: that of `!=`, `is not` and `not in` is the opposite of their counterpart's."""
 
     def key(item: Alternative) -> str:
         return f"#{item.id}" if isinstance(item, Object) else repr(item)
 
-    operator = type(node.comparisons[0].operator) if isinstance(node, cst.Comparison) else type(node)
+    operator = type(node.ops[0]) if isinstance(node, ast.Compare) else type(node)
     held, denied = _words(it, node)
     if operator in _POSITIVE:
         held, denied = denied, held

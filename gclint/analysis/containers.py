@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
+import ast
 from typing import TYPE_CHECKING
-
-import libcst as cst
 
 from . import environment
 from .defaults import unsure
@@ -32,7 +31,7 @@ if TYPE_CHECKING:
 ANY = "[...]"
 
 
-def element(it: Interpreter, value: Value, node: cst.CSTNode) -> Value:
+def element(it: Interpreter, value: Value, node: ast.AST) -> Value:
     """What iterating over a value gives: one value that stands for every element."""
     parts = []
     for guard, item in value.possible(it.guard):
@@ -43,7 +42,7 @@ def element(it: Interpreter, value: Value, node: cst.CSTNode) -> Value:
     return union(parts) or of(it.unknown(ANY))
 
 
-def _element_of(it: Interpreter, item: Object, node: cst.CSTNode) -> Value:
+def _element_of(it: Interpreter, item: Object, node: ast.AST) -> Value:
     known = it.library.element(it, item, it.site(node))
     if known is not None:
         return known
@@ -60,7 +59,7 @@ def _element_of(it: Interpreter, item: Object, node: cst.CSTNode) -> Value:
     return of(it.child(item, ANY, it.site(node), each=True))
 
 
-def at(it: Interpreter, value: Value, index: int, count: int, node: cst.CSTNode, star: int | None = None) -> Value:
+def at(it: Interpreter, value: Value, index: int, count: int, node: ast.AST, star: int | None = None) -> Value:
     """Element `index` of a value that is unpacked into `count` targets, of which `star` takes the rest."""
     parts = []
     place = index if star is None or index < star else index - count
@@ -79,19 +78,21 @@ def _fits(items: list[Value], count: int, star: int | None) -> bool:
     return len(items) == count if star is None else len(items) >= count - 1
 
 
-def subscript(it: Interpreter, base: Value, node: cst.Subscript) -> Value:
+def subscript(it: Interpreter, base: Value, node: ast.Subscript) -> Value:
     """The value of `base[...]`."""
-    index = node.slice[0].slice if len(node.slice) == 1 else None
-    if not isinstance(index, cst.Index):
-        for part in node.slice:
-            if isinstance(part.slice, cst.Index):
-                it.evaluate(part.slice.value)
+    index = node.slice
+    if isinstance(index, ast.Slice):
         return base
-    key = it.evaluate(index.value)
+    if isinstance(index, ast.Tuple) and not any(item.entries is not None for item in base.objects()):
+        for part in index.elts:
+            if not isinstance(part, ast.Slice):
+                it.evaluate(part)
+        return base
+    key = it.evaluate(index)
     return union(_at_key(it, item, key, node).under(guard) for guard, item in base.possible(it.guard))
 
 
-def _at_key(it: Interpreter, item: object, key: Value, node: cst.Subscript) -> Value:
+def _at_key(it: Interpreter, item: object, key: Value, node: ast.Subscript) -> Value:
     literal = key.only()
     if isinstance(item, External) and item.name == "os.environ" and isinstance(literal, Const):
         return environment.demand(it, str(literal.value), it.site(node))
@@ -117,10 +118,9 @@ def _within(items: list[Value], index: object) -> bool:
     return isinstance(index, int) and -len(items) <= index < len(items)
 
 
-def assign_item(it: Interpreter, target: cst.Subscript, value: Value, place: cst.CSTNode | None) -> None:
+def assign_item(it: Interpreter, target: ast.Subscript, value: Value, place: ast.AST | None) -> None:
     """`base[key] = value`."""
-    index = target.slice[0].slice
-    key = it.evaluate(index.value) if isinstance(index, cst.Index) else NOTHING
+    key = it.evaluate(target.slice) if not isinstance(target.slice, ast.Slice) else NOTHING
     literal = key.only()
     for guard, item in it.evaluate(target.value).possible(it.guard):
         with it.under(guard) as possible:
@@ -237,21 +237,21 @@ def spread(it: Interpreter, call: Call, item: Object, guard: Guard) -> None:
     call.foreign_mapping = call.foreign_mapping or is_foreign(item)
 
 
-def combined(it: Interpreter, node: cst.BinaryOperation, left: Value, right: Value) -> Value | None:
+def combined(it: Interpreter, node: ast.BinOp, left: Value, right: Value) -> Value | None:
     """`list + list`, `list * n`, `dict | dict`; None when it is none of these."""
     first, second = left.only(), right.only()
     if not isinstance(first, Object):
         return None
-    if isinstance(node.operator, cst.Multiply) and first.items is not None:
+    if isinstance(node.op, ast.Mult) and first.items is not None:
         return of(first)
     if not isinstance(second, Object):
         return None
-    if isinstance(node.operator, cst.Add) and first.items is not None and second.items is not None:
+    if isinstance(node.op, ast.Add) and first.items is not None and second.items is not None:
         made = it.new(first.kind, "", "", it.site(node))
         made.items = [*first.items, *second.items]
         made.each, made.open = first.each or second.each, first.open or second.open
         return of(made)
-    if isinstance(node.operator, cst.BitOr) and first.entries is not None and second.entries is not None:
+    if isinstance(node.op, ast.BitOr) and first.entries is not None and second.entries is not None:
         made = it.new("dict", "", "", it.site(node))
         made.entries = {}
         merge(it, made, left)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
+import ast
 from typing import TYPE_CHECKING
-
-import libcst as cst
 
 from . import evaluation
 from .calls import Call
-from .syntax import dotted
+from .syntax import FunctionDef, dotted
 from .values import Alternative, Class, External, Function, Object, Value, of
 
 if TYPE_CHECKING:
@@ -17,17 +16,17 @@ if TYPE_CHECKING:
 DECORATOR_STEPS = 400
 
 
-def define_function(it: Interpreter, node: cst.FunctionDef) -> bool:
+def define_function(it: Interpreter, node: FunctionDef) -> bool:
     """`def f(...)`: bind its name to what its decorators make of it."""
     function = evaluation.function_value(it, node)
     value = of(function)
-    for decorator in reversed(node.decorators):
+    for decorator in reversed(node.decorator_list):
         value = _decorated(it, value, function, decorator)
-    it.bind(node.name.value, value)
+    it.bind(node.name, value)
     return True
 
 
-def _decorated(it: Interpreter, value: Value, function: Function, decorator: cst.Decorator) -> Value:
+def _decorated(it: Interpreter, value: Value, function: Function, decorator: ast.expr) -> Value:
     """What a decorator makes of a function; the function itself where the decorator does too much to be followed."""
     steps, it.steps = it.steps, min(it.steps, DECORATOR_STEPS)
     allowed, stopped = it.steps, it.stopped
@@ -36,33 +35,33 @@ def _decorated(it: Interpreter, value: Value, function: Function, decorator: cst
     return made if spent <= allowed else value
 
 
-def _applied(it: Interpreter, value: Value, function: Function, decorator: cst.Decorator) -> Value:
-    made = it.evaluate(decorator.decorator)
+def _applied(it: Interpreter, value: Value, function: Function, decorator: ast.expr) -> Value:
+    made = it.evaluate(decorator)
     for _, item in made:
         if isinstance(item, Function):
-            result = it.call(made, Call(it, it.site(decorator.decorator), "decorator", [value]))
+            result = it.call(made, Call(it, it.site(decorator), "decorator", [value]))
             return result if any(isinstance(part, Function) for _, part in result) else value
         if isinstance(item, Object) and item.kind == "context":
             it.decorations.setdefault(function.node_id, []).append(item)
             return value
-    replaced = it.library.decorated(it, made, value, it.site(decorator.decorator))
+    replaced = it.library.decorated(it, made, value, it.site(decorator))
     return replaced if replaced is not None else value
 
 
-def define_class(it: Interpreter, node: cst.ClassDef) -> bool:
+def define_class(it: Interpreter, node: ast.ClassDef) -> bool:
     """`class C(...)`: walk its body in a scope of its own."""
     bases: list[Alternative] = []
     for argument in node.bases:
-        bases.extend(item for _, item in it.evaluate(argument.value) if isinstance(item, (Class, External)))
+        bases.extend(item for _, item in it.evaluate(argument) if isinstance(item, (Class, External)))
     scope = it.within(it.scope, {}, is_class=True)
     outer, it.frame.scope = it.frame.scope, scope
-    it.execute(node.body.body)
+    it.execute(node.body)
     it.frame.scope = outer
-    decorators = tuple(_decorator_name(decorator) for decorator in node.decorators)
+    decorators = tuple(_decorator_name(decorator) for decorator in node.decorator_list)
     made = Class(node, it.module, scope.names, tuple(bases), decorators, id(node))
     for name, value in scope.names.items():
         scope.names[name] = Value((guard, _owned(item, made)) for guard, item in value)
-    it.bind(node.name.value, of(made))
+    it.bind(node.name, of(made))
     return True
 
 
@@ -72,6 +71,5 @@ def _owned(item: Alternative, owner: Class) -> Alternative:
     return item
 
 
-def _decorator_name(decorator: cst.Decorator) -> str:
-    node = decorator.decorator
-    return dotted(node.func if isinstance(node, cst.Call) else node).rsplit(".", 1)[-1]
+def _decorator_name(decorator: ast.expr) -> str:
+    return dotted(decorator.func if isinstance(decorator, ast.Call) else decorator).rsplit(".", 1)[-1]

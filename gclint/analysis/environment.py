@@ -5,9 +5,8 @@ Where the launch tells the whole environment, a variable that it leaves out is n
 
 from __future__ import annotations
 
+import ast
 from typing import TYPE_CHECKING
-
-import libcst as cst
 
 from .events import EnvSet
 from .guards import DISTRIBUTED, Guard, conj
@@ -63,13 +62,13 @@ def membership(it: Interpreter, name: str) -> list[tuple[Guard, bool]] | None:
     return None if held is None else [(guard, item is not MISSING) for guard, item in held]
 
 
-def put(it: Interpreter, name: str, value: Value, node: cst.CSTNode) -> None:
+def put(it: Interpreter, name: str, value: Value, node: ast.AST) -> None:
     """A variable is set."""
     _keep(it, name, value, node)
     it.emit(EnvSet(it.moment(node), name, value, bool(it.filling)))
 
 
-def put_default(it: Interpreter, name: str, value: Value, node: cst.CSTNode) -> Value:
+def put_default(it: Interpreter, name: str, value: Value, node: ast.AST) -> Value:
     """A variable is set where it is not set yet; returns what it holds then."""
     held = _held(it, name)
     if held is None:
@@ -81,7 +80,7 @@ def put_default(it: Interpreter, name: str, value: Value, node: cst.CSTNode) -> 
     return it.run.environment[name]
 
 
-def remove(it: Interpreter, name: str, node: cst.CSTNode) -> None:
+def remove(it: Interpreter, name: str, node: ast.AST) -> None:
     """A variable is unset."""
     _keep(it, name, of(MISSING), node)
 
@@ -99,7 +98,7 @@ def handed_over(call: Call) -> bool:
     return call.name.partition(".")[0] not in _ONLY_READ and External("os.environ") in given
 
 
-def _keep(it: Interpreter, name: str, value: Value, node: cst.CSTNode) -> None:
+def _keep(it: Interpreter, name: str, value: Value, node: ast.AST) -> None:
     it.run.environment[name] = assigned(it.guard - it.run.assumed, value, _held(it, name))
     it.run.environment_sites[name] = it.site(node)
 

@@ -10,7 +10,7 @@ from .guards import ALWAYS, Guard
 from .values import NONE, NOTHING, Object, Value
 
 if TYPE_CHECKING:
-    import libcst as cst
+    import ast
 
     from ..files.source import Source
     from .calls import Call
@@ -30,7 +30,7 @@ class Moment:
     site: Site
     guard: Guard = ALWAYS
     stack: tuple[Site, ...] = ()
-    loops: tuple[cst.CSTNode, ...] = ()
+    loops: tuple[ast.AST, ...] = ()
     contexts: tuple[Object, ...] = ()
     handlers: tuple[Site, ...] = ()
     forwards: tuple[Object, ...] = ()

@@ -5,14 +5,13 @@ The one exception that an expression is known to raise is the KeyError of an env
 
 from __future__ import annotations
 
+import ast
 from functools import partial
 from typing import TYPE_CHECKING
 
-import libcst as cst
-
-from . import execution, imports, names
+from . import execution, imports
 from .guards import Atom, Guard, compatible, complement
-from .syntax import dotted
+from .syntax import Try, With, dotted
 from .values import of
 
 if TYPE_CHECKING:
@@ -33,19 +32,19 @@ def goes_on(it: Interpreter) -> bool:
     return True
 
 
-def suppressed(it: Interpreter, statement: cst.With, before: int) -> bool:
+def suppressed(it: Interpreter, statement: With, before: int) -> bool:
     """Whether a `with` block lets nothing out of what was raised in it, and nothing of it is left to be caught."""
-    if len(it.ended) == before or not any(_suppresses(item.item) for item in statement.items):
+    if len(it.ended) == before or not any(_suppresses(item.context_expr) for item in statement.items):
         return False
     del it.ended[before:]
     return True
 
 
-def walk_try(it: Interpreter, statement: cst.Try | cst.TryStar) -> bool:
+def walk_try(it: Interpreter, statement: Try) -> bool:
     """A `try` statement: each handler under the condition that it is needed, unless that is known."""
     it.handlers.append(it.site(statement))
     before = len(it.ended)
-    end = execution.block(it, statement.body)
+    end = execution.execute(it, statement.body)
     it.handlers.pop()
     alive = [] if end is None else [end]
     caught: list[Guard | None] = []
@@ -61,38 +60,37 @@ def walk_try(it: Interpreter, statement: cst.Try | cst.TryStar) -> bool:
             if certain:
                 continue
         caught.append(_handled(it, handler, maybe))
-    if end is not None and statement.orelse is not None:
-        end = execution.block(it, statement.orelse.body)
+    if end is not None and statement.orelse:
+        end = execution.execute(it, statement.orelse)
         alive = [*([] if end is None else [end]), *alive[1:]]
-    if statement.finalbody is not None:
-        execution.block(it, statement.finalbody.body)
+    execution.execute(it, statement.finalbody)
     return execution.narrow(it, alive or [guard for guard in caught if guard is not None])
 
 
-def _handled(it: Interpreter, handler: cst.ExceptHandler | cst.ExceptStarHandler, way: Guard) -> Guard | None:
+def _handled(it: Interpreter, handler: ast.ExceptHandler, way: Guard) -> Guard | None:
     """Walk a handler under a guard; returns the guard under which control goes on after it."""
     with it.under(way) as possible:
         if not possible:
             return None
         if handler.name is not None:
-            names.assign(it, handler.name.name, of(it.unknown("exception", it.site(handler))))
-        return execution.block(it, handler.body)
+            it.bind(handler.name, of(it.unknown("exception", it.site(handler))))
+        return execution.execute(it, handler.body)
 
 
-def _raised(module: Module, handler: cst.ExceptHandler | cst.ExceptStarHandler) -> str:
+def _raised(module: Module, handler: ast.ExceptHandler) -> str:
     kind = module.code(handler.type) if handler.type is not None else "an exception"
     return f"if {kind} is raised"
 
 
-def _suppresses(manager: cst.BaseExpression) -> bool:
+def _suppresses(manager: ast.expr) -> bool:
     """Whether a context manager is `suppress(KeyError)`, or suppresses more than that."""
-    if not isinstance(manager, cst.Call) or dotted(manager.func).rsplit(".", 1)[-1] != "suppress":
+    if not isinstance(manager, ast.Call) or dotted(manager.func).rsplit(".", 1)[-1] != "suppress":
         return False
-    return any(_catches(argument.value, _OF_A_KEY) for argument in manager.args)
+    return any(_catches(argument, _OF_A_KEY) for argument in manager.args)
 
 
-def _catches(kind: cst.BaseExpression | None, names: frozenset[str]) -> bool:
+def _catches(kind: ast.expr | None, names: frozenset[str]) -> bool:
     """Whether an `except` of this type, None for a bare one, catches what these names do, as far as its words tell."""
-    if isinstance(kind, cst.Tuple):
-        return any(_catches(element.value, names) for element in kind.elements)
+    if isinstance(kind, ast.Tuple):
+        return any(_catches(element, names) for element in kind.elts)
     return kind is None or dotted(kind) in names

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-import libcst as cst
-
 from . import conditions, containers, definitions, environment, exceptions, imports, magics, names
 from .events import LoopNameRebound
 from .guards import Atom, Guard, common, complement
+from .syntax import FORS, TRIES, For, With
 from .values import NONE, TRUE, Alternative, Const, External, Object, Value, const, of
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ _EXITS = {"sys.exit", "builtins.exit", "builtins.quit", "os._exit"}
 Handler = Callable[["Interpreter", Any], bool]
 
 
-def execute(it: Interpreter, body: Sequence[cst.CSTNode]) -> Guard | None:
+def execute(it: Interpreter, body: Sequence[ast.stmt]) -> Guard | None:
     """Walk statements in order; returns the guard under which control goes on, None if it never does.
 
     The interpreter's guard is narrowed by what ends early and is given back as it was.
@@ -39,55 +39,42 @@ def execute(it: Interpreter, body: Sequence[cst.CSTNode]) -> Guard | None:
         it.guard = held
 
 
-def _statement(it: Interpreter, statement: cst.CSTNode) -> bool:
-    if isinstance(statement, cst.SimpleStatementLine):
-        for part in statement.body:
-            small = _SMALL.get(type(part))
-            if small is not None and not small(it, part):
-                return False
-        return True
-    handler = _COMPOUND.get(type(statement))
+def _statement(it: Interpreter, statement: ast.stmt) -> bool:
+    handler = _HANDLERS.get(type(statement))
     return handler(it, statement) if handler is not None else True
 
 
-def block(it: Interpreter, suite: cst.BaseSuite) -> Guard | None:
-    """Walk a block; returns the guard under which control goes on after it, None if it never does."""
-    if isinstance(suite, cst.SimpleStatementSuite):
-        return execute(it, [cst.SimpleStatementLine([part]) for part in suite.body])
-    return execute(it, suite.body)
-
-
-def _expression(it: Interpreter, statement: cst.Expr) -> bool:
+def _expression(it: Interpreter, statement: ast.Expr) -> bool:
     held, it.expression_statement = it.expression_statement, statement.value
     value = it.evaluate(statement.value)
     it.expression_statement = held
-    if isinstance(statement.value, cst.Call):
+    if isinstance(statement.value, ast.Call):
         return names.external_name(value) not in _EXITS
     return True
 
 
-def _assign(it: Interpreter, statement: cst.Assign) -> bool:
+def _assign(it: Interpreter, statement: ast.Assign) -> bool:
     value = it.evaluate(statement.value)
-    loop, first = it.loops[-1] if it.loops else None, statement.targets[0].target
-    if isinstance(loop, cst.For) and isinstance(first, cst.Name) and isinstance(loop.target, cst.Name):
-        old = it.scope.lookup(first.value)
-        if first.value == loop.target.value and old is not None:
-            it.emit(LoopNameRebound(it.moment(statement), first.value, old, value))
+    loop, first = it.loops[-1] if it.loops else None, statement.targets[0]
+    if isinstance(loop, FORS) and isinstance(first, ast.Name) and isinstance(loop.target, ast.Name):
+        old = it.scope.lookup(first.id)
+        if first.id == loop.target.id and old is not None:
+            it.emit(LoopNameRebound(it.moment(statement), first.id, old, value))
     for target in statement.targets:
-        names.assign(it, target.target, value, statement.value)
+        names.assign(it, target, value, statement.value)
     return True
 
 
-def _annotated(it: Interpreter, statement: cst.AnnAssign) -> bool:
+def _annotated(it: Interpreter, statement: ast.AnnAssign) -> bool:
     if statement.value is not None:
         names.assign(it, statement.target, it.evaluate(statement.value), statement.value)
     return True
 
 
-def _augmented(it: Interpreter, statement: cst.AugAssign) -> bool:
+def _augmented(it: Interpreter, statement: ast.AugAssign) -> bool:
     old, new = it.evaluate(statement.target), it.evaluate(statement.value)
     held = old.only()
-    if isinstance(held, Object) and held.items is not None and isinstance(statement.operator, cst.AddAssign):
+    if isinstance(held, Object) and held.items is not None and isinstance(statement.op, ast.Add):
         held.items.append(containers.element(it, new, statement.value))
         held.each = True
         return True
@@ -98,23 +85,23 @@ def _augmented(it: Interpreter, statement: cst.AugAssign) -> bool:
     return True
 
 
-def _return(it: Interpreter, statement: cst.Return) -> bool:
+def _return(it: Interpreter, statement: ast.Return) -> bool:
     value = it.evaluate(statement.value) if statement.value is not None else NONE
     it.frame.returned.append((it.guard - it.frame.base, value))
     return False
 
 
-def _raise(it: Interpreter, statement: cst.Raise) -> bool:
+def _raise(it: Interpreter, statement: ast.Raise) -> bool:
     if statement.exc is not None:
         it.evaluate(statement.exc)
     return False
 
 
-def _stop(it: Interpreter, statement: cst.Break | cst.Continue) -> bool:
+def _stop(it: Interpreter, statement: ast.Break | ast.Continue) -> bool:
     return False
 
 
-def _assert(it: Interpreter, statement: cst.Assert) -> bool:
+def _assert(it: Interpreter, statement: ast.Assert) -> bool:
     return narrow(it, [guard for guard, truth in conditions.branches(it, statement.test) if truth])
 
 
@@ -126,15 +113,14 @@ def narrow(it: Interpreter, alive: list[Guard]) -> bool:
     return True
 
 
-def _delete(it: Interpreter, statement: cst.Del) -> bool:
-    target = statement.target
-    targets = [element.value for element in target.elements] if isinstance(target, cst.Tuple) else [target]
+def _delete(it: Interpreter, statement: ast.Delete) -> bool:
+    targets = [part for each in statement.targets for part in (each.elts if isinstance(each, ast.Tuple) else [each])]
     for item in targets:
-        if isinstance(item, cst.Attribute):
+        if isinstance(item, ast.Attribute):
             for holder in it.evaluate(item.value).objects():
-                holder.attributes.pop(item.attr.value, None)
-        elif isinstance(item, cst.Subscript) and isinstance(item.slice[0].slice, cst.Index):
-            key = it.evaluate(item.slice[0].slice.value).only()
+                holder.attributes.pop(item.attr, None)
+        elif isinstance(item, ast.Subscript) and not isinstance(item.slice, ast.Slice):
+            key = it.evaluate(item.slice).only()
             owner = it.evaluate(item.value)
             if owner.only() == External("os.environ"):
                 _unset(it, key, item)
@@ -145,7 +131,7 @@ def _delete(it: Interpreter, statement: cst.Del) -> bool:
     return True
 
 
-def _unset(it: Interpreter, key: Alternative | None, node: cst.Subscript) -> None:
+def _unset(it: Interpreter, key: Alternative | None, node: ast.Subscript) -> None:
     if isinstance(key, Const):
         environment.demand(it, str(key.value), it.site(node))
         environment.remove(it, str(key.value), node)
@@ -153,13 +139,12 @@ def _unset(it: Interpreter, key: Alternative | None, node: cst.Subscript) -> Non
         environment.forget(it)
 
 
-def _scope_names(it: Interpreter, statement: cst.Global | cst.Nonlocal) -> bool:
-    listed = {item.name.value for item in statement.names}
-    (it.scope.globals_ if isinstance(statement, cst.Global) else it.scope.nonlocals).update(listed)
+def _scope_names(it: Interpreter, statement: ast.Global | ast.Nonlocal) -> bool:
+    (it.scope.globals_ if isinstance(statement, ast.Global) else it.scope.nonlocals).update(statement.names)
     return True
 
 
-def _if(it: Interpreter, statement: cst.If) -> bool:
+def _if(it: Interpreter, statement: ast.If) -> bool:
     outcomes = conditions.branches(it, statement.test)
     alive: list[Guard] = []
     stopped: list[Guard] = []
@@ -180,16 +165,14 @@ def _if(it: Interpreter, statement: cst.If) -> bool:
     return True
 
 
-def _taken(it: Interpreter, statement: cst.If, truth: bool) -> Guard | None:
+def _taken(it: Interpreter, statement: ast.If, truth: bool) -> Guard | None:
     """Walk the branch of an `if`; returns the guard under which control goes on after it."""
     if truth:
-        return block(it, statement.body)
-    if isinstance(statement.orelse, cst.If):
-        return execute(it, [statement.orelse])
-    return block(it, statement.orelse.body) if statement.orelse is not None else it.guard
+        return execute(it, statement.body)
+    return execute(it, statement.orelse) if statement.orelse else it.guard
 
 
-def _for(it: Interpreter, statement: cst.For) -> bool:
+def _for(it: Interpreter, statement: For) -> bool:
     iterable = it.evaluate(statement.iter)
     source = iterable.only()
     rounds: list[Value] = []
@@ -198,83 +181,82 @@ def _for(it: Interpreter, statement: cst.For) -> bool:
     it.loops.append(statement)
     for value in rounds or [containers.element(it, iterable, statement.iter)]:
         names.assign(it, statement.target, value)
-        block(it, statement.body)
+        execute(it, statement.body)
     it.loops.pop()
-    if statement.orelse is not None:
-        block(it, statement.orelse.body)
+    execute(it, statement.orelse)
     return True
 
 
-def _while(it: Interpreter, statement: cst.While) -> bool:
+def _while(it: Interpreter, statement: ast.While) -> bool:
     it.loops.append(statement)
     ways = [guard for guard, truth in conditions.branches(it, statement.test) if truth]
     for guard in ways[:1]:
         with it.under(guard) as possible:
             if possible:
-                block(it, statement.body)
+                execute(it, statement.body)
     it.loops.pop()
     return True
 
 
-def _with(it: Interpreter, statement: cst.With) -> bool:
+def _with(it: Interpreter, statement: With) -> bool:
     entered = 0
     for item in statement.items:
-        value = it.evaluate(item.item)
-        managers = value.objects() or [it.unknown(it.module.code(item.item), it.site(item.item))]
+        entering = item.context_expr
+        value = it.evaluate(entering)
+        managers = value.objects() or [it.unknown(it.module.code(entering), it.site(entering))]
         for manager in managers:
             manager.state["depth"] = const(len(it.loops))
         it.contexts.extend(managers)
         entered += len(managers)
-        if item.asname is not None:
-            names.assign(it, item.asname.name, it.library.entered(it, value, it.site(item.item)))
+        if item.optional_vars is not None:
+            names.assign(it, item.optional_vars, it.library.entered(it, value, it.site(entering)))
     raised = len(it.ended)
-    end = block(it, statement.body)
+    end = execute(it, statement.body)
     del it.contexts[len(it.contexts) - entered :]
     if exceptions.suppressed(it, statement, raised):
         return True
     return end is not None and narrow(it, [end])
 
 
-def _match(it: Interpreter, statement: cst.Match) -> bool:
+def _match(it: Interpreter, statement: ast.Match) -> bool:
     it.evaluate(statement.subject)
     for case in statement.cases:
         atom = Atom(f"case:{id(case)}", partial(_matched, it.module, statement, case), "")
         with it.under(frozenset({(atom, True)})) as possible:
             if possible:
-                block(it, case.body)
+                execute(it, case.body)
     return True
 
 
-def _matched(module: Module, statement: cst.Match, case: cst.MatchCase) -> str:
+def _matched(module: Module, statement: ast.Match, case: ast.match_case) -> str:
     return f"if `{module.code(statement.subject)}` matches `{module.code(case.pattern)}`"
 
 
-_SMALL: dict[type, Handler] = {
-    cst.Expr: _expression,
-    cst.Assign: _assign,
-    cst.AnnAssign: _annotated,
-    cst.AugAssign: _augmented,
-    cst.Return: _return,
-    cst.Raise: _raise,
-    cst.Break: _stop,
-    cst.Continue: _stop,
-    cst.Assert: _assert,
-    cst.Del: _delete,
-    cst.Global: _scope_names,
-    cst.Nonlocal: _scope_names,
-    cst.Import: imports.import_names,
-    cst.ImportFrom: imports.import_from,
-    cst.Pass: magics.run,
-}
-
-_COMPOUND: dict[type, Handler] = {
-    cst.If: _if,
-    cst.For: _for,
-    cst.While: _while,
-    cst.With: _with,
-    cst.Try: exceptions.walk_try,
-    cst.TryStar: exceptions.walk_try,
-    cst.Match: _match,
-    cst.FunctionDef: definitions.define_function,
-    cst.ClassDef: definitions.define_class,
+_HANDLERS: dict[type, Handler] = {
+    ast.Expr: _expression,
+    ast.Assign: _assign,
+    ast.AnnAssign: _annotated,
+    ast.AugAssign: _augmented,
+    ast.Return: _return,
+    ast.Raise: _raise,
+    ast.Break: _stop,
+    ast.Continue: _stop,
+    ast.Assert: _assert,
+    ast.Delete: _delete,
+    ast.Global: _scope_names,
+    ast.Nonlocal: _scope_names,
+    ast.Import: imports.import_names,
+    ast.ImportFrom: imports.import_from,
+    ast.Pass: magics.run,
+    ast.If: _if,
+    ast.For: _for,
+    ast.AsyncFor: _for,
+    ast.While: _while,
+    ast.With: _with,
+    ast.AsyncWith: _with,
+    **dict.fromkeys(TRIES, exceptions.walk_try),
+    ast.Match: _match,
+    ast.FunctionDef: definitions.define_function,
+    ast.AsyncFunctionDef: definitions.define_function,
+    ast.ClassDef: definitions.define_class,
 }

@@ -2,31 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import ast
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
-
-import libcst as cst
 
 from . import names
 from .events import Imported, NameTaken
 from .filling import promised
 from .guards import ANY_PACKAGE
-from .syntax import dotted
 from .values import Const, Deferred, External, Object, Value, of
 
 if TYPE_CHECKING:
     from .interpreter import Interpreter
 
 
-def import_names(it: Interpreter, statement: cst.Import) -> bool:
+def import_names(it: Interpreter, statement: ast.Import) -> bool:
     """`import a.b as c`."""
     for alias in statement.names:
-        full = dotted(alias.name)
+        full = alias.name
         if alias.asname is not None:
-            name = alias.asname.name
-            assert isinstance(name, cst.Name)
-            it.bind(name.value, module_value(it, full, 0, statement))
+            it.bind(alias.asname, module_value(it, full, 0, statement))
             continue
         head = full.split(".")[0]
         value = module_value(it, full, 0, statement)
@@ -36,7 +32,7 @@ def import_names(it: Interpreter, statement: cst.Import) -> bool:
     return True
 
 
-def module_value(it: Interpreter, full: str, level: int, statement: cst.CSTNode) -> Value:
+def module_value(it: Interpreter, full: str, level: int, statement: ast.stmt) -> Value:
     """A module by its dotted name: of the project if the project has it, else a library's."""
     path = it.project.resolve(full, level, it.module)
     if path is not None:
@@ -48,7 +44,7 @@ def module_value(it: Interpreter, full: str, level: int, statement: cst.CSTNode)
     return of(External(full))
 
 
-def loaded(it: Interpreter, full: str, statement: cst.CSTNode) -> None:
+def loaded(it: Interpreter, full: str, statement: ast.stmt) -> None:
     """A library module is imported; the first import of each package is an event."""
     parts = full.split(".")
     for end in range(1, len(parts) + 1):
@@ -62,10 +58,9 @@ def loaded(it: Interpreter, full: str, statement: cst.CSTNode) -> None:
             it.emit(Imported(it.moment(statement), needed))
 
 
-def import_from(it: Interpreter, statement: cst.ImportFrom) -> bool:
+def import_from(it: Interpreter, statement: ast.ImportFrom) -> bool:
     """`from .a import b as c`, `from a import *`."""
-    named = dotted(statement.module) if statement.module else ""
-    full, level = it.project.spelled_out(named, len(statement.relative), it.module)
+    full, level = it.project.spelled_out(statement.module or "", statement.level, it.module)
     path = it.project.resolve(full, level, it.module) if full or level else None
     if path is None and level == 0:
         loaded(it, full, statement)
@@ -76,38 +71,36 @@ def import_from(it: Interpreter, statement: cst.ImportFrom) -> bool:
     return True
 
 
-def _packages_first(it: Interpreter, full: str, level: int, statement: cst.CSTNode) -> None:
+def _packages_first(it: Interpreter, full: str, level: int, statement: ast.stmt) -> None:
     """Run the packages around a module of the project before the module, as Python does."""
     for path in it.project.imports.packages(full, level, it.project.absolute(it.module)):
         if deferred(it, path, "", statement) is None:
             it.import_module(path)
 
 
-def succeeds(it: Interpreter, body: cst.BaseSuite) -> bool:
+def succeeds(it: Interpreter, body: Sequence[ast.stmt]) -> bool:
     """Whether a block does nothing but import modules that the project has."""
-    for line in body.body:
-        for part in line.body if isinstance(line, cst.SimpleStatementLine) else [line]:
-            if isinstance(part, cst.ImportFrom) and part.module is not None:
-                named = [(dotted(part.module), len(part.relative))]
-            elif isinstance(part, cst.Import):
-                named = [(dotted(alias.name), 0) for alias in part.names]
-            else:
-                return False
-            if any(it.project.resolve(full, level, it.module) is None for full, level in named):
-                return False
+    for part in body:
+        if isinstance(part, ast.ImportFrom) and part.module is not None:
+            named = [(part.module, part.level)]
+        elif isinstance(part, ast.Import):
+            named = [(alias.name, 0) for alias in part.names]
+        else:
+            return False
+        if any(it.project.resolve(full, level, it.module) is None for full, level in named):
+            return False
     return True
 
 
-def tried(body: cst.BaseSuite) -> str:
+def tried(body: Sequence[ast.stmt]) -> str:
     """The package of which a block takes names that a release may lack, `ANY_PACKAGE` for several, "" for none."""
-    lines = [line for line in body.body if isinstance(line, cst.SimpleStatementLine)]
-    taken = [part for line in lines for part in line.body if isinstance(part, cst.ImportFrom) and not part.relative]
-    packages = {dotted(part.module).partition(".")[0] for part in taken if part.module is not None}
+    taken = [part for part in body if isinstance(part, ast.ImportFrom) and not part.level]
+    packages = {part.module.partition(".")[0] for part in taken if part.module is not None}
     return ANY_PACKAGE if len(packages) > 1 else next(iter(packages), "")
 
 
 @contextmanager
-def entering(it: Interpreter, statement: cst.CSTNode) -> Iterator[None]:
+def entering(it: Interpreter, statement: ast.stmt) -> Iterator[None]:
     """Remember which import of the entry led to the modules of the project that are walked meanwhile."""
     before = set(it.modules)
     yield
@@ -117,13 +110,12 @@ def entering(it: Interpreter, statement: cst.CSTNode) -> Iterator[None]:
                 it.run.import_sites.setdefault(path, it.site(statement))
 
 
-def _bind_imported(it: Interpreter, statement: cst.ImportFrom, path: str | None, full: str, level: int) -> None:
-    if isinstance(statement.names, cst.ImportStar):
+def _bind_imported(it: Interpreter, statement: ast.ImportFrom, path: str | None, full: str, level: int) -> None:
+    if statement.names[0].name == "*":
         _star(it, path, full)
         return
     for alias in statement.names:
-        name = dotted(alias.name)
-        bound = dotted(alias.asname.name) if alias.asname is not None else name
+        name, bound = alias.name, alias.asname or alias.name
         if path is None:
             it.emit(NameTaken(it.moment(statement), f"{full}.{name}", bound))
         held = deferred(it, path, name, statement) if path is not None else None
@@ -154,7 +146,7 @@ def member_of(it: Interpreter, path: str, name: str) -> Value:
     return names.made_on_demand(it, scope, name) or promised(it, module, name) or of(it.unknown(name))
 
 
-def deferred(it: Interpreter, path: str, member: str, statement: cst.CSTNode) -> Value | None:
+def deferred(it: Interpreter, path: str, member: str, statement: ast.stmt) -> Value | None:
     """What an import of a module binds without walking it: a quiet module's at the top level, and any module's where
     a library is walked; None for any other import.
     """
@@ -167,7 +159,7 @@ def deferred(it: Interpreter, path: str, member: str, statement: cst.CSTNode) ->
     return of(Deferred(path, member, it.guard, it.site(statement)))
 
 
-def _bring(it: Interpreter, path: str, statement: cst.CSTNode) -> None:
+def _bring(it: Interpreter, path: str, statement: ast.stmt) -> None:
     """Let happen what a module's own imports set off, without walking it."""
     deferral = it.project.deferral
     todo = [path]

@@ -6,13 +6,12 @@ where the walk stands, the heap, and the bounds past which everything is unknown
 
 from __future__ import annotations
 
+import ast
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from typing import TYPE_CHECKING, Any
-
-import libcst as cst
 
 from . import evaluation, execution, invocation
 from .bounds import MAX_STEPS, standing
@@ -100,7 +99,7 @@ class Interpreter:
         self.library = library
         self.guard: Guard = run.assumed
         self.frames: list[Frame] = []
-        self.loops: list[cst.CSTNode] = []
+        self.loops: list[ast.AST] = []
         self.contexts: list[Object] = []
         self.handlers: list[Site] = []
         self.forwards: list[Object] = []
@@ -110,7 +109,7 @@ class Interpreter:
         self.interpreted: set[int] = set()
         self.instantiated: set[int] = set()
         self.decorations: dict[int, list[Object]] = {}
-        self.expression_statement: cst.CSTNode | None = None
+        self.expression_statement: ast.AST | None = None
         self.ended: list[Guard] = []
         self.steps = MAX_STEPS
         self.stopped: tuple[Site, ...] = ()
@@ -175,11 +174,11 @@ class Interpreter:
         """The innermost scope."""
         return self.frames[-1].scope
 
-    def site(self, node: cst.CSTNode) -> Site:
+    def site(self, node: ast.AST) -> Site:
         """The site of a node of the module being walked."""
         return Site(self.frames[-1].module, node, id(node))
 
-    def moment(self, node: cst.CSTNode | None = None, site: Site | None = None) -> Moment:
+    def moment(self, node: ast.AST | None = None, site: Site | None = None) -> Moment:
         """Where the run stands now."""
         place = site or self.site(node if node is not None else self.module.tree)
         return Moment(
@@ -232,7 +231,7 @@ class Interpreter:
 
     # The walk
 
-    def evaluate(self, node: cst.BaseExpression) -> Value:
+    def evaluate(self, node: ast.expr) -> Value:
         """The abstract value of an expression, under the current guard."""
         self.steps -= 1
         if self.steps < 0:
@@ -240,7 +239,7 @@ class Interpreter:
             return of(self.unknown(""))
         return evaluation.evaluate(self, node)
 
-    def execute(self, body: Sequence[cst.CSTNode]) -> Guard | None:
+    def execute(self, body: Sequence[ast.stmt]) -> Guard | None:
         """Walk statements; returns the guard under which control goes on, None if it never does."""
         return execution.execute(self, body)
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
+import ast
 from typing import TYPE_CHECKING
-
-import libcst as cst
 
 from . import calls, names
 from .calls import Call
@@ -98,9 +97,9 @@ def walk(it: Interpreter, function: Function, call: Call) -> Value:
     it.frames.append(frame)
     it.contexts.extend(added)
     try:
-        if isinstance(function.node, cst.Lambda):
+        if isinstance(function.node, ast.Lambda):
             return it.evaluate(function.node.body)
-        live = it.execute(function.node.body.body)
+        live = it.execute(function.node.body)
     finally:
         it.frames.pop()
         del it.contexts[len(it.contexts) - len(added) :]
@@ -189,10 +188,9 @@ def fields(owner: Class) -> list[str]:
     """The field names of a record class, bases first."""
     found: dict[str, None] = {}
     for base in reversed([base for base in owner.ancestry() if isinstance(base, Class)]):
-        for line in base.node.body.body:
-            for part in line.body if isinstance(line, cst.SimpleStatementLine) else ():
-                if isinstance(part, cst.AnnAssign) and isinstance(part.target, cst.Name):
-                    found[part.target.value] = None
+        for line in base.node.body:
+            if isinstance(line, ast.AnnAssign) and isinstance(line.target, ast.Name):
+                found[line.target.id] = None
     return list(found)
 
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from typing import TYPE_CHECKING
-
-import libcst as cst
 
 from . import environment
 from .values import const, of
@@ -17,13 +16,13 @@ MARK = "# magic: "
 SETS = re.compile(r"%(?:set_)?env\s+([A-Za-z_]\w*)(?:\s*=\s*|\s+)(.*\S)\s*")
 
 
-def run(it: Interpreter, statement: cst.Pass) -> bool:
+def run(it: Interpreter, statement: ast.Pass) -> bool:
     """What a line stands for that the notebook's reader put in place of a magic; the walk goes on after it."""
     if MARK not in it.module.text:
         return True
-    line = it.module.statement(statement)
-    comment = line.trailing_whitespace.comment if isinstance(line, cst.SimpleStatementLine) else None
-    found = SETS.fullmatch(comment.value.removeprefix(MARK)) if comment is not None else None
+    place = it.module.span(statement)
+    comment = it.module.lines[place.end_line - 1][place.end_column - 1 :].strip()
+    found = SETS.fullmatch(comment.removeprefix(MARK))
     if found is not None:
         text = found[2]
         known = "$" not in text and "{" not in text

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 import builtins
 from typing import TYPE_CHECKING
-
-import libcst as cst
 
 from . import containers
 from .events import AttributeSet, ForwardPatched
@@ -35,23 +34,19 @@ from .values import (
 if TYPE_CHECKING:
     from .interpreter import Interpreter
 
-_LITERALS = {"True": const(True), "False": const(False), "None": const(None)}
 _BUILTINS = frozenset(dir(builtins))
 
 
-def read(it: Interpreter, node: cst.Name) -> Value:
+def read(it: Interpreter, node: ast.Name) -> Value:
     """The value of a name; an external name for builtins, an unknown for names nothing binds."""
-    literal = _LITERALS.get(node.value)
-    if literal is not None:
-        return literal
-    holder = it.scope.holder(node.value)
+    holder = it.scope.holder(node.id)
     if holder is not None:
-        value = holder.names[node.value] = forced(it, holder.names[node.value])
+        value = holder.names[node.id] = forced(it, holder.names[node.id])
         return value.possible(it.guard) or value
-    if node.value in _BUILTINS:
-        return of(External(f"builtins.{node.value}"))
-    made = of(it.unknown(node.value, it.site(node)))
-    it.frames[0].scope.names.setdefault(node.value, made)
+    if node.id in _BUILTINS:
+        return of(External(f"builtins.{node.id}"))
+    made = of(it.unknown(node.id, it.site(node)))
+    it.frames[0].scope.names.setdefault(node.id, made)
     return made
 
 
@@ -65,13 +60,13 @@ def external_name(value: Value) -> str:
     return ""
 
 
-def attribute(it: Interpreter, base: Value, name: str, node: cst.BaseExpression) -> Value:
+def attribute(it: Interpreter, base: Value, name: str, node: ast.expr) -> Value:
     """The value of `base.name`."""
     parts = [of_item(it, item, name, node).under(guard) for guard, item in base.possible(it.guard)]
     return union(parts)
 
 
-def of_item(it: Interpreter, item: Alternative, name: str, node: cst.BaseExpression) -> Value:
+def of_item(it: Interpreter, item: Alternative, name: str, node: ast.expr) -> Value:
     """The value of an attribute of one alternative."""
     if isinstance(item, External):
         full = f"{item.name}.{name}"
@@ -93,7 +88,7 @@ def of_item(it: Interpreter, item: Alternative, name: str, node: cst.BaseExpress
     return of(made)
 
 
-def _of_module(it: Interpreter, ref: ModuleRef, name: str, node: cst.BaseExpression) -> Value:
+def _of_module(it: Interpreter, ref: ModuleRef, name: str, node: ast.expr) -> Value:
     scope = it.module_scope(ref.module)
     if name in scope.names:
         value = scope.names[name] = forced(it, scope.names[name])
@@ -114,7 +109,7 @@ def made_on_demand(it: Interpreter, scope: Scope, name: str) -> Value | None:
     return it.call(held, Call(it, it.site(it.module.tree), "__getattr__", [const(name)]))
 
 
-def of_object(it: Interpreter, item: Object, name: str, node: cst.BaseExpression) -> Value:
+def of_object(it: Interpreter, item: Object, name: str, node: ast.expr) -> Value:
     """The value of an attribute of a heap object: set on it, of its class, known to a framework, unknown."""
     held = item.attributes.get(name)
     if held is not None:
@@ -174,7 +169,7 @@ def call_method(it: Interpreter, item: Object, name: str, site: Site, given: lis
     return it.call(_bound(it, held, item), call)
 
 
-def _of_class(it: Interpreter, item: Class, name: str, node: cst.BaseExpression) -> Value:
+def _of_class(it: Interpreter, item: Class, name: str, node: ast.expr) -> Value:
     found = class_attribute(item, name)
     if found is None:
         base = next((base for base in item.ancestry() if isinstance(base, External)), None)
@@ -201,32 +196,32 @@ def _of_super(it: Interpreter, item: Super, name: str) -> Value:
     return of(it.unknown(f"super().{name}"))
 
 
-def super_value(it: Interpreter, node: cst.Call) -> Value:
+def super_value(it: Interpreter, node: ast.Call) -> Value:
     """The value of super(), in any of its spellings."""
     function = it.frame.function
     owner = function.owner if function is not None else None
     receiver = function.receiver if function is not None else None
-    if receiver is None and function is not None and function.node.params.params:
-        first = it.scope.lookup(function.node.params.params[0].name.value)
+    if receiver is None and function is not None and function.node.args.args:
+        first = it.scope.lookup(function.node.args.args[0].arg)
         receiver = first.only() if first is not None else None
     if owner is None or receiver is None:
         return of(it.unknown("super()", it.site(node)))
     return of(Super(owner, receiver))
 
 
-def assign(it: Interpreter, target: cst.BaseExpression, value: Value, place: cst.CSTNode | None = None) -> None:
+def assign(it: Interpreter, target: ast.expr, value: Value, place: ast.AST | None = None) -> None:
     """Assign a value to a name, an attribute, an item, or a pattern of these."""
-    if isinstance(target, cst.Name):
-        it.bind(target.value, value)
-    elif isinstance(target, (cst.Tuple, cst.List)):
-        count = len(target.elements)
-        star = next((at for at, each in enumerate(target.elements) if isinstance(each, cst.StarredElement)), None)
-        for index, element in enumerate(target.elements):
+    if isinstance(target, ast.Name):
+        it.bind(target.id, value)
+    elif isinstance(target, (ast.Tuple, ast.List)):
+        count = len(target.elts)
+        star = next((at for at, each in enumerate(target.elts) if isinstance(each, ast.Starred)), None)
+        for index, element in enumerate(target.elts):
             part = value if index == star else containers.at(it, value, index, count, target, star)
-            assign(it, element.value, part, place)
-    elif isinstance(target, cst.Attribute):
-        assign_attribute(it, it.evaluate(target.value), target.attr.value, value, target, place)
-    elif isinstance(target, cst.Subscript):
+            assign(it, element.value if isinstance(element, ast.Starred) else element, part, place)
+    elif isinstance(target, ast.Attribute):
+        assign_attribute(it, it.evaluate(target.value), target.attr, value, target, place)
+    elif isinstance(target, ast.Subscript):
         containers.assign_item(it, target, value, place)
 
 
@@ -235,8 +230,8 @@ def assign_attribute(
     base: Value,
     name: str,
     value: Value,
-    node: cst.CSTNode,
-    place: cst.CSTNode | None = None,
+    node: ast.AST,
+    place: ast.AST | None = None,
 ) -> None:
     """`base.name = value`: on the heap, and as an event."""
     for guard, item in base.possible(it.guard):
@@ -246,7 +241,7 @@ def assign_attribute(
 
 
 def _assign_attribute(
-    it: Interpreter, item: Alternative, name: str, value: Value, node: cst.CSTNode, place: cst.CSTNode | None
+    it: Interpreter, item: Alternative, name: str, value: Value, node: ast.AST, place: ast.AST | None
 ) -> None:
     moment = it.moment(node)
     if isinstance(item, Object):

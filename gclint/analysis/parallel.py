@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
-
-import libcst as cst
 
 from .events import Backward, Event, Forward, TrainerStarted
 from .guards import DISTRIBUTED, Guard
@@ -24,7 +23,7 @@ def wrapped_by_hand(model: Object, base: Guard) -> Iterator[tuple[Guard, Object]
             isinstance(ddp, Object)
             and ddp.label == ""
             and ddp.site is not None
-            and (isinstance(ddp.site.node, cst.Call))
+            and (isinstance(ddp.site.node, ast.Call))
         ):
             yield guard, ddp
 

@@ -7,7 +7,6 @@ from collections import deque
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
-from importlib import import_module
 from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING
@@ -121,8 +120,6 @@ class _Programs:
     @cached_property
     def walker(self) -> Walker:
         """What walks them, loaded when the first is walked: often all that came of them is remembered."""
-        with stage("import of LibCST"):
-            import_module("libcst")
         with stage("import of the analysis"):
             from .walker import Walker
         return Walker(self.inquiry, self.runs)

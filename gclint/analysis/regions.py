@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
-
-import libcst as cst
 
 from ..finding import Fix
 from . import names, rewrite
 from .events import Backward, CheckpointCall, Event, TrainerStarted
 from .guards import Guard
 from .run import Run
+from .syntax import arguments
 from .values import TRUE, Class, Const, Function, Method, Object, Partial, Value
 
 
@@ -93,24 +93,12 @@ OWN = ("use_reentrant", "preserve_rng_state", "context_fn", "determinism_check",
 def called_plainly(region: CheckpointCall) -> Fix | None:
     """Call the region's function without checkpointing."""
     node = rewrite.call_node(region.site)
-    if (
-        node is None
-        or region.sequential
-        or region.call is None
-        or not node.args
-        or node.args[0].keyword
-        or (node.args[0].star)
-    ):
+    given = arguments(node) if node is not None else []
+    if region.sequential or region.call is None or not given or isinstance(given[0], (ast.keyword, ast.Starred)):
         return None
     code = region.site.module.code
-    function = code(node.args[0].value)
-    if isinstance(node.args[0].value, cst.Lambda):
-        function = f"({function})"
-    rest = ", ".join(
-        (f"{item.keyword.value}=" if item.keyword else item.star) + code(item.value)
-        for item in node.args[1:]
-        if item.keyword is None or item.keyword.value not in OWN
-    )
+    function = f"({code(given[0])})" if isinstance(given[0], ast.Lambda) else code(given[0])
+    rest = ", ".join(code(item) for item in given[1:] if not isinstance(item, ast.keyword) or item.arg not in OWN)
     edit = rewrite.replace(region.site, f"{function}({rest})")
     return Fix(
         "plain-call",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import libcst as cst
+import ast
 
 from gclint.launch import Launch
 
@@ -35,6 +35,6 @@ def call_function(it: Interpreter, module: Module, scope: Scope, name: str) -> N
     site = Site.at(module, module.tree)
     it.frames.append(Frame(None, module, scope, None, it.guard))
     for part in rest:
-        held = names.attribute(it, held, part, cst.Name(part))
+        held = names.attribute(it, held, part, ast.Name(part))
     it.call(held, Call(it, site, name))
     it.frames.pop()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import libcst as cst
+import ast
 
 from .events import Event
 from .guards import compatible
@@ -23,7 +23,7 @@ def is_off(value: Value) -> bool:
 def receiver_text(site: Site) -> str:
     """The text of `x` in a call `x.method(...)`; "" where there is none."""
     node = site.node
-    if not isinstance(node, cst.Call) or not isinstance(node.func, cst.Attribute):
+    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
         return ""
     return dotted(node.func.value)
 
@@ -31,9 +31,9 @@ def receiver_text(site: Site) -> str:
 def argument_text(site: Site, index: int = 0) -> str:
     """The text of a call's positional argument; "" where there is none."""
     node = site.node
-    if not isinstance(node, cst.Call) or len(node.args) <= index or node.args[index].keyword or node.args[index].star:
+    if not isinstance(node, ast.Call) or len(node.args) <= index or isinstance(node.args[index], ast.Starred):
         return ""
-    return site.module.code(node.args[index].value)
+    return site.module.code(node.args[index])
 
 
 def looped(event: Event) -> bool:

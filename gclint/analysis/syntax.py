@@ -10,10 +10,11 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import cache, cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from ..files.lines import line_starts, split_lines
 from ..finding import Location
+from ..timing import stage
 from .units import STRING
 
 if TYPE_CHECKING:
@@ -42,8 +43,8 @@ COMPOUND = (*DEFINITIONS, *LOOPS, *WITHS, *TRIES, ast.If, ast.Match)
 
 LONGEST_NAME, CUT = 60, "..."
 _STRING_OR_SPACE = re.compile(rf"(?:\s|\\\r?\n|#[^\n]*)+|{STRING}", re.DOTALL)
-_OPENS_BEFORE = re.compile(r"\(\s*\Z")
-_CLOSES_AFTER = re.compile(r"\s*\)")
+_OPENS_BEFORE = re.compile(r"\((?:\s|#[^\n]*\n)*\Z")
+_CLOSES_AFTER = re.compile(r"(?:\s|#[^\n]*\n)*\)")
 
 
 def _on_one_line(match: re.Match[str]) -> str:
@@ -117,16 +118,18 @@ class Module:
 
     @cached_property
     def _concrete(self) -> Callable[[Span, type[ast.AST]], libcst.CSTNode | None]:
-        from .concrete import Concrete
+        with stage("concrete syntax"):
+            from .concrete import Concrete
 
-        return Concrete(self.text).at
+            return Concrete(self.text).at
 
     def span(self, node: ast.AST) -> Span:
         """Where a node stands: a tuple and a generator without the parentheses around, a parameter without its
         annotation and default, but with its stars; `NOWHERE` for a node that is not of the tree.
         """
         if isinstance(node, ast.Module):
-            return Span(1, 1, len(self._starts), 1 + len(self.text) - self._starts[-1])
+            ended = not self.text or self.text[-1] in "\r\n"
+            return Span(1, 1, len(self.lines) + ended, 1 if ended else len(self.lines[-1]) + 1)
         line, end_line = getattr(node, "lineno", None), getattr(node, "end_lineno", None)
         if line is None or end_line is None:
             return self._span_of_parts(node)
@@ -137,7 +140,7 @@ class Module:
             return Span(line, start - stars + 1, line, start + len(node.arg) + 1)
         found = Span(line, start + 1, end_line, end + 1)
         if isinstance(node, ast.GeneratorExp) or (isinstance(node, ast.Tuple) and self._is_in_parentheses(node, found)):
-            return self._inside(found)
+            return self._inside(node, found)
         return found
 
     def _column(self, line: int, offset: int) -> int:
@@ -166,15 +169,16 @@ class Module:
         after = _plain(self.text[closed : self._offset(span.end_line, span.end_column)])
         return before.count("(") > after.partition(",")[0].count(")")
 
-    def _inside(self, span: Span) -> Span:
-        """The span without the brackets at its ends and the space within them."""
-        start, end = self._offset(span.line, span.column) + 1, self._offset(span.end_line, span.end_column) - 1
-        held = self.text[start:end]
-        left = len(held) - len(held.lstrip())
-        right = len(held) - len(held.rstrip())
-        if left == len(held):
-            left = right = 0
-        return Span(*self._place(start + left), *self._place(end - right))
+    def _inside(self, node: ast.AST, span: Span) -> Span:
+        """The span without the brackets at its ends, and the space and the comments within them."""
+        start, end = self._offset(*span[:2]) + 1, self._offset(*span[2:]) - 1
+        below = [self.span(part) for part in parts(node)]
+        if not below:
+            return Span(*self._place(start), *self._place(end))
+        opened = self.text[start : self._offset(*below[0][:2])]
+        closed = _plain(self.text[self._offset(*below[-1][2:]) : end])
+        start += len(opened) - len(_plain(opened).lstrip())
+        return Span(*self._place(start), *self._place(end - len(closed) + len(closed.rstrip())))
 
     def _offset(self, line: int, column: int) -> int:
         """The offset in the text of a line and column from 1."""
@@ -222,7 +226,7 @@ class Module:
         last = self._starts[end_line - 1] + self._column(end_line, outer.end_col_offset)  # type: ignore[attr-defined]
         if isinstance(outer, ast.Call) and node is not outer.func:
             last -= 1
-        return start < first or end > last
+        return bool(start < first or end > last)
 
     def ancestors(self, node: ast.AST) -> Iterator[ast.AST]:
         """The nodes around a node, innermost first."""
@@ -237,13 +241,20 @@ class Module:
             return node
         return next((outer for outer in self.ancestors(node) if isinstance(outer, ast.stmt)), None)
 
+    def block(self, statement: ast.stmt) -> list[ast.stmt]:
+        """The statements among which one stands: all of its block."""
+        outer = self.parents.get(statement)
+        held = [getattr(outer, name, None) for name in ("body", "orelse", "finalbody")]
+        return next((each for each in held if isinstance(each, list) and statement in each), [statement])
+
     def concrete(self, node: ast.AST) -> libcst.CSTNode | None:
         """LibCST's node at the same place, None where it has none; the first question parses the module again."""
         return self._concrete(self.span(node), type(node))
 
 
 def _plain(text: str) -> str:
-    return re.sub(r"#[^\r\n]*", "", text)
+    """A text between nodes, as long, with blanks for its comments."""
+    return re.sub(r"#[^\r\n]*", lambda found: " " * len(found[0]), text) if "#" in text else text
 
 
 class Site:
@@ -308,10 +319,10 @@ def _fields(kind: type[ast.AST]) -> tuple[str, ...]:
 def parts(node: ast.AST) -> list[ast.AST]:
     """The nodes directly below a node in the order of the text, without contexts and operators."""
     found: list[ast.AST] = []
-    for name in _fields(node.__class__):
+    for name in _fields(node.__class__):  # type: ignore[arg-type]
         held = getattr(node, name, None)
         if held.__class__ is list:
-            found += [part for part in held if isinstance(part, ast.AST)]  # type: ignore[union-attr]
+            found += [part for part in held if isinstance(part, ast.AST)]
         elif isinstance(held, ast.AST):
             found.append(held)
     if isinstance(node, _OUT_OF_ORDER) and len(found) > 1:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
+import ast
 import os
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-
-import libcst as cst
 
 from gclint.files.source import Source
 from gclint.launch import Launch
@@ -31,7 +30,7 @@ from .resolve import inserted_paths
 from .run import Run
 from .setters import leave_open
 from .starting import assumed, call_function
-from .syntax import Module, Site
+from .syntax import DEFINITIONS, Definition, Module, Site
 from .values import Alternative, Class, Function, Partial, Scope, const, of
 from .versions import targets_for
 from .walks import CONFIGURATION_KINDS, Consulted, Entered, Walked, Wanted, keep
@@ -148,7 +147,7 @@ class Walker:
             document = read_document(source.text, Path(source.path))
         except DocumentError:
             return
-        module = Module(source.path, "", cst.Module([]))
+        module = Module(source.path, "", ast.Module([], []))
         moment = Moment(Site.at(module, module.tree))
         self._run(made, None).emit(ConfigurationRead(moment, document, source))
 
@@ -238,12 +237,12 @@ def it_moment(it: Interpreter, module: Module) -> Moment:
     return Moment(Site.at(module, module.tree), it.guard)
 
 
-def _definitions(body: Iterable[cst.CSTNode], owner: str = "") -> Iterator[tuple[str, cst.FunctionDef | cst.ClassDef]]:
+def _definitions(body: Iterable[ast.stmt], owner: str = "") -> Iterator[tuple[str, Definition]]:
     for statement in body:
-        if isinstance(statement, (cst.FunctionDef, cst.ClassDef)):
-            yield owner + statement.name.value, statement
-        if isinstance(statement, cst.ClassDef) and not owner:
-            yield from _definitions(statement.body.body, f"{statement.name.value}.")
+        if isinstance(statement, DEFINITIONS):
+            yield owner + statement.name, statement
+        if isinstance(statement, ast.ClassDef) and not owner:
+            yield from _definitions(statement.body, f"{statement.name}.")
 
 
 def _definition(item: Alternative) -> Function | Class | None:

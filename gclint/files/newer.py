@@ -4,8 +4,15 @@ from __future__ import annotations
 
 import ast
 import re
+from typing import TYPE_CHECKING, cast
 
 from .lines import line_starts
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import libcst as cst
+    from libcst.metadata import CodeRange
 
 
 def without_newer(text: str) -> str | None:
@@ -22,7 +29,7 @@ def without_newer(text: str) -> str | None:
     provider = PositionProvider()
     provider._gen_impl(tree)
     starts, written = line_starts(text), text
-    for node, place in provider._computed.items():
+    for node, place in cast("Mapping[cst.CSTNode, CodeRange]", provider._computed).items():
         start, end = (starts[at.line - 1] + at.column for at in (place.start, place.end))
         held = written[start:end]
         if isinstance(node, cst.TypeParameters):
