@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 import random
 from itertools import product
 
-import libcst as cst
 import pytest
 
 from gclint.analysis import formula, guards, statement
@@ -115,7 +115,7 @@ def test_how_the_run_is_started_comes_first():
 
 def test_code_is_stated_on_one_line_without_its_comments():
     text = "if (\n    a  # why, and 'what'\n    and b == 'x  # y'  \\\n  and c\n):\n    pass\n"
-    tree = cst.parse_module(text)
+    tree = ast.parse(text)
     module = Module("a.py", text, tree)
     assert module.code(tree.body[0].test) == "(a and b == 'x  # y' and c)"
 

@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING, cast
 import libcst as cst
 from libcst.metadata import PositionProvider
 
-from ..timing import stage
-
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -52,8 +50,7 @@ class Concrete:
             return
         # a MetadataWrapper would walk the whole tree once more, for the providers that were not asked
         provider = PositionProvider()
-        with stage("positions"):
-            provider._gen_impl(tree)
+        provider._gen_impl(tree)
         for node, held in cast("Mapping[cst.CSTNode, CodeRange]", provider._computed).items():
             start, end = held.start, held.end
             self._found.setdefault((start.line, start.column + 1, end.line, end.column + 1), []).append(node)

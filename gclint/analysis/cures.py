@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import libcst as cst
+import ast
 
 from ..finding import Edit, Fix
 from . import rewrite
+from .layout import end_of
 from .run import Run
 from .syntax import Site
 from .values import FALSE, NOTHING, Const, Object
@@ -68,15 +69,14 @@ def kwargs_name(site: Site) -> str:
 
 def add_entry(site: Site, key: str, text: str) -> Edit | None:
     """Add an entry to a dict that is written as `{...}` or `dict(...)`."""
-    if isinstance(site.node, cst.Call):
+    if isinstance(site.node, ast.Call):
         return rewrite.add_argument(site, f"{key}={text}")
-    if not isinstance(site.node, cst.Dict):
+    if not isinstance(site.node, ast.Dict):
         return None
-    place = site.location()
-    if not site.node.elements:
+    if not site.node.values:
         return rewrite.replace(site, f'{{"{key}": {text}}}')
-    last = Site.at(site.module, site.node.elements[-1]).location()
-    return Edit(place.path, last.end_line, last.end_column, last.end_line, last.end_column, f', "{key}": {text}')
+    end = end_of(site.module, site.node.values[-1], site.node)
+    return Edit(site.module.path, *end, *end, f', "{key}": {text}')
 
 
 def checkpointing_off(model: Object) -> Fix | None:
@@ -103,9 +103,9 @@ def _off_edits(checkpointing: Object) -> list[Edit]:
     if site is None:
         return []
     if checkpointing.type == "arguments":
-        return [rewrite.replace(site, "False")] if not isinstance(site.node, cst.Call) else []
+        return [rewrite.replace(site, "False")] if not isinstance(site.node, ast.Call) else []
     if checkpointing.type == "unsloth":
-        if not isinstance(site.node, cst.Call):
+        if not isinstance(site.node, ast.Call):
             return [rewrite.replace(site, "False")]
         edit = rewrite.set_argument(site, "use_gradient_checkpointing", "False")
         return [edit] if edit is not None else []
@@ -143,7 +143,7 @@ def static_graph(run: Run, ddp: Object) -> Fix | None:
             edits.append(rewrite.set_argument(args[0].site, "ddp_find_unused_parameters", "False"))
         made = tuple(edit for edit in edits if edit is not None)
         return Fix("static-graph", title, _joined(made), "unsafe")
-    if not args and ddp.site is not None and isinstance(ddp.site.node, cst.Call) and ddp.label == "":
+    if not args and ddp.site is not None and isinstance(ddp.site.node, ast.Call) and ddp.label == "":
         edit = rewrite.set_argument(ddp.site, "static_graph", "True")
         return Fix("static-graph", title, (edit,), "unsafe") if edit is not None else None
     return None

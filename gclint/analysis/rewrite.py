@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import ast
 import re
-
-import libcst as cst
 
 from ..finding import Edit
 from .calls import Call
-from .syntax import Module, Site, dotted
+from .layout import alone, block_of, end_of, line_of
+from .syntax import COMPOUND, FUNCTIONS, Module, Site, arguments, keyword
 
 READ_BY_TOOLS = re.compile(
     r"#(?:!|\s*(?:%%|-\*-|region\b|endregion\b|noqa\b|SPDX-|In\[|(?:fmt|isort|mypy|type|ruff|flake8|pylint|pyright|gclint|pragma)\s*:))"
@@ -17,21 +17,47 @@ READ_BY_TOOLS = re.compile(
 
 def replace(site: Site, text: str) -> Edit:
     """Replace a node by a text."""
+    return Edit(site.module.path, *site.module.span(site.node), text)
+
+
+def replace_name(site: Site, text: str) -> Edit:
+    """Put another name in place of the one that an attribute ends in or a keyword argument starts with."""
+    place, node = site.location(), site.node
+    if isinstance(node, ast.keyword) and node.arg is not None:
+        return Edit(place.path, place.line, place.column, place.line, place.column + len(node.arg), text)
+    assert isinstance(node, ast.Attribute)
+    start = place.end_column - len(node.attr)
+    return Edit(place.path, place.end_line, start, place.end_line, place.end_column, text)
+
+
+def put_before(site: Site, text: str) -> Edit:
+    """Put a text directly before a node."""
     place = site.location()
-    return Edit(place.path, place.line, place.column, place.end_line, place.end_column, text)
+    return Edit(place.path, place.line, place.column, place.line, place.column, text)
 
 
-def call_node(site: Site) -> cst.Call | None:
+def put_behind(site: Site, text: str) -> Edit:
+    """Put a text directly behind a node."""
+    place = site.location()
+    return Edit(place.path, place.end_line, place.end_column, place.end_line, place.end_column, text)
+
+
+def call_node(site: Site) -> ast.Call | None:
     """The call that a site is, or None."""
-    return site.node if isinstance(site.node, cst.Call) else None
+    return site.node if isinstance(site.node, ast.Call) else None
 
 
-def argument(site: Site, name: str) -> cst.Arg | None:
+def argument(site: Site, name: str) -> ast.keyword | None:
     """The keyword argument of a call as it is written, or None."""
     node = call_node(site)
-    if node is None:
-        return None
-    return next((item for item in node.args if item.keyword is not None and item.keyword.value == name), None)
+    return keyword(node, name) if node is not None else None
+
+
+def positional(site: Site, index: int) -> ast.expr | None:
+    """The expression that a call gives by this position; None where it gives none, or one that a star spreads."""
+    node = call_node(site)
+    given = arguments(node)[index : index + 1] if node is not None else []
+    return next((item for item in given if not isinstance(item, (ast.keyword, ast.Starred))), None)
 
 
 def set_argument(site: Site, name: str, text: str, *, open_: bool = False) -> Edit | None:
@@ -39,8 +65,7 @@ def set_argument(site: Site, name: str, text: str, *, open_: bool = False) -> Ed
 
     None when the site is no call, or an unresolved `**` could pass it already.
     """
-    node = call_node(site)
-    if node is None:
+    if call_node(site) is None:
         return None
     held = argument(site, name)
     if held is not None:
@@ -50,29 +75,19 @@ def set_argument(site: Site, name: str, text: str, *, open_: bool = False) -> Ed
 
 def add_argument(site: Site, text: str) -> Edit | None:
     """Add an argument to a call, laid out like the ones before it."""
-    node = call_node(site)
+    node, place = call_node(site), site.location()
     if node is None:
         return None
-    place = site.location()
-    if not node.args:
+    given = arguments(node)
+    if not given:
         line, column = place.end_line, place.end_column - 1
         return Edit(place.path, line, column, line, column, text)
-    last = Site.at(site.module, node.args[-1].value).location()
-    first = site.module.positions[node.args[-1]].start
-    lead = site.module.lines[first.line - 1][: first.column]
-    line, column = last.end_line, _after_parentheses(site, node.args[-1], last.end_line, last.end_column)
+    first = site.module.span(given[-1])
+    lead = site.module.lines[first.line - 1][: first.column - 1]
+    line, column = end_of(site.module, given[-1], node)
     if lead.strip() == "" and first.line > place.line:
-        newline = "\r\n" if site.module.lines[0].endswith("\r\n") else "\n"
-        return Edit(place.path, line, column, line, column, f",{newline}{lead}{text}")
+        return Edit(place.path, line, column, line, column, f",{_newline(site)}{lead}{text}")
     return Edit(place.path, line, column, line, column, f", {text}")
-
-
-def _after_parentheses(site: Site, node: cst.Arg, line: int, column: int) -> int:
-    text = site.module.lines[line - 1]
-    for _ in getattr(node.value, "rpar", ()):
-        found = text.find(")", column - 1)
-        column = found + 2 if found >= 0 else column
-    return column
 
 
 def remove_arguments(site: Site, *names: str) -> list[Edit]:
@@ -80,24 +95,18 @@ def remove_arguments(site: Site, *names: str) -> list[Edit]:
     node = call_node(site)
     if node is None:
         return []
-    arguments = list(node.args)
-    gone = [item.keyword is not None and item.keyword.value in names for item in arguments]
+    given, module, edits = arguments(node), site.module, []
+    gone = [isinstance(item, ast.keyword) and item.arg in names for item in given]
     kept = [index for index, out in enumerate(gone) if not out]
     tail = kept[-1] + 1 if kept else 0
-    positions, path, edits = site.module.positions, site.module.path, []
     for index in range(tail):
         if gone[index]:
-            start, end = positions[arguments[index]].start, positions[arguments[index + 1]].start
-            edits.append(Edit(path, start.line, start.column + 1, end.line, end.column + 1, ""))
-    if tail < len(arguments):
-        last = positions[arguments[-1]].end
-        if kept:
-            before = positions[arguments[tail - 1].value].end
-            column = _after_parentheses(site, arguments[tail - 1], before.line, before.column + 1)
-            edits.append(Edit(path, before.line, column, last.line, last.column + 1, ""))
-        else:
-            start = positions[arguments[0]].start
-            edits.append(Edit(path, start.line, start.column + 1, last.line, last.column + 1, ""))
+            start, end = module.span(given[index]), module.span(given[index + 1])
+            edits.append(Edit(module.path, start.line, start.column, end.line, end.column, ""))
+    if tail < len(given):
+        last = module.span(given[-1])
+        first = end_of(module, given[tail - 1], node) if kept else module.span(given[0])[:2]
+        edits.append(Edit(module.path, *first, last.end_line, last.end_column, ""))
     return edits
 
 
@@ -110,51 +119,49 @@ def remove_statement(site: Site, comments: bool = True) -> Edit | None:
     follows the statement: otherwise the comment may head the statements below as well. Comments that tools read, and
     those at the head of a file, stay.
     """
-    line = site.module.statement(site.node)
-    if not isinstance(line, (cst.SimpleStatementLine, cst.FunctionDef)):
+    module, line = site.module, alone(site.module, site.node)
+    if line is None or (isinstance(line, COMPOUND) and not isinstance(line, FUNCTIONS)):
         return None
-    if isinstance(line, cst.SimpleStatementLine) and len(line.body) != 1:
-        return None
-    place = site.module.positions[line]
-    outer = site.module.parents.get(line)
-    above = _comments_above(site.module, line) if comments else 0
-    end, column = place.end.line, _line_end(site.module, line)
-    if isinstance(outer, cst.IndentedBlock) and len(outer.body) == 1:
-        return Edit(site.module.path, place.start.line - above, place.start.column + 1, end, column, "pass")
-    if isinstance(outer, cst.IndentedBlock) and outer.body[-1] is line:
-        return _remove_last(site.module, outer.body[-2], line, above)
-    return Edit(site.module.path, place.start.line - above, 1, end + 1, 1, "")
+    place, block = module.span(line), block_of(module, line)
+    above = _comments_above(module, line) if comments else 0
+    first, end, column = place.line - above, place.end_line, _line_end(module, line)
+    if block is module.tree.body or block[-1] is not line:
+        return Edit(module.path, first, 1, end + 1, 1, "")
+    if len(block) == 1:
+        return Edit(module.path, first, place.column, end, column, "pass")
+    return _remove_last(module, block[-2], line, above)
 
 
-def _remove_last(module: Module, previous: cst.CSTNode, line: cst.CSTNode, above: int) -> Edit:
+def _remove_last(module: Module, previous: ast.stmt, line: ast.stmt, above: int) -> Edit:
     """Take out the last statement of a block: from the end of the one before, where the block then ends."""
-    first = previous.body[-1] if isinstance(previous, cst.SimpleStatementLine) else previous
-    start, end = module.positions[first].end, module.positions[line].end
-    between = module.lines[start.line - 1 : module.positions[line].start.line - 1 - above]
-    text = "".join(between)[start.column :].rstrip()
-    return Edit(module.path, start.line, start.column + 1, end.line, _line_end(module, line), text)
+    before, place = module.span(previous), module.span(line)
+    between = module.lines[before.end_line - 1 : place.line - 1 - above]
+    text = "".join(between)[before.end_column - 1 :].rstrip()
+    return Edit(module.path, before.end_line, before.end_column, place.end_line, _line_end(module, line), text)
 
 
-def _line_end(module: Module, line: cst.CSTNode) -> int:
+def _line_end(module: Module, line: ast.stmt) -> int:
     """The column after the last character of the line on which a statement ends, its comment included."""
-    end = module.positions[line].end
-    rest = module.lines[end.line - 1].rstrip("\r\n")
-    return len(rest) + 1 if rest[end.column :].lstrip().startswith("#") else end.column + 1
+    place = module.span(line)
+    rest = module.lines[place.end_line - 1].rstrip("\r\n")
+    return len(rest) + 1 if rest[place.end_column - 1 :].lstrip().startswith("#") else place.end_column
 
 
-def _comments_above(module: Module, line: cst.SimpleStatementLine | cst.FunctionDef) -> int:
+def _comments_above(module: Module, line: ast.stmt) -> int:
     """How many lines of comment above a statement belong to it alone."""
-    if isinstance(line, cst.FunctionDef) and line.decorators:
+    if line is module.tree.body[0] or (isinstance(line, FUNCTIONS) and line.decorator_list):
         return 0
-    place = module.positions[line]
-    follows = module.lines[place.end.line] if place.end.line < len(module.lines) else ""
+    place, block = module.span(line), block_of(module, line)
+    follows = module.lines[place.end_line] if place.end_line < len(module.lines) else ""
     indented = follows[: len(follows) - len(follows.lstrip())]
-    ends = not follows.strip() or follows.lstrip().startswith("#") or len(indented) < place.start.column
+    ends = not follows.strip() or follows.lstrip().startswith("#") or len(indented) < place.column - 1
+    lead = module.lines[place.line - 1][: place.column - 1]
+    top = module.span(block[block.index(line) - 1]).end_line if block[0] is not line else 0
     count = 0
-    for each in reversed(line.leading_lines):
-        if each.comment is None or not each.indent or each.whitespace.value:
+    for text in reversed(module.lines[top : place.line - 1]):
+        if not text.startswith(f"{lead}#"):
             break
-        if READ_BY_TOOLS.match(each.comment.value):
+        if READ_BY_TOOLS.match(text[len(lead) :]):
             return 0
         count += 1
     return count if ends else 0
@@ -166,35 +173,33 @@ def _newline(site: Site) -> str:
 
 def indentation(site: Site) -> str:
     """The white space before the statement that holds a node."""
-    line = site.module.statement(site.node)
-    if line is None:
+    line = line_of(site.module, site.node)
+    if not line:
         return ""
-    start = site.module.positions[line].start
-    text = site.module.lines[start.line - 1]
+    text = site.module.lines[site.module.span(line[0]).line - 1]
     return text[: len(text) - len(text.lstrip())]
 
 
 def insert_before(site: Site, *lines: str) -> Edit | None:
     """Put statements on lines of their own before the statement that holds a node."""
-    statement = site.module.statement(site.node)
-    if statement is None:
+    line = line_of(site.module, site.node)
+    if not line:
         return None
-    start = site.module.positions[statement].start
-    lead = indentation(site)
+    start, lead = site.module.span(line[0]).line, indentation(site)
     text = "".join(f"{lead}{line}{_newline(site)}" for line in lines)
-    return Edit(site.module.path, start.line, 1, start.line, 1, text)
+    return Edit(site.module.path, start, 1, start, 1, text)
 
 
 def insert_after(site: Site, *lines: str) -> Edit | None:
     """Put statements on lines of their own after the statement that holds a node."""
-    statement = site.module.statement(site.node)
-    if statement is None or not isinstance(statement, cst.SimpleStatementLine):
+    line = line_of(site.module, site.node)
+    if not line or isinstance(line[-1], COMPOUND):
         return None
-    end = site.module.positions[statement.body[-1]].end
+    place = site.module.span(line[-1])
     lead, newline = indentation(site), _newline(site)
-    rest = site.module.lines[end.line - 1].rstrip("\r\n")[end.column :]
+    rest = site.module.lines[place.end_line - 1].rstrip("\r\n")[place.end_column - 1 :]
     text = rest + "".join(f"{newline}{lead}{line}" for line in lines)
-    return Edit(site.module.path, end.line, end.column + 1, end.line, end.column + 1 + len(rest), text)
+    return Edit(site.module.path, place.end_line, place.end_column, place.end_line, place.end_column + len(rest), text)
 
 
 def may_add(call: Call | None) -> bool:
@@ -208,61 +213,66 @@ def ensure_import(module: Module, line: str) -> list[Edit]:
         return []
     last = 0
     for statement in module.tree.body:
-        if isinstance(statement, cst.SimpleStatementLine):
-            first = statement.body[0]
-            is_docstring = isinstance(first, cst.Expr) and isinstance(first.value, cst.SimpleString)
-            future = isinstance(first, cst.ImportFrom) and dotted(first.module) == "__future__"
-            if isinstance(first, (cst.Import, cst.ImportFrom)) or (is_docstring and last == 0) or future:
-                last = module.positions[statement].end.line
-                continue
-        if last:
+        if isinstance(statement, (ast.Import, ast.ImportFrom)) or (last == 0 and _is_text(statement)):
+            last = module.span(statement).end_line
+        elif last:
             break
     newline = "\r\n" if module.lines and module.lines[0].endswith("\r\n") else "\n"
     return [Edit(module.path, last + 1, 1, last + 1, 1, line + newline)]
 
 
-def unwrap_block(site: Site, body: cst.BaseSuite) -> Edit | None:
+def _is_text(statement: ast.stmt) -> bool:
+    held = statement.value if isinstance(statement, ast.Expr) else None
+    return isinstance(held, ast.Constant) and isinstance(held.value, (str, bytes))
+
+
+def unwrap_block(site: Site, body: list[ast.stmt]) -> Edit | None:
     """Put a block's own statements, as they are written, in place of the compound statement around them."""
-    if not isinstance(body, cst.IndentedBlock):
+    module, lead = site.module, indentation(site)
+    place, last = module.span(site.node), module.span(body[-1])
+    start = module.span(body[0])
+    column = start.column - 1
+    first = min([start.line, *(each.lineno for each in getattr(body[0], "decorator_list", ()))])
+    inner = module.lines[first - 1][:column]
+    if inner.strip() or not inner.startswith(lead):
         return None
-    place = site.module.positions[site.node]
-    start, end = site.module.positions[body.body[0]].start, site.module.positions[body.body[-1]].end
-    lead = indentation(site)
-    above = len(getattr(body.body[0], "leading_lines", ()))
-    lines = site.module.lines[start.line - 1 - above : end.line]
-    inner = lines[above][: start.column]
-    if not inner.startswith(lead):
-        return None
+    while _is_blank_or_comment(module.lines[first - 2]):
+        first -= 1
+    lines = module.lines[first - 1 : last.end_line]
     text = "".join(lead + line[len(inner) :] if line.startswith(inner) else line for line in lines)
     text = text.rstrip("\r\n")[len(lead) :]
-    return Edit(site.module.path, place.start.line, place.start.column + 1, place.end.line, place.end.column + 1, text)
+    return Edit(module.path, *place, text)
+
+
+def _is_blank_or_comment(text: str) -> bool:
+    return text.strip()[:1] in ("", "#")
 
 
 def before_import(site: Site, line: str) -> Edit | None:
     """Put a statement before the top-level import at `site`; `import os` comes with it where it is not there yet."""
-    statement = site.module.statement(site.node)
-    if statement is None or site.module.parents.get(statement) is not site.module.tree:
+    held = line_of(site.module, site.node)
+    if not held or held[0] not in site.module.tree.body:
         return None
-    start = site.module.positions[statement].start.line
+    start = site.module.span(held[0]).line
     above = [text.strip() for text in site.module.lines[: start - 1]]
     lines = [line, ""] if "import os" in above else ["import os", "", line, ""]
     newline = _newline(site)
     return Edit(site.module.path, start, 1, start, 1, "".join(text + newline for text in lines))
 
 
-def move_after(module: Module, line: cst.CSTNode, last: cst.CSTNode) -> list[Edit]:
+def move_after(module: Module, line: ast.stmt, last: ast.stmt) -> list[Edit]:
     """Move a whole statement below a later one of the same block; both keep their own lines."""
-    if module.parents.get(line) is not module.parents.get(last) or line is last:
+    if line is last or alone(module, line) is not line or last not in block_of(module, line):
         return []
-    own, after = module.positions[line], module.positions[last]
-    if after.end.line < own.start.line or after.end.line > len(module.lines):
+    own, after = module.span(line), module.span(last)
+    if after.end_line < own.line or after.end_line > len(module.lines):
         return []
-    text = "".join(module.lines[own.start.line - 1 : own.end.line])
-    if not module.lines[after.end.line - 1].endswith(("\n", "\r")):
+    text = "".join(module.lines[own.line - 1 : own.end_line])
+    if not module.lines[after.end_line - 1].endswith(("\n", "\r")):
         return []
     if not text.endswith(("\n", "\r")):
         text += "\n"
     return [
-        Edit(module.path, own.start.line, 1, own.end.line + 1, 1, ""),
-        Edit(module.path, after.end.line + 1, 1, after.end.line + 1, 1, text),
+        Edit(module.path, own.line, 1, own.end_line + 1, 1, ""),
+        Edit(module.path, after.end_line + 1, 1, after.end_line + 1, 1, text),
     ]

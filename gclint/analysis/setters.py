@@ -46,9 +46,10 @@ def _callable(owner: ast.ClassDef) -> Iterator[FunctionDef]:
         for part in owner.body
     )
     for part in owner.body:
-        if isinstance(part, FUNCTIONS):
-            if not part.name.startswith("_") or (supports and part.name == "_set_gradient_checkpointing"):
-                yield part
+        if isinstance(part, FUNCTIONS) and (
+            not part.name.startswith("_") or (supports and part.name == "_set_gradient_checkpointing")
+        ):
+            yield part
 
 
 def _kept(method: FunctionDef) -> Iterator[str]:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ..files.lines import line_starts, split_lines
 from ..finding import Location
+from ..timing import stage
 from .units import STRING
 
 if TYPE_CHECKING:
@@ -42,8 +43,8 @@ COMPOUND = (*DEFINITIONS, *LOOPS, *WITHS, *TRIES, ast.If, ast.Match)
 
 LONGEST_NAME, CUT = 60, "..."
 _STRING_OR_SPACE = re.compile(rf"(?:\s|\\\r?\n|#[^\n]*)+|{STRING}", re.DOTALL)
-_OPENS_BEFORE = re.compile(r"\(\s*\Z")
-_CLOSES_AFTER = re.compile(r"\s*\)")
+_OPENS_BEFORE = re.compile(r"\((?:\s|#[^\n]*\n)*\Z")
+_CLOSES_AFTER = re.compile(r"(?:\s|#[^\n]*\n)*\)")
 
 
 def _on_one_line(match: re.Match[str]) -> str:
@@ -117,16 +118,18 @@ class Module:
 
     @cached_property
     def _concrete(self) -> Callable[[Span, type[ast.AST]], libcst.CSTNode | None]:
-        from .concrete import Concrete
+        with stage("concrete syntax"):
+            from .concrete import Concrete
 
-        return Concrete(self.text).at
+            return Concrete(self.text).at
 
     def span(self, node: ast.AST) -> Span:
         """Where a node stands: a tuple and a generator without the parentheses around, a parameter without its
         annotation and default, but with its stars; `NOWHERE` for a node that is not of the tree.
         """
         if isinstance(node, ast.Module):
-            return Span(1, 1, len(self._starts), 1 + len(self.text) - self._starts[-1])
+            ended = not self.text or self.text[-1] in "\r\n"
+            return Span(1, 1, len(self.lines) + ended, 1 if ended else len(self.lines[-1]) + 1)
         line, end_line = getattr(node, "lineno", None), getattr(node, "end_lineno", None)
         if line is None or end_line is None:
             return self._span_of_parts(node)
@@ -137,7 +140,7 @@ class Module:
             return Span(line, start - stars + 1, line, start + len(node.arg) + 1)
         found = Span(line, start + 1, end_line, end + 1)
         if isinstance(node, ast.GeneratorExp) or (isinstance(node, ast.Tuple) and self._is_in_parentheses(node, found)):
-            return self._inside(found)
+            return self._inside(node, found)
         return found
 
     def _column(self, line: int, offset: int) -> int:
@@ -166,15 +169,16 @@ class Module:
         after = _plain(self.text[closed : self._offset(span.end_line, span.end_column)])
         return before.count("(") > after.partition(",")[0].count(")")
 
-    def _inside(self, span: Span) -> Span:
-        """The span without the brackets at its ends and the space within them."""
-        start, end = self._offset(span.line, span.column) + 1, self._offset(span.end_line, span.end_column) - 1
-        held = self.text[start:end]
-        left = len(held) - len(held.lstrip())
-        right = len(held) - len(held.rstrip())
-        if left == len(held):
-            left = right = 0
-        return Span(*self._place(start + left), *self._place(end - right))
+    def _inside(self, node: ast.AST, span: Span) -> Span:
+        """The span without the brackets at its ends, and the space and the comments within them."""
+        start, end = self._offset(*span[:2]) + 1, self._offset(*span[2:]) - 1
+        below = [self.span(part) for part in parts(node)]
+        if not below:
+            return Span(*self._place(start), *self._place(end))
+        opened = self.text[start : self._offset(*below[0][:2])]
+        closed = _plain(self.text[self._offset(*below[-1][2:]) : end])
+        start += len(opened) - len(_plain(opened).lstrip())
+        return Span(*self._place(start), *self._place(end - len(closed) + len(closed.rstrip())))
 
     def _offset(self, line: int, column: int) -> int:
         """The offset in the text of a line and column from 1."""
@@ -249,7 +253,8 @@ class Module:
 
 
 def _plain(text: str) -> str:
-    return re.sub(r"#[^\r\n]*", "", text)
+    """A text between nodes, as long, with blanks for its comments."""
+    return re.sub(r"#[^\r\n]*", lambda found: " " * len(found[0]), text) if "#" in text else text
 
 
 class Site:

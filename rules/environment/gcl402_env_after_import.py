@@ -39,18 +39,18 @@ ROCm/pytorch#2241, pytorch/pytorch#104801, pytorch/pytorch#165298.
 
 from __future__ import annotations
 
+import ast
 import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-import libcst as cst
-
 from gclint.analysis import rewrite
 from gclint.analysis.closures import calls_in, enclosing_function
 from gclint.analysis.events import EnvSet, LibraryCall, RunEnded
+from gclint.analysis.layout import value_of
 from gclint.analysis.meaning import definition
 from gclint.analysis.run import Run
-from gclint.analysis.syntax import Module, Site, dotted
+from gclint.analysis.syntax import COMPOUND, Module, Site, arguments, dotted
 from gclint.analysis.values import NOTHING, Const
 from gclint.finding import Finding, Fix
 from gclint.rule import Reproduction, Rule
@@ -137,7 +137,7 @@ def _for_others(event: EnvSet, run: Run) -> bool:
     told = event.name == "OMP_NUM_THREADS" and any(
         dotted(definition(module, call.func)).endswith("set_num_threads") for call in calls_in(function)
     )
-    around = next((node for node in module.ancestors(function) if isinstance(node, cst.ClassDef)), function)
+    around = next((node for node in module.ancestors(function) if isinstance(node, ast.ClassDef)), function)
     return (
         told
         or any(_starts_python(module, call) for call in calls_in(around))
@@ -148,7 +148,7 @@ def _for_others(event: EnvSet, run: Run) -> bool:
     )
 
 
-def _stands_in(around: cst.CSTNode, module: Module, event: LibraryCall) -> bool:
+def _stands_in(around: ast.AST, module: Module, event: LibraryCall) -> bool:
     """Whether one of the calls that led to an event stands in a function or class."""
     sites = (site for site in (*event.moment.stack, event.site) if site.module is module)
     return any(around in module.ancestors(site.node) for site in sites)
@@ -170,36 +170,28 @@ def _is_other(program: object) -> bool:
     return isinstance(program, str) and not any(word in program for word in PYTHON)
 
 
-def _starts_python(module: Module, call: cst.Call) -> bool:
+def _starts_python(module: Module, call: ast.Call) -> bool:
     """Whether a call starts a process that may be Python: not where it spells out another program."""
-    given = definition(module, call.args[0].value) if call.args else None
-    if isinstance(given, (cst.List, cst.Tuple)) and given.elements:
-        given = definition(module, given.elements[0].value)
-    program = given.evaluated_value if isinstance(given, (cst.SimpleString, cst.ConcatenatedString)) else None
+    first = next(iter(arguments(call)), None)
+    given = definition(module, value_of(first)) if first is not None else None
+    if isinstance(given, (ast.List, ast.Tuple)) and given.elts:
+        given = definition(module, value_of(given.elts[0]))
+    program = given.value if isinstance(given, ast.Constant) else None
     return _is_starter(dotted(definition(module, call.func))) and not _is_other(program)
 
 
 def statement_site(site: Site) -> Site:
-    """The small statement around a node."""
-    found = next(
-        (
-            outer
-            for outer in (site.node, *site.module.ancestors(site.node))
-            if isinstance(outer, cst.BaseSmallStatement)
-        ),
-        site.node,
-    )
-    return Site.at(site.module, found)
+    """The statement around a node; the node itself where that is one with a block."""
+    found = site.module.statement(site.node)
+    return site if found is None or isinstance(found, COMPOUND) else Site.at(site.module, found)
 
 
 def moved(event: EnvSet, imported: Site) -> Fix | None:
     """Move a top-level assignment of a literal above the import; None for any other."""
     site, module = statement_site(event.site), event.site.module
-    line = module.statement(site.node)
-    literal = event.value.only()
-    if line is None or module.parents.get(line) is not module.tree or not isinstance(literal, Const):
+    if site.node not in module.tree.body or not isinstance(event.value.only(), Const):
         return None
-    if imported.module is not module or not isinstance(site.node, (cst.Assign, cst.Expr)):
+    if imported.module is not module or not isinstance(site.node, (ast.Assign, ast.Expr)):
         return None
     removed, added = rewrite.remove_statement(site, comments=False), rewrite.before_import(imported, site.text)
     if removed is None or added is None:

@@ -31,9 +31,8 @@ state_dict; every patch of the forward attribute loaded 16 of 16.
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Collection, Iterator
-
-import libcst as cst
 
 from gclint.analysis import names, rewrite
 from gclint.analysis.closures import bound_names, calls_in, enclosing_function
@@ -45,8 +44,9 @@ from gclint.analysis.events import (
     RunEnded,
     StateDictLoaded,
 )
+from gclint.analysis.layout import body_of, gather
 from gclint.analysis.run import Run, together
-from gclint.analysis.syntax import Site, dotted
+from gclint.analysis.syntax import FUNCTIONS, Site, dotted
 from gclint.analysis.values import Class, Function, Object, Value, root
 from gclint.finding import Edit, Finding, Fix
 from gclint.rule import Reproduction, Rule
@@ -163,7 +163,7 @@ def _changes(run: Run, models: Collection[Object]) -> Iterator[tuple[ItemSet | A
                 isinstance(change, AttributeSet) and _is_part(target) and (item is target or copies.get(item) is target)
             ):
                 fix = None
-                if isinstance(change.site.node, cst.Attribute):
+                if isinstance(change.site.node, ast.Attribute):
                     value = target.sites.get(change.name)
                     text = f"{change.site.module.code(change.site.node.value)}.forward"
                     edit = rewrite.replace(value, text) if value is not None else None
@@ -207,13 +207,13 @@ def _wraps(item: Object, target: Object) -> bool:
 
 
 def _calls_checkpoint(function: Function) -> bool:
-    return any("checkpoint" in dotted(call.func).rsplit(".", 1)[-1] for call in calls_in(function.node.body))
+    return any("checkpoint" in dotted(call.func).rsplit(".", 1)[-1] for call in gather(calls_in, body_of(function.node)))
 
 
 def _constructs(event: ItemSet | AttributeSet) -> bool:
     sites = (event.site, *event.moment.stack)
     around = [enclosing_function(site.module, site.node) for site in sites]
-    return any(isinstance(node, cst.FunctionDef) and node.name.value == "__init__" for node in around)
+    return any(isinstance(node, FUNCTIONS) and node.name == "__init__" for node in around)
 
 
 def _saved_after(run: Run, model: Object | None, place: int) -> bool:
@@ -242,13 +242,13 @@ def _taken_since(run: Run, source: Value, place: int) -> bool:
 def _by_wrapper(item: Object) -> Fix | None:
     """Use torch's own wrapper, whose state dict keeps the plain names."""
     site = item.site
-    node = site.node if site is not None else None
-    if site is None or not isinstance(node, cst.Call) or not node.args or node.args[0].keyword or node.args[0].star:
+    layer = rewrite.positional(site, 0) if site is not None else None
+    if site is None or layer is None:
         return None
     line = f"from {WRAPPER} import checkpoint_wrapper"
     if line not in site.module.text and "checkpoint_wrapper" in site.module.text:
         return None
-    text = f"checkpoint_wrapper({site.module.code(node.args[0].value)})"
+    text = f"checkpoint_wrapper({site.module.code(layer)})"
     edits = (*rewrite.ensure_import(site.module, line), rewrite.replace(site, text))
     return Fix(
         "checkpoint-wrapper",
@@ -262,10 +262,9 @@ def _by_wrapper(item: Object) -> Fix | None:
 def _restored(site: Site) -> Fix | None:
     """Take the replaced forwards away before the load, and put them back after it."""
     node = rewrite.call_node(site)
-    model = dotted(node.func.value) if node is not None and isinstance(node.func, cst.Attribute) else ""
+    model = dotted(node.func.value) if node is not None and isinstance(node.func, ast.Attribute) else ""
     scope = enclosing_function(site.module, site.node)
-    body = scope.body if isinstance(scope, cst.FunctionDef) else scope
-    if not model or {"patched", "forward"} & set(bound_names(body)):
+    if not model or {"patched", "forward"} & set(gather(bound_names, body_of(scope))):
         return None
     above = rewrite.insert_before(
         site,

@@ -33,9 +33,8 @@ torch 2.13.0: three layers, one of them gets all gradients; RecursionError where
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
-
-import libcst as cst
 
 from gclint.analysis import rewrite
 from gclint.analysis.closures import (
@@ -46,8 +45,9 @@ from gclint.analysis.closures import (
     read_names,
 )
 from gclint.analysis.events import ForwardPatched
+from gclint.analysis.layout import body_of, gather, inside
 from gclint.analysis.run import Run
-from gclint.analysis.syntax import Site, nodes
+from gclint.analysis.syntax import FUNCTIONS, Site
 from gclint.analysis.values import Alternative, Function, Partial
 from gclint.finding import Edit, Finding, Fix
 from gclint.rule import Reproduction, Rule
@@ -100,12 +100,12 @@ def _function(item: Alternative) -> Function | None:
 def _own_attribute(event: ForwardPatched, function: Function) -> str:
     """The attribute that is replaced, if the function calls it or its layer; "" if it does not."""
     target = event.site.node
-    if not isinstance(target, cst.Attribute) or event.site.module is not function.module:
+    if not isinstance(target, ast.Attribute) or event.site.module is not function.module:
         return ""
     own, module = function.module.code(target), function.module
     calls = forwarding(function)
     layer = module.code(target.value)
-    reads = any(isinstance(node, cst.Attribute) and module.code(node) == own for node in nodes(function.node.body))
+    reads = any(isinstance(node, ast.Attribute) and module.code(node) == own for node in inside(function.node))
     return own if reads or (calls is not None and layer in calls[:2]) else ""
 
 
@@ -116,8 +116,8 @@ def _fix(event: ForwardPatched, function: Function, names: list[str], own: str) 
     if parts is not None:
         name, line = partial_name(module)
         made = f"{name}({', '.join(parts)})"
-        if isinstance(function.node, cst.FunctionDef):
-            made = f"{function.node.name.value} = {made}"
+        if isinstance(function.node, FUNCTIONS):
+            made = f"{function.node.name} = {made}"
         edits: list[Edit] = rewrite.ensure_import(module, line) if line else []
         return Fix("partial", title, (*edits, rewrite.replace(place, made)), intent=("loss", "trained", "updates"))
     if not own:
@@ -125,10 +125,10 @@ def _fix(event: ForwardPatched, function: Function, names: list[str], own: str) 
         return Fix("bind", title, (parameter_edit(function, text),), intent=("loss", "trained", "updates"))
     spots = [
         Site.at(module, node)
-        for node in nodes(function.node.body)
-        if isinstance(node, cst.Attribute) and module.code(node) == own
+        for node in inside(function.node)
+        if isinstance(node, ast.Attribute) and module.code(node) == own
     ]
-    if not spots or set(names) - set(own.split(".")) or "forward" in set(read_names(function.node.body)):
+    if not spots or set(names) - set(own.split(".")) or "forward" in set(gather(read_names, body_of(function.node))):
         return None
     inner = [rewrite.replace(spot, "forward") for spot in spots]
     return Fix(

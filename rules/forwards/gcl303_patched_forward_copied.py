@@ -29,15 +29,14 @@ right.
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
-
-import libcst as cst
 
 from gclint.analysis import rewrite
 from gclint.analysis.closures import forwarding, free_names, partial_name
 from gclint.analysis.events import ForwardPatched, LibraryCall
 from gclint.analysis.run import Run, together
-from gclint.analysis.syntax import Site
+from gclint.analysis.syntax import FUNCTIONS, Site
 from gclint.analysis.values import Function, Object, Value, root
 from gclint.finding import Edit, Finding, Fix
 from gclint.rule import Reproduction, Rule
@@ -103,7 +102,7 @@ def _modules(value: Value) -> Iterator[Object]:
 
 def _closes_over(function: Function) -> bool:
     """Whether a function is one that pickle does not find, and that holds on to things around it."""
-    local = isinstance(function.node, cst.Lambda) or function.scope.parent is not None
+    local = isinstance(function.node, ast.Lambda) or function.scope.parent is not None
     return function.receiver is None and local and bool(free_names(function.node) or function.defaults)
 
 
@@ -113,8 +112,8 @@ def _fix(function: Function) -> Fix | None:
         return None
     name, line = partial_name(function.module)
     made = f"{name}({', '.join(parts)})"
-    if isinstance(function.node, cst.FunctionDef):
-        made = f"{function.node.name.value} = {made}"
+    if isinstance(function.node, FUNCTIONS):
+        made = f"{function.node.name} = {made}"
     edits: list[Edit] = rewrite.ensure_import(function.module, line) if line else []
     place = Site.at(function.module, function.node)
     return Fix(

@@ -29,14 +29,14 @@ torch 2.13.0: 12 of 16 names differ. mosaicml/composer#2745, pytorch/pytorch#118
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
-
-import libcst as cst
 
 from gclint.analysis import rewrite
 from gclint.analysis.events import LibraryCall, StateDictLoaded
+from gclint.analysis.layout import value_of
 from gclint.analysis.run import Run
-from gclint.analysis.syntax import Site
+from gclint.analysis.syntax import Site, arguments
 from gclint.analysis.values import Object, root
 from gclint.finding import Finding, Fix
 from gclint.rule import Reproduction, Rule
@@ -106,12 +106,12 @@ def _fix(site: Site) -> Fix | None:
     """Take the prefix off where the names are gathered."""
     node, module = site.node, site.module
     strip = f'.replace("{PREFIX}", "")'
-    if isinstance(node, cst.DictComp) and isinstance(node.key, cst.Name):
-        place, text = Site.at(module, node.key), node.key.value + strip
-    elif isinstance(node, (cst.SetComp, cst.ListComp)) and isinstance(node.elt, cst.Name):
-        place, text = Site.at(module, node.elt), node.elt.value + strip
-    elif isinstance(node, cst.Call) and len(node.args) == 1 and module.code(node.func) == "dict":
-        source = module.code(node.args[0].value)
+    if isinstance(node, ast.DictComp) and isinstance(node.key, ast.Name):
+        place, text = Site.at(module, node.key), node.key.id + strip
+    elif isinstance(node, (ast.SetComp, ast.ListComp)) and isinstance(node.elt, ast.Name):
+        place, text = Site.at(module, node.elt), node.elt.id + strip
+    elif isinstance(node, ast.Call) and len(arguments(node)) == 1 and module.code(node.func) == "dict":
+        source = module.code(value_of(arguments(node)[0]))
         place, text = site, f"{{name{strip}: value for name, value in {source}}}"
     else:
         return None

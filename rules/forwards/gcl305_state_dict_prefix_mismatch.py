@@ -29,9 +29,8 @@ torch 2.13.0: 16 of 16 keys missing. pytorch/pytorch#94575, mlfoundations/open_c
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
-
-import libcst as cst
 
 from gclint.analysis import rewrite
 from gclint.analysis.events import LibraryCall, RunEnded, StateDictLoaded
@@ -127,7 +126,7 @@ def _stripped(run: Run, load: StateDictLoaded) -> bool:
 def _inner(site: Site, prefix: str) -> Fix | None:
     """Ask the module inside the wrapper."""
     node = rewrite.call_node(site)
-    if node is None or not isinstance(node.func, cst.Attribute):
+    if node is None or not isinstance(node.func, ast.Attribute):
         return None
     place = Site.at(site.module, node.func.value)
     edit = rewrite.replace(place, f"{site.module.code(node.func.value)}.{INNER[prefix]}")

@@ -35,17 +35,17 @@ torch 2.13.0: `strict=False` and a filter by `model.state_dict()` each loaded 4 
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
-
-import libcst as cst
 
 from gclint.analysis import rewrite
 from gclint.analysis.closures import calls_in, enclosing_function, read_names
 from gclint.analysis.events import LibraryCall, RunEnded, StateDictLoaded
 from gclint.analysis.guards import ALWAYS, Guard
+from gclint.analysis.layout import alone, body_of, gather, spelled, value_of
 from gclint.analysis.meaning import definition, method_called
 from gclint.analysis.run import Run, together
-from gclint.analysis.syntax import Module, Site, dotted
+from gclint.analysis.syntax import COMPOUND, DEFINITIONS, TRIES, Module, Site, arguments, dotted
 from gclint.analysis.values import Object
 from gclint.finding import Edit, Finding, Fix
 from gclint.rule import Reproduction, Rule
@@ -109,7 +109,7 @@ def _filter(load: StateDictLoaded) -> Site | None:
     """The comprehension that keeps the names which a model has; None when nothing is filtered by them."""
     for item in load.source.objects():
         for made in item.known("filtered").objects():
-            if isinstance(made.site, Site) and isinstance(made.site.node, cst.DictComp) and by_membership(item):
+            if isinstance(made.site, Site) and isinstance(made.site.node, ast.DictComp) and by_membership(item):
                 return made.site
     return None
 
@@ -128,16 +128,13 @@ def _lenient(load: StateDictLoaded, filtered: Site | None) -> list[Guard]:
 
 def _looked_at(site: Site) -> bool:
     """Whether the result of a load is read anywhere, as far as the code shows."""
-    statement = site.module.statement(site.node)
-    if not isinstance(statement, cst.SimpleStatementLine):
-        return True
     if works_out(site) or _told(site):
         return True
-    only = statement.body[0]
-    if isinstance(only, cst.Expr):
+    only = site.module.statement(site.node)
+    if isinstance(only, ast.Expr):
         return only.value is not site.node
-    if isinstance(only, cst.Assign) and only.value is site.node and isinstance(only.targets[0].target, cst.Name):
-        return _mentions(site, only.targets[0].target.value) > 1
+    if isinstance(only, ast.Assign) and only.value is site.node and isinstance(only.targets[0], ast.Name):
+        return _mentions(site, only.targets[0].id) > 1
     return True
 
 
@@ -145,16 +142,16 @@ def _told(site: Site) -> bool:
     """Whether a load is the second attempt of a handler that says so: the names that are missing raised before."""
     told = False
     for outer in site.module.ancestors(site.node):
-        if isinstance(outer, (cst.FunctionDef, cst.ClassDef)):
+        if isinstance(outer, DEFINITIONS):
             return False
-        if isinstance(outer, cst.ExceptHandler):
-            told = any(_last(site.module, call) in MESSAGES for call in calls_in(outer.body))
-        elif isinstance(outer, cst.Try) and told:
-            return any(_last(site.module, call) == "load_state_dict" for call in calls_in(outer.body))
+        if isinstance(outer, ast.ExceptHandler):
+            told = any(_last(site.module, call) in MESSAGES for call in gather(calls_in, outer.body))
+        elif isinstance(outer, TRIES) and told:
+            return any(_last(site.module, call) == "load_state_dict" for call in gather(calls_in, body_of(outer)))
     return False
 
 
-def _last(module: Module, call: cst.Call) -> str:
+def _last(module: Module, call: ast.Call) -> str:
     return dotted(definition(module, call.func)).rpartition(".")[2]
 
 
@@ -177,25 +174,25 @@ def _compared(site: Site, filtered: Site) -> bool:
     uses = _mentions(site, name) if name else 0
     calls = calls_in(enclosing_function(site.module, site.node))
     loads = sum(
-        dotted(item.value) == name and (item.star == "**" or method_called(site.module, call)[1] in LOADS)
+        dotted(value_of(item)) == name
+        and (spelled(site.module, item).startswith("**") or method_called(site.module, call)[1] in LOADS)
         for call in calls
-        for item in call.args
+        for item in arguments(call)
     )
     return uses > loads + 1
 
 
 def _name_of(filtered: Site) -> str:
-    statement = filtered.module.statement(filtered.node)
-    only = statement.body[0] if isinstance(statement, cst.SimpleStatementLine) else None
-    plain = isinstance(only, cst.Assign) and only.value is filtered.node and len(only.targets) == 1
-    return dotted(only.targets[0].target) if plain and isinstance(only, cst.Assign) else ""
+    only = filtered.module.statement(filtered.node)
+    plain = isinstance(only, ast.Assign) and only.value is filtered.node and len(only.targets) == 1
+    return dotted(only.targets[0]) if plain and isinstance(only, ast.Assign) else ""
 
 
 def _fix(site: Site, filtered: Site | None) -> Fix | None:
     node = rewrite.call_node(site)
-    model = dotted(node.func.value) if node is not None and isinstance(node.func, cst.Attribute) else ""
-    statement = site.module.statement(site.node)
-    if not model or not isinstance(statement, cst.SimpleStatementLine) or len(statement.body) != 1:
+    model = dotted(node.func.value) if node is not None and isinstance(node.func, ast.Attribute) else ""
+    only = alone(site.module, site.node)
+    if not model or only is None or isinstance(only, COMPOUND):
         return None
     edits: list[Edit | None] = list(rewrite.ensure_import(site.module, "import warnings"))
     name = _name_of(filtered) if filtered is not None else ""
@@ -210,12 +207,11 @@ def _fix(site: Site, filtered: Site | None) -> Fix | None:
             )
         )
     elif filtered is None:
-        only = statement.body[0]
         loaded = _free(site, "loaded")
-        if isinstance(only, cst.Assign):
-            loaded = dotted(only.targets[0].target)
+        if isinstance(only, ast.Assign):
+            loaded = dotted(only.targets[0])
         else:
-            edits.append(_before(site, f"{loaded} = "))
+            edits.append(rewrite.put_before(site, f"{loaded} = "))
         edits.append(
             rewrite.insert_after(
                 site,
@@ -225,11 +221,6 @@ def _fix(site: Site, filtered: Site | None) -> Fix | None:
         )
     made = tuple(edit for edit in edits if edit is not None)
     return Fix("warn", "Say which weights were not loaded", made, "unsafe") if name or filtered is None else None
-
-
-def _before(site: Site, text: str) -> Edit:
-    place = site.location()
-    return Edit(place.path, place.line, place.column, place.line, place.column, text)
 
 
 def _free(site: Site, name: str) -> str:

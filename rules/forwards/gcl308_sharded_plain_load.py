@@ -30,14 +30,15 @@ torch 2.13.0, two gloo ranks: RuntimeError at the first parameter; `set_model_st
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
-
-import libcst as cst
 
 from gclint.analysis import rewrite
 from gclint.analysis.events import LibraryCall, StateDictLoaded
 from gclint.analysis.guards import Guard
+from gclint.analysis.layout import is_spread, value_of
 from gclint.analysis.run import Run, together
+from gclint.analysis.syntax import arguments
 from gclint.analysis.values import Const, Object, Value, root
 from gclint.finding import Finding, Fix
 from gclint.rule import Reproduction, Rule
@@ -117,10 +118,10 @@ def _is_sharded(source: Value) -> bool:
 
 def _fix(event: StateDictLoaded) -> Fix | None:
     node, module = rewrite.call_node(event.site), event.site.module
-    if node is None or not isinstance(node.func, cst.Attribute) or len(node.args) != 1 or node.args[0].star:
+    if node is None or not isinstance(node.func, ast.Attribute) or len(arguments(node)) != 1 or is_spread(arguments(node)[0]):
         return None
     text = (
-        f"set_model_state_dict({module.code(node.func.value)}, {module.code(node.args[0].value)}, "
+        f"set_model_state_dict({module.code(node.func.value)}, {module.code(value_of(arguments(node)[0]))}, "
         "options=StateDictOptions(full_state_dict=True))"
     )
     edits = (*rewrite.ensure_import(module, LINE), rewrite.replace(event.site, text))

@@ -30,13 +30,13 @@ torch 2.13.0: `'NoneType' object is not callable`; a wrapper around every submod
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
-
-import libcst as cst
 
 from gclint.analysis import rewrite
 from gclint.analysis.calls import Call
 from gclint.analysis.events import LibraryCall
+from gclint.analysis.layout import body_of
 from gclint.analysis.run import Run
 from gclint.analysis.syntax import Site
 from gclint.analysis.values import Const, Function
@@ -87,9 +87,9 @@ def misuse(event: LibraryCall, run: Run) -> Iterator[Finding]:
             fixes=(Fix("in-place", "Keep the model that was changed in place", (edit,), intent=("checkpointing",)),),
         )
     elif _is_check(call):
-        place = Site.at(event.site.module, event.site.node.args[1].value)  # type: ignore[attr-defined]
-        start = place.location()
-        made = Edit(start.path, start.line, start.column, start.line, start.column, "check_fn=")
+        check = rewrite.positional(event.site, 1)
+        assert check is not None
+        made = rewrite.put_before(Site.at(event.site.module, check), "check_fn=")
         yield rule.finding(
             run,
             event.site,
@@ -110,9 +110,8 @@ def misuse(event: LibraryCall, run: Run) -> Iterator[Finding]:
 
 def _unassigned(site: Site) -> Edit | None:
     """The edit that leaves out the assignment of the result."""
-    statement = site.module.statement(site.node)
-    only = statement.body[0] if isinstance(statement, cst.SimpleStatementLine) else None
-    if not isinstance(only, cst.Assign) or only.value is not site.node:
+    only = site.module.statement(site.node)
+    if not isinstance(only, ast.Assign) or only.value is not site.node:
         return None
     start, end = Site.at(site.module, only).location(), site.location()
     return Edit(start.path, start.line, start.column, end.line, end.column, "")
@@ -120,13 +119,10 @@ def _unassigned(site: Site) -> Edit | None:
 
 def _is_check(call: Call) -> bool:
     """Whether the second positional argument answers a question about a module."""
-    node = rewrite.call_node(call.site)
-    if node is None or len(call.positional) != 2 or len(node.args) < 2 or node.args[1].keyword or node.args[1].star:
+    if len(call.positional) != 2 or rewrite.positional(call.site, 1) is None:
         return False
-    for _, item in call.positional[1]:
-        if isinstance(item, Function) and "checkpoint" not in item.module.code(item.node.body):
-            return True
-    return False
+    given = [item for _, item in call.positional[1] if isinstance(item, Function)]
+    return any(not any("checkpoint" in item.module.code(part) for part in body_of(item.node)) for item in given)
 
 
 def _by_variant(call: Call) -> Fix | None:

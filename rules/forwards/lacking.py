@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-import libcst as cst
+import ast
+from collections.abc import Iterable, Iterator
 
 from gclint.analysis.closures import calls_in, enclosing_function, read_names
-from gclint.analysis.comprehensions import memberships
 from gclint.analysis.meaning import definition, method_called
-from gclint.analysis.syntax import Module, Site, dotted, nodes
+from gclint.analysis.syntax import FORS, Module, Site, arguments, dotted, nodes
 
 SETS = ("set", "frozenset", "keys")
 DIFFERENCES = ("difference", "symmetric_difference")
@@ -24,24 +22,31 @@ def works_out(site: Site) -> bool:
     return any(_lists(module, node, loaded) or _subtracts(module, node, loaded) for node in nodes(around))
 
 
-def _lists(module: Module, node: cst.CSTNode, loaded: set[str]) -> bool:
-    if isinstance(node, (cst.ListComp, cst.SetComp, cst.GeneratorExp)):
-        lacking = [target.comparator for target in memberships(node.for_in) if isinstance(target.operator, cst.NotIn)]
+def _lists(module: Module, node: ast.AST, loaded: set[str]) -> bool:
+    if isinstance(node, (ast.ListComp, ast.SetComp, ast.GeneratorExp)):
+        lacking = list(_held_to_lack(node.generators))
         found = any(dotted(holder).partition(".")[0] in loaded for holder in lacking)
-        return bool(lacking) and (found or of_a_model(module, node.for_in.iter))
-    if isinstance(node, cst.For):
-        lacking = [target.comparator for target in memberships(node.body) if isinstance(target.operator, cst.NotIn)]
-        return bool(lacking) and of_a_model(module, node.iter)
+        return bool(lacking) and (found or of_a_model(module, node.generators[0].iter))
+    if isinstance(node, FORS):
+        return any(_held_to_lack(node.body)) and of_a_model(module, node.iter)
     return False
 
 
-def _subtracts(module: Module, node: cst.CSTNode, loaded: set[str]) -> bool:
+def _held_to_lack(code: Iterable[ast.AST]) -> Iterator[ast.expr]:
+    """What code asks whether it lacks something."""
+    for node in (node for part in code for node in nodes(part)):
+        if isinstance(node, ast.Compare):
+            pairs = zip(node.ops, node.comparators, strict=True)
+            yield from (holder for operator, holder in pairs if isinstance(operator, ast.NotIn))
+
+
+def _subtracts(module: Module, node: ast.AST, loaded: set[str]) -> bool:
     """Whether a node is the difference of two sets of names, of which one is that of a model or of what is loaded."""
-    if isinstance(node, cst.BinaryOperation) and isinstance(node.operator, (cst.Subtract, cst.BitXor)):
+    if isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Sub, ast.BitXor)):
         sides = [node.left, node.right]
-    elif isinstance(node, cst.Call) and node.args and _is_difference(module, node):
+    elif isinstance(node, ast.Call) and node.args and _is_difference(module, node):
         method = definition(module, node.func)
-        sides = [method.value if isinstance(method, cst.Attribute) else node.func, node.args[0].value]
+        sides = [method.value if isinstance(method, ast.Attribute) else node.func, node.args[0]]
     else:
         return False
     meant = [definition(module, side) for side in sides]
@@ -50,30 +55,30 @@ def _subtracts(module: Module, node: cst.CSTNode, loaded: set[str]) -> bool:
     return any(of_a_model(module, side) or loaded & set(read_names(side)) for side in meant)
 
 
-def _is_difference(module: Module, node: cst.Call) -> bool:
+def _is_difference(module: Module, node: ast.Call) -> bool:
     """Whether a call is of such a method, also of one that was kept in a variable."""
-    if isinstance(node.func, cst.Attribute):
-        return node.func.attr.value in DIFFERENCES
+    if isinstance(node.func, ast.Attribute):
+        return node.func.attr in DIFFERENCES
     return "difference" in module.text and method_called(module, node)[1] in DIFFERENCES
 
 
-def _is_set(module: Module, node: cst.BaseExpression) -> bool:
-    name = dotted(node.func).rsplit(".", 1)[-1] if isinstance(node, cst.Call) else ""
-    return name in SETS or isinstance(node, cst.SetComp)
+def _is_set(module: Module, node: ast.expr) -> bool:
+    name = dotted(node.func).rsplit(".", 1)[-1] if isinstance(node, ast.Call) else ""
+    return name in SETS or isinstance(node, ast.SetComp)
 
 
-def of_a_model(module: Module, names: cst.BaseExpression) -> bool:
+def of_a_model(module: Module, names: ast.expr) -> bool:
     """Whether an expression draws on what a model's own method gives, such as its names."""
     calls = list(calls_in(definition(module, names)))
     for call in list(calls):
-        if isinstance(call.func, cst.Attribute):
+        if isinstance(call.func, ast.Attribute):
             calls += calls_in(definition(module, call.func.value))
     return any(method_called(module, call)[1] in ("state_dict", "named_parameters") for call in calls)
 
 
-def _made_of(around: cst.CSTNode, load: cst.CSTNode) -> set[str]:
+def _made_of(around: ast.AST, load: ast.AST) -> set[str]:
     """The names that what is loaded was made of, or filled from, in a function."""
-    found = set(read_names(load.args[0].value)) if isinstance(load, cst.Call) and load.args else set()
+    found = set(read_names(arguments(load)[0])) if isinstance(load, ast.Call) and arguments(load) else set()
     while True:
         more = {name for node in nodes(around) for name in _given(node, found)} - found
         if not more:
@@ -81,16 +86,17 @@ def _made_of(around: cst.CSTNode, load: cst.CSTNode) -> set[str]:
         found |= more
 
 
-def _given(node: cst.CSTNode, wanted: set[str]) -> Iterator[str]:
+def _given(node: ast.AST, wanted: set[str]) -> Iterator[str]:
     """The names that a statement reads to give one of the wanted names its value, or an entry."""
-    targets: list[cst.CSTNode]
-    if isinstance(node, cst.Assign):
-        targets, value = [part.target for part in node.targets], node.value
-    elif isinstance(node, (cst.AnnAssign, cst.AugAssign)) and node.value is not None:
+    targets: list[ast.expr]
+    value: ast.expr
+    if isinstance(node, ast.Assign):
+        targets, value = node.targets, node.value
+    elif isinstance(node, (ast.AnnAssign, ast.AugAssign)) and node.value is not None:
         targets, value = [node.target], node.value
-    elif isinstance(node, cst.For):
+    elif isinstance(node, FORS):
         targets, value = [node.target], node.iter
-    elif isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute) and node.func.attr.value == "update":
+    elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "update":
         targets, value = [node.func.value], node
     else:
         return
@@ -98,12 +104,12 @@ def _given(node: cst.CSTNode, wanted: set[str]) -> Iterator[str]:
         yield from read_names(value)
 
 
-def _filled(target: cst.CSTNode) -> Iterator[str]:
+def _filled(target: ast.AST) -> Iterator[str]:
     """The names that an assignment gives a value, or an entry."""
-    if isinstance(target, (cst.Tuple, cst.List)):
-        for element in target.elements:
-            yield from _filled(element.value)
-    elif isinstance(target, (cst.Subscript, cst.Attribute)):
+    if isinstance(target, (ast.Tuple, ast.List)):
+        for element in target.elts:
+            yield from _filled(element)
+    elif isinstance(target, (ast.Starred, ast.Subscript, ast.Attribute)):
         yield from _filled(target.value)
-    elif isinstance(target, cst.Name):
-        yield target.value
+    elif isinstance(target, ast.Name):
+        yield target.id

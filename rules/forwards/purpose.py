@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Iterator
-
-import libcst as cst
 
 from gclint.analysis.closures import read_names
 from gclint.analysis.events import StateDictLoaded
@@ -54,21 +53,21 @@ def _left_out_by_name(item: Object) -> bool:
     """Whether a comprehension leaves entries out by what their names look like, such as a head's."""
     made = item.known("filtered").only()
     node = made.site.node if isinstance(made, Object) and made.site is not None else None
-    if not isinstance(node, cst.DictComp) or by_membership(item):
+    if not isinstance(node, ast.DictComp) or by_membership(item):
         return False
     names, values = set(read_names(node.key)), set(read_names(node.value))
     return all(
-        _denies(part.test) and names & (read := set(read_names(part.test))) and not read & (values - names)
-        for part in node.for_in.ifs
+        _denies(test) and names & (read := set(read_names(test))) and not read & (values - names)
+        for test in node.generators[0].ifs
     )
 
 
-def _denies(test: cst.BaseExpression) -> bool:
-    if isinstance(test, cst.BooleanOperation):
-        return _denies(test.left) and _denies(test.right)
-    if isinstance(test, cst.Comparison):
-        return all(isinstance(part.operator, (cst.NotIn, cst.NotEqual)) for part in test.comparisons)
-    return isinstance(test, cst.UnaryOperation) and isinstance(test.operator, cst.Not)
+def _denies(test: ast.expr) -> bool:
+    if isinstance(test, ast.BoolOp):
+        return all(map(_denies, test.values))
+    if isinstance(test, ast.Compare):
+        return all(isinstance(operator, (ast.NotIn, ast.NotEq)) for operator in test.ops)
+    return isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not)
 
 
 def _saved_in_part(item: Object, load: StateDictLoaded, run: Run) -> bool:
@@ -88,13 +87,12 @@ def _kept_in_part(item: Object, run: Run) -> bool:
     around = item.parent.attributes if item.parent is not None else {}
     keys = [key for key, value in around.items() if item in value.objects() and key[1:2] in ("'", '"')]
     return any(
-        isinstance(node, cst.DictElement)
-        and isinstance(node.key, cst.SimpleString)
-        and f"[{node.key.evaluated_value!r}]" == key
-        and _chooses(module, node.value)
+        isinstance(entry, ast.Constant) and f"[{entry.value!r}]" == key and _chooses(module, value)
         for key in keys
         for module in _modules_with_key(run, key.strip("[]'\""))
         for node in nodes(module.tree)
+        if isinstance(node, ast.Dict)
+        for entry, value in zip(node.keys, node.values, strict=True)
     )
 
 
@@ -104,10 +102,10 @@ def _modules_with_key(run: Run, key: str) -> Iterator[Module]:
     return (module for module in run.modules_with(key) if spelled.search(module.text))
 
 
-def _chooses(module: Module, node: cst.BaseExpression) -> bool:
+def _chooses(module: Module, node: ast.expr) -> bool:
     """Whether an expression makes a dict of some of a model's entries."""
     made = definition(module, node)
-    return isinstance(made, cst.DictComp) and bool(made.for_in.ifs) and of_a_model(module, made.for_in.iter)
+    return isinstance(made, ast.DictComp) and bool(made.generators[0].ifs) and of_a_model(module, made.generators[0].iter)
 
 
 def _tells_its_state(model: Object) -> bool:

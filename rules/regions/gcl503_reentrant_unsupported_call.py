@@ -30,15 +30,16 @@ torch 2.13.0: ValueError; 4 of 4 gradients None or wrong; RuntimeError. salesfor
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
-
-import libcst as cst
 
 from gclint.analysis.closures import free_names
 from gclint.analysis.events import Backward, CheckpointCall, LibraryCall
 from gclint.analysis.guards import Guard
+from gclint.analysis.layout import body_of, gather
 from gclint.analysis.regions import OWN, functions, non_reentrant, reentrant_ways, without_gradients
 from gclint.analysis.run import Run, together, weakest
+from gclint.analysis.syntax import DEFINITIONS, parts
 from gclint.analysis.values import Const, Function, Object, Value
 from gclint.finding import Finding
 from gclint.rule import Reproduction, Rule
@@ -161,20 +162,18 @@ def _finding(run: Run, event: CheckpointCall, guard: Guard, message: str, sympto
 def _returned(event: CheckpointCall) -> str:
     """ "list" or "dict" when the region's own function returns one that is written out there."""
     for function in functions(event.function):
-        body = function.node.body
-        results = [body] if isinstance(function.node, cst.Lambda) else list(_results(body))
-        for result in results:
-            if isinstance(result, (cst.Dict, cst.List, cst.ListComp, cst.DictComp)):
-                return "dict" if isinstance(result, (cst.Dict, cst.DictComp)) else "list"
+        body = body_of(function.node)
+        for result in body if isinstance(function.node, ast.Lambda) else gather(_results, body):
+            if isinstance(result, (ast.Dict, ast.List, ast.ListComp, ast.DictComp)):
+                return "dict" if isinstance(result, (ast.Dict, ast.DictComp)) else "list"
     return ""
 
 
-def _results(node: cst.CSTNode) -> Iterator[cst.CSTNode | None]:
-    for child in node.children:
-        if isinstance(child, cst.Return):
-            yield child.value
-        elif not isinstance(child, (cst.FunctionDef, cst.ClassDef, cst.Lambda)):
-            yield from _results(child)
+def _results(node: ast.AST) -> Iterator[ast.AST | None]:
+    if isinstance(node, ast.Return):
+        yield node.value
+    elif not isinstance(node, (*DEFINITIONS, ast.Lambda)):
+        yield from gather(_results, parts(node))
 
 
 def _carries(value: Value) -> bool:

@@ -31,9 +31,8 @@ torch 2.13.0: both variants train the last layer only, or all layers wrongly; co
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
-
-import libcst as cst
 
 from gclint.analysis.closures import (
     enclosing_function,
@@ -43,8 +42,9 @@ from gclint.analysis.closures import (
     varying_names,
 )
 from gclint.analysis.events import Backward, CheckpointCall, RunEnded
+from gclint.analysis.layout import block_of, line_of
 from gclint.analysis.run import Run
-from gclint.analysis.syntax import Site
+from gclint.analysis.syntax import FUNCTIONS, Site
 from gclint.analysis.values import Alternative, Function, Partial
 from gclint.finding import Finding, Fix
 from gclint.rule import Reproduction, Rule
@@ -109,16 +109,12 @@ def _bound_after(function: Function, region: CheckpointCall, backwards: list[Bac
     module, scope = function.module, enclosing_function(function.module, function.node)
     if scope is module.tree or any(enclosing_function(module, event.site.node) is scope for event in backwards):
         return set()
-    own = module.statement(function.node)
-    block = module.parents.get(own) if own is not None else None
-    if not isinstance(block, cst.IndentedBlock):
-        return set()
-    later = block.body[list(block.body).index(own) + 1 :]  # type: ignore[arg-type]
-    start = 1 if isinstance(function.node, cst.FunctionDef) else 0
+    own = line_of(module, function.node)
+    block = block_of(module, own[0]) if own else []
+    made = isinstance(function.node, FUNCTIONS)
     names: set[str] = set()
-    for statement in [own, *later][start:]:
-        if statement is not None and (statement is not own or not isinstance(own, cst.FunctionDef)):
-            names |= varying_names(statement)
-        if isinstance(statement, cst.SimpleStatementLine) and isinstance(statement.body[-1], cst.Return):
+    for statement in block[block.index(own[0]) + made :] if own else ():
+        names |= varying_names(statement)
+        if isinstance(statement, ast.Return):
             break
     return names

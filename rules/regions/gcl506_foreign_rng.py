@@ -35,6 +35,7 @@ from collections.abc import Iterator
 
 from gclint.analysis import rewrite
 from gclint.analysis.events import LibraryCall
+from gclint.analysis.layout import is_spread
 from gclint.analysis.regions import region_of, without_gradients
 from gclint.analysis.run import Run
 from gclint.finding import Edit, Finding, Fix
@@ -96,14 +97,14 @@ def _source(event: LibraryCall) -> str:
 
 
 def _fix(event: LibraryCall) -> Fix | None:
-    node = rewrite.call_node(event.site)
+    node, module = rewrite.call_node(event.site), event.site.module
     edits: list[Edit] = []
     if node is not None and event.call is not None and event.call.gives("generator"):
         edits = rewrite.remove_arguments(event.site, "generator")
-    elif node is not None and not any(item.keyword or item.star for item in node.args):
-        text = _in_torch(event.name, [event.site.module.code(item.value) for item in node.args])
+    elif node is not None and not node.keywords and not any(map(is_spread, node.args)):
+        text = _in_torch(event.name, [module.code(item) for item in node.args])
         edits = [rewrite.replace(event.site, text)] if text else []
-        edits += rewrite.ensure_import(event.site.module, "import torch") if text else []
+        edits += rewrite.ensure_import(module, "import torch") if text else []
     return (
         Fix(
             "torch-rng",

@@ -30,12 +30,12 @@ pytorch/pytorch#155171.
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Iterator
 
-import libcst as cst
-
 from gclint.analysis.events import AttributeSet, CheckpointCall, ModuleCalled, RunEnded
+from gclint.analysis.layout import by_place
 from gclint.analysis.mutation import own_changes
 from gclint.analysis.regions import (
     called_plainly,
@@ -113,16 +113,17 @@ def kept_loss(event: RunEnded, run: Run) -> Iterator[Finding]:
 
 
 def _changes(function: Function) -> Iterator[tuple[Site, str]]:
-    params = [*function.node.params.posonly_params, *function.node.params.params]
-    if isinstance(function.node, cst.Lambda) or not params or not isinstance(function.owner, Class):
+    given = by_place(function.node)
+    if isinstance(function.node, ast.Lambda) or not given or not isinstance(function.owner, Class):
         return
-    for node, name in own_changes(function.node.body, params[0].name.value):
-        yield Site.at(function.module, node), name
+    for statement in function.node.body:
+        for node, name in own_changes(statement, given[0]):
+            yield Site.at(function.module, node), name
 
 
 def _read_elsewhere(change: AttributeSet, modules: set[Module]) -> bool:
     """Whether the attribute is read outside of the statement that sets it and off its own class's `self`."""
     name = re.escape(change.name)
-    own = dotted(change.site.node) if isinstance(change.site.node, cst.Attribute) else ""
+    own = dotted(change.site.node) if isinstance(change.site.node, ast.Attribute) else ""
     read = re.compile(rf"[\w\])]\.{name}\b(?!\s*=[^=])")
     return bool(own) and any(read.search(module.text) for module in modules)

@@ -33,17 +33,17 @@ hpcaitech/ColossalAI#1460.
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
-
-import libcst as cst
 
 from gclint.analysis import rewrite
 from gclint.analysis.closures import bound_names, read_names
 from gclint.analysis.events import CheckpointCall, RunEnded
+from gclint.analysis.layout import block_of, body_of, by_place, gather, line_of, spelled, value_of
 from gclint.analysis.mutation import changed_inputs, told_in_place
 from gclint.analysis.regions import functions, without_gradients
 from gclint.analysis.run import Run
-from gclint.analysis.syntax import Module, Site
+from gclint.analysis.syntax import Module, Site, arguments
 from gclint.analysis.values import Const, Function, Object
 from gclint.finding import Finding, Fix
 from gclint.rule import Reproduction, Rule
@@ -82,7 +82,7 @@ def mutated(event: RunEnded, run: Run) -> Iterator[Finding]:
 
 def _in_region(event: CheckpointCall, run: Run, told: frozenset[int]) -> Iterator[Finding]:
     for function in functions(event.function):
-        for node, name in changed_inputs(_statements(function), _inputs(function), told):
+        for node, name in changed_inputs(body_of(function.node), _inputs(function), told):
             place = Site.at(function.module, node)
             yield rule.finding(
                 run,
@@ -117,30 +117,24 @@ def _first_layer(run: Run, event: CheckpointCall, layer: Object) -> Finding:
 
 
 def _inputs(function: Function) -> set[str]:
-    params = function.node.params
-    listed = [item.name.value for item in (*params.posonly_params, *params.params)]
+    listed = by_place(function.node)
     return set(listed[1:] if function.receiver is not None else listed)
-
-
-def _statements(function: Function) -> list[cst.CSTNode]:
-    body = function.node.body
-    return list(body.body) if isinstance(body, (cst.IndentedBlock, cst.SimpleStatementSuite)) else [body]
 
 
 def _after(event: CheckpointCall, run: Run, told: frozenset[int]) -> Iterator[Finding]:
     """Changes of what was passed, further down in the block that holds the call."""
     node, module = rewrite.call_node(event.site), event.site.module
-    statement = module.statement(event.site.node)
-    block = module.parents.get(statement) if statement is not None else None
-    if node is None or event.call is None or not isinstance(block, (cst.IndentedBlock, cst.Module)):
+    own = line_of(module, event.site.node)
+    if node is None or event.call is None or not own:
         return
     passed = {
-        item.value.value
-        for item, value in zip(node.args[1:], event.arguments, strict=False)
-        if item.keyword is None and isinstance(item.value, cst.Name) and not isinstance(value.only(), Const)
+        value_of(item).id
+        for item, value in zip(arguments(node)[1:], event.arguments, strict=False)
+        if isinstance(value_of(item), ast.Name) and not isinstance(item, ast.keyword) and not isinstance(value.only(), Const)
     }
-    later = list(block.body)[list(block.body).index(statement) :]  # type: ignore[arg-type]
-    for place, name in changed_inputs(list(later), passed, told):
+    block = block_of(module, own[0])
+    later: list[ast.AST] = [*block[block.index(own[0]) :]]
+    for place, name in changed_inputs(later, passed, told):
         yield rule.finding(
             run,
             Site.at(module, place),
@@ -152,24 +146,24 @@ def _after(event: CheckpointCall, run: Run, told: frozenset[int]) -> Iterator[Fi
         )
 
 
-def _fix(function: Function, node: cst.CSTNode, name: str) -> Fix | None:
-    return _edit(function.module, node, name, isinstance(function.node, cst.Lambda))
+def _fix(function: Function, node: ast.AST, name: str) -> Fix | None:
+    return _edit(function.module, node, name, isinstance(function.node, ast.Lambda))
 
 
-def _edit(module: Module, node: cst.CSTNode, name: str, expression: bool) -> Fix | None:
+def _edit(module: Module, node: ast.AST, name: str, expression: bool) -> Fix | None:
     """The same computation with a new tensor under the old name."""
     code, place = module.code, Site.at(module, node)
-    if isinstance(node, cst.AugAssign):
-        operator = code(node.operator).rstrip("=").strip()
-        text = f"{name} = {name} {operator} {_grouped(code(node.value), node.value)}"
+    if isinstance(node, ast.AugAssign):
+        added = ast.Name(_grouped(code(node.value), node.value))
+        text = f"{name} = {ast.unparse(ast.BinOp(ast.Name(name), node.op, added))}"
         return Fix("out-of-place", TITLE, (rewrite.replace(place, text),))
-    if not isinstance(node, cst.Call):
+    if not isinstance(node, ast.Call):
         return None
-    kept = [item for item in node.args if item.keyword is None or item.keyword.value != "inplace"]
-    given = ", ".join((f"{item.keyword.value}=" if item.keyword else item.star) + code(item.value) for item in kept)
+    kept = [item for item in arguments(node) if not isinstance(item, ast.keyword) or item.arg != "inplace"]
+    given = ", ".join(spelled(module, item) for item in kept)
     function = code(node.func)
     made = f"{function[:-1] if function.endswith('_') else function}({given})"
-    alone = isinstance(module.parents.get(node), cst.Expr)
+    alone = isinstance(module.parents.get(node), ast.Expr)
     if made.startswith((f"{name}.copy(", f"{name}.zero(")):
         return None
     if not (alone or expression or _last_use(module, node, name)):
@@ -177,17 +171,17 @@ def _edit(module: Module, node: cst.CSTNode, name: str, expression: bool) -> Fix
     return Fix("out-of-place", TITLE, (rewrite.replace(place, f"{name} = {made}" if alone else made),))
 
 
-def _grouped(text: str, node: cst.BaseExpression) -> str:
-    return f"({text})" if isinstance(node, (cst.BinaryOperation, cst.IfExp, cst.Comparison)) else text
+def _grouped(text: str, node: ast.expr) -> str:
+    return f"({text})" if isinstance(node, (ast.BinOp, ast.IfExp, ast.Compare)) else text
 
 
-def _last_use(module: Module, node: cst.CSTNode, name: str) -> bool:
+def _last_use(module: Module, node: ast.AST, name: str) -> bool:
     """Whether nothing below the statement reads the name again, or the statement binds it anew."""
-    statement = module.statement(node)
-    block = module.parents.get(statement) if statement is not None else None
-    if statement is None or not isinstance(block, cst.IndentedBlock):
+    own = line_of(module, node)
+    block = block_of(module, own[0]) if own else module.tree.body
+    if block is module.tree.body:
         return False
-    if name in set(bound_names(statement)):
+    if name in gather(bound_names, own):
         return True
-    later = list(block.body)[list(block.body).index(statement) + 1 :]
-    return not any(name in set(read_names(part)) for part in later)
+    later = block[block.index(own[-1]) + 1 :]
+    return name not in gather(read_names, later)

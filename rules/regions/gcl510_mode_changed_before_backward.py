@@ -32,14 +32,13 @@ torch 2.13.0: dropout 0.3 and `eval()` in between: wrong gradients in both varia
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 
-import libcst as cst
-
 from gclint.analysis import rewrite
-from gclint.analysis.closures import enclosing_function
 from gclint.analysis.events import Backward, Forward, LibraryCall, OptimizerStep
 from gclint.analysis.guards import Guard
+from gclint.analysis.layout import block_of
 from gclint.analysis.run import Run, together
 from gclint.analysis.syntax import Module
 from gclint.analysis.values import Object, Value, root
@@ -119,23 +118,13 @@ def _finding(
 def _fix(event: Backward, change: LibraryCall | OptimizerStep) -> Fix | None:
     """Move the statement below backward, where both stand in one block."""
     module: Module = event.site.module
-    mine, theirs = module.statement(change.site.node), module.statement(event.site.node)
-    if (
-        change.site.module is not module
-        or mine is None
-        or theirs is None
-        or module.parents.get(mine) is not module.parents.get(theirs)
-        or not isinstance(mine, cst.SimpleStatementLine)
-        or len(mine.body) != 1
-        or mine.body[0] is None
-    ):
+    mine = module.statement(change.site.node)
+    if change.site.module is not module or not isinstance(mine, ast.Expr):
         return None
-    if enclosing_function(module, mine) is not enclosing_function(module, theirs) or not isinstance(
-        mine.body[0], cst.Expr
-    ):
+    if module.statement(event.site.node) not in block_of(module, mine):
         return None
-    start, end = module.positions[mine.body[0]].start, module.positions[mine.body[0]].end
-    text = module.lines[start.line - 1].strip() if start.line == end.line else module.code(mine.body[0])
+    place = module.span(mine)
+    text = module.lines[place.line - 1].strip() if place.line == place.end_line else module.code(mine)
     edits = (rewrite.remove_statement(change.site, comments=False), rewrite.insert_after(event.site, text))
     made = tuple(edit for edit in edits if edit is not None)
     return Fix("after-backward", "Do it after backward", made, "unsafe") if len(made) == 2 else None

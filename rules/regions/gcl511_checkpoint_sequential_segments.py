@@ -96,16 +96,9 @@ def _length(functions: Value) -> int:
 
 
 def _fix(event: CheckpointCall, text: str) -> Fix | None:
-    node = rewrite.call_node(event.site)
     held = rewrite.argument(event.site, "segments")
-    place = held.value if held is not None else None
-    if (
-        place is None
-        and node is not None
-        and len(node.args) > 1
-        and not any(item.keyword or item.star for item in node.args[:2])
-    ):
-        place = node.args[1].value
+    first = rewrite.positional(event.site, 0)
+    place = held.value if held is not None else rewrite.positional(event.site, 1) if first is not None else None
     edit: Edit | None = rewrite.replace(Site.at(event.site.module, place), text) if place is not None else None
     return (
         Fix("segments", f"Cut it into {text} segments", (edit,), "unsafe", intent=("checkpointing",))

@@ -30,16 +30,16 @@ torch 2.13.0: the function ran once instead of twice; an error in recomputation 
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
-
-import libcst as cst
 
 from gclint.analysis import rewrite
 from gclint.analysis.closures import calls_in, contains
 from gclint.analysis.events import CheckpointCall
+from gclint.analysis.layout import body_of, gather, value_of
 from gclint.analysis.meaning import spellings
 from gclint.analysis.run import Run
-from gclint.analysis.syntax import Site
+from gclint.analysis.syntax import TRIES, Site, arguments
 from gclint.finding import Finding, Fix
 from gclint.rule import Reproduction, Rule
 
@@ -61,18 +61,18 @@ rule = Rule(
 def swallowed(event: CheckpointCall, run: Run) -> Iterator[Finding]:
     """Does a handler around the call go on without checkpointing?"""
     node = rewrite.call_node(event.site)
-    if node is None or not node.args or not event.moment.handlers:
+    if node is None or not arguments(node) or not event.moment.handlers:
         return
     place, module = event.moment.handlers[-1], event.site.module
-    if place.module is not module or not isinstance(place.node, cst.Try):
+    if place.module is not module or not isinstance(place.node, TRIES):
         return
-    function = spellings(module, node.args[0].value)
+    function, guarded = spellings(module, value_of(arguments(node)[0])), body_of(place.node)
     for handler in place.node.handlers:
-        plain = next((call for call in calls_in(handler.body) if spellings(module, call.func) & function), None)
-        if plain is None or not contains(place.node.body, node, module) or _raises(handler):
+        plain = next((call for call in gather(calls_in, handler.body) if spellings(module, call.func) & function), None)
+        if plain is None or not any(contains(part, node, module) for part in guarded) or _raises(handler):
             continue
         fix = None
-        if place.node.orelse is None and place.node.finalbody is None and len(place.node.handlers) == 1:
+        if not place.node.orelse and not place.node.finalbody and len(place.node.handlers) == 1:
             edit = rewrite.unwrap_block(place, place.node.body)
             if edit is not None:
                 fix = Fix(
@@ -91,6 +91,5 @@ def swallowed(event: CheckpointCall, run: Run) -> Iterator[Finding]:
         return
 
 
-def _raises(handler: cst.ExceptHandler) -> bool:
-    last = handler.body.body[-1]
-    return isinstance(last, cst.SimpleStatementLine) and isinstance(last.body[-1], cst.Raise)
+def _raises(handler: ast.ExceptHandler) -> bool:
+    return isinstance(handler.body[-1], ast.Raise)

@@ -29,17 +29,17 @@ torch 2.13.0: TypeError and RecursionError as quoted. milesial/Pytorch-UNet#537.
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
-
-import libcst as cst
 
 from gclint.analysis import names, rewrite
 from gclint.analysis.closures import enclosing_function
 from gclint.analysis.events import CheckpointCall, LibraryCall, ModuleCalled
+from gclint.analysis.layout import by_place, spelled
 from gclint.analysis.meaning import definition
 from gclint.analysis.regions import functions
 from gclint.analysis.run import Run
-from gclint.analysis.syntax import Site, dotted
+from gclint.analysis.syntax import FUNCTIONS, Site, arguments, dotted
 from gclint.analysis.values import Class, Function
 from gclint.finding import Edit, Finding, Fix
 from gclint.rule import Reproduction, Rule
@@ -123,20 +123,19 @@ def module_called(event: LibraryCall, run: Run) -> Iterator[Finding]:
         )
 
 
-def _result_of_module(event: CheckpointCall, first: cst.BaseExpression, run: Run) -> bool:
+def _result_of_module(event: CheckpointCall, first: ast.expr, run: Run) -> bool:
     made = definition(event.site.module, first)
-    return isinstance(made, cst.Call) and any(called.site.node is made for called in run.of_type(ModuleCalled))
+    return isinstance(made, ast.Call) and any(called.site.node is made for called in run.of_type(ModuleCalled))
 
 
-def _inside_itself(event: CheckpointCall, first: cst.BaseExpression) -> bool:
+def _inside_itself(event: CheckpointCall, first: ast.expr) -> bool:
     item, around = event.function.only(), enclosing_function(event.site.module, event.site.node)
-    if item not in event.moment.forwards or not isinstance(around, cst.FunctionDef):
+    if item not in event.moment.forwards or not isinstance(around, FUNCTIONS):
         return False
-    params = [*around.params.posonly_params, *around.params.params]
-    return around.name.value == "forward" and bool(params) and dotted(first) == params[0].name.value
+    return around.name == "forward" and dotted(first) in by_place(around)[:1]
 
 
-def _inner_forward(event: CheckpointCall, first: cst.BaseExpression) -> Fix | None:
+def _inner_forward(event: CheckpointCall, first: ast.expr) -> Fix | None:
     """Checkpoint the method that the class has for this, if there is one."""
     for item in event.function.objects():
         if not isinstance(item.type, Class):
@@ -151,22 +150,21 @@ def _inner_forward(event: CheckpointCall, first: cst.BaseExpression) -> Fix | No
 
 
 def _needs_input(function: Function) -> bool:
-    listed = [*function.node.params.posonly_params, *function.node.params.params]
-    listed = listed[1:] if function.receiver is not None or _is_method(function) else listed
-    return any(item.default is None for item in listed)
+    given = function.node.args
+    required = len(by_place(function.node)) - len(given.defaults)
+    return required > (function.receiver is not None or _is_method(function))
 
 
 def _is_method(function: Function) -> bool:
     return function.owner is not None and function.receiver is None
 
 
-def _spread(event: CheckpointCall, first: cst.BaseExpression) -> Fix | None:
+def _spread(event: CheckpointCall, first: ast.expr) -> Fix | None:
     """`layer(x)` as `layer, x`; arguments by name follow the function's inputs."""
-    if not isinstance(first, cst.Call):
+    if not isinstance(first, ast.Call):
         return None
     code = event.site.module.code
-    parts = [code(first.func)]
-    parts += [(f"{item.keyword.value}=" if item.keyword else item.star) + code(item.value) for item in first.args]
+    parts = [code(first.func), *(spelled(event.site.module, item) for item in arguments(first))]
     edit: Edit = rewrite.replace(Site.at(event.site.module, first), ", ".join(parts))
     return Fix("pass-function", "Pass the layer and its input", (edit,))
 
@@ -175,10 +173,9 @@ def _joined(event: CheckpointCall) -> Fix | None:
     """`checkpoint(f)(x)` as `checkpoint(f, x)`."""
     module, node = event.site.module, rewrite.call_node(event.site)
     outer = module.parents.get(event.site.node)
-    if node is None or not isinstance(outer, cst.Call) or outer.func is not node or not outer.args:
+    if node is None or not isinstance(outer, ast.Call) or outer.func is not node or not arguments(outer):
         return None
-    code = module.code
-    given = [(f"{item.keyword.value}=" if item.keyword else item.star) + code(item.value) for item in outer.args]
-    own = [(f"{item.keyword.value}=" if item.keyword else item.star) + code(item.value) for item in node.args[1:]]
-    text = f"{code(node.func)}({', '.join([code(node.args[0].value), *given, *own])})"
+    function, *own = [spelled(module, item) for item in arguments(node)]
+    given = [spelled(module, item) for item in arguments(outer)]
+    text = f"{module.code(node.func)}({', '.join([function, *given, *own])})"
     return Fix("one-call", "Pass the input to checkpoint", (rewrite.replace(Site.at(module, outer), text),))

@@ -31,16 +31,16 @@ torch 2.13.0: gradients of a block with dropout 0.3 differ from those of torch's
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterable, Iterator
-
-import libcst as cst
 
 from gclint.analysis import rewrite
 from gclint.analysis.closures import calls_in
 from gclint.analysis.events import LibraryCall, RunEnded
+from gclint.analysis.layout import by_place, gather, inside, line_of
 from gclint.analysis.meaning import definition, method_called
 from gclint.analysis.run import Run
-from gclint.analysis.syntax import Module, Site, dotted
+from gclint.analysis.syntax import FUNCTIONS, WITHS, FunctionDef, Module, Site, With, dotted
 from gclint.finding import Edit, Finding, Fix
 from gclint.rule import Reproduction, Rule
 
@@ -94,61 +94,49 @@ def _classes(modules: Iterable[Module], name: str) -> Iterator[tuple[Module, cst
     """The classes of this name in some modules."""
     for module in modules:
         for statement in module.tree.body:
-            if isinstance(statement, cst.ClassDef) and statement.name.value == name:
+            if isinstance(statement, ast.ClassDef) and statement.name == name:
                 yield module, statement
 
 
-def _method(owner: cst.ClassDef, name: str) -> cst.FunctionDef | None:
-    return next(
-        (part for part in owner.body.body if isinstance(part, cst.FunctionDef) and part.name.value == name), None
-    )
+def _method(owner: ast.ClassDef, name: str) -> FunctionDef | None:
+    return next((part for part in owner.body if isinstance(part, FUNCTIONS) and part.name == name), None)
 
 
-def _again(module: Module, backward: cst.FunctionDef) -> cst.With | None:
+def _again(module: Module, backward: FunctionDef) -> With | None:
     """The block in which something kept on the context is called with gradients on."""
     context = _context(backward)
-    pending: list[cst.CSTNode] = [backward.body]
-    while pending:
-        node = pending.pop()
-        with_gradients = isinstance(node, cst.With) and any(
-            "enable_grad" in _called(module, item.item) for item in node.items
-        )
+    for node in inside(backward):
         if (
-            isinstance(node, cst.With)
-            and with_gradients
-            and any(method_called(module, call)[0] == context for call in calls_in(node.body))
+            isinstance(node, WITHS)
+            and any("enable_grad" in _called(module, item.context_expr) for item in node.items)
+            and any(method_called(module, call)[0] == context for call in gather(calls_in, node.body))
         ):
             return node
-        pending.extend(node.children)
     return None
 
 
-def _called(module: Module, node: cst.BaseExpression) -> str:
+def _called(module: Module, node: ast.expr) -> str:
     made = definition(module, node)
-    return dotted(definition(module, made.func)) if isinstance(made, cst.Call) else ""
+    return dotted(definition(module, made.func)) if isinstance(made, ast.Call) else ""
 
 
-def _context(function: cst.FunctionDef) -> str:
-    params = [*function.params.posonly_params, *function.params.params]
-    return params[0].name.value if params else "ctx"
+def _context(function: FunctionDef) -> str:
+    return next(iter(by_place(function)), "ctx")
 
 
-def _fix(module: Module, forward: cst.FunctionDef, block: cst.With) -> Fix | None:
+def _fix(module: Module, forward: FunctionDef, block: With) -> Fix | None:
     """Keep the generators' state in forward, and set it for the second time."""
-    context, last = _context(forward), block.items[-1]
-    if not isinstance(forward.body, cst.IndentedBlock) or not isinstance(block.body, cst.IndentedBlock):
+    context, last, first = _context(forward), block.items[-1].context_expr, (forward.body[0], block.body[0])
+    if any(statement not in line_of(module, statement) for statement in first):
         return None
-    place = Site.at(module, last.item).location()
     edits: list[Edit | None] = [
         rewrite.insert_before(
-            Site.at(module, forward.body.body[0]),
+            Site.at(module, first[0]),
             f"{context}.rng_state = torch.get_rng_state(), torch.cuda.get_rng_state_all()",
         ),
-        Edit(
-            place.path, place.end_line, place.end_column, place.end_line, place.end_column, ", torch.random.fork_rng()"
-        ),
+        rewrite.put_behind(Site.at(module, last), ", torch.random.fork_rng()"),
         rewrite.insert_before(
-            Site.at(module, block.body.body[0]),
+            Site.at(module, first[1]),
             f"torch.set_rng_state({context}.rng_state[0])",
             f"torch.cuda.set_rng_state_all({context}.rng_state[1])",
         ),

@@ -136,7 +136,7 @@ def _wrappings(run: Run, model: Object) -> Iterator[tuple[Guard, Site, bool]]:
 def _fix(place: Site) -> Fix | None:
     node = rewrite.call_node(place)
     named = rewrite.argument(place, "model")
-    given = named.value if named is not None else node.args[0].value if node is not None and node.args else None
+    given = named.value if named is not None else rewrite.positional(place, 0)
     model = dotted(given)
     if node is None or not model or not dotted(node.func).endswith("apply_activation_checkpointing"):
         return None

@@ -31,16 +31,16 @@ torch 2.13.0, CPU, bfloat16: fails with the cache, passes without. pytorch/pytor
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
-
-import libcst as cst
 
 from gclint.analysis import rewrite
 from gclint.analysis.closures import contains, enclosing_function
 from gclint.analysis.events import CheckpointCall, ModuleCalled, RunEnded
+from gclint.analysis.layout import body_of
 from gclint.analysis.regions import region_of, without_gradients
 from gclint.analysis.run import Run
-from gclint.analysis.syntax import Site
+from gclint.analysis.syntax import LOOPS, Site
 from gclint.analysis.values import Alternative, Const, External, Function, Object, Partial
 from gclint.finding import Finding, Fix
 from gclint.frameworks.torch_modules import PARAMETRIC
@@ -121,7 +121,7 @@ def _makes_contexts(item: Alternative) -> bool:
     while isinstance(item, Partial):
         item = item.function
     if isinstance(item, Function):
-        return SELECTIVE in item.module.code(item.node.body)
+        return any(SELECTIVE in item.module.code(part) for part in body_of(item.node))
     return isinstance(item, External) and item.name.endswith(SELECTIVE)
 
 
@@ -136,7 +136,7 @@ def _in_loop(region: CheckpointCall) -> bool:
     module = region.site.module
     scope = enclosing_function(module, region.site.node)
     return any(
-        isinstance(loop, (cst.For, cst.While))
+        isinstance(loop, LOOPS)
         and contains(scope, loop, module)
         and scope is not module.tree
         and contains(loop, region.site.node, module)

@@ -1,6 +1,6 @@
 """Everything that gclint says of every fixture and project, as JSON lines: for one process with one hash seed.
 
-`python -m identity.everything DIRECTORY [--ungated] [--cached] [--edited] [--on-demand] [--jobs N]` writes the
+`python -m identity.everything DIRECTORY [--ungated] [--cached] [--edited] [--jobs N]` writes the
 programs to the empty DIRECTORY.
 """
 
@@ -15,7 +15,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 
 import fixtures
-from gclint.analysis import bodies, program
+from gclint.analysis import program
 from gclint.analysis.events import ConfigurationRead
 from gclint.engine import check
 from gclint.gather import Request
@@ -101,11 +101,8 @@ def main() -> None:
     parser.add_argument("--ungated", action="store_true")
     parser.add_argument("--cached", action="store_true")
     parser.add_argument("--edited", action="store_true")
-    parser.add_argument("--on-demand", action="store_true", help="parse bodies on demand in short files too")
     parser.add_argument("--jobs", type=int, help="divide every check among as many processes, from its first walk on")
     asked = parser.parse_args()
-    if asked.on_demand:
-        bodies.FEWEST_CHARACTERS = 0
     judge = ungated() if asked.ungated else None
     if asked.jobs:
         program.SECONDS_ALONE = -1.0
