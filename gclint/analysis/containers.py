@@ -28,6 +28,7 @@ from .values import (
     assigned,
     const,
     of,
+    replaced,
     union,
 )
 
@@ -283,6 +284,44 @@ def _at_index(it: Interpreter, item: Object, index: int, node: ast.AST) -> Value
         return union(parts)
     gone = complement(either(guard for guard, _ in ways))
     return _or_raise(it, union(parts), [gone] if gone != NEVER else [], "IndexError")
+
+
+def look_up(it: Interpreter, item: Object, key: Value, default: Value | None, node: ast.AST, pops: bool = False) -> Value:
+    """`item.get(key, default)`, or `pop`; without a default what is not there raises."""
+    parts = []
+    for guard, part in key.possible(it.guard):
+        with it.under(guard) as possible:
+            if possible:
+                parts.append(_or_default(it, item, part, default, node, pops).under(guard))
+    return union(parts)
+
+
+def _or_default(
+    it: Interpreter, item: Object, key: Alternative, default: Value | None, node: ast.AST, pops: bool
+) -> Value:
+    assert item.entries is not None
+    if isinstance(key, Const):
+        held = item.entries.get(key.value)
+        if held is None and item.open:
+            return of(it.child(item, f"[{key.value!r}]", it.site(node)))
+        if held is None:
+            held = of(MISSING)
+        elif pops:
+            _remove(it, item.entries, key.value, since(it, item))
+        if default is None:
+            return _or_raise(it, held, held.where(_is_missing), "KeyError")
+        return replaced(held, default)
+    if isinstance(key, Object) and is_counted(item) and conditions.is_undecided(key) and len(item.entries) <= MOST_KEYS:
+        parts, none = [], ALWAYS
+        for each in list(item.entries):
+            ((yes, _), (no, _)) = conditions.equality(it, key, Const(each))
+            with it.under(none | yes) as possible:
+                if possible:
+                    parts.append(_or_default(it, item, Const(each), default, node, pops).under(yes))
+            none |= no
+        rest = default if default is not None else NOTHING
+        return union([*parts, rest.under(none)])
+    return of(it.derived(it.site(node), [of(item), of(key)]))
 
 
 def _or_raise(it: Interpreter, held: Value, gone: list[Guard], error: str) -> Value:

@@ -6,8 +6,19 @@ import ast
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from . import conditions, containers, contexts, definitions, environment, exceptions, imports, loops, magics, names
-from . import matching
+from . import (
+    conditions,
+    containers,
+    contexts,
+    definitions,
+    environment,
+    exceptions,
+    imports,
+    loops,
+    magics,
+    matching,
+    names,
+)
 from .evaluation import operate
 from .events import LoopNameRebound
 from .guards import NEVER, conj

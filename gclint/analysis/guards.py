@@ -74,7 +74,6 @@ DEEPSPEED = Atom("deepspeed", "under DeepSpeed", "")
 FSDP = Atom("fsdp", "under FSDP", "")
 CUDA = Atom("cuda", "with a GPU", "without a GPU")
 _NEVER = Atom("never", "", "")
-_NEVER.parts = frozenset({(_NEVER, False)})
 NEVER: Guard = frozenset({(_NEVER, True)})
 
 
@@ -206,6 +205,10 @@ def _with(drawn: _Drawn, further: Iterable[tuple[Atom, bool]]) -> _Drawn | None:
     todo = list(further)
     denied: list[Whole] = []
     for atom, truth in todo:
+        if atom is _NEVER:
+            if truth:
+                return None
+            continue
         bit = _BITS.get(atom) or _bit(atom)
         if truth and not yes & bit:
             yes |= bit

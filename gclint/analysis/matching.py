@@ -21,6 +21,7 @@ def walk_match(it: Interpreter, statement: ast.Match) -> None:
     held, mark = it.guard, len(it.jumps)
     left: Guard = ALWAYS
     for case in statement.cases:
+        it.guard = held
         matched = _matches(it, subject, case.pattern, statement)
         here = conj(left, matched)
         it.guard = NEVER if here is None else conj(held, here) or NEVER

@@ -7,11 +7,12 @@ import builtins
 from typing import TYPE_CHECKING
 
 from . import containers
+from .containers import there
 from .events import AttributeSet, ForwardPatched
 from .filling import forced, promised
-from .guards import Guard
 from .syntax import Site
 from .values import (
+    MISSING,
     NOTHING,
     Alternative,
     Class,
@@ -21,6 +22,8 @@ from .values import (
     Method,
     ModuleRef,
     Object,
+    Partial,
+    Release,
     Scope,
     Super,
     Value,
@@ -83,6 +86,9 @@ def of_item(it: Interpreter, item: Alternative, name: str, node: ast.expr) -> Va
         return of(item)
     if isinstance(item, Method):
         return of(it.child(item.receiver, f"{item.name}.{name}", it.site(node)))
+    if isinstance(item, Const) and not isinstance(item.value, Release) and callable(getattr(item.value, name, None)):
+        return of(Partial(External(f"builtins.{type(item.value).__name__}.{name}"), (of(item),), {}, id(node)))
+    it.risks += 1
     made = it.unknown("", it.site(node))
     mark_release(made, item)
     return of(made)
@@ -113,7 +119,8 @@ def of_object(it: Interpreter, item: Object, name: str, node: ast.expr) -> Value
     """The value of an attribute of a heap object: set on it, of its class, known to a framework, unknown."""
     held = item.attributes.get(name)
     if held is not None:
-        return held
+        gone = held.where(lambda part: part is MISSING)
+        return there(held) if gone else held
     if isinstance(item.type, Class):
         found = class_attribute(item.type, name)
         if found is not None:
@@ -249,7 +256,10 @@ def _assign_attribute(
         old = item.attributes.get(name)
         if name == "forward":
             item.state.setdefault("original_forward", old if old is not None else NOTHING)
-        item.attributes[name] = assigned(_since(it, item), value, old)
+        since = containers.since(it, item)
+        if since and old is None:
+            old = _before(it, item, name, node)
+        item.attributes[name] = assigned(since, value, old)
         item.sites[name] = it.site(place if place is not None else node)
         for part in value.objects():
             holds = it.library.is_kind(item, "module") and it.library.is_kind(part, "module")
@@ -263,7 +273,7 @@ def _assign_attribute(
         it.run.overrides[full] = value
         it.emit(AttributeSet(moment, None, name, value, full))
     elif isinstance(item, Class):
-        item.names[name] = assigned(it.guard - it.frame.base, value, item.names.get(name))
+        item.names[name] = assigned(it.guard - it.run.assumed, value, item.names.get(name))
         it.emit(AttributeSet(moment, None, name, value, item.name + "." + name))
     elif isinstance(item, ModuleRef):
         scope = it.module_scope(item.module)
@@ -271,9 +281,11 @@ def _assign_attribute(
         it.emit(AttributeSet(moment, None, name, value, f"{item.module.name}.{name}"))
 
 
-def _since(it: Interpreter, item: Object) -> Guard:
-    """The guard of an assignment to a part of a heap object, less what the launcher decides."""
-    return it.guard - it.run.assumed
+def _before(it: Interpreter, item: Object, name: str, node: ast.AST) -> Value:
+    """What an attribute is that is assigned for the first time, where the guard of that does not hold."""
+    if isinstance(item.type, Class):
+        return class_attribute(item.type, name) or of(MISSING)
+    return of_object(it, item, name, node) if isinstance(node, ast.expr) else of(MISSING)
 
 
 def const_text(value: Value) -> str | None:

@@ -71,7 +71,7 @@ def command_line(it: Interpreter) -> Value:
     """The program and its arguments, as far as the launcher is known."""
     made = it.new("list", "builtins.list", "sys.argv")
     given = launched(it)
-    made.open = made.each = given is None
+    made.open = given is None
     made.items = None if given is None else [of(it.unknown("sys.argv[0]")), *(said(it, word) for word in given)]
     return of(made)
 

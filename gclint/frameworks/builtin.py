@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
+import ast
 from typing import TYPE_CHECKING
-
-import libcst as cst
 
 from ..analysis import containers, names
 from ..analysis.calls import Call
@@ -14,12 +12,10 @@ from ..analysis.values import (
     FALSE,
     NONE,
     Class,
-    Const,
     External,
     Function,
     Object,
     Partial,
-    Release,
     Value,
     assigned,
     const,
@@ -61,7 +57,7 @@ def get_attribute(call: Call) -> Value:
     name = names.const_text(call.get("", 1))
     if name is None or not call.positional:
         return call.unknown()
-    assert isinstance(call.site.node, cst.Call)
+    assert isinstance(call.site.node, ast.Call)
     parts = []
     for guard, item in call.positional[0]:
         known = names.of_item(call.it, item, name, call.site.node)
@@ -113,6 +109,14 @@ def has_attribute(call: Call) -> Value:
         made.each = isinstance(item, Object) and item.each
         parts.append(of(made).under(guard))
     return union(parts) if parts else call.unknown()
+
+
+@framework.function("builtins.type")
+def class_of(call: Call) -> Value:
+    """The class of an object of a class of the project."""
+    items = list(call.get("", 0))
+    known = [(guard, item.type) for guard, item in items if isinstance(item, Object) and isinstance(item.type, Class)]
+    return Value(known) if len(known) == len(items) == 1 and len(call.positional) == 1 else call.unknown()
 
 
 @framework.function("builtins.isinstance", "builtins.issubclass", "builtins.callable")

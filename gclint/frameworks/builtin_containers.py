@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
+import ast
 from typing import TYPE_CHECKING
-
-import libcst as cst
 
 from ..analysis import containers
 from ..analysis.calls import Call
 from ..analysis.defaults import unsure
+from ..analysis.guards import ALWAYS, complement
 from ..analysis.syntax import Site
 from ..analysis.values import (
-    MISSING,
     NONE,
     NOTHING,
     TRUE,
@@ -212,6 +211,6 @@ def as_dict(call: Call) -> Value:
 
 
 @framework.attribute("*", "__dict__")
-def own_dict(it: Interpreter, item: Object, name: str, node: cst.CSTNode) -> Value:
+def own_dict(it: Interpreter, item: Object, name: str, node: ast.AST) -> Value:
     """What `vars` gives."""
     return as_dict(Call(it, it.site(node), "builtins.vars", [of(item)]))

@@ -64,7 +64,7 @@ def process(text: str, inputs: Inputs) -> Iterator[None]:
 
 
 def observe(text: str, inputs: Inputs) -> list[Observed] | None:
-    """The calls that the program makes with these inputs, until it ends; None where it does not end."""
+    """The calls that the program makes with these inputs, until it ends; None where it does not end, or reads a name that nothing binds."""
     found: list[Observed] = []
 
     def checkpoint(function: object, *given: object, use_reentrant: object = None) -> None:
@@ -84,11 +84,11 @@ def observe(text: str, inputs: Inputs) -> list[Observed] | None:
         return trace
 
     held = sys.gettrace()
-    with process(text, inputs), mock.patch.dict(sys.modules, stand_ins), contextlib.redirect_stdout(io.StringIO()):
+    with process(text, inputs), mock.patch.dict(sys.modules, stand_ins), contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
         sys.settrace(trace)  # type: ignore[arg-type]
         try:
             exec(compile(text, "program.py", "exec"), {"__name__": "__main__"})
-        except TooLong:
+        except (TooLong, NameError):
             return None
         except (Exception, SystemExit):
             pass

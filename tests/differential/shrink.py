@@ -62,7 +62,11 @@ class _Without(ast.NodeTransformer):
         """Take out the statement of this number."""
         if isinstance(node, ast.stmt):
             self.at += 1
-            if self.at == self.number and not isinstance(node, _KEPT):
+            if self.at == self.number and not isinstance(node, _KEPT) and not _is_input(node):
                 self.changed = True
                 return list(getattr(node, "body", [])) if self.unwrap else None
         return super().visit(node)
+
+
+def _is_input(node: ast.stmt) -> bool:
+    return any(word in ast.unparse(node).split("\n")[0] for word in ("pars", "sys.argv", "os.environ"))

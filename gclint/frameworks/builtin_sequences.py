@@ -1,0 +1,275 @@
+"""Python's sequences: what its functions make of them, element by element where the elements are known."""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Sequence
+from typing import Any
+
+from ..analysis import conditions, containers
+from ..analysis.calls import Call
+from ..analysis.folding import folded
+from ..analysis.guards import ALWAYS, NEVER, Guard, complement, conj, either
+from ..analysis.values import NOTHING, Alternative, Const, Object, Release, Value, const, of, union
+from .registry import Framework
+
+framework = Framework("builtin.sequences")
+
+LONGEST = 64
+Elements = list[tuple[Guard, Value]]
+_TYPES: dict[str, type] = {"int": int, "float": float, "str": str, "bool": bool}
+_PURE = ("abs", "round", "ord", "chr", "divmod", "pow", "hex", "bin", "oct", "repr", "ascii", "min", "max", "sum")
+_TEXT = [name for name in dir(str) if not name.startswith("_")]
+_NUMBERS = ("bit_length", "is_integer", "conjugate")
+
+
+@framework.function("builtins.int", "builtins.float", "builtins.str", "builtins.bool")
+def convert(call: Call) -> Value:
+    """A literal converts, or raises; a world size stays one; anything else is unknown."""
+    if not call.positional:
+        return const(_TYPES[call.last]())
+    given = call.positional[0]
+    parts = []
+    for guard, item in given.possible(call.it.guard):
+        with call.it.under(guard) as possible:
+            if possible:
+                parts.append(_converted(call, given, item).under(guard))
+    return union(parts)
+
+
+def _converted(call: Call, given: Value, item: Alternative) -> Value:
+    if isinstance(item, Const) and isinstance(item.value, Release):
+        return const(Release(item.value, item.value.package)) if call.last == "str" else call.unknown()
+    if isinstance(item, Const):
+        made = folded(call.it, _TYPES[call.last], [of(item), *call.positional[1:]])
+        return call.unknown() if made is None else made
+    if call.last == "bool":
+        return Value([(guard, Const(truth)) for guard, truth in conditions.truths(call.it, item)])
+    if isinstance(item, Object) and item.kind in ("world_size", "local_rank"):
+        return of(item)
+    return of(call.it.derived(call.site, [given]))
+
+
+@framework.function(*(f"builtins.{name}" for name in _PURE))
+def computed(call: Call) -> Value:
+    """What Python computes of literals, also of a list of them."""
+    function = getattr(builtins, call.last)
+    if len(call.positional) == 1 and not call.keywords and call.last in ("min", "max", "sum"):
+        values = _literal_elements(call, call.positional[0])
+        made = None if values is None else folded(call.it, lambda *each: function(each), values)
+    else:
+        made = folded(call.it, function, call.positional) if not call.keywords and not call.open else None
+    return call.unknown() if made is None else made
+
+
+def _literal_elements(call: Call, value: Value) -> list[Value] | None:
+    """The elements of a list that all are there; None where one may not be."""
+    each = containers.rounds(call.it, value)
+    return None if each is None or any(guard for guard, _ in each) else [part for _, part in each]
+
+
+@framework.function(*(f"builtins.str.{name}" for name in _TEXT))
+@framework.function(*(f"builtins.{kind}.{name}" for kind in ("int", "float", "bool") for name in _NUMBERS))
+def of_literal(call: Call) -> Value:
+    """A method of a text or number, of literals."""
+    _, kind, name = call.name.split(".")
+    method = getattr(_TYPES[kind], name)
+    inputs = call.positional
+    if name == "join" and len(inputs) == 2:
+        parts = _literal_elements(call, inputs[1])
+        made = None if parts is None else folded(call.it, lambda text, *each: text.join(each), [inputs[0], *parts])
+        return call.unknown() if made is None else made
+    if name in ("split", "rsplit", "splitlines", "partition", "rpartition"):
+        return _split(call, method)
+    made = folded(call.it, method, inputs) if not call.keywords and not call.open else None
+    return call.unknown() if made is None else made
+
+
+def _split(call: Call, method: Any) -> Value:
+    literals = [value.only() for value in call.positional]
+    if call.keywords or not all(isinstance(each, Const) for each in literals):
+        return call.unknown()
+    try:
+        parts = method(*(each.value for each in literals if isinstance(each, Const)))
+    except (TypeError, ValueError):
+        return call.unknown()
+    made = call.make("list", "")
+    made.items = [const(part) for part in parts]
+    return of(made)
+
+
+@framework.function("builtins.range")
+def make_range(call: Call) -> Value:
+    """The numbers where they are known and few; else an index that is different in every round."""
+    made = call.make("list", "range")
+    literals = [value.constant() for value in call.positional]
+    if literals and all(type(each) is int for each in literals):
+        numbers = range(*literals)
+        if len(numbers) <= LONGEST:
+            made.items = [const(number) for number in numbers]
+            return of(made)
+    made.items, made.each = [of(call.it.unknown("i", call.site))], True
+    made.items[0].objects()[0].each = True
+    return of(made)
+
+
+@framework.function("builtins.enumerate")
+def make_enumerate(call: Call) -> Value:
+    """(index, element)."""
+    iterable = call.get("iterable", 0)
+    each = containers.rounds(call.it, iterable)
+    start = call.get("start", 1, const(0)).constant()
+    if each is None or len(each) > LONGEST or not isinstance(start, int) or any(guard for guard, _ in each):
+        return _pairs(call, [of(call.it.unknown("i", call.site)), containers.element(call.it, iterable, call.site.node)])
+    return _listed(call, [(guard, [const(start + at), part]) for at, (guard, part) in enumerate(each)])
+
+
+@framework.function("builtins.zip")
+def make_zip(call: Call) -> Value:
+    """(element of the first, element of the second, ...)."""
+    columns = [_literal_length(call, value) for value in call.positional]
+    known = [column for column in columns if column is not None]
+    if not columns or len(known) < len(columns):
+        return _pairs(call, [containers.element(call.it, value, call.site.node) for value in call.positional])
+    return _listed(call, [(ALWAYS, list(row)) for row in zip(*known, strict=False)])
+
+
+def _literal_length(call: Call, value: Value) -> list[Value] | None:
+    each = containers.rounds(call.it, value)
+    return None if each is None or len(each) > LONGEST or any(guard for guard, _ in each) else [part for _, part in each]
+
+
+def _listed(call: Call, rows: Sequence[tuple[Guard, list[Value]]]) -> Value:
+    made = call.make("list", call.name)
+    made.items = []
+    for guard, row in rows:
+        pair = call.it.new("tuple", "", "", call.site)
+        pair.items = row
+        made.items.append(containers.present(guard, of(pair)))
+    return of(made)
+
+
+def _pairs(call: Call, parts: list[Value]) -> Value:
+    pair = call.it.new("tuple", "", "", call.site)
+    pair.items = parts
+    made = call.make("list", call.name)
+    made.items, made.each = [of(pair)], True
+    return of(made)
+
+
+@framework.function("builtins.list", "builtins.tuple", "builtins.set", "builtins.frozenset", "builtins.reversed")
+@framework.function("builtins.sorted", "collections.deque")
+def new_list(call: Call) -> Value:
+    """A new list of the same elements, where they are known; else the same again."""
+    if not call.positional:
+        made = call.make("list", "builtins.list")
+        made.items = []
+        return of(made)
+    each = containers.rounds(call.it, call.positional[0])
+    is_ordered = call.last in ("list", "tuple", "deque", "reversed")
+    if each is None or call.keywords or not (is_ordered or _are_sortable(each)):
+        return call.positional[0]
+    if not is_ordered:
+        numbers = [part.constant() for _, part in each]
+        different = dict.fromkeys(numbers) if call.last.endswith("set") else numbers
+        each = [(ALWAYS, const(number)) for number in sorted(different)]
+    made = call.make("tuple" if call.last == "tuple" else "list", "")
+    made.items = [containers.present(guard, part) for guard, part in (each[::-1] if call.last == "reversed" else each)]
+    made.origins = frozenset(origin for item in call.positional[0].objects() for origin in item.origins)
+    return of(made)
+
+
+def _are_sortable(each: Elements) -> bool:
+    """Whether all are there and are literals of one kind."""
+    literals = [part.constant() for guard, part in each if not guard]
+    return len(literals) == len(each) and len({type(literal) for literal in literals} - {bool}) <= 1 and None not in literals
+
+
+@framework.function("tqdm:tqdm", "tqdm:trange", "builtins.iter", "builtins.filter")
+def same_elements(call: Call) -> Value:
+    """The same elements behind a progress bar, or in an iterator."""
+    if not call.positional:
+        made = call.make("list", "builtins.list")
+        made.items = []
+        return of(made)
+    return call.positional[-1 if call.last == "filter" else 0]
+
+
+@framework.function("builtins.map")
+def make_map(call: Call) -> Value:
+    """The function applied to each element; where they are not known, to one that stands for all."""
+    if len(call.positional) < 2:
+        return call.unknown()
+    made = call.make("list", "map")
+    each = containers.rounds(call.it, call.positional[1]) if len(call.positional) == 2 else None
+    if each is not None and len(each) <= LONGEST:
+        made.items = []
+        for guard, part in each:
+            with call.it.under(guard) as possible:
+                if possible:
+                    result = call.it.call(call.positional[0], Call(call.it, call.site, "map", [part]))
+                    made.items.append(containers.present(guard, result))
+        return of(made)
+    element = containers.element(call.it, call.positional[1], call.site.node)
+    made.items = [call.it.call(call.positional[0], Call(call.it, call.site, "map", [element]))]
+    made.each = True
+    return of(made)
+
+
+@framework.function("builtins.next")
+def take_next(call: Call) -> Value:
+    """One element: the first of what was just made and is known, else any."""
+    return containers.element(call.it, call.get("", 0), call.site.node)
+
+
+@framework.function("builtins.any", "builtins.all")
+def any_or_all(call: Call) -> Value:
+    """Whether one element, or each, is true."""
+    each = containers.rounds(call.it, call.get("", 0))
+    if each is None:
+        return call.unknown()
+    wanted = call.last == "any"
+    ways = [
+        both
+        for guard, part in each
+        for held, item in part
+        for decided, truth in conditions.truths(call.it, item)
+        if truth == wanted and (both := _all(guard, held, decided)) is not None
+    ]
+    found = either(ways)
+    outcomes = ((found, wanted), (complement(found), not wanted))
+    return Value([(guard, Const(truth)) for guard, truth in outcomes if guard != NEVER])
+
+
+def _all(*guards: Guard) -> Guard | None:
+    made: Guard | None = ALWAYS
+    for guard in guards:
+        made = None if made is None else conj(made, guard)
+    return made
+
+
+@framework.function("builtins.len")
+def length(call: Call) -> Value:
+    """The number of elements where it is known, under the guards in which they are there."""
+    parts = []
+    for guard, item in call.get("", 0).possible(call.it.guard):
+        if isinstance(item, Object) and containers.is_counted(item):
+            made = Value([(held, Const(count)) for held, count in containers.counts(item)])
+        elif isinstance(item, Const):
+            made = folded(call.it, len, [of(item)]) or NOTHING
+        else:
+            made = call.unknown()
+        parts.append(made.under(guard))
+    return union(parts) if parts else call.unknown()
+
+
+@framework.function(
+    *(
+        f"builtins.{name}"
+        for name, kind in vars(builtins).items()
+        if isinstance(kind, type) and issubclass(kind, BaseException)
+    )
+)
+def make_exception(call: Call) -> Value:
+    """An exception of Python's."""
+    return of(call.make("exception", call.name))
