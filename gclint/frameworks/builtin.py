@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 from contextlib import suppress
 from typing import TYPE_CHECKING
-
-import libcst as cst
 
 from ..analysis import containers, names
 from ..analysis.calls import Call
@@ -168,7 +167,7 @@ def get_attribute(call: Call) -> Value:
     name = names.const_text(call.get("", 1))
     if name is None or not call.positional:
         return call.unknown()
-    assert isinstance(call.site.node, cst.Call)
+    assert isinstance(call.site.node, ast.Call)
     parts = []
     for guard, item in call.positional[0]:
         known = names.of_item(call.it, item, name, call.site.node)

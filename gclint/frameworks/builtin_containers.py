@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
+import ast
 from typing import TYPE_CHECKING
-
-import libcst as cst
 
 from ..analysis import containers
 from ..analysis.calls import Call
@@ -102,7 +101,7 @@ def set_default(call: Call) -> Value:
         return unsure(str(key.value), call.get("", 1, NONE), other)
     if key.value not in call.receiver.entries:
         node = call.site.node
-        given = node.args[1].value if isinstance(node, cst.Call) and len(node.args) > 1 else node
+        given = node.args[1] if isinstance(node, ast.Call) and len(node.args) > 1 else node
         site = Site.at(call.site.module, given)
         containers.store(call.it, call.receiver, call.get("", 0), call.get("", 1, NONE), site)
     return call.receiver.entries[key.value]
@@ -168,6 +167,6 @@ def as_dict(call: Call) -> Value:
 
 
 @framework.attribute("*", "__dict__")
-def own_dict(it: Interpreter, item: Object, name: str, node: cst.CSTNode) -> Value:
+def own_dict(it: Interpreter, item: Object, name: str, node: ast.AST) -> Value:
     """What `vars` gives."""
     return as_dict(Call(it, it.site(node), "builtins.vars", [of(item)]))

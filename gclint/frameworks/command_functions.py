@@ -135,7 +135,7 @@ def _names(value: Value) -> Iterator[str]:
         while isinstance(item, Partial):
             item = item.function
         if isinstance(item, Function):
-            yield getattr(getattr(item.node, "name", None), "value", "")
+            yield getattr(item.node, "name", "")
 
 
 # A function, a class or a dict of them as a program

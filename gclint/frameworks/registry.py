@@ -6,6 +6,7 @@ a base class does to a run. Adding a framework is adding a module to `gclint.fra
 
 from __future__ import annotations
 
+import ast
 import importlib
 import pkgutil
 import re
@@ -14,8 +15,6 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any, TypeVar
-
-import libcst as cst
 
 from ..analysis import environment
 from ..analysis.events import LibraryCall
@@ -29,9 +28,9 @@ if TYPE_CHECKING:
     from ..analysis.syntax import Site
 
 CallHandler = Callable[["Call"], "Value | None"]
-AttributeHandler = Callable[["Interpreter", Object, str, cst.CSTNode], "Value | None"]
+AttributeHandler = Callable[["Interpreter", Object, str, ast.AST], "Value | None"]
 PartHandler = Callable[["Interpreter", Object, "Site"], "Value | None"]
-SetHandler = Callable[["Interpreter", Object, Value, cst.CSTNode], None]
+SetHandler = Callable[["Interpreter", Object, Value, ast.AST], None]
 DATA_PACKAGES = ("datasets", "numpy", "pandas", "PIL", "torchvision")  # what these compute has no gradient
 PROPAGATED = ("filtered", "filtered_by", "foreign", "may_grad", "release")
 PROPAGATED_NAMES = (*PROPAGATED, "names_of", "keys_of")
@@ -214,7 +213,7 @@ class Library:
                 return handler(call)
         return None
 
-    def attribute(self, it: Interpreter, item: Object, name: str, node: cst.CSTNode) -> Value | None:
+    def attribute(self, it: Interpreter, item: Object, name: str, node: ast.AST) -> Value | None:
         """An attribute that a framework knows; None when it does not."""
         handler = self._by_kind(self.all.attributes, item.kind, name)
         result: Value | None = handler(it, item, name, node) if handler is not None else None
@@ -242,7 +241,7 @@ class Library:
         """What `with value as x` gives x."""
         return value
 
-    def on_set(self, it: Interpreter, item: Object, name: str, value: Value, node: cst.CSTNode) -> None:
+    def on_set(self, it: Interpreter, item: Object, name: str, value: Value, node: ast.AST) -> None:
         """An attribute is assigned: what it does besides."""
         handler = self._by_kind(self.all.setters, item.kind, name) or self._by_kind(self.all.setters, item.kind, "*")
         if handler is not None:
@@ -272,14 +271,11 @@ class Library:
     def decorators(self, function: Function) -> frozenset[str]:
         """The last names of a function's decorators."""
         node = function.node
-        if isinstance(node, cst.Lambda):
+        if isinstance(node, ast.Lambda):
             return frozenset()
         from ..analysis.syntax import dotted
 
-        names = (
-            dotted(item.decorator.func if isinstance(item.decorator, cst.Call) else item.decorator)
-            for item in node.decorators
-        )
+        names = (dotted(item.func if isinstance(item, ast.Call) else item) for item in node.decorator_list)
         return frozenset(name.rsplit(".", 1)[-1] for name in names)
 
     def is_instance(self, item: Object, names: list[str]) -> bool | None:
