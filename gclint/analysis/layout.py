@@ -68,8 +68,9 @@ def end_of(module: Module, node: ast.AST, around: ast.AST) -> tuple[int, int]:
 
 def spelled(module: Module, argument: ast.expr | ast.keyword) -> str:
     """An argument of a call as text: `x`, `*x`, `name=x`, `**x`."""
-    named = isinstance(argument, ast.keyword)
-    lead = f"{argument.arg}=" if named and argument.arg else "*" * (is_spread(argument) + named)
+    lead = "*" if isinstance(argument, ast.Starred) else ""
+    if isinstance(argument, ast.keyword):
+        lead = f"{argument.arg}=" if argument.arg else "**"
     return lead + module.code(value_of(argument))
 
 

@@ -127,13 +127,8 @@ def _after(event: CheckpointCall, run: Run, told: frozenset[int]) -> Iterator[Fi
     own = line_of(module, event.site.node)
     if node is None or event.call is None or not own:
         return
-    passed = {
-        value_of(item).id
-        for item, value in zip(arguments(node)[1:], event.arguments, strict=False)
-        if isinstance(value_of(item), ast.Name)
-        and not isinstance(item, ast.keyword)
-        and not isinstance(value.only(), Const)
-    }
+    given = zip(map(value_of, node.args[1:]), event.arguments, strict=False)
+    passed = {item.id for item, value in given if isinstance(item, ast.Name) and not isinstance(value.only(), Const)}
     block = module.block(own[0])
     later: list[ast.AST] = [*block[block.index(own[0]) :]]
     for place, name in changed_inputs(later, passed, told):
