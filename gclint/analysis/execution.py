@@ -29,7 +29,6 @@ from .values import MISSING, NONE, TRUE, Alternative, Const, External, Object, a
 if TYPE_CHECKING:
     from .interpreter import Interpreter
 
-_EXITS = {"sys.exit", "builtins.exit", "builtins.quit", "os._exit"}
 Handler = Callable[["Interpreter", Any], object]
 
 
@@ -45,10 +44,8 @@ def execute(it: Interpreter, body: Sequence[ast.stmt]) -> None:
 
 def _expression(it: Interpreter, statement: ast.Expr) -> None:
     held, it.expression_statement = it.expression_statement, statement.value
-    value = it.evaluate(statement.value)
+    it.evaluate(statement.value)
     it.expression_statement = held
-    if isinstance(statement.value, ast.Call) and names.external_name(value) in _EXITS:
-        leave(it, RAISE, of(External("builtins.SystemExit")))
 
 
 def _assign(it: Interpreter, statement: ast.Assign) -> None:

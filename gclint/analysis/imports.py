@@ -32,7 +32,7 @@ def import_names(it: Interpreter, statement: ast.Import) -> bool:
     return True
 
 
-def module_value(it: Interpreter, full: str, level: int, statement: ast.stmt) -> Value:
+def module_value(it: Interpreter, full: str, level: int, statement: ast.AST) -> Value:
     """A module by its dotted name: of the project if the project has it, else a library's."""
     path = it.project.resolve(full, level, it.module)
     if path is not None:
@@ -44,7 +44,7 @@ def module_value(it: Interpreter, full: str, level: int, statement: ast.stmt) ->
     return of(External(full))
 
 
-def loaded(it: Interpreter, full: str, statement: ast.stmt) -> None:
+def loaded(it: Interpreter, full: str, statement: ast.AST) -> None:
     """A library module is imported; the first import of each package is an event."""
     parts = full.split(".")
     for end in range(1, len(parts) + 1):
@@ -71,7 +71,7 @@ def import_from(it: Interpreter, statement: ast.ImportFrom) -> bool:
     return True
 
 
-def _packages_first(it: Interpreter, full: str, level: int, statement: ast.stmt) -> None:
+def _packages_first(it: Interpreter, full: str, level: int, statement: ast.AST) -> None:
     """Run the packages around a module of the project before the module, as Python does."""
     for path in it.project.imports.packages(full, level, it.project.absolute(it.module)):
         if deferred(it, path, "", statement) is None:
@@ -100,7 +100,7 @@ def tried(body: Sequence[ast.stmt]) -> str:
 
 
 @contextmanager
-def entering(it: Interpreter, statement: ast.stmt) -> Iterator[None]:
+def entering(it: Interpreter, statement: ast.AST) -> Iterator[None]:
     """Remember which import of the entry led to the modules of the project that are walked meanwhile."""
     before = set(it.modules)
     yield
@@ -146,7 +146,7 @@ def member_of(it: Interpreter, path: str, name: str) -> Value:
     return names.made_on_demand(it, scope, name) or promised(it, module, name) or of(it.unknown(name))
 
 
-def deferred(it: Interpreter, path: str, member: str, statement: ast.stmt) -> Value | None:
+def deferred(it: Interpreter, path: str, member: str, statement: ast.AST) -> Value | None:
     """What an import of a module binds without walking it: a quiet module's at the top level, and any module's where
     a library is walked; None for any other import.
     """
@@ -159,7 +159,7 @@ def deferred(it: Interpreter, path: str, member: str, statement: ast.stmt) -> Va
     return of(Deferred(path, member, it.guard, it.site(statement)))
 
 
-def _bring(it: Interpreter, path: str, statement: ast.stmt) -> None:
+def _bring(it: Interpreter, path: str, statement: ast.AST) -> None:
     """Let happen what a module's own imports set off, without walking it."""
     deferral = it.project.deferral
     todo = [path]

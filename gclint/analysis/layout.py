@@ -9,20 +9,10 @@ from itertools import chain, pairwise
 from typing import TypeVar
 
 from ..files.lines import split_lines
-from .syntax import FunctionDef, Module, Site, nodes
+from .syntax import FunctionDef, Module, Site
 
 T = TypeVar("T")
 _CLOSING = re.compile(r"(?:(?:\s|\\\r?\n|#[^\r\n]*)*\))*")
-
-
-def block_of(module: Module, statement: ast.AST | None) -> list[ast.stmt]:
-    """The statements among which a statement stands; none for anything else."""
-    outer = module.parents.get(statement) if statement is not None else None
-    for name in ("body", "orelse", "finalbody"):
-        held = getattr(outer, name, None)
-        if isinstance(held, list) and statement in held:
-            return held
-    return []
 
 
 def held_by(block: list[ast.stmt], site: Site) -> ast.stmt | None:
@@ -35,7 +25,7 @@ def line_of(module: Module, node: ast.AST) -> list[ast.stmt]:
     """The statements on the lines of the one that holds a node: several of `a; b`, of `if a: b` the `if` alone."""
     statement = module.statement(node)
     while statement is not None:
-        block = block_of(module, statement)
+        block = module.block(statement)
         found = next((line for line in _lines(block) if statement in line), [])
         span = module.span(found[0] if found else statement)
         if not module.lines[span.line - 1][: span.column - 1].strip():
@@ -56,7 +46,7 @@ def _lines(block: list[ast.stmt]) -> Iterator[list[ast.stmt]]:
     yield line
 
 
-def alone(module: Module, node: ast.AST) -> ast.stmt | None:
+def on_its_own(module: Module, node: ast.AST) -> ast.stmt | None:
     """The statement that holds a node, where it has its lines to itself; None where it shares them."""
     line = line_of(module, node)
     return line[0] if len(line) == 1 else None
@@ -78,8 +68,9 @@ def end_of(module: Module, node: ast.AST, around: ast.AST) -> tuple[int, int]:
 
 def spelled(module: Module, argument: ast.expr | ast.keyword) -> str:
     """An argument of a call as text: `x`, `*x`, `name=x`, `**x`."""
-    named = isinstance(argument, ast.keyword)
-    lead = f"{argument.arg}=" if named and argument.arg else "*" * (is_spread(argument) + named)
+    lead = "*" if isinstance(argument, ast.Starred) else ""
+    if isinstance(argument, ast.keyword):
+        lead = f"{argument.arg}=" if argument.arg else "**"
     return lead + module.code(value_of(argument))
 
 
@@ -96,18 +87,6 @@ def is_spread(argument: ast.expr | ast.keyword) -> bool:
 def by_place(function: FunctionDef | ast.Lambda) -> list[str]:
     """The names of a function's parameters that a call may fill by place."""
     return [each.arg for each in (*function.args.posonlyargs, *function.args.args)]
-
-
-def body_of(node: ast.AST) -> list[ast.AST]:
-    """The statements of a function, class, loop or module, the expression of a lambda; the node itself otherwise."""
-    held = getattr(node, "body", node)
-    return list(held) if isinstance(held, list) else [held]
-
-
-def inside(node: ast.AST) -> Iterator[ast.AST]:
-    """All nodes in what a function, class, loop or module holds: neither its parameters nor its decorators."""
-    for part in body_of(node):
-        yield from nodes(part)
 
 
 def gather(read: Callable[[ast.AST], Iterable[T]], code: Iterable[ast.AST]) -> Iterator[T]:

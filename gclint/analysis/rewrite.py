@@ -7,7 +7,7 @@ import re
 
 from ..finding import Edit
 from .calls import Call
-from .layout import alone, block_of, end_of, line_of
+from .layout import end_of, line_of, on_its_own
 from .syntax import COMPOUND, FUNCTIONS, Module, Site, arguments, keyword
 
 READ_BY_TOOLS = re.compile(
@@ -119,10 +119,10 @@ def remove_statement(site: Site, comments: bool = True) -> Edit | None:
     follows the statement: otherwise the comment may head the statements below as well. Comments that tools read, and
     those at the head of a file, stay.
     """
-    module, line = site.module, alone(site.module, site.node)
+    module, line = site.module, on_its_own(site.module, site.node)
     if line is None or (isinstance(line, COMPOUND) and not isinstance(line, FUNCTIONS)):
         return None
-    place, block = module.span(line), block_of(module, line)
+    place, block = module.span(line), module.block(line)
     above = _comments_above(module, line) if comments else 0
     first, end, column = place.line - above, place.end_line, _line_end(module, line)
     if block is module.tree.body or block[-1] is not line:
@@ -151,7 +151,7 @@ def _comments_above(module: Module, line: ast.stmt) -> int:
     """How many lines of comment above a statement belong to it alone."""
     if line is module.tree.body[0] or (isinstance(line, FUNCTIONS) and line.decorator_list):
         return 0
-    place, block = module.span(line), block_of(module, line)
+    place, block = module.span(line), module.block(line)
     follows = module.lines[place.end_line] if place.end_line < len(module.lines) else ""
     indented = follows[: len(follows) - len(follows.lstrip())]
     ends = not follows.strip() or follows.lstrip().startswith("#") or len(indented) < place.column - 1
@@ -262,7 +262,7 @@ def before_import(site: Site, line: str) -> Edit | None:
 
 def move_after(module: Module, line: ast.stmt, last: ast.stmt) -> list[Edit]:
     """Move a whole statement below a later one of the same block; both keep their own lines."""
-    if line is last or alone(module, line) is not line or last not in block_of(module, line):
+    if line is last or on_its_own(module, line) is not line or last not in module.block(line):
         return []
     own, after = module.span(line), module.span(last)
     if after.end_line < own.line or after.end_line > len(module.lines):

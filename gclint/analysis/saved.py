@@ -29,8 +29,8 @@ def file_key(path: Value, site: Site, index: int) -> str:
     if isinstance(item, Const):
         return repr(item.value)
     node = rewrite.call_node(site)
-    given = [part for part in node.args if part.keyword is None] if node is not None else []
-    text = site.module.code(given[index].value) if index < len(given) else ""
+    given = node.args if node is not None else []
+    text = site.module.code(given[index]) if index < len(given) else ""
     if text.replace("_", "").replace(".", "").isidentifier() and isinstance(item, Object) and not item.text:
         return f"#{item.id}"
     return text or (f"#{item.id}" if isinstance(item, Object) else "")

@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING
 from ..analysis import containers, names
 from ..analysis.calls import Call
 from ..analysis.defaults import unsure
+from ..analysis.jumps import RAISE, leave
 from ..analysis.values import (
     FALSE,
     NONE,
+    NOTHING,
     Class,
     External,
     Function,
@@ -109,6 +111,13 @@ def has_attribute(call: Call) -> Value:
         made.each = isinstance(item, Object) and item.each
         parts.append(of(made).under(guard))
     return union(parts) if parts else call.unknown()
+
+
+@framework.function("sys.exit", "builtins.exit", "builtins.quit", "os._exit")
+def end(call: Call) -> Value:
+    """The process ends."""
+    leave(call.it, RAISE, of(External("builtins.SystemExit")))
+    return NOTHING
 
 
 @framework.function("builtins.type")

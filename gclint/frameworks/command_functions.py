@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ..analysis import names
-from ..analysis.calls import Call, parameters
+from ..analysis.calls import Call
+from ..analysis.syntax import parameters
 from ..analysis.values import FALSE, NONE, Alternative, Class, Function, Object, Partial, Value, const, of, union
 from .arguments import given_argument, launched, literal, overridable, said, typed, unknown_option
 from .registry import Framework
@@ -135,7 +136,7 @@ def _names(value: Value) -> Iterator[str]:
         while isinstance(item, Partial):
             item = item.function
         if isinstance(item, Function):
-            yield getattr(getattr(item.node, "name", None), "value", "")
+            yield getattr(item.node, "name", "")
 
 
 # A function, a class or a dict of them as a program
@@ -172,9 +173,7 @@ def _given(call: Call, item: Alternative) -> dict[str, Value]:
         item = made.bound(item) if isinstance(made, Function) else item
     if not isinstance(item, Function):
         return {}
-    params = parameters(item)
-    ordered = [*params.posonly_params, *params.params][1 if item.receiver is not None else 0 :]
-    wanted = [param.name.value for param in (*ordered, *params.kwonly_params)]
+    wanted = [param.arg for param, _ in parameters(item.node.args)][item.receiver is not None :]
     return {name: _value(call, name, item.defaults.get(name)) for name in wanted if name not in taken}
 
 

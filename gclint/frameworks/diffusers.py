@@ -6,7 +6,7 @@ a function (modeling_utils.py, 0.42.1); from_pretrained leaves a model in evalua
 
 from __future__ import annotations
 
-import libcst as cst
+import ast
 
 from ..analysis.calls import Call
 from ..analysis.events import CheckpointingEnabled, ModelLoaded
@@ -76,7 +76,7 @@ def construct(call: Call) -> Value:
 
 
 @framework.attribute("pipeline", *PARTS, *ENCODERS)
-def part_of_pipeline(it: Interpreter, item: Object, name: str, node: cst.CSTNode) -> Value | None:
+def part_of_pipeline(it: Interpreter, item: Object, name: str, node: ast.AST) -> Value | None:
     """A model that the pipeline loaded, in evaluation mode."""
     site: Site | None = item.site
     made = it.new("model" if name in ENCODERS else "diffusers_model", "diffusers.pipeline", f"{item.text}.{name}", site)

@@ -8,10 +8,9 @@ its `strict` leaves it to torch's planner to raise unless it is given.
 
 from __future__ import annotations
 
-import libcst as cst
-
 from ..analysis.calls import Call
 from ..analysis.interpreter import Frame, Interpreter
+from ..analysis.syntax import FUNCTIONS
 from ..analysis.values import NONE, TRUE, External, Object, Value, root
 from .registry import Framework
 
@@ -51,8 +50,8 @@ def was_demanded(it: Interpreter, source: Value) -> bool:
 def _handed(frame: Frame, item: Object) -> bool:
     """Whether an object is of what a `Stateful` is handed, as far as nobody else calls it."""
     function, made = frame.function, root(item).site
-    if function is None or function.owner is None or not isinstance(function.node, cst.FunctionDef) or made is None:
+    if function is None or function.owner is None or not isinstance(function.node, FUNCTIONS) or made is None:
         return False
-    if function.node.name.value != "load_state_dict" or made.node not in function.node.params.params:
+    if function.node.name != "load_state_dict" or made.node not in function.node.args.args:
         return False
     return any(isinstance(base, External) and base.name == STATEFUL for base in function.owner.ancestry())

@@ -5,15 +5,14 @@ What they start runs on several processes, whatever the launcher of the program 
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 from contextlib import contextmanager
-
-import libcst as cst
 
 from ..analysis.calls import Call
 from ..analysis.guards import DISTRIBUTED
 from ..analysis.interpreter import Interpreter
-from ..analysis.syntax import Site, dotted
+from ..analysis.syntax import FORS, Site, dotted
 from ..analysis.values import NONE, NOTHING, Const, External, Object, Value, const, of
 from .registry import Framework
 
@@ -83,7 +82,7 @@ def start_process(call: Call) -> Value:
     assert call.receiver is not None
     it, held = call.it, call.receiver.attributes
     started = Call(it, call.site, "started", _items(held["args"]), open=bool(call.receiver.known("open").constant()))
-    loop = next((node for node in reversed(it.loops) if isinstance(node, cst.For)), None)
+    loop = next((node for node in reversed(it.loops) if isinstance(node, FORS)), None)
     if loop is None:
         it.call(held["target"], started)
         return NONE
@@ -95,11 +94,11 @@ def start_process(call: Call) -> Value:
     return NONE
 
 
-def _rounds(it: Interpreter, over: cst.BaseExpression) -> Value:
+def _rounds(it: Interpreter, over: ast.expr) -> Value:
     """How often a loop over `range(n)` goes round; nothing known for any other."""
-    if not isinstance(over, cst.Call) or dotted(over.func) != "range" or len(over.args) != 1:
+    if not isinstance(over, ast.Call) or dotted(over.func) != "range" or len(over.args) != 1:
         return NOTHING
-    return it.evaluate(over.args[0].value)
+    return it.evaluate(over.args[0])
 
 
 @framework.function("accelerate:notebook_launcher", "accelerate:debug_launcher")

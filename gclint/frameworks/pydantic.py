@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import libcst as cst
+import ast
 
 from ..analysis.calls import Call
 from ..analysis.syntax import dotted
@@ -16,8 +16,8 @@ framework = Framework("pydantic")
 def field(call: Call) -> Value:
     """What nobody knows, under the name of the field: `Settings.width`."""
     around = list(call.site.module.ancestors(call.site.node))
-    assigned = next((node for node in around if isinstance(node, cst.AnnAssign)), None)
-    owner = next((node for node in around if isinstance(node, cst.ClassDef)), None)
+    assigned = next((node for node in around if isinstance(node, ast.AnnAssign)), None)
+    owner = next((node for node in around if isinstance(node, ast.ClassDef)), None)
     if assigned is None or owner is None:
         return call.unknown()
-    return of(call.it.unknown(f"{owner.name.value}.{dotted(assigned.target)}", call.site))
+    return of(call.it.unknown(f"{owner.name}.{dotted(assigned.target)}", call.site))

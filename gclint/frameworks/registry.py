@@ -275,10 +275,7 @@ class Library:
             return frozenset()
         from ..analysis.syntax import dotted
 
-        names = (
-            dotted(item.func if isinstance(item, ast.Call) else item)
-            for item in node.decorator_list
-        )
+        names = (dotted(item.func if isinstance(item, ast.Call) else item) for item in node.decorator_list)
         return frozenset(name.rsplit(".", 1)[-1] for name in names)
 
     def is_instance(self, item: Object, names: list[str]) -> bool | None:

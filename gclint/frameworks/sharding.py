@@ -6,9 +6,8 @@ ACCELERATE_USE_FSDP, which `accelerate launch` sets.
 
 from __future__ import annotations
 
+import ast
 from functools import partial
-
-import libcst as cst
 
 from ..analysis.calls import Call
 from ..analysis.guards import DEEPSPEED, DISTRIBUTED, FSDP, Atom
@@ -48,7 +47,7 @@ def remember_launched(call: Call, model: Object) -> None:
 
 
 @framework.attribute("*", "deepspeed_plugin")
-def deepspeed_plugin(it: Interpreter, item: Object, name: str, node: cst.CSTNode) -> Value | None:
+def deepspeed_plugin(it: Interpreter, item: Object, name: str, node: ast.AST) -> Value | None:
     """A plugin under DeepSpeed, None elsewhere."""
     made = it.new("deepspeed_plugin", "", f"{item.text}.{name}", it.site(node))
     item.attributes[name] = _either(DEEPSPEED, of(made), const(None))
@@ -56,7 +55,7 @@ def deepspeed_plugin(it: Interpreter, item: Object, name: str, node: cst.CSTNode
 
 
 @framework.attribute("partial_state", "fsdp_plugin")
-def fsdp_plugin(it: Interpreter, item: Object, name: str, node: cst.CSTNode) -> Value | None:
+def fsdp_plugin(it: Interpreter, item: Object, name: str, node: ast.AST) -> Value | None:
     """A plugin under FSDP; elsewhere there is none, and getattr's default (None, in most code) is what counts."""
     made = it.new("fsdp_plugin", "", f"{item.text}.{name}", it.site(node))
     item.attributes[name] = _either(FSDP, of(made), const(None))
@@ -64,20 +63,20 @@ def fsdp_plugin(it: Interpreter, item: Object, name: str, node: cst.CSTNode) -> 
 
 
 @framework.attribute("accelerator", "state")
-def accelerator_state(it: Interpreter, item: Object, name: str, node: cst.CSTNode) -> Value | None:
+def accelerator_state(it: Interpreter, item: Object, name: str, node: ast.AST) -> Value | None:
     """What accelerate knows of the process."""
     item.attributes[name] = of(it.new("partial_state", "accelerate.AcceleratorState", "", it.site(node)))
     return item.attributes[name]
 
 
 @framework.attribute("trainer", "is_deepspeed_enabled")
-def deepspeed_enabled(it: Interpreter, item: Object, name: str, node: cst.CSTNode) -> Value | None:
+def deepspeed_enabled(it: Interpreter, item: Object, name: str, node: ast.AST) -> Value | None:
     """True under DeepSpeed."""
     return _either(DEEPSPEED, const(True), const(False))
 
 
 @framework.attribute("trainer", "is_fsdp_enabled")
-def fsdp_enabled(it: Interpreter, item: Object, name: str, node: cst.CSTNode) -> Value | None:
+def fsdp_enabled(it: Interpreter, item: Object, name: str, node: ast.AST) -> Value | None:
     """True under FSDP."""
     return _either(FSDP, const(True), const(False))
 
@@ -94,7 +93,7 @@ def zero3_enabled(call: Call) -> Value:
 
 @framework.attribute("accelerator", "distributed_type")
 @framework.attribute("partial_state", "distributed_type")
-def distributed_type(it: Interpreter, item: Object, name: str, node: cst.CSTNode) -> Value | None:
+def distributed_type(it: Interpreter, item: Object, name: str, node: ast.AST) -> Value | None:
     """How the processes work together."""
     return Value(
         [

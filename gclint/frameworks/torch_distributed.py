@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import libcst as cst
+import ast
 
 from ..analysis import environment
 from ..analysis.calls import Call
@@ -129,18 +129,15 @@ def compile_model(call: Call) -> Value:
     if not call.positional:
         return call.unknown()
     line = call.site.module.statement(call.site.node)
-    part = line.body[0] if isinstance(line, cst.SimpleStatementLine) else None
-    named = call.site.module.code(part.targets[0].target) if isinstance(part, cst.Assign) else None
+    named = call.site.module.code(line.targets[0]) if isinstance(line, ast.Assign) else None
     for model in call.positional[0].objects():
         if model.kind in ("module", "model", "ddp", "part", "instance", "layer", "modules"):
             set_state(call.it, model, "compiled", TRUE)
-            sure = not call.it.guard - call.run.assumed and _is_value(part, call)
+            sure = (
+                not call.it.guard - call.run.assumed and isinstance(line, ast.Assign) and line.value is call.site.node
+            )
             model.state["compiled_as"] = const(named if sure else None)
     return call.positional[0]
-
-
-def _is_value(part: cst.CSTNode | None, call: Call) -> bool:
-    return isinstance(part, cst.Assign) and part.value is call.site.node
 
 
 @framework.function("torch:DataParallel")

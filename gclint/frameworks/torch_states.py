@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import libcst as cst
+import ast
 
 from ..analysis.calls import Call
 from ..analysis.events import (
@@ -168,7 +168,7 @@ def _prefix_of(item: Object, call: Call) -> str:
     if item.kind in ("ddp", "dp"):
         return "module."
     compiled, read = item.known("compiled_as").constant(), call.method.node if call.method is not None else None
-    if call.method is None or compiled is None or not isinstance(read, cst.Attribute):
+    if call.method is None or compiled is None or not isinstance(read, ast.Attribute):
         return ""
     return "_orig_mod." if call.method.module.code(read.value) == compiled else ""
 

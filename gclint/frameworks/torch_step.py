@@ -23,9 +23,8 @@ def make_scaler(call: Call) -> Value:
 def _used(call: Call, operation: str, given: Value) -> None:
     """A scaler is used where it is enabled: one that is not hands the loss and the step on."""
     assert call.receiver is not None
-    made, enabled = call.receiver.site or call.site, call.receiver.state.get("enabled", TRUE)
-    for guard, item in enabled:
-        for decided, truth in truths(call.it, item, made.node):  # type: ignore[arg-type]
+    for guard, item in call.receiver.state.get("enabled", TRUE):
+        for decided, truth in truths(call.it, item):
             with call.it.under(guard | decided) as possible:
                 if possible and truth:
                     call.it.emit(ScalerUsed(call.it.moment(site=call.site), call.receiver, operation, given))

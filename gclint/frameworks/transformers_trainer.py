@@ -170,7 +170,7 @@ def _checkpoint_by_arguments(it: Interpreter, model: Object, args: Object) -> No
     if "unsloth" in model.state:
         return  # its own flag decides (unsloth/models/_utils.py)
     for guard, item in argument(args, "gradient_checkpointing"):
-        for decided, truth in truths(it, item, args.site.node) if args.site else ():  # type: ignore[arg-type]
+        for decided, truth in truths(it, item) if args.site else ():
             if not truth:
                 continue
             with it.under(guard | decided) as possible:

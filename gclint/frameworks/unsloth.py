@@ -52,7 +52,7 @@ def get_peft_model(call: Call) -> Value:
     for model in call.get("model", 0).objects():
         set_state(it, model, "input_grads", TRUE, FALSE)
         for guard, item in call.get("use_gradient_checkpointing", None, const("unsloth")):
-            for decided, truth in truths(it, item, call.site.node):  # type: ignore[arg-type]
+            for decided, truth in truths(it, item):
                 with it.under(guard | decided) as possible:
                     if possible and truth:
                         place = call.place("use_gradient_checkpointing")

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-
-import libcst as cst
 
 from gclint.analysis.events import Backward, LibraryCall
 from gclint.analysis.guards import Guard, conj
@@ -35,6 +34,6 @@ def rounds(run: Run, backward: Backward, model: Object, way: Guard, train: Train
     yield replace(train, train_mode=again[-1] or None)
 
 
-def _modes(switches: Sequence[LibraryCall], model: Object, loop: cst.CSTNode | None) -> list[bool | None]:
+def _modes(switches: Sequence[LibraryCall], model: Object, loop: ast.AST | None) -> list[bool | None]:
     """The modes that a round of a loop sets, in order."""
     return [mode_set(event, model) for event in switches if any(outer is loop for outer in event.moment.loops)]

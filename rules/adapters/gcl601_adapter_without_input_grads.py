@@ -33,6 +33,7 @@ huggingface/transformers#26334, #42489, #35826, huggingface/peft#742.
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 
 from packaging.version import Version
@@ -106,14 +107,10 @@ def _reentrant(run: Run, model: Object, adapter: Object, region: Object, base: V
 
 def input_grads(adapter: Object) -> Fix | None:
     """Ask for input gradients on the line after the adapters are added to a named model."""
-    import libcst as cst
-
     site = adapter.site
     line = site.module.statement(site.node) if site is not None else None
-    if site is None or not isinstance(line, cst.SimpleStatementLine) or not isinstance(line.body[0], cst.Assign):
-        return None
-    target = line.body[0].targets[0].target
-    if not isinstance(target, (cst.Name, cst.Attribute)):
+    target = line.targets[0] if isinstance(line, ast.Assign) else None
+    if site is None or not isinstance(target, (ast.Name, ast.Attribute)):
         return None
     edit = rewrite.insert_after(site, f"{site.module.code(target)}.enable_input_require_grads()")
     return Fix("input-grads", "Ask for input gradients", (edit,), "safe") if edit is not None else None

@@ -30,13 +30,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import libcst as cst
-
 from gclint.analysis import rewrite
 from gclint.analysis.events import Backward, TrainerStarted
 from gclint.analysis.guards import Guard
+from gclint.analysis.layout import on_its_own
 from gclint.analysis.run import Run, ways
-from gclint.analysis.syntax import Site
+from gclint.analysis.syntax import COMPOUND, Module, Site, Span
 from gclint.analysis.values import NOTHING, Const, Object
 from gclint.finding import Edit, Finding, Fix
 from gclint.rule import Reproduction, Rule
@@ -151,13 +150,13 @@ def _swapped(first: Site | None, second: Site | None) -> Fix | None:
     if first is None or second is None or first.module is not second.module:
         return None
     module = first.module
-    upper, lower = module.statement(first.node), module.statement(second.node)
-    if not isinstance(upper, cst.SimpleStatementLine) or not isinstance(lower, cst.SimpleStatementLine):
+    upper, lower = on_its_own(module, first.node), on_its_own(module, second.node)
+    if upper is None or lower is None or isinstance(upper, COMPOUND) or isinstance(lower, COMPOUND):
         return None
-    above, below = module.positions[upper], module.positions[lower]
-    if below.start.line != above.end.line + 1:
+    above, below = module.span(upper), module.span(lower)
+    if below.line != above.end_line + 1:
         return None
-    one, two = _edit(module.path, above, Site.at(module, lower)), _edit(module.path, below, Site.at(module, upper))
+    one, two = _edit(module, above, below), _edit(module, below, above)
     return Fix(
         "prepare-first",
         "Prepare the model before the adapters are added",
@@ -167,9 +166,7 @@ def _swapped(first: Site | None, second: Site | None) -> Fix | None:
     )
 
 
-def _edit(path: str, place: object, other: Site) -> Edit:
-    start, end = place.start, place.end  # type: ignore[attr-defined]
-    span = other.module.positions[other.node]
-    lines = other.module.lines[span.start.line - 1 : span.end.line]
-    text = "".join(lines)[span.start.column :].rstrip("\r\n")
-    return Edit(path, start.line, start.column + 1, end.line, end.column + 1, text)
+def _edit(module: Module, place: Span, other: Span) -> Edit:
+    """What stands in another place, with the comment behind it, in place of a statement."""
+    text = "".join(module.lines[other.line - 1 : other.end_line])[other.column - 1 :].rstrip("\r\n")
+    return Edit(module.path, *place, text)

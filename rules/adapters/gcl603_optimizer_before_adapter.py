@@ -31,8 +31,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import libcst as cst
-
 from gclint.analysis import rewrite
 from gclint.analysis.closures import enclosing_function
 from gclint.analysis.events import (
@@ -46,9 +44,10 @@ from gclint.analysis.events import (
     TrainerStarted,
 )
 from gclint.analysis.guards import all_of, conj
+from gclint.analysis.layout import on_its_own
 from gclint.analysis.parallel import inside, models_of, since
 from gclint.analysis.run import Run
-from gclint.analysis.syntax import Site
+from gclint.analysis.syntax import COMPOUND, Site
 from gclint.analysis.values import NOTHING, Object, root
 from gclint.finding import Finding, Fix
 from gclint.rule import Reproduction, Rule
@@ -129,8 +128,8 @@ def _finding(run: Run, built: OptimizerBuilt, change: Event, model: Object, used
 def _later(built: Site, change: Site) -> Fix | None:
     """Build the optimizer after the change, where both stand in one block."""
     module = built.module
-    line, last = module.statement(built.node), module.statement(change.node)
-    if module is not change.module or not isinstance(line, cst.SimpleStatementLine) or last is None:
+    line, last = on_its_own(module, built.node), module.statement(change.node)
+    if module is not change.module or line is None or isinstance(line, COMPOUND) or last is None:
         return None
     if enclosing_function(module, built.node) is not enclosing_function(module, change.node):
         return None

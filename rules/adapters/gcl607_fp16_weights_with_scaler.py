@@ -28,6 +28,7 @@ torch 2.13.0; transformers 4.57.6 and 5.23.0: ValueError in the first step.
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 
 from gclint.analysis import rewrite
@@ -132,12 +133,9 @@ def _full(place: Site, converted: bool) -> Fix | None:
                 edit = rewrite.replace(Site.at(place.module, held.value), text)
                 return Fix("float32-weights", title, (edit,), "unsafe", cost, intent=("dtypes",))
         return None
-    import libcst as cst
-
-    if not isinstance(node.func, cst.Attribute) or node.func.attr.value != "half":
+    if not isinstance(node.func, ast.Attribute) or node.func.attr != "half":
         return None
-    line = place.module.statement(node)
-    if isinstance(line, cst.SimpleStatementLine) and isinstance(line.body[0], cst.Expr) and line.body[0].value is node:
+    if isinstance(place.module.parents.get(node), ast.Expr):
         removed = rewrite.remove_statement(place)
         return (
             Fix("float32-weights", title, (removed,), "unsafe", cost, intent=("dtypes",))

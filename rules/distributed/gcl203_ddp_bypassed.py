@@ -31,11 +31,11 @@ wrapper, and are equal where one with gradients did. jingyaogong/minimind#853, m
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 
-import libcst as cst
-
 from gclint.analysis import rewrite
+from gclint.analysis.closures import enclosing_function
 from gclint.analysis.events import Backward, Forward
 from gclint.analysis.guards import conj
 from gclint.analysis.parallel import alone, forwards_of, trained, wrapped_by_hand
@@ -125,24 +125,17 @@ def _through(forward: Forward, ddp: Object) -> Fix | None:
     if node is None:
         return None
     module = forward.site.module
-    if isinstance(node.func, cst.Attribute) and node.func.attr.value == "module":
+    if isinstance(node.func, ast.Attribute) and node.func.attr == "module":
         edit = rewrite.replace(Site.at(module, node.func), module.code(node.func.value))
         return Fix("call-the-wrapper", "Call the wrapper itself", (edit,))
     line = ddp.site.module.statement(ddp.site.node) if ddp.site is not None else None
-    if not isinstance(line, cst.SimpleStatementLine) or not isinstance(line.body[0], cst.Assign):
+    if ddp.site is None or not isinstance(line, ast.Assign):
         return None
-    target = dotted(line.body[0].targets[0].target)
+    target = dotted(line.targets[0])
     known = forward.model.label or target
-    if not target or target == dotted(node.func) or not known or not isinstance(node.func, cst.Name):
+    if not target or target == dotted(node.func) or not known or not isinstance(node.func, ast.Name):
         return None
-    if _function(ddp.site) is not _function(forward.site):
+    if enclosing_function(ddp.site.module, ddp.site.node) is not enclosing_function(module, forward.site.node):
         return None
     edit = rewrite.replace(Site.at(module, node.func), target)
     return Fix("call-the-wrapper", "Call the wrapper itself", (edit,), "unsafe")
-
-
-def _function(site: Site | None) -> cst.CSTNode | None:
-    if site is None:
-        return None
-    around = site.module.ancestors(site.node)
-    return next((node for node in around if isinstance(node, cst.FunctionDef)), site.module.tree)

@@ -29,16 +29,17 @@ pytorch/pytorch#104336.
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 
-import libcst as cst
-
 from gclint.analysis import rewrite
+from gclint.analysis.closures import enclosing_function
 from gclint.analysis.events import Backward, Converted, RunEnded, Wrapped
 from gclint.analysis.guards import conj
+from gclint.analysis.layout import on_its_own, value_of
 from gclint.analysis.parallel import alone, inside, since, trained
 from gclint.analysis.run import Run
-from gclint.analysis.syntax import Site, dotted
+from gclint.analysis.syntax import Site, arguments, dotted, keyword
 from gclint.analysis.values import Object, root
 from gclint.finding import Edit, Finding, Fix
 from gclint.rule import Reproduction, Rule
@@ -112,17 +113,17 @@ def _changed(event: Converted, model: Object) -> str:
 def _before(conversion: Site, wrap: Site) -> Fix | None:
     """Convert what is given to DDP instead."""
     node, wrapping, module = rewrite.call_node(conversion), rewrite.call_node(wrap), conversion.module
-    if node is None or wrapping is None or wrap.module is not module or not isinstance(node.func, cst.Attribute):
+    if node is None or wrapping is None or wrap.module is not module or not isinstance(node.func, ast.Attribute):
         return None
-    given = next((item for item in wrapping.args if item.keyword is None or item.keyword.value == "module"), None)
-    if given is None or not isinstance(given.value, (cst.Name, cst.Attribute, cst.Call)):
+    named = keyword(wrapping, "module")
+    given = named.value if named is not None else next((value_of(item) for item in wrapping.args), None)
+    if not isinstance(given, (ast.Name, ast.Attribute, ast.Call)):
         return None
-    place = Site.at(module, given.value).location()
     receiver = module.code(node.func.value)
-    text = f".{node.func.attr.value}({', '.join(module.code(item).rstrip(', ') for item in node.args)})"
-    earlier = Edit(place.path, place.end_line, place.end_column, place.end_line, place.end_column, text)
+    text = f".{node.func.attr}({', '.join(module.code(item) for item in arguments(node))})"
+    earlier = rewrite.put_behind(Site.at(module, given), text)
     removed = _removed(conversion, node, receiver)
-    same = _function(wrap) is _function(conversion)
+    same = enclosing_function(module, wrap.node) is enclosing_function(module, conversion.node)
     return (
         Fix("convert-first", "Convert the model before it is wrapped", (earlier, removed), "safe" if same else "unsafe")
         if removed is not None
@@ -130,21 +131,9 @@ def _before(conversion: Site, wrap: Site) -> Fix | None:
     )
 
 
-def _removed(site: Site, node: cst.Call, receiver: str) -> Edit | None:
-    line = site.module.statement(site.node)
-    if isinstance(line, cst.SimpleStatementLine) and len(line.body) == 1:
-        small = line.body[0]
-        if isinstance(small, cst.Expr) and small.value is node:
-            return rewrite.remove_statement(site)
-        if (
-            isinstance(small, cst.Assign)
-            and small.value is node
-            and ([dotted(target.target) for target in small.targets] == [receiver])
-        ):
-            return rewrite.remove_statement(site)
+def _removed(site: Site, node: ast.Call, receiver: str) -> Edit | None:
+    line = on_its_own(site.module, node)
+    given_back = isinstance(line, ast.Assign) and [dotted(target) for target in line.targets] == [receiver]
+    if isinstance(line, (ast.Expr, ast.Assign)) and line.value is node and (given_back or isinstance(line, ast.Expr)):
+        return rewrite.remove_statement(site)
     return rewrite.replace(site, receiver)
-
-
-def _function(site: Site) -> cst.CSTNode:
-    around = site.module.ancestors(site.node)
-    return next((node for node in around if isinstance(node, cst.FunctionDef)), site.module.tree)

@@ -36,12 +36,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import libcst as cst
-
 from gclint.analysis import rewrite
 from gclint.analysis.closures import enclosing_function
 from gclint.analysis.events import Adapted, AttributeSet, Backward, Event, RunEnded, TrainableChanged, Wrapped
 from gclint.analysis.guards import conj
+from gclint.analysis.layout import held_by, on_its_own
 from gclint.analysis.parallel import alone, inside, since, trained
 from gclint.analysis.run import Run
 from gclint.analysis.syntax import Site
@@ -131,20 +130,14 @@ def _finding(run: Run, wrap: Wrapped, change: Event, model: Object) -> Iterator[
 def _wrap_after(wrap: Site, change: Site) -> Fix | None:
     """Move the wrapping statement below the change, where both stand in one block."""
     module = wrap.module
-    line = module.statement(wrap.node)
-    if module is not change.module or not isinstance(line, cst.SimpleStatementLine) or len(line.body) != 1:
+    line = on_its_own(module, wrap.node)
+    if module is not change.module or line is None:
         return None
     if enclosing_function(module, wrap.node) is not enclosing_function(module, change.node):
         return None
-    block = module.parents.get(line)
-    last = module.statement(change.node)
-    while last is not None and module.parents.get(last) is not block:
-        outer = module.parents.get(last)
-        last = module.statement(outer) if outer is not None else None
+    last = held_by(module.block(line), change)
     edits = rewrite.move_after(module, line, last) if last is not None else []
-    text = module.code(line.body[0])
-    used = module.tree.code_for_node(last) if last is not None else ""
-    name = text.partition("=")[0].strip()
-    if not edits or f"{name}.module" in used:
+    name = module.code(line).partition("=")[0].strip()
+    if last is None or not edits or f"{name}.module" in module.code(last):
         return None
     return Fix("wrap-last", "Wrap the model after the change", tuple(edits), "unsafe")

@@ -28,16 +28,15 @@ torch 2.13.0, two gloo ranks: gradients differ between ranks; with the sum they 
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
-
-import libcst as cst
 
 from gclint.analysis import rewrite
 from gclint.analysis.events import Backward, OptimizerStep
 from gclint.analysis.guards import conj
 from gclint.analysis.parallel import alone, forwards_of, since
 from gclint.analysis.run import Run
-from gclint.analysis.syntax import Site
+from gclint.analysis.syntax import Site, arguments
 from gclint.finding import Finding, Fix
 from gclint.rule import Reproduction, Rule
 
@@ -98,10 +97,10 @@ def _summed(run: Run, first: Backward, second: Backward) -> Fix | None:
         or (steps and run.place(steps[0]) < run.place(second))
     ):
         return None
-    if not isinstance(one.func, cst.Attribute) or not isinstance(two.func, cst.Attribute) or two.args:
+    if not isinstance(one.func, ast.Attribute) or not isinstance(two.func, ast.Attribute) or arguments(two):
         return None
-    upper, lower = module.statement(one), module.statement(two)
-    if upper is None or lower is None or module.parents.get(upper) is not module.parents.get(lower):
+    upper = module.statement(one)
+    if upper is None or module.statement(two) not in module.block(upper):
         return None
     removed = rewrite.remove_statement(first.site)
     losses = f"({module.code(one.func.value)} + {module.code(two.func.value)})"

@@ -33,14 +33,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import libcst as cst
-
 from gclint.analysis import rewrite
 from gclint.analysis.events import Backward
 from gclint.analysis.guards import conj
 from gclint.analysis.parallel import alone, forwards_of
 from gclint.analysis.run import Run
-from gclint.analysis.syntax import Site
+from gclint.analysis.syntax import WITHS, Site
 from gclint.finding import Finding, Fix
 from gclint.rule import Reproduction, Rule
 
@@ -85,7 +83,7 @@ def forward_alone(event: Backward, run: Run) -> Iterator[Finding]:
 def _without(site: Site) -> Fix | None:
     """Take the block away, so that the backward averages gradients as it looks like."""
     line = site.module.statement(site.node)
-    if not isinstance(line, cst.With) or len(line.items) != 1 or line.items[0].asname is not None:
+    if not isinstance(line, WITHS) or len(line.items) != 1 or line.items[0].optional_vars is not None:
         return None
     edit = rewrite.unwrap_block(Site.at(site.module, line), line.body)
     if edit is None:

@@ -30,12 +30,12 @@ torch 2.13.0 and transformers 5.23.0, two gloo ranks.
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Iterator
 
-import libcst as cst
-
 from gclint.analysis import rewrite
+from gclint.analysis.closures import enclosing_function
 from gclint.analysis.events import Backward, CheckpointCall, ModuleCalled
 from gclint.analysis.guards import Atom, Guard, common
 from gclint.analysis.parallel import alone, trained, wrapped_by_hand
@@ -85,12 +85,10 @@ def _decides(region: CheckpointCall, part: Object, run: Run) -> Atom | None:
     calls = [item for item in run.of_type(ModuleCalled) if item.module is part]
     outside = [item.guard for item in run.of_type(ModuleCalled) if item.module is root(part)]
     shared = common([item.guard for item in calls] or [region.guard]) - common(outside)
-    function = next(
-        (node for node in region.site.module.ancestors(region.site.node) if isinstance(node, cst.FunctionDef)), None
-    )
-    if function is None:
+    function = enclosing_function(region.site.module, region.site.node)
+    if isinstance(function, ast.Module):
         return None
-    names = [param.name.value for param in (*function.params.params, *function.params.kwonly_params)][1:]
+    names = [param.arg for param in (*function.args.args, *function.args.kwonlyargs)][1:]
     for atom, _ in sorted(shared, key=lambda item: item[0].key):
         if atom.each or any(re.search(rf"\b{re.escape(name)}\b", atom.state(True)) for name in names):
             return atom

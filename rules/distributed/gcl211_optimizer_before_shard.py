@@ -30,15 +30,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import libcst as cst
-
 from gclint.analysis import rewrite
 from gclint.analysis.closures import enclosing_function
 from gclint.analysis.events import OptimizerBuilt, OptimizerStep, Wrapped
 from gclint.analysis.guards import all_of
+from gclint.analysis.layout import held_by, on_its_own
 from gclint.analysis.parallel import inside, models_of, since
 from gclint.analysis.run import Run
-from gclint.analysis.syntax import Site
+from gclint.analysis.syntax import COMPOUND, Site
 from gclint.analysis.values import Const, root
 from gclint.finding import Finding, Fix
 from gclint.rule import Reproduction, Rule
@@ -92,11 +91,12 @@ def _replaces(event: Wrapped) -> bool:
 def _later(built: Site, shards: list[Site]) -> Fix | None:
     """Build the optimizer after the last shard, where all stand in one block."""
     module = built.module
-    line = module.statement(built.node)
-    block = module.parents.get(line) if line is not None else None
-    lasts = [_in_block(site, block) for site in shards]
+    line = on_its_own(module, built.node)
+    block = module.block(line) if line is not None else []
+    lasts = [held_by(block, site) for site in shards]
     if (
-        not isinstance(line, cst.SimpleStatementLine)
+        line is None
+        or isinstance(line, COMPOUND)
         or not lasts
         or lasts[-1] is None
         or any(
@@ -106,8 +106,7 @@ def _later(built: Site, shards: list[Site]) -> Fix | None:
     ):
         return None
     edits = rewrite.move_after(module, line, lasts[-1])
-    body = list(getattr(block, "body", ()))
-    passed = body[body.index(line) + 1 : body.index(lasts[-1]) + 1]
+    passed = block[block.index(line) + 1 : block.index(lasts[-1]) + 1]
     adjacent = all(item in lasts for item in passed)
     return (
         Fix(
@@ -119,11 +118,3 @@ def _later(built: Site, shards: list[Site]) -> Fix | None:
         if edits
         else None
     )
-
-
-def _in_block(site: Site, block: cst.CSTNode | None) -> cst.CSTNode | None:
-    """The statement of a block that holds a place."""
-    for node in (site.node, *site.module.ancestors(site.node)):
-        if site.module.parents.get(node) is block:
-            return node
-    return None

@@ -26,14 +26,15 @@ torch 2.13.0, two gloo ranks: another norm on each rank, and smaller than the wh
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
-
-import libcst as cst
 
 from gclint.analysis import rewrite
 from gclint.analysis.events import GradientsClipped
+from gclint.analysis.layout import spelled, value_of
 from gclint.analysis.parallel import owners
 from gclint.analysis.run import Run, ways
+from gclint.analysis.syntax import arguments
 from gclint.analysis.values import NOTHING, Const, External, Object, root
 from gclint.finding import Finding, Fix
 from gclint.rule import Reproduction, Rule
@@ -84,23 +85,19 @@ def _whole(fsdp: Object) -> bool:
 
 def _own_method(event: GradientsClipped, owner: Object) -> Fix | None:
     """FSDP's own method, called on what the parameters were taken from."""
-    node = rewrite.call_node(event.site)
-    if node is None or owner.kind != "fsdp" or not node.args or event.call is None or event.call.open:
+    node, module = rewrite.call_node(event.site), event.site.module
+    if node is None or owner.kind != "fsdp" or not arguments(node) or event.call is None or event.call.open:
         return None
-    first = next((item for item in node.args if item.keyword is None or item.keyword.value == "parameters"), None)
-    taken = first.value if first is not None else None
-    if (
-        not isinstance(taken, cst.Call)
-        or not isinstance(taken.func, cst.Attribute)
-        or (taken.func.attr.value != "parameters")
-    ):
+    given = [item for item in arguments(node) if _names(item, "parameters", "max_norm", "norm_type")]
+    first = next((item for item in given if _names(item, "parameters")), None)
+    taken = value_of(first) if first is not None else None
+    if not isinstance(taken, ast.Call) or not isinstance(taken.func, ast.Attribute) or taken.func.attr != "parameters":
         return None
-    code = event.site.module.code
-    rest = [
-        item
-        for item in node.args
-        if item is not first and (item.keyword is None or item.keyword.value in ("max_norm", "norm_type"))
-    ]
-    text = ", ".join((f"{item.keyword.value}=" if item.keyword else "") + code(item.value) for item in rest)
-    edit = rewrite.replace(event.site, f"{code(taken.func.value)}.clip_grad_norm_({text})")
+    text = ", ".join(spelled(module, item) for item in given if item is not first)
+    edit = rewrite.replace(event.site, f"{module.code(taken.func.value)}.clip_grad_norm_({text})")
     return Fix("fsdp-clip", "Clip by FSDP's own method", (edit,), intent=("collectives",))
+
+
+def _names(argument: ast.expr | ast.keyword, *names: str) -> bool:
+    """Whether an argument is given by place, or by one of these names."""
+    return not isinstance(argument, ast.keyword) or argument.arg is None or argument.arg in names

@@ -31,14 +31,14 @@ torch 2.13.0, two gloo ranks: both raise.
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
-
-import libcst as cst
 
 from gclint.analysis import rewrite
 from gclint.analysis.closures import enclosing_function
 from gclint.analysis.events import CheckpointCall, Wrapped
 from gclint.analysis.guards import conj
+from gclint.analysis.layout import held_by, on_its_own
 from gclint.analysis.run import Run, ways
 from gclint.analysis.syntax import Site
 from gclint.analysis.values import NOTHING, Const, Function, Object
@@ -85,15 +85,14 @@ def whole_before_parts(event: Wrapped, run: Run) -> Iterator[Finding]:
 def _last(whole: Site, part: Site) -> Fix | None:
     """Move the call on the whole model below that on its parts, where both stand in one block."""
     module = whole.module
-    line = module.statement(whole.node)
+    line = on_its_own(module, whole.node)
     if (
         module is not part.module
-        or not isinstance(line, cst.SimpleStatementLine)
+        or line is None
         or (enclosing_function(module, whole.node) is not enclosing_function(module, part.node))
     ):
         return None
-    block = module.parents.get(line)
-    last = next((node for node in (part.node, *module.ancestors(part.node)) if module.parents.get(node) is block), None)
+    last = held_by(module.block(line), part)
     edits = rewrite.move_after(module, line, last) if last is not None else []
     return Fix("parts-first", "Shard the parts first", tuple(edits)) if edits else None
 
@@ -124,9 +123,8 @@ def bare_forward(event: CheckpointCall, run: Run) -> Iterator[Finding]:
 
 
 def _module_itself(site: Site) -> Fix | None:
-    node = rewrite.call_node(site)
-    first = node.args[0].value if node is not None and node.args else None
-    if not isinstance(first, cst.Attribute) or first.attr.value != "forward":
+    first = rewrite.positional(site, 0)
+    if not isinstance(first, ast.Attribute) or first.attr != "forward":
         return None
     edit = rewrite.replace(Site.at(site.module, first), site.module.code(first.value))
     return Fix("checkpoint-the-layer", "Checkpoint the layer itself", (edit,))

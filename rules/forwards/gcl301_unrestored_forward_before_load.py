@@ -35,7 +35,7 @@ import ast
 from collections.abc import Collection, Iterator
 
 from gclint.analysis import names, rewrite
-from gclint.analysis.closures import bound_names, calls_in, enclosing_function
+from gclint.analysis.closures import body_of, bound_names, calls_in, enclosing_function
 from gclint.analysis.events import (
     AttributeSet,
     ForwardPatched,
@@ -44,7 +44,7 @@ from gclint.analysis.events import (
     RunEnded,
     StateDictLoaded,
 )
-from gclint.analysis.layout import body_of, gather
+from gclint.analysis.layout import gather
 from gclint.analysis.run import Run, together
 from gclint.analysis.syntax import FUNCTIONS, Site, dotted
 from gclint.analysis.values import Class, Function, Object, Value, root
@@ -207,7 +207,9 @@ def _wraps(item: Object, target: Object) -> bool:
 
 
 def _calls_checkpoint(function: Function) -> bool:
-    return any("checkpoint" in dotted(call.func).rsplit(".", 1)[-1] for call in gather(calls_in, body_of(function.node)))
+    return any(
+        "checkpoint" in dotted(call.func).rsplit(".", 1)[-1] for call in gather(calls_in, body_of(function.node))
+    )
 
 
 def _constructs(event: ItemSet | AttributeSet) -> bool:
@@ -264,7 +266,7 @@ def _restored(site: Site) -> Fix | None:
     node = rewrite.call_node(site)
     model = dotted(node.func.value) if node is not None and isinstance(node.func, ast.Attribute) else ""
     scope = enclosing_function(site.module, site.node)
-    if not model or {"patched", "forward"} & set(gather(bound_names, body_of(scope))):
+    if not model or {"patched", "forward"} & set(gather(bound_names, scope.body)):
         return None
     above = rewrite.insert_before(
         site,

@@ -38,6 +38,7 @@ from collections.abc import Iterator
 
 from gclint.analysis import rewrite
 from gclint.analysis.closures import (
+    body_of,
     forwarding,
     late_bound,
     parameter_edit,
@@ -45,9 +46,9 @@ from gclint.analysis.closures import (
     read_names,
 )
 from gclint.analysis.events import ForwardPatched
-from gclint.analysis.layout import body_of, gather, inside
+from gclint.analysis.layout import gather
 from gclint.analysis.run import Run
-from gclint.analysis.syntax import FUNCTIONS, Site
+from gclint.analysis.syntax import FUNCTIONS, Site, nodes
 from gclint.analysis.values import Alternative, Function, Partial
 from gclint.finding import Edit, Finding, Fix
 from gclint.rule import Reproduction, Rule
@@ -105,7 +106,9 @@ def _own_attribute(event: ForwardPatched, function: Function) -> str:
     own, module = function.module.code(target), function.module
     calls = forwarding(function)
     layer = module.code(target.value)
-    reads = any(isinstance(node, ast.Attribute) and module.code(node) == own for node in inside(function.node))
+    reads = any(
+        isinstance(node, ast.Attribute) and module.code(node) == own for node in gather(nodes, body_of(function.node))
+    )
     return own if reads or (calls is not None and layer in calls[:2]) else ""
 
 
@@ -125,7 +128,7 @@ def _fix(event: ForwardPatched, function: Function, names: list[str], own: str) 
         return Fix("bind", title, (parameter_edit(function, text),), intent=("loss", "trained", "updates"))
     spots = [
         Site.at(module, node)
-        for node in inside(function.node)
+        for node in gather(nodes, body_of(function.node))
         if isinstance(node, ast.Attribute) and module.code(node) == own
     ]
     if not spots or set(names) - set(own.split(".")) or "forward" in set(gather(read_names, body_of(function.node))):

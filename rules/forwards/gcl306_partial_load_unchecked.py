@@ -42,7 +42,7 @@ from gclint.analysis import rewrite
 from gclint.analysis.closures import calls_in, enclosing_function, read_names
 from gclint.analysis.events import LibraryCall, RunEnded, StateDictLoaded
 from gclint.analysis.guards import ALWAYS, Guard
-from gclint.analysis.layout import alone, body_of, gather, spelled, value_of
+from gclint.analysis.layout import gather, on_its_own, spelled, value_of
 from gclint.analysis.meaning import definition, method_called
 from gclint.analysis.run import Run, together
 from gclint.analysis.syntax import COMPOUND, DEFINITIONS, TRIES, Module, Site, arguments, dotted
@@ -147,7 +147,7 @@ def _told(site: Site) -> bool:
         if isinstance(outer, ast.ExceptHandler):
             told = any(_last(site.module, call) in MESSAGES for call in gather(calls_in, outer.body))
         elif isinstance(outer, TRIES) and told:
-            return any(_last(site.module, call) == "load_state_dict" for call in gather(calls_in, body_of(outer)))
+            return any(_last(site.module, call) == "load_state_dict" for call in gather(calls_in, outer.body))
     return False
 
 
@@ -191,7 +191,7 @@ def _name_of(filtered: Site) -> str:
 def _fix(site: Site, filtered: Site | None) -> Fix | None:
     node = rewrite.call_node(site)
     model = dotted(node.func.value) if node is not None and isinstance(node.func, ast.Attribute) else ""
-    only = alone(site.module, site.node)
+    only = on_its_own(site.module, site.node)
     if not model or only is None or isinstance(only, COMPOUND):
         return None
     edits: list[Edit | None] = list(rewrite.ensure_import(site.module, "import warnings"))

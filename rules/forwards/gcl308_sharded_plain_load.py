@@ -118,7 +118,12 @@ def _is_sharded(source: Value) -> bool:
 
 def _fix(event: StateDictLoaded) -> Fix | None:
     node, module = rewrite.call_node(event.site), event.site.module
-    if node is None or not isinstance(node.func, ast.Attribute) or len(arguments(node)) != 1 or is_spread(arguments(node)[0]):
+    if (
+        node is None
+        or not isinstance(node.func, ast.Attribute)
+        or len(arguments(node)) != 1
+        or is_spread(arguments(node)[0])
+    ):
         return None
     text = (
         f"set_model_state_dict({module.code(node.func.value)}, {module.code(value_of(arguments(node)[0]))}, "

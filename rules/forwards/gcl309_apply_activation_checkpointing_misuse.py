@@ -35,8 +35,8 @@ from collections.abc import Iterator
 
 from gclint.analysis import rewrite
 from gclint.analysis.calls import Call
+from gclint.analysis.closures import body_of
 from gclint.analysis.events import LibraryCall
-from gclint.analysis.layout import body_of
 from gclint.analysis.run import Run
 from gclint.analysis.syntax import Site
 from gclint.analysis.values import Const, Function

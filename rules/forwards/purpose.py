@@ -105,7 +105,9 @@ def _modules_with_key(run: Run, key: str) -> Iterator[Module]:
 def _chooses(module: Module, node: ast.expr) -> bool:
     """Whether an expression makes a dict of some of a model's entries."""
     made = definition(module, node)
-    return isinstance(made, ast.DictComp) and bool(made.generators[0].ifs) and of_a_model(module, made.generators[0].iter)
+    return (
+        isinstance(made, ast.DictComp) and bool(made.generators[0].ifs) and of_a_model(module, made.generators[0].iter)
+    )
 
 
 def _tells_its_state(model: Object) -> bool:

@@ -35,6 +35,7 @@ from collections.abc import Iterator
 from gclint.analysis import rewrite
 from gclint.analysis.events import Backward, ModelLoaded, TrainerStarted
 from gclint.analysis.guards import ALWAYS, DISTRIBUTED, Guard
+from gclint.analysis.layout import value_of
 from gclint.analysis.run import Run, together, ways
 from gclint.analysis.syntax import Site
 from gclint.analysis.values import NOTHING, Const, Object, const
@@ -162,8 +163,8 @@ def one_device(model: Object) -> Fix | None:
     title, cost = "Load the whole model on one device", "the whole model has to fit on that device"
     spread = model.sites.get("dispatched") or model.sites.get("offloaded")
     node = rewrite.call_node(spread) if spread is not None else None
-    if spread is not None and node is not None and node.args and node.args[0].keyword is None:
-        text = spread.module.tree.code_for_node(node.args[0].value)
+    if spread is not None and node is not None and node.args:
+        text = spread.module.source(value_of(node.args[0]))
         return Fix("one-device", title, (rewrite.replace(spread, text),), "unsafe", cost, intent=("random",))
     site = model.site
     if site is None or rewrite.call_node(site) is None:

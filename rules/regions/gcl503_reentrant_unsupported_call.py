@@ -33,10 +33,10 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from gclint.analysis.closures import free_names
+from gclint.analysis.closures import body_of, free_names
 from gclint.analysis.events import Backward, CheckpointCall, LibraryCall
 from gclint.analysis.guards import Guard
-from gclint.analysis.layout import body_of, gather
+from gclint.analysis.layout import gather
 from gclint.analysis.regions import OWN, functions, non_reentrant, reentrant_ways, without_gradients
 from gclint.analysis.run import Run, together, weakest
 from gclint.analysis.syntax import DEFINITIONS, parts

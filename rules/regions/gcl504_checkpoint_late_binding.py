@@ -42,7 +42,7 @@ from gclint.analysis.closures import (
     varying_names,
 )
 from gclint.analysis.events import Backward, CheckpointCall, RunEnded
-from gclint.analysis.layout import block_of, line_of
+from gclint.analysis.layout import line_of
 from gclint.analysis.run import Run
 from gclint.analysis.syntax import FUNCTIONS, Site
 from gclint.analysis.values import Alternative, Function, Partial
@@ -110,7 +110,7 @@ def _bound_after(function: Function, region: CheckpointCall, backwards: list[Bac
     if scope is module.tree or any(enclosing_function(module, event.site.node) is scope for event in backwards):
         return set()
     own = line_of(module, function.node)
-    block = block_of(module, own[0]) if own else []
+    block = module.block(own[0]) if own else []
     made = isinstance(function.node, FUNCTIONS)
     names: set[str] = set()
     for statement in block[block.index(own[0]) + made :] if own else ():

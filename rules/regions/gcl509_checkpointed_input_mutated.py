@@ -37,9 +37,9 @@ import ast
 from collections.abc import Iterator
 
 from gclint.analysis import rewrite
-from gclint.analysis.closures import bound_names, read_names
+from gclint.analysis.closures import body_of, bound_names, read_names
 from gclint.analysis.events import CheckpointCall, RunEnded
-from gclint.analysis.layout import block_of, body_of, by_place, gather, line_of, spelled, value_of
+from gclint.analysis.layout import by_place, gather, line_of, spelled, value_of
 from gclint.analysis.mutation import changed_inputs, told_in_place
 from gclint.analysis.regions import functions, without_gradients
 from gclint.analysis.run import Run
@@ -127,12 +127,9 @@ def _after(event: CheckpointCall, run: Run, told: frozenset[int]) -> Iterator[Fi
     own = line_of(module, event.site.node)
     if node is None or event.call is None or not own:
         return
-    passed = {
-        value_of(item).id
-        for item, value in zip(arguments(node)[1:], event.arguments, strict=False)
-        if isinstance(value_of(item), ast.Name) and not isinstance(item, ast.keyword) and not isinstance(value.only(), Const)
-    }
-    block = block_of(module, own[0])
+    given = zip(map(value_of, node.args[1:]), event.arguments, strict=False)
+    passed = {item.id for item, value in given if isinstance(item, ast.Name) and not isinstance(value.only(), Const)}
+    block = module.block(own[0])
     later: list[ast.AST] = [*block[block.index(own[0]) :]]
     for place, name in changed_inputs(later, passed, told):
         yield rule.finding(
@@ -178,7 +175,7 @@ def _grouped(text: str, node: ast.expr) -> str:
 def _last_use(module: Module, node: ast.AST, name: str) -> bool:
     """Whether nothing below the statement reads the name again, or the statement binds it anew."""
     own = line_of(module, node)
-    block = block_of(module, own[0]) if own else module.tree.body
+    block = module.block(own[0]) if own else module.tree.body
     if block is module.tree.body:
         return False
     if name in gather(bound_names, own):

@@ -38,7 +38,6 @@ from collections.abc import Iterator
 from gclint.analysis import rewrite
 from gclint.analysis.events import Backward, Forward, LibraryCall, OptimizerStep
 from gclint.analysis.guards import Guard
-from gclint.analysis.layout import block_of
 from gclint.analysis.run import Run, together
 from gclint.analysis.syntax import Module
 from gclint.analysis.values import Object, Value, root
@@ -121,7 +120,7 @@ def _fix(event: Backward, change: LibraryCall | OptimizerStep) -> Fix | None:
     mine = module.statement(change.site.node)
     if change.site.module is not module or not isinstance(mine, ast.Expr):
         return None
-    if module.statement(event.site.node) not in block_of(module, mine):
+    if module.statement(event.site.node) not in module.block(mine):
         return None
     place = module.span(mine)
     text = module.lines[place.line - 1].strip() if place.line == place.end_line else module.code(mine)

@@ -36,7 +36,7 @@ from collections.abc import Iterator
 from gclint.analysis import rewrite
 from gclint.analysis.closures import calls_in, contains
 from gclint.analysis.events import CheckpointCall
-from gclint.analysis.layout import body_of, gather, value_of
+from gclint.analysis.layout import gather, value_of
 from gclint.analysis.meaning import spellings
 from gclint.analysis.run import Run
 from gclint.analysis.syntax import TRIES, Site, arguments
@@ -66,7 +66,7 @@ def swallowed(event: CheckpointCall, run: Run) -> Iterator[Finding]:
     place, module = event.moment.handlers[-1], event.site.module
     if place.module is not module or not isinstance(place.node, TRIES):
         return
-    function, guarded = spellings(module, value_of(arguments(node)[0])), body_of(place.node)
+    function, guarded = spellings(module, value_of(arguments(node)[0])), place.node.body
     for handler in place.node.handlers:
         plain = next((call for call in gather(calls_in, handler.body) if spellings(module, call.func) & function), None)
         if plain is None or not any(contains(part, node, module) for part in guarded) or _raises(handler):

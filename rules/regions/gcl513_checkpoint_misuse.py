@@ -35,7 +35,7 @@ from collections.abc import Iterator
 from gclint.analysis import names, rewrite
 from gclint.analysis.closures import enclosing_function
 from gclint.analysis.events import CheckpointCall, LibraryCall, ModuleCalled
-from gclint.analysis.layout import by_place, spelled
+from gclint.analysis.layout import by_place, spelled, value_of
 from gclint.analysis.meaning import definition
 from gclint.analysis.regions import functions
 from gclint.analysis.run import Run
@@ -62,9 +62,9 @@ rule = Rule(
 def misused(event: CheckpointCall, run: Run) -> Iterator[Finding]:
     """Is checkpoint given a function, and what the function needs?"""
     node, call = rewrite.call_node(event.site), event.call
-    if node is None or call is None or event.sequential or call.open or not node.args or node.args[0].keyword:
+    if node is None or call is None or event.sequential or call.open or not node.args:
         return
-    first = node.args[0].value
+    first = value_of(node.args[0])
     if _inside_itself(event, first):
         yield rule.finding(
             run,

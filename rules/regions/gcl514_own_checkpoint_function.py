@@ -37,10 +37,10 @@ from collections.abc import Iterable, Iterator
 from gclint.analysis import rewrite
 from gclint.analysis.closures import calls_in
 from gclint.analysis.events import LibraryCall, RunEnded
-from gclint.analysis.layout import by_place, gather, inside, line_of
+from gclint.analysis.layout import by_place, gather, line_of
 from gclint.analysis.meaning import definition, method_called
 from gclint.analysis.run import Run
-from gclint.analysis.syntax import FUNCTIONS, WITHS, FunctionDef, Module, Site, With, dotted
+from gclint.analysis.syntax import FUNCTIONS, WITHS, FunctionDef, Module, Site, With, dotted, nodes
 from gclint.finding import Edit, Finding, Fix
 from gclint.rule import Reproduction, Rule
 
@@ -90,7 +90,7 @@ def recomputes(event: RunEnded, run: Run) -> Iterator[Finding]:
             )
 
 
-def _classes(modules: Iterable[Module], name: str) -> Iterator[tuple[Module, cst.ClassDef]]:
+def _classes(modules: Iterable[Module], name: str) -> Iterator[tuple[Module, ast.ClassDef]]:
     """The classes of this name in some modules."""
     for module in modules:
         for statement in module.tree.body:
@@ -105,7 +105,7 @@ def _method(owner: ast.ClassDef, name: str) -> FunctionDef | None:
 def _again(module: Module, backward: FunctionDef) -> With | None:
     """The block in which something kept on the context is called with gradients on."""
     context = _context(backward)
-    for node in inside(backward):
+    for node in gather(nodes, backward.body):
         if (
             isinstance(node, WITHS)
             and any("enable_grad" in _called(module, item.context_expr) for item in node.items)

@@ -31,13 +31,11 @@ torch 2.13.0, CPU, bfloat16: fails with the cache, passes without. pytorch/pytor
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterator
 
 from gclint.analysis import rewrite
-from gclint.analysis.closures import contains, enclosing_function
+from gclint.analysis.closures import body_of, contains, enclosing_function
 from gclint.analysis.events import CheckpointCall, ModuleCalled, RunEnded
-from gclint.analysis.layout import body_of
 from gclint.analysis.regions import region_of, without_gradients
 from gclint.analysis.run import Run
 from gclint.analysis.syntax import LOOPS, Site

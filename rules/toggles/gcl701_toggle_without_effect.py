@@ -30,15 +30,15 @@ transformers 4.57.6 and 5.23.0: the number of recomputed regions after each (`mo
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
-
-import libcst as cst
 
 from gclint.analysis import rewrite
 from gclint.analysis.closures import read_names
 from gclint.analysis.events import AttributeSet, LoopNameRebound, TrainerStarted
+from gclint.analysis.layout import gather, on_its_own
 from gclint.analysis.run import Run, ways
-from gclint.analysis.syntax import Site
+from gclint.analysis.syntax import FORS, Site
 from gclint.analysis.values import NOTHING, Class, Object
 from gclint.finding import Finding, Fix
 from gclint.frameworks.transformers_trainer import argument
@@ -94,21 +94,18 @@ def _model_of(run: Run, target: Object) -> Object | None:
 
 def _call_instead(event: AttributeSet, where: str, wanted: object) -> Fix | None:
     site = event.site
-    line = site.module.statement(site.node)
-    if not isinstance(site.node, cst.Attribute) or not isinstance(line, cst.SimpleStatementLine):
+    line = on_its_own(site.module, site.node)
+    if not isinstance(site.node, ast.Attribute) or not isinstance(line, ast.Assign) or not isinstance(wanted, bool):
         return None
     holder = site.node.value
-    if where == "config" and isinstance(holder, cst.Attribute):
+    if where == "config" and isinstance(holder, ast.Attribute):
         holder = holder.value
-    small = line.body[0]
-    if len(line.body) != 1 or not isinstance(small, cst.Assign) or not isinstance(wanted, bool):
-        return None
     verb = "enable" if wanted else "disable"
     text = f"{site.module.code(holder)}.{event.name}_{verb}()"
     return Fix(
         "call-" + verb,
         f"Call {event.name}_{verb}()",
-        (rewrite.replace(Site.at(site.module, small), text),),
+        (rewrite.replace(Site.at(site.module, line), text),),
         "unsafe",
         intent=("checkpointing",),
     )
@@ -119,14 +116,14 @@ def wrapped_into_a_loop_variable(event: LoopNameRebound, run: Run) -> Iterator[F
     """Is each layer wrapped into the loop's own variable, and the model left as it was?"""
     module, node = event.site.module, event.site.node
     old, new = event.old.objects(), event.value.objects()
-    if not old or not new or not isinstance(node, cst.Assign) or set(old) & set(new):
+    if not old or not new or not isinstance(node, ast.Assign) or set(old) & set(new):
         return
     if not all(item.kind in ("module", "layer", "part", "modules") for item in [*old, *new]):
         return
-    loop = next((outer for outer in module.ancestors(node) if isinstance(outer, cst.For)), None)
+    loop = next((outer for outer in module.ancestors(node) if isinstance(outer, FORS)), None)
     if loop is None:
         return
-    reads = sum(name == event.name for name in read_names(loop.body))
+    reads = sum(name == event.name for name in gather(read_names, loop.body))
     if reads > sum(name == event.name for name in read_names(node)):
         return
     yield rule.finding(

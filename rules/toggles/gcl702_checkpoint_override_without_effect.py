@@ -31,9 +31,8 @@ transformers 4.57.6 and 5.23.0 (never called), torch 2.13.0 (later imports see t
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
-
-import libcst as cst
 
 from gclint.analysis import rewrite
 from gclint.analysis.closures import contains, read_names
@@ -129,22 +128,21 @@ def _keeps(item: Event, change: AttributeSet, run: Run) -> bool:
 def _is_read(taken: NameTaken, run: Run) -> bool:
     """Whether anybody uses the name: its own module, or one that takes it from there."""
     module = taken.site.module
-    if list(read_names(module.tree)).count(taken.name) > 1:  # the import itself is one
+    if taken.name in read_names(module.tree):
         return True
     others = {id(event.site.module): event.site.module for event in run.events}
     return any(_gets(node, taken) for other in others.values() if other is not module for node in nodes(other.tree))
 
 
-def _gets(node: cst.CSTNode, taken: NameTaken) -> bool:
+def _gets(node: ast.AST, taken: NameTaken) -> bool:
     """Whether a node of another module may get the name from the one that took it."""
-    if isinstance(node, cst.ImportFrom) and not isinstance(node.names, cst.ImportStar):
-        named = dotted(node.module) if node.module is not None else ""
-        torchs = named == taken.library_name.rpartition(".")[0]
-        return not torchs and any(dotted(each.name) == taken.name for each in node.names)
-    if isinstance(node, cst.ImportFrom):
-        return dotted(node.module).endswith(taken.site.module.name.rpartition(".")[2]) if node.module else True
-    of_torch = isinstance(node, cst.Attribute) and f"{dotted(node.value)}.{taken.name}" == taken.library_name
-    return isinstance(node, cst.Attribute) and node.attr.value == taken.name and not of_torch
+    if isinstance(node, ast.ImportFrom):
+        named, names = node.module or "", [each.name for each in node.names]
+        if "*" in names:
+            return named.endswith(taken.site.module.name.rpartition(".")[2]) or not named
+        return named != taken.library_name.rpartition(".")[0] and taken.name in names
+    of_torch = isinstance(node, ast.Attribute) and f"{dotted(node.value)}.{taken.name}" == taken.library_name
+    return isinstance(node, ast.Attribute) and node.attr == taken.name and not of_torch
 
 
 def _removed(site: Site) -> Fix | None:

@@ -32,9 +32,8 @@ transformers 4.57.6 and 5.23.0, lightning 2.6.6: no region is recomputed.
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
-
-import libcst as cst
 
 from gclint.analysis import rewrite
 from gclint.analysis.closures import enclosing_function
@@ -48,7 +47,7 @@ from gclint.finding import Finding, Fix
 from gclint.rule import Reproduction, Rule
 
 from ..words import BACKWARD
-from .rounds import left_in_evaluation
+from .rounds import Loop, left_in_evaluation
 
 rule = Rule(
     code="GCL703",
@@ -139,13 +138,13 @@ def _modes(event: Backward, model: Object, run: Run) -> Iterator[tuple[Guard, Al
                 yield guard, mode, region
 
 
-def _train_each_round(loop: cst.For | cst.While, switch: Site) -> Fix | None:
+def _train_each_round(loop: Loop, switch: Site) -> Fix | None:
     """Put the model into training mode where a round starts, under the name by which it leaves it."""
     node, module = switch.node, switch.module
     here = enclosing_function(module, node) is enclosing_function(module, loop)
-    if not here or not isinstance(node, cst.Call) or not isinstance(node.func, cst.Attribute):
+    if not here or not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
         return None
-    edit = rewrite.insert_before(Site.at(module, loop.body.body[0]), f"{module.code(node.func.value)}.train()")
+    edit = rewrite.insert_before(Site.at(module, loop.body[0]), f"{module.code(node.func.value)}.train()")
     return (
         Fix("train-mode", "Put the model into training mode in every round", (edit,), intent=("modes",))
         if edit is not None
@@ -161,7 +160,7 @@ def _turned_on(region: Alternative) -> Site | None:
 def _train(turned_on: Site) -> Fix | None:
     """Put the model into training mode after checkpointing is turned on."""
     node = turned_on.node
-    if not isinstance(node, cst.Call) or not isinstance(node.func, cst.Attribute):
+    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
         return None
     edit = rewrite.insert_after(turned_on, f"{turned_on.module.code(node.func.value)}.train()")
     return (

@@ -28,15 +28,14 @@ transformers 4.57.6 and 5.23.0, diffusers 0.42.1.
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
-
-import libcst as cst
 
 from gclint.analysis import names, rewrite
 from gclint.analysis.calls import Call
 from gclint.analysis.events import LibraryCall, TrainerStarted
 from gclint.analysis.run import Run, ways
-from gclint.analysis.syntax import Site
+from gclint.analysis.syntax import Site, arguments
 from gclint.analysis.values import NOTHING, Class, Const, Object
 from gclint.finding import Edit, Finding, Fix
 from gclint.frameworks.transformers_trainer import argument
@@ -114,9 +113,9 @@ def _is_model(event: LibraryCall) -> bool:
 
 def _renamed(site: Site) -> Fix | None:
     node = rewrite.call_node(site)
-    if node is None or not isinstance(node.func, cst.Attribute) or node.args:
+    if node is None or not isinstance(node.func, ast.Attribute) or arguments(node):
         return None
-    edit = rewrite.replace(Site.at(site.module, node.func.attr), "enable_gradient_checkpointing")
+    edit = rewrite.replace_name(Site.at(site.module, node.func), "enable_gradient_checkpointing")
     return Fix("diffusers-name", "Call enable_gradient_checkpointing()", (edit,))
 
 
@@ -124,14 +123,14 @@ def _in_a_dict(site: Site, call: Call, given: list[str]) -> Fix | None:
     """Hand the options over in the dict that the method takes."""
     node = rewrite.call_node(site)
     held = [rewrite.argument(site, name) for name in given]
-    if node is None or len(node.args) != len(given) or not all(held):
+    if node is None or len(arguments(node)) != len(given) or not all(held):
         return None
     entries = ", ".join(
         f'"{name}": {site.module.code(item.value)}' for name, item in zip(given, held, strict=True) if item is not None
     )
-    first, last = Site.at(site.module, node.args[0]).location(), Site.at(site.module, node.args[-1]).location()
+    spans = [site.module.span(item) for item in arguments(node)]
     kwargs = call.last.replace("_enable", "_kwargs")
-    edit = Edit(first.path, first.line, first.column, last.end_line, last.end_column, f"{kwargs}={{{entries}}}")
+    edit = Edit(site.module.path, *spans[0][:2], *spans[-1][2:], f"{kwargs}={{{entries}}}")
     return Fix("kwargs-dict", f"Pass them in {kwargs}", (edit,))
 
 
@@ -139,15 +138,11 @@ def _separate_call(site: Site, call: Call) -> Fix | None:
     """Turn checkpointing on by a call of its own after the model is loaded."""
     line = site.module.statement(site.node)
     wanted = call.keywords["gradient_checkpointing"].constant()
-    if (
-        not isinstance(line, cst.SimpleStatementLine)
-        or not isinstance(line.body[0], cst.Assign)
-        or (line.body[0].value is not site.node or not isinstance(wanted, bool))
-    ):
+    if not isinstance(line, ast.Assign) or line.value is not site.node or not isinstance(wanted, bool):
         return None
     edits = rewrite.remove_arguments(site, "gradient_checkpointing")
     if edits and wanted:
-        target = site.module.code(line.body[0].targets[0].target)
+        target = site.module.code(line.targets[0])
         later = rewrite.insert_after(site, f"{target}.gradient_checkpointing_enable()")
         edits += [later] if later is not None else []
     return Fix("separate-call", "Turn checkpointing on by its own call", tuple(edits)) if edits else None

@@ -29,15 +29,15 @@ torch 2.13.0: `batch.requires_grad` stays False, `batch.grad` None.
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
-
-import libcst as cst
 
 from gclint.analysis import rewrite
 from gclint.analysis.closures import read_names
 from gclint.analysis.events import AttributeSet, Event, LibraryCall
+from gclint.analysis.layout import gather
 from gclint.analysis.run import Run
-from gclint.analysis.syntax import Module, Site
+from gclint.analysis.syntax import FORS, For, Module, Site
 from gclint.analysis.values import Object
 from gclint.files.gate import unless
 from gclint.finding import Finding, Fix
@@ -89,7 +89,7 @@ def _on_view(run: Run, event: Event, item: Object) -> Iterator[Finding]:
     if not item.each or holder is None or holder.kind != "tensor" or holder.items is not None:
         return
     loop = _loop(event.site)
-    if loop is None or not isinstance(loop.target, cst.Name) or _used_besides(loop, loop.target.value):
+    if loop is None or not isinstance(loop.target, ast.Name) or _used_besides(loop, loop.target.id):
         return
     yield rule.finding(
         run,
@@ -102,18 +102,18 @@ def _on_view(run: Run, event: Event, item: Object) -> Iterator[Finding]:
     )
 
 
-def _loop(site: Site) -> cst.For | None:
-    return next((node for node in site.module.ancestors(site.node) if isinstance(node, cst.For)), None)
+def _loop(site: Site) -> For | None:
+    return next((node for node in site.module.ancestors(site.node) if isinstance(node, FORS)), None)
 
 
-def _used_besides(loop: cst.For, name: str) -> bool:
+def _used_besides(loop: For, name: str) -> bool:
     """Whether the loop does anything with its element but ask for the gradient."""
-    return list(read_names(loop.body)).count(name) > 1
+    return list(gather(read_names, loop.body)).count(name) > 1
 
 
-def _whole(module: Module, loop: cst.For) -> Fix | None:
+def _whole(module: Module, loop: For) -> Fix | None:
     """Ask for the tensor's own gradient in place of the loop."""
-    if not isinstance(loop.iter, (cst.Name, cst.Attribute)) or len(loop.body.body) != 1 or loop.orelse is not None:
+    if not isinstance(loop.iter, (ast.Name, ast.Attribute)) or len(loop.body) != 1 or loop.orelse:
         return None
     edit = rewrite.replace(Site.at(module, loop), f"{module.code(loop.iter)}.requires_grad_(True)")
     return Fix("whole-tensor", "Ask for the gradient of the tensor itself", (edit,), "unsafe", intent=("gradients",))

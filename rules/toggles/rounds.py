@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import libcst as cst
+import ast
 
 from gclint.analysis.closures import contains, enclosing_function, leaves_after, read_names, varying_names
 from gclint.analysis.events import Backward, LibraryCall
 from gclint.analysis.meaning import definition
 from gclint.analysis.parallel import since
 from gclint.analysis.run import Run
-from gclint.analysis.syntax import Module, Site, parts
+from gclint.analysis.syntax import LOOPS, For, Module, Site, nodes
 from gclint.analysis.values import Object
 from gclint.frameworks.torch_states import mode_set
 
-Loop = cst.For | cst.While
+Loop = For | ast.While
 
 
 def left_in_evaluation(backward: Backward, model: Object, run: Run) -> tuple[Loop, LibraryCall] | None:
@@ -26,7 +26,7 @@ def left_in_evaluation(backward: Backward, model: Object, run: Run) -> tuple[Loo
         own = [event for event in switches if any(outer is loop for outer in event.moment.loops)]
         if not own:
             continue
-        if not isinstance(loop, (cst.For, cst.While)) or any(mode_set(event, model) for event in own):
+        if not isinstance(loop, LOOPS) or any(mode_set(event, model) for event in own):
             return None
         left = next((event for event in own if event in later and _comes_again(event, loop)), None)
         return (loop, left) if left is not None else None
@@ -47,25 +47,23 @@ def _comes_again(event: LibraryCall, loop: Loop) -> bool:
     return not inner and all(_recurs(module, test, varying) for module, test in tests)
 
 
-def _tests_around(site: Site, end: cst.CSTNode) -> list[cst.BaseExpression]:
+def _tests_around(site: Site, end: ast.AST) -> list[ast.expr]:
     found = []
     for outer in site.module.ancestors(site.node):
         if outer is end:
             break
-        if isinstance(outer, (cst.If, cst.IfExp)):
+        if isinstance(outer, (ast.If, ast.IfExp)):
             found.append(outer.test)
     return found
 
 
-def _recurs(module: Module, test: cst.BaseExpression, varying: set[str]) -> bool:
+def _recurs(module: Module, test: ast.expr, varying: set[str]) -> bool:
     """Whether a condition on what the loop counts is true again and again: a remainder is compared."""
-    if isinstance(test, cst.BooleanOperation):
-        return _recurs(module, test.left, varying) and _recurs(module, test.right, varying)
+    if isinstance(test, ast.BoolOp):
+        return all(_recurs(module, part, varying) for part in test.values)
     meant = definition(module, test)
     return _remainder(meant) or not varying & set(read_names(meant))
 
 
-def _remainder(node: cst.CSTNode) -> bool:
-    if isinstance(node, cst.BinaryOperation) and isinstance(node.operator, cst.Modulo):
-        return True
-    return any(map(_remainder, parts(node)))
+def _remainder(node: ast.AST) -> bool:
+    return any(isinstance(part, ast.BinOp) and isinstance(part.op, ast.Mod) for part in nodes(node))

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import libcst as cst
+import ast
 
-from gclint.analysis.syntax import Site, dotted
+from gclint.analysis.syntax import DEFINITIONS, TRIES, Site, dotted
 
 LACKING = ("AttributeError", "ImportError", "ModuleNotFoundError", "NameError", "TypeError")
 
@@ -14,14 +14,14 @@ def attempted(site: Site) -> bool:
     release lacks, in the same function.
     """
     for outer in site.module.ancestors(site.node):
-        if isinstance(outer, (cst.FunctionDef, cst.ClassDef)):
+        if isinstance(outer, DEFINITIONS):
             return False
-        if isinstance(outer, cst.Try) and any(_awaits(handler) for handler in outer.handlers):
+        if isinstance(outer, TRIES) and any(_awaits(handler) for handler in outer.handlers):
             return True
     return False
 
 
-def _awaits(handler: cst.ExceptHandler) -> bool:
+def _awaits(handler: ast.ExceptHandler) -> bool:
     kind = handler.type
-    kinds = [item.value for item in kind.elements] if isinstance(kind, cst.Tuple) else [kind]
+    kinds = kind.elts if isinstance(kind, ast.Tuple) else [kind]
     return any(dotted(item) in LACKING for item in kinds)

@@ -30,9 +30,10 @@ The signatures of transformers 4.46.3, 4.57.6, 5.0.0, 5.10.1 and 5.23.0, trl 0.2
 
 from __future__ import annotations
 
+import ast
+import re
 from collections.abc import Iterator
 
-import libcst as cst
 from packaging.version import Version
 
 from gclint.analysis import invocation, rewrite
@@ -50,6 +51,7 @@ from .attempts import attempted
 from .removed import ARGUMENTS
 
 QUANTISED = ("load_in_4bit", "load_in_8bit")
+QUOTED = re.compile(r"[^\W\d]*(\"{3}|'{3}|\"|').*", re.DOTALL)
 
 rule = Rule(
     code="GCL901",
@@ -138,29 +140,26 @@ def _edited(event: LibraryCall, call: Call, name: str, instead: str) -> Fix | No
     if new and new in call.keywords:
         return None
     if new and text:
-        if call.keywords[name].constant() is not True or not isinstance(holder, cst.Arg):
+        if call.keywords[name].constant() is not True or not isinstance(holder, ast.keyword):
             return None
-        edit = rewrite.replace(Site.at(place.module, holder), instead)
-        span = Site.at(place.module, holder.value).location()
-        start = edit.line, edit.column
-        edit = Edit(edit.path, *start, span.end_line, span.end_column, instead)
+        edit = Edit(place.module.path, *place.module.span(holder)[:2], *place.module.span(holder.value)[2:], instead)
         return Fix("respell", f"Write {instead}", (edit,))
     if new:
         edits = _renamed(place, holder, new)
         return Fix("rename", f"Call it {new}", tuple(edits)) if edits else None
     outer = place.module.parents.get(holder)
-    if isinstance(holder, cst.Arg) and isinstance(outer, cst.Call):
+    if isinstance(holder, ast.keyword) and isinstance(outer, ast.Call):
         edits = rewrite.remove_arguments(Site.at(place.module, outer), name)
         return Fix("drop", f"Drop {name}", tuple(edits), "unsafe") if edits else None
     return None
 
 
-def _renamed(place: Site, holder: cst.CSTNode, new: str) -> list[Edit]:
-    if isinstance(holder, cst.Arg) and holder.keyword is not None:
-        return [rewrite.replace(Site.at(place.module, holder.keyword), new)]
-    if isinstance(holder, cst.DictElement) and isinstance(holder.key, cst.SimpleString):
-        return [rewrite.replace(Site.at(place.module, holder.key), f"{holder.key.quote}{new}{holder.key.quote}")]
-    return []
+def _renamed(place: Site, holder: ast.AST, new: str) -> list[Edit]:
+    if isinstance(holder, ast.keyword) and holder.arg is not None:
+        return [rewrite.replace_name(Site.at(place.module, holder), new)]
+    key = holder.keys[holder.values.index(place.node)] if isinstance(holder, ast.Dict) else None  # type: ignore[arg-type]
+    quote = QUOTED.fullmatch(place.module.source(key)) if key is not None else None
+    return [rewrite.replace(Site.at(place.module, key), f"{quote[1]}{new}{quote[1]}")] if key and quote else []
 
 
 def _quantised(site: Site, call: Call, name: str) -> Fix | None:
@@ -172,15 +171,8 @@ def _quantised(site: Site, call: Call, name: str) -> Fix | None:
     if call.keywords[name].constant() is not True:
         edits = rewrite.remove_arguments(site, name)
         return Fix("drop", f"Drop {name}", tuple(edits)) if call.keywords[name].constant() is False else None
-    start, end = Site.at(module, held).location(), Site.at(module, held.value).location()
-    edit = Edit(
-        start.path,
-        start.line,
-        start.column,
-        end.end_line,
-        end.end_column,
-        f"quantization_config=BitsAndBytesConfig({name}=True)",
-    )
+    text = f"quantization_config=BitsAndBytesConfig({name}=True)"
+    edit = Edit(module.path, *module.span(held)[:2], *module.span(held.value)[2:], text)
     imports = rewrite.ensure_import(module, "from transformers import BitsAndBytesConfig")
     bound = any("BitsAndBytesConfig" in line and "import" in line for line in module.lines)
     return Fix("quantization-config", "Hand it over in a BitsAndBytesConfig", (*(() if bound else imports), edit))

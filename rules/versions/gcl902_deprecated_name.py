@@ -29,15 +29,16 @@ torch 2.13.0 and transformers 5.23.0: FutureWarning.
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 from typing import NamedTuple
 
-import libcst as cst
 from packaging.version import Version
 
 from gclint.analysis import rewrite
 from gclint.analysis.events import LibraryCall
 from gclint.analysis.guards import Guard, compares_release
+from gclint.analysis.layout import is_spread
 from gclint.analysis.run import Run
 from gclint.analysis.syntax import Site, dotted
 from gclint.analysis.units import imports_of
@@ -119,11 +120,7 @@ def _called(event: LibraryCall, run: Run) -> Iterator[_Old]:
                 if guard is not None:
                     held = rewrite.argument(event.site, name)
                     new = name.replace("gradient", "activation")
-                    edit = (
-                        rewrite.replace(Site.at(event.site.module, held.keyword), new)
-                        if (held is not None and held.keyword is not None)
-                        else None
-                    )
+                    edit = rewrite.replace_name(Site.at(event.site.module, held), new) if held is not None else None
                     fix = Fix("new-name", f"Call it {new}", (edit,)) if edit is not None else None
                     yield _Old(call.place(name), name, new, fix, "transformers", guard)
 
@@ -155,9 +152,9 @@ def _asked_for(run: Run) -> bool:
 
 def _method(site: Site, new: str) -> Fix | None:
     node = rewrite.call_node(site)
-    if node is None or not isinstance(node.func, cst.Attribute):
+    if node is None or not isinstance(node.func, ast.Attribute):
         return None
-    return Fix("new-name", f"Call it {new}", (rewrite.replace(Site.at(site.module, node.func.attr), new),))
+    return Fix("new-name", f"Call it {new}", (rewrite.replace_name(Site.at(site.module, node.func), new),))
 
 
 def _torch_name(site: Site, last: str) -> Fix | None:
@@ -166,15 +163,8 @@ def _torch_name(site: Site, last: str) -> Fix | None:
     text = dotted(node.func) if node is not None else ""
     imported = any(line.strip() == "import torch" for line in module.lines)
     several = sum(item.name == text for item in imports_of("\n".join(module.lines))) > 1
-    if (
-        node is None
-        or not imported
-        or several
-        or not text
-        or any(item.star for item in node.args)
-        or (node.args and node.args[0].keyword is None)
-    ):
+    if node is None or not imported or several or not text or node.args or any(map(is_spread, node.keywords)):
         return None
-    rest = ", ".join(module.code(item).rstrip(", ") for item in node.args)
+    rest = ", ".join(map(module.code, node.keywords))
     edit = rewrite.replace(site, f'torch.amp.{last}("cuda"{", " if rest else ""}{rest})')
     return Fix("new-name", f"Use torch.amp.{last}", (edit,))
