@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from . import conditions, containers, names
-from .guards import NEVER, conj
+from .guards import NEVER, narrowed
 from .syntax import Comprehension, parts
 from .values import Object, Scope, Value, of, union
 
@@ -58,7 +58,7 @@ def _one_by_one(it: Interpreter, node: Comprehension, made: Object) -> bool:
     held, it.loops = it.loops, [*it.loops, node]
     mark, start = len(it.jumps), it.guard
     for guard, value in elements:
-        it.guard = conj(start, guard) or NEVER
+        it.guard = narrowed(start, guard)
         if not it.is_dead:
             names.assign(it, clause.target, value)
             _keep(it, node, clause.ifs, made)
@@ -72,7 +72,7 @@ def _keep(it: Interpreter, node: Comprehension, tests: list[ast.expr], made: Obj
     """Keep one element where all tests hold."""
     for test in tests:
         holds, _ = conditions.decide(it, test)
-        it.guard = NEVER if holds is None else conj(it.guard, holds) or NEVER
+        it.guard = NEVER if holds is None else narrowed(it.guard, holds)
     if isinstance(node, ast.DictComp):
         key, value = it.evaluate(node.key), it.evaluate(node.value)
         if not it.is_dead:

@@ -9,7 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from . import imports
-from .guards import NEVER, Atom, Guard, conj, either
+from .guards import Atom, Guard, either, narrowed
 from .jumps import RAISE, Jump, left
 from .syntax import Try, dotted
 from .values import NOTHING, Alternative, Class, External, Object, Value, of, union
@@ -45,7 +45,7 @@ def walk_try(it: Interpreter, statement: Try) -> None:
             it.guard = either(jump.guard for jump in caught)
             _handle(it, handler, mark, union(jump.raised.under(jump.guard - held) for jump in caught), made)
         if unsure:
-            it.guard = conj(held, frozenset({(atoms[place], True)})) or NEVER
+            it.guard = narrowed(held, frozenset({(atoms[place], True)}))
             _handle(it, handler, mark, NOTHING, made)
     it.guard = end
     it.execute(statement.orelse)
@@ -60,7 +60,7 @@ def walk_try(it: Interpreter, statement: Try) -> None:
 
 
 def _unless(jump: Jump, guard: Guard) -> Jump:
-    return replace(jump, guard=conj(jump.guard, guard) or NEVER)
+    return replace(jump, guard=narrowed(jump.guard, guard))
 
 
 def _handle(it: Interpreter, handler: ast.ExceptHandler, mark: int, raised: Value, made: list[Jump]) -> None:

@@ -21,7 +21,7 @@ from . import (
 )
 from .evaluation import operate
 from .events import LoopNameRebound
-from .guards import NEVER, conj
+from .guards import narrowed
 from .jumps import BREAK, CONTINUE, RAISE, RETURN, leave
 from .syntax import FORS, TRIES
 from .values import MISSING, NONE, TRUE, Alternative, Const, External, Object, assigned, of
@@ -151,7 +151,7 @@ def _if(it: Interpreter, statement: ast.If) -> None:
     held, mark = it.guard, len(it.jumps)
     for guard, body in zip(outcomes, (statement.body, statement.orelse), strict=True):
         if guard is not None and body:
-            it.guard = conj(held, guard) or NEVER
+            it.guard = narrowed(held, guard)
             execute(it, body)
     it.go_on(held, mark)
 

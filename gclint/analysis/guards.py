@@ -123,6 +123,12 @@ def conj(left: Guard, right: Guard) -> Guard | None:
         return made
 
 
+def narrowed(left: Guard, right: Guard) -> Guard:
+    """Both guards at once; `NEVER` when they contradict each other."""
+    made = conj(left, right)
+    return NEVER if made is None else made
+
+
 def compatible(left: Guard, right: Guard) -> bool:
     """Whether both guards can hold at once; cheaper than their conjunction."""
     if not left or not right or left is right:
@@ -331,8 +337,7 @@ def tacit(guard: Guard) -> Guard:
 
 def without(guard: Guard, gone: Guard) -> Guard:
     """The part of a guard that is left where another does not hold; `NEVER` where nothing is."""
-    left = conj(guard, complement(gone - guard))
-    return NEVER if left is None else left
+    return narrowed(guard, complement(gone - guard))
 
 
 def compares_release(guard: Guard, package: str) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from .guards import NEVER, Guard, conj, either, tacit, without
+from .guards import NEVER, Guard, conj, either, narrowed, tacit, without
 from .values import NOTHING, Value
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ def left(held: Guard, jumps: Sequence[Jump]) -> Guard:
     if not unsaid or guard is NEVER:
         return guard
     other = without(guard, either(unsaid))
-    return NEVER if other is NEVER else conj(guard, tacit(other - guard)) or NEVER
+    return NEVER if other is NEVER else narrowed(guard, tacit(other - guard))
 
 
 def taken(it: Interpreter, mark: int, *kinds: str) -> list[Jump]:

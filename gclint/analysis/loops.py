@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from . import conditions, containers, names
-from .guards import NEVER, Guard, conj
+from .guards import Guard, narrowed
 from .jumps import BREAK, CONTINUE, Jump, left, taken
 from .syntax import For, nodes
 from .values import NOTHING, Alternative, Const, Object, Value, of
@@ -34,7 +34,7 @@ class _Rounds:
         """
         it = self.it
         before, start = it.guard, len(it.jumps)
-        it.guard = conj(before, guard) or NEVER
+        it.guard = narrowed(before, guard)
         it.loops.append(self.loop)
         if value is not None and isinstance(self.loop, (ast.For, ast.AsyncFor)):
             names.assign(it, self.loop.target, value)

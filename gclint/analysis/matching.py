@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from . import conditions, names
-from .guards import ALWAYS, NEVER, Atom, Guard, complement, conj, either
+from .guards import ALWAYS, NEVER, Atom, Guard, complement, conj, either, narrowed
 from .values import Value, const, of
 
 if TYPE_CHECKING:
@@ -24,13 +24,13 @@ def walk_match(it: Interpreter, statement: ast.Match) -> None:
         it.guard = held
         matched = _matches(it, subject, case.pattern, statement)
         here = conj(left, matched)
-        it.guard = NEVER if here is None else conj(held, here) or NEVER
+        it.guard = NEVER if here is None else narrowed(held, here)
         if not it.is_dead and here is not None:
             _bind(it, case.pattern, subject)
             if case.guard is not None:
                 holds, _ = conditions.decide(it, case.guard)
                 here = None if holds is None else conj(here, holds)
-                it.guard = NEVER if here is None else conj(held, here) or NEVER
+                it.guard = NEVER if here is None else narrowed(held, here)
             it.execute(case.body)
         other = ALWAYS if here is None else complement(here)
         rest = conj(left, other)

@@ -80,7 +80,7 @@ def derive(text: str, directory: Path) -> list[Derived]:
     path.write_text(text)
     source: Source = read(path, str(path), "python")
     analysis = analyse([source], directory, {"torch": "2.13"}, [], keep_runs=True)
-    if [problem for problem in analysis.problems if problem.path]:
+    if analysis.problems:
         raise RuntimeError(analysis.problems[0])
     found: list[Derived] = []
     for run in analysis.runs:
