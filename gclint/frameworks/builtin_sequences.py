@@ -85,6 +85,13 @@ def of_literal(call: Call) -> Value:
     return call.unknown() if made is None else made
 
 
+@framework.method("unknown", *(name for name in _TEXT if name.startswith("is") or name.endswith("swith")))
+def asked_of_text(call: Call) -> Value:
+    """A method of a text that nobody knows, which is true or false."""
+    (asked,) = call.unknown().objects()
+    return Value([(guard, Const(truth)) for guard, truth in conditions.truths(call.it, asked)])
+
+
 def _split(call: Call, method: Any) -> Value:
     literals = [value.only() for value in call.positional]
     if call.keywords or not all(isinstance(each, Const) for each in literals):

@@ -18,6 +18,7 @@ from gclint.files.source import Source, read
 from .executed import Inputs, process
 
 _STATED = re.compile(r"(if|unless) `(.*)`", re.DOTALL)
+_DEFAULT = re.compile(r"if `(.*)` is (?:its default )?(.*)")
 
 
 class Undecided(Exception):
@@ -56,17 +57,25 @@ class World:
         words = atom.state(True)
         if words.endswith(" is raised"):
             return False  # a call that is recorded raises nothing
+        words = _DEFAULT.sub(r"if `\1 == \2`", words)
         match = _STATED.fullmatch(words)
         if match is None or atom.each:
             return None
         with process(self.text, self.inputs):
             options = SimpleNamespace(a=self.inputs.letter, b=self.inputs.switch)
-            names = {"sys": sys, "os": os, "options": options, "args": options, "a": self.inputs.letter}
+            names = {"sys": sys, "os": SimpleNamespace(environ=_Environment(os.environ)), "options": options, "args": options, "a": self.inputs.letter}
             try:
                 held = bool(eval(_option(match[2]), names))
             except Exception:
                 return None
         return held == (match[1] == "if")
+
+
+class _Environment(dict[str, str]):
+    """The variables; one that is not set is None, as `get` says."""
+
+    def __missing__(self, name: str) -> None:
+        return None
 
 
 def _option(words: str) -> str:
@@ -83,7 +92,7 @@ def derive(text: str, directory: Path) -> list[Derived]:
     if analysis.problems:
         raise RuntimeError(analysis.problems[0])
     found: list[Derived] = []
-    for run in analysis.runs:
+    for run in analysis.runs[:1]:  # the others are of what the program never calls
         for event in run.of_type(CheckpointCall):
             found.append(Derived(event.site.location().line, event.guard - run.assumed, event.reentrant))
     return found

@@ -64,7 +64,7 @@ def process(text: str, inputs: Inputs) -> Iterator[None]:
 
 
 def observe(text: str, inputs: Inputs) -> list[Observed] | None:
-    """The calls that the program makes with these inputs, until it ends; None where it does not end, or reads a name that nothing binds."""
+    """The calls that the program makes with these inputs, until it ends; None where it does not end, or goes wrong."""
     found: list[Observed] = []
 
     def checkpoint(function: object, *given: object, use_reentrant: object = None) -> None:
@@ -88,7 +88,7 @@ def observe(text: str, inputs: Inputs) -> list[Observed] | None:
         sys.settrace(trace)  # type: ignore[arg-type]
         try:
             exec(compile(text, "program.py", "exec"), {"__name__": "__main__"})
-        except (TooLong, NameError):
+        except (TooLong, NameError, TypeError, AttributeError):
             return None
         except (Exception, SystemExit):
             pass

@@ -584,7 +584,7 @@ def _try(g: Grammar, depth: int) -> list[str] | None:
             f"if {g.condition()}:\n        raise ValueError",
             f"{g.one('dict')}[a]",
             f"{g.one('dict')}[{g.letter()}]",
-            "int(a)",
+            'int("x")',
             f"[{g.literal()}][1]",
             "pass",
         )

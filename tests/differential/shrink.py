@@ -20,7 +20,7 @@ def shrunk(text: str, verdict: str) -> str:
 
 def _same(text: str, verdict: str) -> bool:
     made = compare(text)
-    return made is not None and made.verdict == verdict
+    return made is not None and made.verdict == verdict and made.seen > 0
 
 
 def _smaller(text: str) -> list[str]:
