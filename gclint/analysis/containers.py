@@ -151,8 +151,6 @@ def rounds(it: Interpreter, value: Value) -> list[tuple[Guard, Value]] | None:
             continue
         if not isinstance(item, Object) or not is_counted(item):
             return None
-        if it.library.element(it, item, item.site or it.site(it.module.tree)) is not None:
-            return None
         if item.items is not None:
             each = [(presence(part), there(part)) for part in item.items]
         else:

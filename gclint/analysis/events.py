@@ -23,7 +23,7 @@ class Moment:
     """Where the run stands when something happens.
 
     `guard` is the condition of getting there, `stack` the calls that led there (outermost first), `loops` the
-    loops around it (across calls), `contexts` the `with` blocks it is in, `handlers` the try statements whose
+    loops around it (across calls), of which `vague` are walked once for all of their rounds, `contexts` the `with` blocks it is in, `handlers` the try statements whose
     handlers would catch what it raises, `forwards` the modules whose forward is running, outermost first.
     """
 
@@ -35,6 +35,7 @@ class Moment:
     handlers: tuple[Site, ...] = ()
     forwards: tuple[Object, ...] = ()
     result_used: bool = True
+    vague: int = 0
 
     def inside(self, *kinds: str) -> Object | None:
         """The innermost `with` block of one of these kinds."""

@@ -45,7 +45,8 @@ def module_value(it: Interpreter, full: str, level: int, statement: ast.AST) -> 
 
 
 def loaded(it: Interpreter, full: str, statement: ast.AST) -> None:
-    """A library module is imported; the first import of each package is an event."""
+    """A library module is imported, if it is there; the first import of each package is an event."""
+    it.risks += 1
     parts = full.split(".")
     for end in range(1, len(parts) + 1):
         name = ".".join(parts[:end])

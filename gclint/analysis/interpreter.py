@@ -206,6 +206,7 @@ class Interpreter:
             tuple(self.handlers),
             tuple(self.forwards),
             self.expression_statement is not place.node,
+            self.vague,
         )
 
     def emit(self, event: Event) -> None:

@@ -130,6 +130,7 @@ def of_object(it: Interpreter, item: Object, name: str, node: ast.expr) -> Value
         return known
     if it.library.has_method(item, name):
         return of(Method(item, name, it.site(node)))
+    it.risks += 1
     return of(it.child(item, name, it.site(node)))
 
 

@@ -153,9 +153,8 @@ def make_modules(call: Call) -> Value:
 def append_module(call: Call) -> Value:
     """One module more in a container."""
     assert call.receiver is not None
-    call.receiver.items = [*(call.receiver.items or []), call.positional[-1]]
-    if call.it.loops:
-        call.receiver.each = True
+    containers.add(call.it, call.receiver, call.positional[-1])
+    if call.receiver.each:
         for part in call.positional[-1].objects():
             part.each = True
     call.it.library.stored(call.it, call.receiver, call.positional[-1])
@@ -167,7 +166,7 @@ def submodule(call: Call) -> Value:
     """module.get_submodule(name): a part of it."""
     assert call.receiver is not None
     made = call.it.new("part", "", f"{call.receiver.label}.get_submodule()", call.site)
-    made.parent, made.each = call.receiver, bool(call.it.loops)
+    made.parent, made.each = call.receiver, call.it.vague > 0
     return of(made)
 
 

@@ -37,7 +37,7 @@ from collections.abc import Iterator
 from gclint.analysis import rewrite
 from gclint.analysis.closures import enclosing_function
 from gclint.analysis.events import Backward, CheckpointCall, ModuleCalled
-from gclint.analysis.guards import Atom, Guard, common
+from gclint.analysis.guards import Guard, common
 from gclint.analysis.parallel import alone, trained, wrapped_by_hand
 from gclint.analysis.run import Run, ways
 from gclint.analysis.values import FALSE, TRUE, Const, Object, root
@@ -75,27 +75,36 @@ def part_left_out(event: Backward, run: Run) -> Iterator[Finding]:
                 part = region.function.only()
                 if not isinstance(part, Object) or part.each or root(part) is not model or trainable(part) == "none":
                     continue
-                atom = _decides(region, part, run)
-                if atom is not None:
-                    yield from _finding(run, ddp, region, guard, atom)
+                if _is_left_out(part, run) or _decides(region, part, run):
+                    yield from _finding(run, ddp, region, guard)
 
 
-def _decides(region: CheckpointCall, part: Object, run: Run) -> Atom | None:
-    """The condition on a batch under which alone the part runs; None when there is none."""
+def _is_left_out(part: Object, run: Run) -> bool:
+    """Whether some forwards of the model, of those that were walked one by one, run the part and others do not."""
+    runs_part: list[bool] = []
+    for called in run.of_type(ModuleCalled):
+        if called.module is root(part):
+            runs_part.append(False)
+        elif called.module is part and runs_part:
+            runs_part[-1] = True
+    return any(runs_part) and not all(runs_part)
+
+
+def _decides(region: CheckpointCall, part: Object, run: Run) -> bool:
+    """Whether the part runs under a condition on a batch only."""
     calls = [item for item in run.of_type(ModuleCalled) if item.module is part]
     outside = [item.guard for item in run.of_type(ModuleCalled) if item.module is root(part)]
     shared = common([item.guard for item in calls] or [region.guard]) - common(outside)
     function = enclosing_function(region.site.module, region.site.node)
     if isinstance(function, ast.Module):
-        return None
+        return False
     names = [param.arg for param in (*function.args.args, *function.args.kwonlyargs)][1:]
-    for atom, _ in sorted(shared, key=lambda item: item[0].key):
-        if atom.each or any(re.search(rf"\b{re.escape(name)}\b", atom.state(True)) for name in names):
-            return atom
-    return None
+    return any(
+        atom.each or any(re.search(rf"\b{re.escape(name)}\b", atom.state(True)) for name in names) for atom, _ in shared
+    )
 
 
-def _finding(run: Run, ddp: Object, region: CheckpointCall, guard: Guard, atom: Atom) -> Iterator[Finding]:
+def _finding(run: Run, ddp: Object, region: CheckpointCall, guard: Guard) -> Iterator[Finding]:
     for held, (unused, mode) in ways(guard, ddp.state.get("find_unused", FALSE), region.reentrant or TRUE):
         if unused == Const(True) and mode != Const(True):
             continue

@@ -35,6 +35,7 @@ import ast
 from collections.abc import Iterator
 
 from gclint.analysis.closures import (
+    contains,
     enclosing_function,
     free_names,
     parameter_edit,
@@ -72,7 +73,7 @@ def late(event: RunEnded, run: Run) -> Iterator[Finding]:
         for guard, item in region.function:
             function = _function(item)
             names = late_names(function, region, backwards) if function is not None else []
-            if function is None or not names:
+            if function is None or not names or contains(function.node, region.site.node, region.site.module):
                 continue
             place = Site.at(function.module, function.node)
             said = " and ".join(f"`{name}`" for name in names)
