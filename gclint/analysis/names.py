@@ -134,6 +134,14 @@ def of_object(it: Interpreter, item: Object, name: str, node: ast.expr) -> Value
     return of(it.child(item, name, it.site(node)))
 
 
+def lacks(item: Alternative, name: str) -> bool:
+    """Whether something surely has no attribute of a name: it is of a class of the project that says all there is."""
+    if not isinstance(item, Object) or not isinstance(item.type, Class) or item.open or name in item.attributes:
+        return False
+    own = all(isinstance(base, Class) or base.name == "builtins.object" for base in item.type.ancestry())
+    return own and not any(class_attribute(item.type, each) for each in (name, "__getattr__", "__getattribute__"))
+
+
 def class_attribute(owner: Class, name: str, after: Class | None = None) -> Value | None:
     """A name in a class or its project bases; with `after`, only in those that come after that class."""
     ready = after is None

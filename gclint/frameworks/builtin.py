@@ -61,7 +61,11 @@ def get_attribute(call: Call) -> Value:
         return call.unknown()
     assert isinstance(call.site.node, ast.Call)
     parts = []
-    for guard, item in call.positional[0]:
+    default = call.positional[2] if len(call.positional) > 2 else None
+    for guard, item in call.positional[0].possible(call.it.guard):
+        if default is not None and names.lacks(item, name):
+            parts.append(default.under(guard))
+            continue
         known = names.of_item(call.it, item, name, call.site.node)
         parts.append(known.under(guard))
     return union(parts)
@@ -106,6 +110,9 @@ def has_attribute(call: Call) -> Value:
             )
             if defined or (call.it.library.has_method(item, name) and item.kind != "unknown"):
                 parts.append(const(True).under(guard))
+                continue
+            if names.lacks(item, name):
+                parts.append(FALSE.under(guard))
                 continue
         made = call.it.unknown("", call.site)
         made.each = isinstance(item, Object) and item.each

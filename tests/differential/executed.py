@@ -15,6 +15,7 @@ from unittest import mock
 from .grammar import LETTERS
 
 MOST_LINES = 4_000
+_WRONG = (NameError, TypeError, AttributeError)
 
 
 @dataclass(frozen=True)
@@ -76,9 +77,13 @@ def observe(text: str, inputs: Inputs) -> list[Observed] | None:
     stand_ins = {"torch": torch, "torch.utils": utils, "torch.utils.checkpoint": module}
     lines = itertools.count()
 
-    def trace(frame: types.FrameType, event: str, _: object) -> object:
+    wrong: list[type] = []
+
+    def trace(frame: types.FrameType, event: str, given: object) -> object:
         if frame.f_code.co_filename != "program.py":
             return None
+        if event == "exception" and isinstance(given, tuple) and issubclass(given[0], _WRONG):
+            wrong.append(given[0])
         if next(lines) > MOST_LINES:
             raise TooLong
         return trace
@@ -88,10 +93,10 @@ def observe(text: str, inputs: Inputs) -> list[Observed] | None:
         sys.settrace(trace)  # type: ignore[arg-type]
         try:
             exec(compile(text, "program.py", "exec"), {"__name__": "__main__"})
-        except (TooLong, NameError, TypeError, AttributeError):
+        except TooLong:
             return None
         except (Exception, SystemExit):
             pass
         finally:
             sys.settrace(held)
-    return found
+    return None if wrong else found
