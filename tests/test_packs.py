@@ -22,14 +22,42 @@ rule = Rule(code="{code}", name="no-sum", docs=__doc__, words=(("backward",),))
 def question(event, run):
     yield rule.finding(run, event.site, "a backward")
 '''
+VISITOR = '''"""# no-sum (XYZ101)
+
+## What it does
+Finds a backward in a file with calls that end in a comma.
+"""
+import libcst as cst
+
+from gclint.analysis.events import Backward
+from gclint.rule import Rule
+
+rule = Rule(code="{code}", name="no-sum", docs=__doc__, words=(("backward",),))
+
+
+class Commas(cst.CSTVisitor):
+    def __init__(self):
+        self.count = 0
+
+    def visit_Arg(self, node):
+        self.count += isinstance(node.comma, cst.Comma)
+
+
+@rule.on(Backward)
+def question(event, run):
+    module, commas = event.site.module, Commas()
+    module.concrete(module.tree).visit(commas)
+    called = module.concrete(event.site.node)
+    yield rule.finding(run, event.site, f"{commas.count} commas, {len(called.args)} arguments")
+'''
 PROGRAM = "import torch\nx = torch.ones(1, requires_grad=True)\nx.sum().backward()\n"
 
 
-def install(directory: Path, code: str) -> None:
+def install(directory: Path, code: str, rule: str = RULE) -> None:
     package = directory / "their_rules"
     package.mkdir()
     (package / "__init__.py").write_text("")
-    (package / "one.py").write_text(RULE.replace("{code}", code))
+    (package / "one.py").write_text(rule.replace("{code}", code))
     info = directory / "their_pack-1.0.dist-info"
     info.mkdir()
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: their-pack\nVersion: 1.0\n")
@@ -53,6 +81,13 @@ def test_a_pack_is_found_and_asked(tmp_path: Path) -> None:
     (tmp_path / "train.py").write_text(PROGRAM)
     made = gclint(tmp_path, "check", "train.py", "--select", "XYZ", "--output-format", "concise", path=tmp_path)
     assert made.returncode == 1 and "train.py:3:1: XYZ101 a backward" in made.stdout
+
+
+def test_a_pack_may_visit_concrete_syntax(tmp_path: Path) -> None:
+    install(tmp_path, "XYZ101", VISITOR)
+    (tmp_path / "train.py").write_text(PROGRAM.replace("sum()", "sum(0,)").replace("backward()", "backward(None)"))
+    made = gclint(tmp_path, "check", "train.py", "--select", "XYZ", "--output-format", "concise", path=tmp_path)
+    assert "train.py:3:1: XYZ101 2 commas, 1 arguments" in made.stdout, made.stdout + made.stderr
 
 
 def test_a_code_that_is_taken_is_an_error_of_one_line(tmp_path: Path) -> None:

@@ -45,7 +45,7 @@ from gclint.analysis.guards import ALWAYS, Guard
 from gclint.analysis.layout import gather, on_its_own, spelled, value_of
 from gclint.analysis.meaning import definition, method_called
 from gclint.analysis.run import Run, together
-from gclint.analysis.syntax import COMPOUND, DEFINITIONS, TRIES, Module, Site, arguments, dotted
+from gclint.analysis.syntax import COMPOUND, DEFINITIONS, TRIES, Module, Site, arguments, dotted, nodes
 from gclint.analysis.values import Object
 from gclint.finding import Edit, Finding, Fix
 from gclint.rule import Reproduction, Rule
@@ -156,7 +156,11 @@ def _last(module: Module, call: ast.Call) -> str:
 
 
 def _mentions(site: Site, name: str) -> int:
-    return list(read_names(enclosing_function(site.module, site.node))).count(name)
+    """How often a name stands in the function around a load, of one that belongs to the module in the module."""
+    around: ast.AST = enclosing_function(site.module, site.node)
+    if any(isinstance(node, (ast.Global, ast.Nonlocal)) and name in node.names for node in nodes(around)):
+        around = site.module.tree
+    return list(read_names(around)).count(name)
 
 
 def _counted(load: StateDictLoaded, run: Run) -> bool:

@@ -144,7 +144,7 @@ def _separate_call(site: Site, call: Call) -> Fix | None:
     if edits and wanted:
         target = site.module.code(line.targets[0])
         later = rewrite.insert_after(site, f"{target}.gradient_checkpointing_enable()")
-        edits += [later] if later is not None else []
+        edits = [*edits, later] if later is not None else []
     return Fix("separate-call", "Turn checkpointing on by its own call", tuple(edits)) if edits else None
 
 

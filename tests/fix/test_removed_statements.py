@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-import libcst as cst
+import ast
+
 import pytest
 
 from gclint.analysis.rewrite import remove_statement
-from gclint.analysis.syntax import Module, Site
+from gclint.analysis.syntax import Module, Site, dotted
 from gclint.fix.edits import apply
 
 
 def removed(text: str, comments: bool = True) -> str:
     """The text without its call of `gone`."""
-    module = Module("a.py", text, cst.parse_module(text))
-    node = next(each for each in module.positions if isinstance(each, cst.Call) and module.code(each.func) == "gone")
+    module = Module("a.py", text, ast.parse(text))
+    node = next(each for each in ast.walk(module.tree) if isinstance(each, ast.Call) and dotted(each.func) == "gone")
     edit = remove_statement(Site.at(module, node), comments)
     assert edit is not None
     return apply(text, [edit])
