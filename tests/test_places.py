@@ -87,7 +87,7 @@ NEWER = """\
 type Pair[T] = tuple[T, T]
 def f[T: int](x: T, y=g(1)) -> T:
     try: pass
-    except* ValueError: return f"{x["a"]} {f'{x}'}", h(2)
+    except* ValueError, KeyError: return f"{x["a"]} {f'{x}'}", h(2)
 class A[T](B): pass
 """
 

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 
 def without_newer(text: str) -> str | None:
     """Return `text` with what only a newer Python reads blanked: type parameters, the star of `except*`, the word
-    `type` of an alias, and the insides of f-strings that this Python refuses. None where LibCST does not read the text.
+    `type` of an alias, the insides of strings in which it refuses what stands in braces, and of the types that an
+    `except` names without parentheses all but the first. None where LibCST does not read the text.
     """
     import libcst as cst
     from libcst.metadata import PositionProvider
@@ -34,16 +35,24 @@ def without_newer(text: str) -> str | None:
         held = written[start:end]
         if isinstance(node, cst.TypeParameters):
             new = _blank(held)
-        elif isinstance(node, cst.ExceptStarHandler):
-            new = re.sub(r"\Aexcept(\s*)\*", r"except\1 ", held)
+        elif isinstance(node, (cst.ExceptHandler, cst.ExceptStarHandler)):
+            new = _caught(held, isinstance(node.type, cst.Tuple) and not node.type.lpar)
         elif isinstance(node, cst.TypeAlias):
             new = re.sub(r"\Atype(\s+)(\w+)", r"\2\1    ", held)
-        elif isinstance(node, cst.FormattedString) and not _is_read(held):
+        elif isinstance(
+            node, (cst.FormattedString, getattr(cst, "TemplatedString", cst.FormattedString))
+        ) and not _is_read(held):
             new = _emptied(held)
         else:
             continue
         written = written[:start] + new + written[end:]
     return written
+
+
+def _caught(text: str, bare: bool) -> str:
+    """A handler without its star; of several types without parentheses (`bare`) it names the first alone."""
+    text = re.sub(r"\Aexcept(\s*)\*", r"except\1 ", text)
+    return re.sub(r",[^:]*", lambda found: _blank(found[0]), text, count=1) if bare else text
 
 
 def _blank(text: str) -> str:
