@@ -24,6 +24,7 @@ from ..analysis.values import (
     replaced,
     union,
 )
+from .key_value_caches import fills_cache
 from .registry import Framework
 from .torch_checkpoint import checkpointing_object, turn_on
 from .torch_modules import activated, set_state
@@ -76,6 +77,8 @@ def load_model(call: Call) -> Object:
     made.state["training"] = FALSE
     made.state["trainable"] = const("all")
     made.state["pretrained"] = TRUE
+    owner = call.name.removesuffix(".from_pretrained").removesuffix(".from_config").rpartition(".")[2]
+    made.state["fills_cache"] = const(fills_cache(owner))
     made.open = call.open
     call.run.models.append(made)
     return made
