@@ -162,6 +162,26 @@ def call_model(call: Call) -> Value | None:
     return activated(call, item, of(made))
 
 
+@framework.method(
+    "model",
+    "add_model_tags",
+    "delete_adapter",
+    "init_weights",
+    "post_init",
+    "push_to_hub",
+    "register_for_auto_class",
+    "resize_token_embeddings",
+    "save_pretrained",
+    "set_attn_implementation",
+    "tie_weights",
+)
+def keeps_what_trains(call: Call) -> Value:
+    """Methods after which the same parameters train: new embeddings are frozen where the old ones were
+    (`_get_resized_embeddings` in transformers/modeling_utils.py).
+    """
+    return call.unknown()
+
+
 @framework.method("model", "generate")
 def generate(call: Call) -> Value:
     """model.generate(...)."""
