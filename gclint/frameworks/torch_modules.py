@@ -232,8 +232,6 @@ def loosen(item: Object) -> None:
 def run_forward(call: Call, item: Object, forward: Value | None) -> Value | None:
     """What a module's forward gives: the given one, else that of its class."""
     it = call.it
-    if item.kind == "part" and item.label.rsplit(".", 1)[-1] in ("loss", "logits"):
-        return None
     if it.forwards.count(item) > MAX_NESTED:
         return call.unknown()
     if forward is None and isinstance(item.type, Class):
