@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import re
+import ast
 
 from ..analysis import containers, names
 from ..analysis.calls import Call
@@ -28,9 +28,6 @@ from ..analysis.values import (
     union,
 )
 from .registry import Framework
-
-# methods that libraries give their models besides those described here: set_attn_processor, unfreeze_head, ...
-_PUTS_IN = re.compile(r"un_?freeze|set_|add_|inject|load_|register_|init_|enable_")
 
 framework = Framework(
     "torch.nn",
@@ -179,6 +176,24 @@ def add_module(call: Call) -> Value:
     return NONE
 
 
+@framework.method(
+    "module",
+    "register_buffer",
+    "register_backward_hook",
+    "register_forward_hook",
+    "register_forward_pre_hook",
+    "register_full_backward_hook",
+    "register_full_backward_pre_hook",
+    "register_load_state_dict_post_hook",
+    "register_load_state_dict_pre_hook",
+    "register_state_dict_post_hook",
+    "register_state_dict_pre_hook",
+)
+def register(call: Call) -> Value:
+    """What a module keeps besides its parameters, which stay as they are (torch/nn/modules/module.py)."""
+    return call.unknown()
+
+
 @framework.element("modules")
 def element_of_modules(it: Interpreter, item: Object, site: Site) -> Value | None:
     """One module that stands for all of them."""
@@ -189,18 +204,18 @@ def element_of_modules(it: Interpreter, item: Object, site: Site) -> Value | Non
 def call_module(call: Call) -> Value | None:
     """module(x): its forward, patched or of its class, walked; an activation comes out of the outermost."""
     assert call.receiver is not None
-    if call.receiver.kind == "part" and _PUTS_IN.match(_name_of(call.receiver)):
+    if call.receiver.kind == "part" and _for_its_effect(call):
         _trains_now(call.receiver)
     return run_forward(call, call.receiver, call.receiver.attributes.get("forward"))
 
 
-def _name_of(part: Object) -> str:
-    held = part.parent.attributes if part.parent is not None else {}
-    return next((name for name, value in held.items() if part in value.objects()), "")
+def _for_its_effect(call: Call) -> bool:
+    """Whether nobody looks at what a call gives, so that it is made for what it changes."""
+    return isinstance(call.site.module.parents.get(call.site.node), ast.Expr)
 
 
 def _trains_now(part: Object) -> None:
-    """What nobody knows of was put into a frozen module, or unfrozen: nobody knows that nothing in it trains."""
+    """A method that nobody knows changed something, such as what a frozen module holds, or that it is frozen."""
     outer = part.parent
     while outer is not None:
         loosen(outer)
@@ -216,8 +231,6 @@ def loosen(item: Object) -> None:
 def run_forward(call: Call, item: Object, forward: Value | None) -> Value | None:
     """What a module's forward gives: the given one, else that of its class."""
     it = call.it
-    if item.kind == "part" and item.label.rsplit(".", 1)[-1] in ("loss", "logits"):
-        return None
     if it.forwards.count(item) > MAX_NESTED:
         return call.unknown()
     if forward is None and isinstance(item.type, Class):

@@ -24,6 +24,7 @@ from ..analysis.values import (
     replaced,
     union,
 )
+from .key_value_caches import fills_cache
 from .registry import Framework
 from .torch_checkpoint import checkpointing_object, turn_on
 from .torch_modules import activated, set_state
@@ -76,6 +77,8 @@ def load_model(call: Call) -> Object:
     made.state["training"] = FALSE
     made.state["trainable"] = const("all")
     made.state["pretrained"] = TRUE
+    owner = call.name.removesuffix(".from_pretrained").removesuffix(".from_config").rpartition(".")[2]
+    made.state["fills_cache"] = const(fills_cache(owner))
     made.open = call.open
     call.run.models.append(made)
     return made
@@ -157,6 +160,26 @@ def call_model(call: Call) -> Value | None:
     if call.it.forwards:
         return of(made)
     return activated(call, item, of(made))
+
+
+@framework.method(
+    "model",
+    "add_model_tags",
+    "delete_adapter",
+    "init_weights",
+    "post_init",
+    "push_to_hub",
+    "register_for_auto_class",
+    "resize_token_embeddings",
+    "save_pretrained",
+    "set_attn_implementation",
+    "tie_weights",
+)
+def keeps_what_trains(call: Call) -> Value:
+    """Methods after which the same parameters train: new embeddings are frozen where the old ones were
+    (`_get_resized_embeddings` in transformers/modeling_utils.py).
+    """
+    return call.unknown()
 
 
 @framework.method("model", "generate")

@@ -111,7 +111,7 @@ PYTHON_VALUES = ("-W", "-X", "-Q")
 
 def started(words: Sequence[str], environment: Mapping[str, str]) -> Start | None:
     """What the command starts, None when it starts no program. `environment` tells the visible devices."""
-    at = _launcher_at(words)
+    at = launcher_at(words)
     if at is None:
         return None
     name, rest = words[at].rsplit("/", 1)[-1], words[at + 1 :]
@@ -137,7 +137,8 @@ def _by_launcher(path: str, name: str, rest: Sequence[str], environment: Mapping
     return _python(rest, environment)
 
 
-def _launcher_at(words: Sequence[str]) -> int | None:
+def launcher_at(words: Sequence[str]) -> int | None:
+    """Where in a command a launcher or Python stands, None where neither does."""
     for at, word in enumerate(words):
         name = word.rsplit("/", 1)[-1]
         if _is_launcher(name, word):

@@ -41,7 +41,7 @@ from __future__ import annotations
 
 import ast
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from gclint.analysis import rewrite
@@ -53,6 +53,7 @@ from gclint.analysis.run import Run
 from gclint.analysis.syntax import COMPOUND, Module, Site, arguments, dotted
 from gclint.analysis.values import NOTHING, Const
 from gclint.finding import Finding, Fix
+from gclint.launch.interpreters import may_run_python
 from gclint.rule import Reproduction, Rule
 
 READ_AT_IMPORT = {"OMP_NUM_THREADS": "torch", "TORCH_LOGS": "torch", "TORCH_DISTRIBUTED_DEBUG": "torch"}
@@ -63,7 +64,6 @@ READ_WITH_RUNTIME = (
     "AMD_SERIALIZE_COPY",
     "HSA_OVERRIDE_GFX_VERSION",
 )
-PYTHON = ("python", "torchrun", "accelerate", "deepspeed", "srun", "mpirun", "bash", "sh ", ".sh", ".py")
 STARTERS = (
     "subprocess.run",
     "subprocess.call",
@@ -142,7 +142,7 @@ def _for_others(event: EnvSet, run: Run) -> bool:
         told
         or any(_starts_python(module, call) for call in calls_in(around))
         or any(
-            _is_starter(started.name) and not _is_other(_first(started)) and _stands_in(around, module, started)
+            _is_starter(started.name) and _may_be_python(started) and _stands_in(around, module, started)
             for started in run.of_type(LibraryCall, start=run.place(event) + 1)
         )
     )
@@ -154,30 +154,36 @@ def _stands_in(around: ast.AST, module: Module, event: LibraryCall) -> bool:
     return any(around in module.ancestors(site.node) for site in sites)
 
 
-def _first(event: LibraryCall) -> object:
-    """The program that a call which starts a process names, None where nobody knows."""
+def _may_be_python(event: LibraryCall) -> bool:
+    """Whether what a call starts may be Python: not where its values spell out another program."""
     given = event.call.positional[0] if event.call is not None and event.call.positional else NOTHING
-    items = [held for item in given.objects() for held in item.items or ()]
-    return (items[0] if items else given).constant()
+    listed = [item.items for item in given.objects() if item.items]
+    if not listed:
+        return _runs_python([given.constant()])
+    return _runs_python([word.constant() for word in listed[0]], listed=True)
 
 
 def _is_starter(name: str) -> bool:
     return any(f".{name}".endswith(f".{starter}") for starter in STARTERS)
 
 
-def _is_other(program: object) -> bool:
-    """Whether it is a program other than Python."""
-    return isinstance(program, str) and not any(word in program for word in PYTHON)
+def _runs_python(words: Sequence[object], listed: bool = False) -> bool:
+    """Whether a text for a shell, or a list of words of which nobody may know some, may run Python."""
+    if not isinstance(words[0], str):
+        return True
+    known = [word if isinstance(word, str) else "?" for word in words]
+    return may_run_python(known if listed else words[0])
 
 
 def _starts_python(module: Module, call: ast.Call) -> bool:
     """Whether a call starts a process that may be Python: not where it spells out another program."""
     first = next(iter(arguments(call)), None)
     given = definition(module, value_of(first)) if first is not None else None
-    if isinstance(given, (ast.List, ast.Tuple)) and given.elts:
-        given = definition(module, value_of(given.elts[0]))
-    program = given.value if isinstance(given, ast.Constant) else None
-    return _is_starter(dotted(definition(module, call.func))) and not _is_other(program)
+    listed = isinstance(given, (ast.List, ast.Tuple)) and bool(given.elts)
+    parts = given.elts if isinstance(given, (ast.List, ast.Tuple)) and given.elts else [given]
+    words = [part and definition(module, value_of(part)) for part in parts]
+    texts = [word.value if isinstance(word, ast.Constant) else None for word in words]
+    return _is_starter(dotted(definition(module, call.func))) and _runs_python(texts, listed)
 
 
 def statement_site(site: Site) -> Site:

@@ -37,13 +37,13 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from itertools import pairwise
 
 from gclint.analysis import rewrite
-from gclint.analysis.closures import calls_in, enclosing_function, read_names
-from gclint.analysis.events import LibraryCall, RunEnded, StateDictLoaded
+from gclint.analysis.closures import calls_in, contains, enclosing_function, read_names
+from gclint.analysis.events import Event, LibraryCall, RunEnded, StateDictLoaded
 from gclint.analysis.guards import ALWAYS, Guard
 from gclint.analysis.layout import gather, on_its_own, spelled, value_of
-from gclint.analysis.meaning import definition, method_called
 from gclint.analysis.run import Run, together
 from gclint.analysis.syntax import COMPOUND, DEFINITIONS, TRIES, Module, Site, arguments, dotted, nodes
 from gclint.analysis.values import Object
@@ -53,8 +53,7 @@ from gclint.rule import Reproduction, Rule
 from .lacking import works_out
 from .purpose import by_membership, is_own, on_purpose
 
-LOADS = ("update", "load_state_dict")
-MESSAGES = ("warn", "warning", "error", "exception", "critical", "info", "log", "print")
+TELL = ("logging", "sys", "warnings")
 COUNTS = ("builtins.len", "builtins.print")
 
 rule = Rule(
@@ -84,9 +83,9 @@ def unchecked(event: RunEnded, run: Run) -> Iterator[Finding]:
 def _unchecked(load: StateDictLoaded, run: Run) -> Iterator[Finding]:
     filtered = _filter(load)
     held = next((both for guard in _lenient(load, filtered) if (both := together(load.guard, guard)) is not None), None)
-    if held is None or _looked_at(load.site) or _counted(load, run):
+    if held is None or _looked_at(load.site, run) or _counted(load, run):
         return
-    if filtered is not None and _compared(load.site, filtered):
+    if filtered is not None and _compared(load.site, filtered, run):
         return
     how = "strict=False ignores missing names" if filtered is None else "a filter drops other names"
     yield rule.finding(
@@ -126,9 +125,9 @@ def _lenient(load: StateDictLoaded, filtered: Site | None) -> list[Guard]:
     return load.strict.is_const(False) if not load.strict.possible(load.guard).is_const(True) else []
 
 
-def _looked_at(site: Site) -> bool:
+def _looked_at(site: Site, run: Run) -> bool:
     """Whether the result of a load is read anywhere, as far as the code shows."""
-    if works_out(site) or _told(site):
+    if works_out(site) or _told(site, run):
         return True
     only = site.module.statement(site.node)
     if isinstance(only, ast.Expr):
@@ -138,21 +137,30 @@ def _looked_at(site: Site) -> bool:
     return True
 
 
-def _told(site: Site) -> bool:
+def _told(site: Site, run: Run) -> bool:
     """Whether a load is the second attempt of a handler that says so: the names that are missing raised before."""
-    told = False
-    for outer in site.module.ancestors(site.node):
-        if isinstance(outer, DEFINITIONS):
-            return False
-        if isinstance(outer, ast.ExceptHandler):
-            told = any(_last(site.module, call) in MESSAGES for call in gather(calls_in, outer.body))
-        elif isinstance(outer, TRIES) and told:
-            return any(_last(site.module, call) == "load_state_dict" for call in gather(calls_in, outer.body))
+    around = [*site.module.ancestors(site.node)]
+    inner = next((index for index, node in enumerate(around) if isinstance(node, DEFINITIONS)), len(around))
+    for handler, outer in pairwise(around[:inner]):
+        if isinstance(handler, ast.ExceptHandler) and isinstance(outer, TRIES) and _tells(handler, site.module, run):
+            return any(_within(outer.body, site.module, event) for event in run.of_type(StateDictLoaded))
     return False
 
 
-def _last(module: Module, call: ast.Call) -> str:
-    return dotted(definition(module, call.func)).rpartition(".")[2]
+def _tells(handler: ast.ExceptHandler, module: Module, run: Run) -> bool:
+    """Whether a handler tells somebody, or calls something for its effect of which nobody knows what it does."""
+    events = [event for event in run.of_type(LibraryCall) if _within(handler.body, module, event)]
+    known = {site.node_id for event in events for site in (*event.moment.stack, event.site)}
+    unknown = (call for call in gather(calls_in, handler.body) if id(call) not in known)
+    return any(isinstance(module.parents.get(call), ast.Expr) for call in unknown) or any(
+        event.name == "builtins.print" or event.name.partition(".")[0] in TELL for event in events
+    )
+
+
+def _within(block: list[ast.stmt], module: Module, event: Event) -> bool:
+    """Whether one of the calls that led to an event stands in a block."""
+    sites = [site for site in (*event.moment.stack, event.site) if site.module is module]
+    return any(contains(statement, site.node, module) for statement in block for site in sites)
 
 
 def _mentions(site: Site, name: str) -> int:
@@ -172,14 +180,15 @@ def _counted(load: StateDictLoaded, run: Run) -> bool:
     )
 
 
-def _compared(site: Site, filtered: Site) -> bool:
+def _compared(site: Site, filtered: Site, run: Run) -> bool:
     """Whether the filtered dict is used for more than loading it."""
     name = _name_of(filtered)
     uses = _mentions(site, name) if name else 0
     calls = calls_in(enclosing_function(site.module, site.node))
+    loading = {event.site.node_id for event in run.of_type(StateDictLoaded)}
+    loading |= {event.site.node_id for event in run.of_type(LibraryCall) if event.name == "dict.update"}
     loads = sum(
-        dotted(value_of(item)) == name
-        and (spelled(site.module, item).startswith("**") or method_called(site.module, call)[1] in LOADS)
+        dotted(value_of(item)) == name and (spelled(site.module, item).startswith("**") or id(call) in loading)
         for call in calls
         for item in arguments(call)
     )

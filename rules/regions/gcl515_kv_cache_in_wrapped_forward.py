@@ -42,8 +42,6 @@ from gclint.analysis.values import NOTHING, Const, Object, root
 from gclint.finding import Finding, Fix
 from gclint.rule import Reproduction, Rule
 
-DECODERS = ("CausalLM", "LMHeadModel", "ConditionalGeneration", "Seq2SeqLM", "Vision2Seq", "ImageTextToText")
-
 rule = Rule(
     code="GCL515",
     name="kv-cache-in-wrapped-forward",
@@ -65,7 +63,7 @@ def cached(event: Backward | TrainerStarted, run: Run) -> Iterator[Finding]:
         else [item.attributes["of"].objects()[0] for item in event.forwards]
     )
     for model in dict.fromkeys(models):
-        if not _is_decoder(model) or _cache_off(run, model):
+        if model.known("fills_cache").constant() is not True or _cache_off(run, model):
             continue
         for held, place, reentrant in _wrappings(run, model):
             guard = together(event.guard, held)
@@ -84,11 +82,6 @@ def cached(event: Backward | TrainerStarted, run: Run) -> Iterator[Finding]:
                 versions=("torch", "transformers"),
             )
             return
-
-
-def _is_decoder(model: Object) -> bool:
-    owner = str(model.type)
-    return model.kind == "model" and any(name in owner for name in DECODERS)
 
 
 def _cache_off(run: Run, model: Object) -> bool:

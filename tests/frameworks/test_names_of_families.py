@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import inspect
 import re
 from pathlib import Path
@@ -15,6 +16,9 @@ torch = pytest.importorskip("torch")
 import installed  # noqa: E402
 
 from gclint.frameworks import diffusers as stated  # noqa: E402
+from gclint.frameworks.key_value_caches import ENCODERS, WITHOUT, fills_cache  # noqa: E402
+
+HEADS = ("ForCausalLM", "ForConditionalGeneration", "LMHeadModel")
 
 
 def classes(module: ModuleType) -> dict[str, Any]:
@@ -70,6 +74,26 @@ def test_weights_of_bitsandbytes_layers() -> None:
         "8 bits, positional": library.nn.Linear8bitLt(4, 4, True, False).weight.requires_grad,
     }
     assert trains == {"4 bits": False, "8 bits": True, "8 bits, positional": False}
+
+
+def test_models_of_transformers_that_fill_a_cache() -> None:
+    library = pytest.importorskip("transformers")
+    wrong, seen = {}, set()
+    for path in (Path(library.__file__).parent / "models").glob("*/modeling_*.py"):
+        text = path.read_text(encoding="utf-8")
+        encoders = "as a standalone, add `is_decoder=True" in text
+        for owner in ast.parse(text).body:
+            if not isinstance(owner, ast.ClassDef) or not owner.name.endswith(HEADS):
+                continue
+            forwards = [each for each in owner.body if isinstance(each, ast.FunctionDef) and each.name == "forward"]
+            for forward in forwards:
+                taken = {each.arg for each in (*forward.args.args, *forward.args.kwonlyargs)}
+                seen.add(owner.name)
+                if fills_cache(owner.name) != ("past_key_values" in taken and not encoders):
+                    wrong[owner.name] = taken
+    assert wrong == {}
+    known = {name.removesuffix(next(head for head in HEADS if name.endswith(head))) for name in seen}
+    assert len(seen) > 300 and known >= ENCODERS | WITHOUT
 
 
 def test_models_of_transformers_that_diffusers_holds() -> None:
