@@ -234,9 +234,7 @@ def is_undecided(item: Object) -> bool:
     return item.kind in _UNDECIDED
 
 
-def equality(
-    it: Interpreter, first: Alternative, second: Alternative, node: ast.expr | None = None
-) -> list[Branch]:
+def equality(it: Interpreter, first: Alternative, second: Alternative, node: ast.expr | None = None) -> list[Branch]:
     """Whether one thing equals another; of an unknown and a literal that is one condition, first where it holds."""
     if isinstance(first, Object) and first.kind in _UNDECIDED | {"world_size", "local_rank"}:
         if isinstance(second, Const):
@@ -295,7 +293,9 @@ def _is_there(item: Alternative) -> bool:
     return item is not MISSING
 
 
-def _among(it: Interpreter, item: Alternative, members: list[tuple[Guard, Alternative]], node: ast.expr) -> list[Branch]:
+def _among(
+    it: Interpreter, item: Alternative, members: list[tuple[Guard, Alternative]], node: ast.expr
+) -> list[Branch]:
     """Whether something is one of these: it is the first, or the second, ..., or none of them."""
     ways: list[Guard] = []
     for guard, member in members:

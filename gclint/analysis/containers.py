@@ -184,7 +184,8 @@ def _fits(items: list[Value], count: int, star: int | None) -> bool:
 def subscript(it: Interpreter, base: Value, node: ast.Subscript) -> Value:
     """The value of `base[...]`."""
     if isinstance(node.slice, ast.Slice):
-        bounds = [part and it.evaluate(part) for part in (node.slice.lower, node.slice.upper, node.slice.step)]
+        ends = (node.slice.lower, node.slice.upper, node.slice.step)
+        bounds = [None if part is None else it.evaluate(part) for part in ends]
         return union(_sliced(it, item, bounds, node).under(guard) for guard, item in base.possible(it.guard))
     key = it.evaluate(node.slice)
     found = []
@@ -284,7 +285,9 @@ def _at_index(it: Interpreter, item: Object, index: int, node: ast.AST) -> Value
     return _or_raise(it, union(parts), [gone] if gone != NEVER else [], "IndexError")
 
 
-def look_up(it: Interpreter, item: Object, key: Value, default: Value | None, node: ast.AST, pops: bool = False) -> Value:
+def look_up(
+    it: Interpreter, item: Object, key: Value, default: Value | None, node: ast.AST, pops: bool = False
+) -> Value:
     """`item.get(key, default)`, or `pop`; without a default what is not there raises."""
     parts = []
     for guard, part in key.possible(it.guard):
@@ -478,7 +481,7 @@ def _taken_out(it: Interpreter, item: Object, key: Alternative, node: ast.AST) -
 
 def _remove(it: Interpreter, held: "dict[object, Value] | list[Value]", place: object, guard: Guard) -> None:
     if guard:
-        held[place] = assigned(guard, of(MISSING), held[place])  # type: ignore[index, call-overload]
+        held[place] = assigned(guard, of(MISSING), held[place])  # type: ignore[call-overload]
     else:
         del held[place]  # type: ignore[arg-type]
 
@@ -489,7 +492,9 @@ def clear(it: Interpreter, item: Object) -> None:
     if item.items is not None:
         item.items = [assigned(guard, of(MISSING), value) for value in item.items] if guard else []
     if item.entries is not None:
-        item.entries = {key: assigned(guard, of(MISSING), value) for key, value in item.entries.items()} if guard else {}
+        item.entries = (
+            {key: assigned(guard, of(MISSING), value) for key, value in item.entries.items()} if guard else {}
+        )
 
 
 def merge(it: Interpreter, into: Object, value: Value) -> None:

@@ -54,9 +54,7 @@ def _is_generator_manager(it: Interpreter, called: ast.expr) -> bool:
     return isinstance(item, Function) and "contextmanager" in it.library.decorators(item)
 
 
-def _enter(
-    it: Interpreter, statement: With, item: ast.withitem, others: Sequence[ast.withitem], value: Value
-) -> None:
+def _enter(it: Interpreter, statement: With, item: ast.withitem, others: Sequence[ast.withitem], value: Value) -> None:
     node = item.context_expr
     managers = value.objects() or [it.unknown(it.module.code(node), it.site(node))]
     for manager in managers:
@@ -87,8 +85,6 @@ def _suppress(it: Interpreter, node: ast.Call, held: Guard, mark: int) -> None:
     """`contextlib.suppress`: what it is given is caught, and the walk goes on after the block."""
     kinds = [it.evaluate(argument) for argument in node.args]
     it.jumps[mark:] = [
-        jump
-        for jump in it.jumps[mark:]
-        if jump.kind != RAISE or not any(catches(kind, jump.raised) for kind in kinds)
+        jump for jump in it.jumps[mark:] if jump.kind != RAISE or not any(catches(kind, jump.raised) for kind in kinds)
     ]
     it.go_on(held, mark)

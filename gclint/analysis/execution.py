@@ -118,20 +118,20 @@ def _delete(it: Interpreter, statement: ast.Delete) -> None:
     for item in targets:
         if isinstance(item, ast.Attribute):
             for holder in it.evaluate(item.value).objects():
-                held = holder.attributes.pop(item.attr, None)
-                guard = it.guard - holder.born
-                if held is not None and guard:
-                    holder.attributes[item.attr] = assigned(guard, of(MISSING), held)
+                before = holder.attributes.pop(item.attr, None)
+                guard = containers.since(it, holder)
+                if before is not None and guard:
+                    holder.attributes[item.attr] = assigned(guard, of(MISSING), before)
         elif isinstance(item, ast.Subscript) and not isinstance(item.slice, ast.Slice):
             key = it.evaluate(item.slice)
             owner = it.evaluate(item.value)
             if owner.only() == External("os.environ"):
                 _unset(it, key.only(), item)
-            for guard, holder in owner:
+            for guard, held in owner:
                 with it.under(guard) as possible:
-                    if possible and isinstance(holder, Object):
-                        holder.state["taken_out"] = TRUE
-                        containers.take_out(it, holder, key, item)
+                    if possible and isinstance(held, Object):
+                        held.state["taken_out"] = TRUE
+                        containers.take_out(it, held, key, item)
 
 
 def _unset(it: Interpreter, key: Alternative | None, node: ast.Subscript) -> None:

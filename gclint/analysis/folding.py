@@ -38,7 +38,9 @@ def folded(it: Interpreter, compute: Callable[..., Any], inputs: Sequence[Value]
         except Exception as error:
             leave_under(it, guard - it.guard, of(External(f"builtins.{type(error).__name__}")))
             continue
-        if not (made is None or isinstance(made, (bool, int, float, str))) or (isinstance(made, str) and len(made) > LONGEST):
+        if not (made is None or isinstance(made, (bool, int, float, str))) or (
+            isinstance(made, str) and len(made) > LONGEST
+        ):
             return None
         found.append((guard - it.guard if len(combination) > 1 else combination[0][0], Const(made)))
     return Value(found)

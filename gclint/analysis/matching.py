@@ -66,7 +66,9 @@ def _bind(it: Interpreter, pattern: ast.pattern, subject: Value) -> None:
     for node in ast.walk(pattern):
         name = getattr(node, "name", None) or getattr(node, "rest", None)
         if isinstance(name, str):
-            names.assign(it, ast.copy_location(ast.Name(name, ast.Store()), pattern), of(it.unknown(name, it.site(pattern))))
+            names.assign(
+                it, ast.copy_location(ast.Name(name, ast.Store()), pattern), of(it.unknown(name, it.site(pattern)))
+            )
 
 
 def _words(module: Module, statement: ast.Match, pattern: ast.pattern) -> str:

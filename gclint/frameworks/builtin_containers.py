@@ -104,7 +104,9 @@ def dict_get(call: Call) -> Value:
     if item.entries is None:
         return call.unknown()
     raises = pops and not call.gives("", 1)
-    return containers.look_up(call.it, item, call.get("", 0), None if raises else call.get("", 1, NONE), call.site.node, pops)
+    return containers.look_up(
+        call.it, item, call.get("", 0), None if raises else call.get("", 1, NONE), call.site.node, pops
+    )
 
 
 @framework.method("unknown", "pop")

@@ -127,7 +127,9 @@ def make_enumerate(call: Call) -> Value:
     each = containers.rounds(call.it, iterable)
     start = call.get("start", 1, const(0)).constant()
     if each is None or len(each) > LONGEST or not isinstance(start, int) or any(guard for guard, _ in each):
-        return _pairs(call, [of(call.it.unknown("i", call.site)), containers.element(call.it, iterable, call.site.node)])
+        return _pairs(
+            call, [of(call.it.unknown("i", call.site)), containers.element(call.it, iterable, call.site.node)]
+        )
     return _listed(call, [(guard, [const(start + at), part]) for at, (guard, part) in enumerate(each)])
 
 
@@ -143,7 +145,9 @@ def make_zip(call: Call) -> Value:
 
 def _literal_length(call: Call, value: Value) -> list[Value] | None:
     each = containers.rounds(call.it, value)
-    return None if each is None or len(each) > LONGEST or any(guard for guard, _ in each) else [part for _, part in each]
+    return (
+        None if each is None or len(each) > LONGEST or any(guard for guard, _ in each) else [part for _, part in each]
+    )
 
 
 def _listed(call: Call, rows: Sequence[tuple[Guard, list[Value]]]) -> Value:
@@ -189,7 +193,11 @@ def new_list(call: Call) -> Value:
 def _are_sortable(each: Elements) -> bool:
     """Whether all are there and are literals of one kind."""
     literals = [part.constant() for guard, part in each if not guard]
-    return len(literals) == len(each) and len({type(literal) for literal in literals} - {bool}) <= 1 and None not in literals
+    return (
+        len(literals) == len(each)
+        and len({type(literal) for literal in literals} - {bool}) <= 1
+        and None not in literals
+    )
 
 
 @framework.function("tqdm:tqdm", "tqdm:trange", "builtins.iter", "builtins.filter")

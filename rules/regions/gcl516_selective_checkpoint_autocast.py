@@ -77,7 +77,11 @@ def shared_weight(event: RunEnded, run: Run) -> Iterator[Finding]:
     done = set()
     for (layer, cast), regions in used.items():
         places = list(dict.fromkeys(region.site for region in regions))
-        if not (len(regions) > 1 or (regions[0].moment.vague and _in_loop(regions[0]))) or cast.site is None or cast.site in done:
+        if (
+            not (len(regions) > 1 or (regions[0].moment.vague and _in_loop(regions[0])))
+            or cast.site is None
+            or cast.site in done
+        ):
             continue
         done.add(cast.site)
         edit = rewrite.set_argument(cast.site, "cache_enabled", "False")

@@ -63,7 +63,13 @@ class World:
             return None
         with process(self.text, self.inputs):
             options = SimpleNamespace(a=self.inputs.letter, b=self.inputs.switch)
-            names = {"sys": sys, "os": SimpleNamespace(environ=_Environment(os.environ)), "options": options, "args": options, "a": self.inputs.letter}
+            names = {
+                "sys": sys,
+                "os": SimpleNamespace(environ=_Environment(os.environ)),
+                "options": options,
+                "args": options,
+                "a": self.inputs.letter,
+            }
             try:
                 held = bool(eval(_option(match[2]), names))
             except Exception:

@@ -89,7 +89,12 @@ def observe(text: str, inputs: Inputs) -> list[Observed] | None:
         return trace
 
     held = sys.gettrace()
-    with process(text, inputs), mock.patch.dict(sys.modules, stand_ins), contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+    with (
+        process(text, inputs),
+        mock.patch.dict(sys.modules, stand_ins),
+        contextlib.redirect_stdout(io.StringIO()),
+        contextlib.redirect_stderr(io.StringIO()),
+    ):
         sys.settrace(trace)  # type: ignore[arg-type]
         try:
             exec(compile(text, "program.py", "exec"), {"__name__": "__main__"})
