@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from . import conditions, environment
 from .defaults import unsure
@@ -205,12 +205,12 @@ def _sliced(it: Interpreter, item: Alternative, bounds: list[Value | None], node
     try:
         if isinstance(item, Const) and isinstance(item.value, str):
             return const(item.value[part])
-        if isinstance(item, Object) and item.items is not None and is_counted(item):
-            if not any(presence(value) for value in item.items):
-                made = it.new(item.kind, item.type, "", it.site(node))
-                made.items, made.origins = item.items[part], item.origins
-                made.state.update(item.state)
-                return of(made)
+        held = item.items if isinstance(item, Object) and is_counted(item) else None
+        if isinstance(item, Object) and held is not None and not any(map(presence, held)):
+            made = it.new(item.kind, item.type, "", it.site(node))
+            made.items, made.origins = held[part], item.origins
+            made.state.update(item.state)
+            return of(made)
     except (TypeError, ValueError):
         pass
     return of(item)
@@ -479,7 +479,7 @@ def _taken_out(it: Interpreter, item: Object, key: Alternative, node: ast.AST) -
     return held
 
 
-def _remove(it: Interpreter, held: "dict[object, Value] | list[Value]", place: object, guard: Guard) -> None:
+def _remove(it: Interpreter, held: dict[Any, Value] | list[Value], place: object, guard: Guard) -> None:
     if guard:
         held[place] = assigned(guard, of(MISSING), held[place])  # type: ignore[call-overload]
     else:
