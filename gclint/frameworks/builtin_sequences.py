@@ -184,7 +184,13 @@ def new_list(call: Call) -> Value:
         numbers = [part.constant() for _, part in each]
         different = dict.fromkeys(numbers) if call.last.endswith("set") else numbers
         each = [(ALWAYS, const(number)) for number in sorted(different)]
-    made = call.make("tuple" if call.last == "tuple" else "list", "")
+    given = call.positional[0].only()
+    if isinstance(given, Object) and given.kind == "parameters":
+        made = call.it.new(given.kind, given.type, given.label, given.site)
+        made.parent = given.parent
+        made.state.update(given.state)
+    else:
+        made = call.make("tuple" if call.last == "tuple" else "list", "")
     made.items = [containers.present(guard, part) for guard, part in (each[::-1] if call.last == "reversed" else each)]
     made.origins = frozenset(origin for item in call.positional[0].objects() for origin in item.origins)
     return of(made)
