@@ -200,7 +200,7 @@ def _sliced(it: Interpreter, item: Alternative, bounds: list[Value | None], node
     """`base[a:b:c]`: of a known sequence the part, of anything else the same again."""
     literals = [None if bound is None else bound.only() for bound in bounds]
     if not all(each is None or isinstance(each, Const) for each in literals):
-        return of(item)
+        return _some_of(it, item, node)
     part = slice(*(each.value if isinstance(each, Const) else None for each in literals))
     try:
         if isinstance(item, Const) and isinstance(item.value, str):
@@ -213,7 +213,17 @@ def _sliced(it: Interpreter, item: Alternative, bounds: list[Value | None], node
             return of(made)
     except (TypeError, ValueError):
         pass
-    return of(item)
+    return _some_of(it, item, node)
+
+
+def _some_of(it: Interpreter, item: Alternative, node: ast.Subscript) -> Value:
+    """A part of a sequence of which nobody knows the elements: of those of a module it says that they are not all."""
+    if not isinstance(item, Object) or item.kind not in ("parameters", "submodules"):
+        return of(item)
+    made = it.new(item.kind, item.type, item.label, it.site(node))
+    made.parent, made.origins = item.parent, item.origins
+    made.state.update(item.state, sliced=TRUE)
+    return of(made)
 
 
 def _at_key(it: Interpreter, item: Alternative, key: Value, node: ast.Subscript) -> Value:
@@ -423,6 +433,7 @@ def _store_somewhere(it: Interpreter, item: Object, key: Object, value: Value) -
         way = conj(since(it, item), yes)
         if way is not None:
             item.entries[each] = assigned(way, value, held)
+    item.attributes[ANY] = union([value, item.attributes.get(ANY, NOTHING)])
     item.state["own_names"] = TRUE
     item.open = True
 

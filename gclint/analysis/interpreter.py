@@ -154,6 +154,7 @@ class Interpreter:
             mark_release(result, item)
         objects = [item for value in inputs for item in value.objects()]
         result.origins = frozenset().union(*(item.origins for item in objects)) if objects else frozenset()
+        result.each = any(item.each and item.kind == "unknown" for item in objects)
         self.library.propagate(objects, result)
         return result
 

@@ -127,9 +127,9 @@ def make_enumerate(call: Call) -> Value:
     each = containers.rounds(call.it, iterable)
     start = call.get("start", 1, const(0)).constant()
     if each is None or len(each) > LONGEST or not isinstance(start, int) or any(guard for guard, _ in each):
-        return _pairs(
-            call, [of(call.it.unknown("i", call.site)), containers.element(call.it, iterable, call.site.node)]
-        )
+        index = call.it.unknown("i", call.site)
+        index.each = True
+        return _pairs(call, [of(index), containers.element(call.it, iterable, call.site.node)])
     return _listed(call, [(guard, [const(start + at), part]) for at, (guard, part) in enumerate(each)])
 
 

@@ -32,14 +32,14 @@ class Named(NamedTuple):
     guard: Guard
 
 
-def modules_of(item: Object, prefix: str = "") -> list[Named] | None:
+def modules_of(it: Interpreter, item: Object, prefix: str = "") -> list[Named] | None:
     """A module and all below it, in PyTorch's order; None where something of it is not known."""
-    below = children_of(item)
+    below = children_of(it, item)
     if below is None:
         return None
     found = [Named(prefix, item, ALWAYS)]
     for child in below:
-        inner = modules_of(child.item, f"{prefix}.{child.name}" if prefix else child.name)
+        inner = modules_of(it, child.item, f"{prefix}.{child.name}" if prefix else child.name)
         if inner is None or len(found) + len(inner) > MOST_PARAMETERS:
             return None
         found += [
@@ -48,17 +48,17 @@ def modules_of(item: Object, prefix: str = "") -> list[Named] | None:
     return found
 
 
-def children_of(item: Object) -> list[Named] | None:
+def children_of(it: Interpreter, item: Object) -> list[Named] | None:
     """The modules directly below a module; None where they are not known."""
-    if item.each or item.open or "adapter" in item.state:
+    if item.each or item.open or "adapter" in item.state or "layers_wrapped" in item.sites:
         return None
     if item.kind == "layer":
         return [] if item.class_name in OF_LAYERS or _has_no_parameters(item) else None
     if item.kind == "modules" and item.items is not None:
         named = [(str(place), value) for place, value in enumerate(item.items)]
-        return None if item.class_name == "ModuleDict" else _modules_among(named)
+        return None if item.class_name == "ModuleDict" else _modules_among(it, named)
     if isinstance(item.type, Class) and _is_plain(item.type):
-        return _modules_among(list(item.attributes.items()))
+        return _modules_among(it, list(item.attributes.items()))
     return None
 
 
@@ -74,7 +74,7 @@ def _is_plain(owner: Class) -> bool:
     return bases == ["torch.nn.Module"] or bases == ["torch.nn.modules.module.Module"]
 
 
-def _modules_among(named: list[tuple[str, Value]]) -> list[Named] | None:
+def _modules_among(it: Interpreter, named: list[tuple[str, Value]]) -> list[Named] | None:
     """The modules among attributes or elements; None where one may be a module that is not known."""
     found: list[Named] = []
     for name, value in named:
@@ -83,7 +83,7 @@ def _modules_among(named: list[tuple[str, Value]]) -> list[Named] | None:
                 continue
             if part.kind in ("layer", "modules") or (isinstance(part.type, Class) and part.kind == "module"):
                 found.append(Named(name, part, guard))
-            elif part.kind in ("part", "model", "ddp") or _is_parameter(part) or "foreign" in part.state:
+            elif it.library.is_kind(part, "module") or _is_parameter(part) or "foreign" in part.state:
                 return None
     return found
 
@@ -94,7 +94,7 @@ def _is_parameter(part: Object) -> bool:
 
 def parameters_of(it: Interpreter, item: Object) -> list[Named] | None:
     """All parameters below a module, in PyTorch's order; None where they are not known."""
-    tree = modules_of(item)
+    tree = modules_of(it, item)
     if tree is None:
         return None
     return [

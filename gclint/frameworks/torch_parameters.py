@@ -9,7 +9,7 @@ from ..analysis.calls import Call
 from ..analysis.events import (
     TrainableChanged,
 )
-from ..analysis.guards import ALWAYS
+from ..analysis.guards import ALWAYS, without_elements
 from ..analysis.interpreter import Interpreter
 from ..analysis.syntax import Site
 from ..analysis.values import (
@@ -62,15 +62,15 @@ def _known_parts(call: Call) -> list[Named] | None:
     assert call.receiver is not None
     what = call.last.removeprefix("named_")
     if what == "children":
-        return children_of(call.receiver)
+        return children_of(call.it, call.receiver)
     if what == "modules":
-        return modules_of(call.receiver)
+        return modules_of(call.it, call.receiver)
     if what != "parameters":
         return None
     if call.get("recurse", 0 if call.last == "parameters" else 1, TRUE).constant() is not False:
         return parameters_of(call.it, call.receiver) or None
     own = own_parameters(call.it, call.receiver)
-    return None if children_of(call.receiver) is None else [Named(name, item, ALWAYS) for name, item in own]
+    return None if children_of(call.it, call.receiver) is None else [Named(name, item, ALWAYS) for name, item in own]
 
 
 def _as_asked(call: Call, each: Named) -> Value:
@@ -85,7 +85,7 @@ def _as_asked(call: Call, each: Named) -> Value:
 @framework.attribute("layer", "weight", "bias")
 def own_parameter(it: Interpreter, item: Object, name: str, node: object) -> Value | None:
     """A layer's parameter by its name."""
-    own = dict(own_parameters(it, item)) if children_of(item) is not None else {}
+    own = dict(own_parameters(it, item)) if children_of(it, item) is not None else {}
     return of(own[name]) if name in own else None
 
 
@@ -93,7 +93,7 @@ def own_parameter(it: Interpreter, item: Object, name: str, node: object) -> Val
 def apply_to_each(call: Call) -> Value:
     """`module.apply(f)`: f is called with each module, the inner ones first (torch/nn/modules/module.py)."""
     assert call.receiver is not None
-    known = modules_of(call.receiver)
+    known = modules_of(call.it, call.receiver)
     if known is None:
         parts = [(ALWAYS, _one_part(call)), (ALWAYS, of(call.receiver))]
     else:
@@ -133,6 +133,8 @@ def one_submodule(it: Interpreter, item: Object, site: Site) -> Value | None:
 def _one(it: Interpreter, item: Object, kind: str, site: Site) -> Value:
     made = it.new(kind, "", f"{item.label}[...]", site)
     made.parent, made.each = item.parent, True
+    if "sliced" in item.state:
+        made.state["sliced"] = TRUE
     if not str(item.type).startswith("named_"):
         return of(made)
     name = it.unknown("name", site)
@@ -170,7 +172,7 @@ def _freeze(it: Interpreter, item: Object, value: Value, site: Site) -> None:
             told = "some" if before is None else "all" if before else "none"
             it.emit(TrainableChanged(it.moment(site=site), item.parent, told, after))
         return
-    partly = any(atom.each for atom, _ in it.guard)
+    partly = "sliced" in item.state or any(atom.each for atom, _ in it.guard)
     mark_trainable(it, item.parent, "some" if partly or wanted is None else "all" if wanted else "none", site)
 
 
@@ -185,7 +187,9 @@ def mark_trainable(it: Interpreter, item: Object, literal: str, site: Site) -> N
                     set_trains(it, each.item, const(literal == "all"))
         it.emit(TrainableChanged(it.moment(site=site), item, before, literal))
         return
+    held, it.guard = it.guard, without_elements(it.guard)
     set_state(it, item, "trainable", const(literal), const(before))
+    it.guard = held
     it.emit(TrainableChanged(it.moment(site=site), item, before, literal))
     for outer in holders(item):
         if trainable(outer) != literal:
