@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 import functools
+import os
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping
 from pathlib import Path
@@ -51,7 +52,9 @@ def shrink_copy(
             shrink_python(text, (lines or {}).get(name, ())) if path.suffix == ".py" else shrink_settings(text)
         )
         if changes:
+            status = path.stat()
             path.write_text(new, encoding="utf-8")
+            os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))  # the run has not written it
             told.update(dict.fromkeys(f"{name}: {each}" for each in changes))
     return list(told)
 
