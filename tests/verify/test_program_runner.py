@@ -117,7 +117,7 @@ def test_a_trl_trainer_with_a_tracker_and_uploads(verifier: Verifier, project: P
     found = run(verifier, project, TRL)
     assert (found.status, found.first.step_count) == ("finished", 3), found.summary
     assert {"wandb: off", "written below the copy instead: /absent/out"} <= set(found.replaced)
-    assert "data set trl-lib/Capybara: 64 rows of synthetic columns (messages, source)" in found.replaced
+    assert "data set trl-lib/Capybara: 256 rows of synthetic columns (messages, source)" in found.replaced
     assert not Path("/absent").exists()
 
 
