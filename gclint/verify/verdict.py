@@ -176,6 +176,8 @@ def _ended_badly(runs: Runs, claim: Claim) -> tuple[VerdictName, str] | None:
         return None
     if after.evidence != "program" and runs.references.after is not None and _raises(runs.references.after, line):
         return "unverified", f"even without checkpointing and wrappers the model does not run here: {line}"
+    if all(each is None or (each.status == "raised" and not each.first.step_count) for each in (before, reference)):
+        return "unverified", f"without the edit the program takes no step, and with it neither: {line}"
     return "rejected", f"the run after the edit fails: {line}"
 
 
