@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from importlib.util import find_spec
 from typing import Any
 
@@ -48,7 +49,17 @@ def as_quantised(model: Any, bits: str) -> Any:
         for module in model.modules():
             if type(module) is torch.nn.Linear and module is not model.get_output_embeddings():
                 setattr(module, STANDS_FOR, LAYERS[bits])
+        model.num_parameters = functools.partial(_counted, model, f"is_loaded_in_{bits}")
     return model
+
+
+def _counted(model: Any, mark: str, *args: Any, **kwargs: Any) -> Any:
+    """The model's own count of parameters, which asks bitsandbytes for the size of quantised ones."""
+    setattr(model, mark, False)
+    try:
+        return type(model).num_parameters(model, *args, **kwargs)
+    finally:
+        setattr(model, mark, True)
 
 
 def _method(config: Any) -> str:
