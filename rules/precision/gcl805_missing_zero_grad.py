@@ -102,14 +102,17 @@ def _clear_after(never: Never) -> tuple[Edit, ...]:
 
 
 def _clear_before(never: Never) -> tuple[Edit, ...]:
-    """Several optimizers' gradients, each cleared before the first backward of its block: a backward between the
-    steps, as a generator's through its discriminator, adds to those of the others. () where one has no place."""
+    """Several optimizers' gradients, each cleared before the first backward of its block behind another's step: a
+    generator's backward adds to its discriminator's gradients as well. () where one has no place."""
+    steps = [step.site for step, _ in never.values()]
     places: dict[Site, list[str]] = {}
     for name, (step, added) in never.items():
-        place = next((each.site for each in added if _in_one_block(each.site, step.site)), None)
-        if place is None or not name:
+        own = [each.site for each in added if _in_one_block(each.site, step.site)]
+        passed = [each for each in steps if each is not step.site and _in_one_block(each, step.site)]
+        late = [each for each in own if all(_in_one_block(other, each) for other in passed)] or own
+        if not late or not name:
             return ()
-        places.setdefault(place, []).append(f"{name}.zero_grad()")
+        places.setdefault(late[0], []).append(f"{name}.zero_grad()")
     edits = [rewrite.insert_before(place, *lines) for place, lines in places.items()]
     made = tuple(each for each in edits if each is not None)
     return made if len(made) == len(edits) else ()
