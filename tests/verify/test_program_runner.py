@@ -125,7 +125,7 @@ def test_preferences_from_a_file_that_is_not_there(verifier: Verifier, project: 
     pytest.importorskip("trl")
     found = run(verifier, project, PREFERENCES)
     assert (found.status, found.first.changed) == ("finished", 8), found.summary
-    assert "data/prefs.jsonl: 64 rows of synthetic columns (prompt, chosen, rejected" in "\n".join(found.replaced)
+    assert "data/prefs.jsonl: 256 rows of synthetic columns (prompt, chosen, rejected" in "\n".join(found.replaced)
 
 
 def test_an_accelerate_loop_on_two_ranks_that_share_their_files(verifier: Verifier, project: Path) -> None:
