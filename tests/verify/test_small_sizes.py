@@ -77,6 +77,8 @@ def test_settings_and_words() -> None:
     assert shrink_words(("--batch_size", "64", "--seed", "7", "--data.block_size=1024", "batch_size=1", "12")) == (
         ("--batch_size", "2", "--seed", "7", "--data.block_size=64", "batch_size=1", "12")
     )
+    named = {"-b": "--batch-size", "-s": "--seed"}
+    assert shrink_words(("-b", "64", "-s", "64", "-j", "64"), named) == ("-b", "2", "-s", "64", "-j", "64")
 
 
 def test_a_copy_is_changed_and_the_changes_are_told(tmp_path: Path) -> None:
