@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 
 ANY = "[...]"
 MOST_KEYS = 24
+MOST_UNSURE = 6
 Chosen = tuple[Guard, int]
 
 
@@ -70,8 +71,10 @@ def is_counted(item: Object) -> bool:
 
 
 def counts(item: Object) -> list[tuple[Guard, int]]:
-    """How many elements there are, under which guards; of an object that `is_counted`."""
+    """How many elements there are, under which guards; of an object that `is_counted`. Nothing for too many ways."""
     held = item.items if item.items is not None else list((item.entries or {}).values())
+    if sum(bool(presence(value)) for value in held) > MOST_UNSURE:
+        return []
     return _numbered([presence(value) for value in held])[1]
 
 
@@ -446,7 +449,10 @@ def add(it: Interpreter, item: Object, value: Value, first: bool = False) -> Non
         item.each = True
         item.items.append(value)
         return
-    item.items.insert(0 if first else len(item.items), present(since(it, item), value))
+    guard = since(it, item)
+    if guard and sum(bool(presence(each)) for each in item.items) >= MOST_UNSURE:
+        item.each = True  # where which element stands takes too many conditions to tell
+    item.items.insert(0 if first else len(item.items), present(guard, value))
 
 
 def extend(it: Interpreter, item: Object, value: Value, node: ast.AST) -> None:

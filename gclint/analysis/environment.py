@@ -44,7 +44,7 @@ def demand(it: Interpreter, name: str, site: Site) -> Value:
     held = _held(it, name)
     unset = held.where(lambda item: item is MISSING) if held is not None else []
     if unset:
-        leave_under(it, either(unset), of(External("builtins.KeyError")))
+        leave_under(it, either(unset), of(External("builtins.KeyError")), unsaid=False)
     return NOTHING if held is not None and len(unset) == len(held.alternatives) else read(it, name, NOTHING, site)
 
 

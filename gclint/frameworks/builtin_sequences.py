@@ -275,7 +275,7 @@ def length(call: Call) -> Value:
     parts = []
     for guard, item in call.get("", 0).possible(call.it.guard):
         if isinstance(item, Object) and containers.is_counted(item):
-            made = Value([(held, Const(count)) for held, count in containers.counts(item)])
+            made = Value([(held, Const(count)) for held, count in containers.counts(item)]) or call.unknown()
         elif isinstance(item, Const):
             made = folded(call.it, len, [of(item)]) or NOTHING
         else:
