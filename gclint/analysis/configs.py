@@ -22,6 +22,7 @@ from ..documents.json_parts import json_parts
 from ..documents.parts import BadText, KeyPath, Part, Parts
 from ..documents.toml_parts import toml_parts
 from ..files.lines import line_starts
+from ..files.source import given
 
 MAX_BYTES = 2_000_000
 MAX_VALUES = 200_000
@@ -75,6 +76,8 @@ def load_document(path: Path) -> Document:
 
     Raises DocumentError when it cannot be read, is no such document, or passes the bounds.
     """
+    if (held := given(path)) is not None:
+        return _decoded(held, path)
     try:
         status = path.stat()
     except OSError as error:
@@ -89,12 +92,16 @@ def load_document(path: Path) -> Document:
 @lru_cache(maxsize=256)
 def _load(path: Path, changed: int, size: int) -> Document:
     try:
-        text = path.read_bytes().decode("utf-8-sig")
+        return _decoded(path.read_bytes(), path)
     except OSError as error:
         raise DocumentError(path, error.strerror or "cannot be read") from None
+
+
+def _decoded(data: bytes, path: Path) -> Document:
+    try:
+        return read_document(data.decode("utf-8-sig"), path)
     except UnicodeDecodeError:
         raise DocumentError(path, "not UTF-8 text") from None
-    return read_document(text, path)
 
 
 def read_document(text: str, path: Path) -> Document:

@@ -104,15 +104,12 @@ class DocumentPage(Page):
 
     def _placed(self, value: Any, keys: KeyPath) -> Any:
         if isinstance(value, dict):
-            made = Mapping({key: self._placed(item, (*keys, _name(key))) for key, item in value.items()})
-            made.site = self.site(*keys)
-            made.sites = {key: self.site(*keys, _name(key)) for key in value}
-            return made
+            sites = {key: self.site(*keys, _name(key)) for key in value}
+            items = {key: self._placed(item, (*keys, _name(key))) for key, item in value.items()}
+            return Mapping(items, self.site(*keys), sites)
         if isinstance(value, list):
-            listed = Listed(self._placed(item, (*keys, at)) for at, item in enumerate(value))
-            listed.site = self.site(*keys)
-            listed.sites = {at: self.site(*keys, at) for at in range(len(value))}
-            return listed
+            sites = {at: self.site(*keys, at) for at in range(len(value))}
+            return Listed([self._placed(item, (*keys, at)) for at, item in enumerate(value)], self.site(*keys), sites)
         return value
 
 
@@ -121,17 +118,28 @@ def _name(key: Any) -> str | int:
 
 
 class Mapping(dict[Any, Any]):
-    """A mapping that was read from a file, where it is written, and where each of its entries is."""
+    """A mapping that was read from files, where it is written, and where each of its entries is."""
 
-    site: Site | None = None
-    sites: dict[Any, Site]
+    def __init__(self, items: Any = (), site: Site | None = None, sites: Any = ()):
+        super().__init__(items)
+        self.site = site
+        self.sites: dict[Any, Site] = dict(sites)
+
+    def put(self, key: Any, value: Any, site: Site | None) -> None:
+        """Set an entry that is written there, None: nobody knows where."""
+        self[key] = value
+        self.sites.pop(key, None)
+        if site is not None:
+            self.sites[key] = site
 
 
 class Listed(list[Any]):
     """A list that was read from a file, where it is written, and where each of its items is."""
 
-    site: Site | None = None
-    sites: dict[Any, Site]
+    def __init__(self, items: Any = (), site: Site | None = None, sites: Any = ()):
+        super().__init__(items)
+        self.site = site
+        self.sites: dict[Any, Site] = dict(sites)
 
 
 def is_written(site: Site | None) -> bool:

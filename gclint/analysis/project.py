@@ -202,6 +202,7 @@ class Project:
 
     def document(self, path: str) -> Any:
         """The contents of such a file (an absolute path), which know where they are written; None for any other."""
+        self.consulted.add(path)
         if path not in self._data:
             source = self._source(path)
             self._data[path] = _load(source) if source is not None else None
