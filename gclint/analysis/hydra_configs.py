@@ -45,11 +45,12 @@ def composed(
     words: Sequence[str] = (),
     stored: Mapping[str, Stored] | None = None,
     load: Callable[[str], Any] = lambda path: load_document(Path(path)).value,
+    place: Callable[[str], Site | None] = lambda word: None,
 ) -> dict[str, Any] | None:
     """The configuration `name` of a directory as the program gets it; None when there is no such configuration.
 
     Those in `stored` are known by `group/name`. Interpolations of other keys are put in, others stay as written. What
-    `load` reads keeps the places that it has (`pages.Mapping`).
+    `load` reads keeps the places that it has (`pages.Mapping`), and a value of one of the words that of `place`.
     """
     reading = _Reading(directory, stored or {}, load)
     values = reading.take(words)
@@ -61,8 +62,8 @@ def composed(
         return None
     for group, choice in reading.added:
         _merge(found, reading.of_group(GROUP.fullmatch(group), group, "", choice, 0) or {})
-    for key, value in values:
-        _set(found, key, value)
+    for key, value, word in values:
+        _set(found, key, value, place(word))
     made: dict[str, Any] = _resolved(found, found)
     return made
 
@@ -77,11 +78,11 @@ class _Reading:
         self.choices: dict[str, str] = {}
         self.groups: set[str] = set()
 
-    def take(self, words: Sequence[str]) -> list[tuple[str, Any]]:
-        """Keep the group choices on a command line; returns the values on it."""
+    def take(self, words: Sequence[str]) -> list[tuple[str, Any, str]]:
+        """Keep the group choices on a command line; returns the keys and values on it, each with its word."""
         import yaml
 
-        values: list[tuple[str, Any]] = []
+        values: list[tuple[str, Any, str]] = []
         for word in words:
             found = OVERRIDE.fullmatch(word)
             if found is None or word.startswith("-") or found[3] is None:
@@ -90,9 +91,9 @@ class _Reading:
                 self.choices[found[2]] = found[3]
                 continue
             try:
-                values.append((found[2], yaml.safe_load(found[3])))
+                values.append((found[2], yaml.safe_load(found[3]), word))
             except yaml.YAMLError:
-                values.append((found[2], found[3]))
+                values.append((found[2], found[3], word))
         return values
 
     def _is_group(self, name: str) -> bool:
@@ -236,7 +237,7 @@ def _merged_copy(value: Any) -> Any:
     return _copied(value, {key: _merged_copy(item) for key, item in value.items()})
 
 
-def _set(into: dict[str, Any], key: str, value: Any) -> None:
+def _set(into: dict[str, Any], key: str, value: Any, site: Site | None) -> None:
     *outer, last = key.split(".")
     for part in outer:
         held = into.get(part)
@@ -244,7 +245,7 @@ def _set(into: dict[str, Any], key: str, value: Any) -> None:
             held = Placed()
             _put(into, part, held)
         into = held
-    _put(into, last, value)
+    _put(into, last, value, site)
 
 
 def _resolved(value: Any, top: dict[str, Any], depth: int = 0) -> Any:

@@ -147,6 +147,13 @@ def is_written(site: Site | None) -> bool:
     return site is not None and isinstance(site.node, Written)
 
 
+def placed(value: Value, site: Site | None) -> Value:
+    """A value whose literals are written there; where None is given, as it is."""
+    if site is None:
+        return value
+    return type(value)((guard, Const(item.value, site) if isinstance(item, Const) else item) for guard, item in value)
+
+
 def place_of(value: Value) -> Site | None:
     """Where a value is written that came from a file that is no Python; None for any other."""
     if len(value.alternatives) != 1:

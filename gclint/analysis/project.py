@@ -117,6 +117,11 @@ class Project:
         source = self._source(path)
         return source is not None and source.kind == "notebook"
 
+    def source(self, path: str) -> Source | None:
+        """The file at an absolute path; None when it cannot be read, or lies outside."""
+        self.consulted.add(path)
+        return self._source(path)
+
     def _source(self, path: str) -> Source | None:
         if path not in self.sources and path not in self._read:
             try:

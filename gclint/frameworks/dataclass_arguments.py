@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from ..analysis import environment, names
 from ..analysis.calls import Call
+from ..analysis.commands import command
 from ..analysis.pages import SPREAD, is_written
 from ..analysis.syntax import Site
 from ..analysis.values import NOTHING, Class, Object, Value, const, of
@@ -116,23 +117,31 @@ def _filled(call: Call, owner: Value, read: _Given, words: tuple[str, ...] | Non
 def _spelled(call: Call, words: tuple[str, ...]) -> _Given:
     """`--name value` by name: a boolean, a number, a JSON object, else text."""
     found = _Given({}, {})
+    page = command(call.it)
+    if page is not None:
+        found.sites[SPREAD] = page.site
     for at, word in enumerate(words):
         if not word.startswith("--"):
             continue
         name, equals, tail = word[2:].partition("=")
         following = words[at + 1] if at + 1 < len(words) else "--"
         text = tail if equals else "" if following.startswith("--") else following
-        found.values[name.replace("-", "_")] = _read(call, text)
+        place = page.option([f"--{name}"]) if page is not None else None
+        found.values[name.replace("-", "_")] = _read(call, text, place)
+        if place is not None:
+            found.sites[name.replace("-", "_")] = place
     return found
 
 
-def _read(call: Call, text: str) -> Value:
+def _read(call: Call, text: str, place: Site | None) -> Value:
     value = said(call.it, text)
     if value.objects():
         return value
     if text.startswith("{"):
         try:
-            return lifted(call, json.loads(text), "--")
+            data = json.loads(text)
+            page = command(call.it)
+            return lifted(call, page.placed(data, place) if page is not None and place is not None else data, "--")
         except ValueError:
             return value
-    return const(literal(text))
+    return const(literal(text), place)

@@ -9,8 +9,10 @@ from gclint.files.source import inside
 
 from ..analysis import imports, names
 from ..analysis.calls import Call
+from ..analysis.commands import command
 from ..analysis.hydra_configs import composed
 from ..analysis.pages import SPREAD, is_written
+from ..analysis.syntax import Site
 from ..analysis.values import NONE, NOTHING, Class, External, Object, Partial, Value, const, of, union
 from .arguments import given_argument, launched, literal
 from .hydra_store import asked, awaited, settings, stored
@@ -66,6 +68,7 @@ def compose(call: Call) -> Value:
 
 
 def _configuration(call: Call, given: dict[str, Value], words: tuple[str, ...] | None = None) -> Value | None:
+    page = command(call.it) if words is None else None
     words = launched(call.it) or () if words is None else words
     named = given_argument(words, ["--config-name", "-cn"])
     name = named or names.const_text(given["config_name"])
@@ -73,8 +76,14 @@ def _configuration(call: Call, given: dict[str, Value], words: tuple[str, ...] |
         return None
     path = given_argument(words, ["--config-path", "-cp"])
     directory = _directory(call, const(path) if path else given["config_path"], name)
-    data = composed(directory, name, words, stored(call), call.it.project.document)
+    place = page.word if page is not None else _nowhere
+    data = composed(directory, name, words, stored(call), call.it.project.document, place)
     return None if data is None else lifted(call, awaited(call, data), name)
+
+
+def _nowhere(word: str) -> Site | None:
+    """Of words that no command spells it is not told where they are written."""
+    return None
 
 
 def _directory(call: Call, config_path: Value, name: str) -> Path | None:
