@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 _QUOTED = re.compile(r"'[^']*'")
 _KEY = "command"
+MOST = 1000
 
 
 def command(it: Interpreter) -> CommandPage | None:
@@ -67,6 +68,8 @@ class CommandPage(Page):
     def placed(self, data: Any, option: Site, keys: KeyPath = ()) -> Any:
         """A JSON value that is an option's, whose mappings and lists know where they are written."""
         site = self.inside(option, keys) if keys else option
+        if not keys and isinstance(option.node, OptionNode):
+            option.node.data = data
         if isinstance(data, dict):
             items = {key: self.placed(item, option, (*keys, key)) for key, item in data.items()}
             return Mapping(items, site, {key: self.inside(option, (*keys, key)) for key in data})
@@ -81,7 +84,7 @@ class CommandPage(Page):
         if found is None or "=" not in text:
             return None
         option = Option(found.start, found.end, found.start + text.index("=") + 1, found.end)
-        return self._kept(option, lambda: OptionNode(self, option, plain=True))
+        return self._kept(option, lambda: OptionNode(self, option))
 
     def _kept(self, key: Any, make: Any) -> Site:
         if key not in self._nodes:
@@ -121,9 +124,10 @@ class CommandNode(Written):
 class OptionNode(Written):
     """An option of a command and its value."""
 
-    def __init__(self, page: CommandPage, option: Option, switch: bool = False, plain: bool = False):
+    def __init__(self, page: CommandPage, option: Option, switch: bool = False):
         super().__init__()
-        self.page, self.option, self.switch, self.plain = page, option, switch, plain
+        self.page, self.option, self.switch = page, option, switch
+        self.data: Any = None
         self.span = Span(*page.at(option.start), *page.at(option.end))
 
     @property
@@ -159,12 +163,25 @@ class OptionEntry(Written):
     def replaced(self, value: Any) -> Edit | None:
         """Write another value in its place."""
         text = self._text()
-        return self._edit(writing.replaced("json", text, json_parts(text, 1000)[self.keys], value)) if text else None
+        if not text:
+            return self._anew(self.keys, value)
+        return self._edit(writing.replaced("json", text, json_parts(text, MOST)[self.keys], value))
 
     def added(self, name: str, value: Any) -> Edit | None:
         """Write a key more into the object that it is."""
         text = self._text()
-        return self._edit(writing.added("json", text, json_parts(text, 1000), self.keys, name, value)) if text else None
+        if not text:
+            return self._anew((*self.keys, name), value)
+        return self._edit(writing.added("json", text, json_parts(text, MOST), self.keys, name, value))
+
+    def _anew(self, keys: KeyPath, value: Any) -> Edit | None:
+        """The whole object written anew, where it is not spelled out in single quotes."""
+        data = json.loads(json.dumps(self.option.data))
+        held = data
+        for key in keys[:-1]:
+            held = held[key]
+        held[keys[-1]] = value
+        return self.option.replaced(data)
 
     def _text(self) -> str:
         held = self.option.written

@@ -289,14 +289,16 @@ def _is_blank_or_comment(text: str) -> bool:
     return text.strip()[:1] in ("", "#")
 
 
-def before_import(site: Site, line: str) -> Edit | None:
-    """Put a statement before the top-level import at `site`; `import os` comes with it where it is not there yet."""
+def before_import(site: Site, line: str, needs_os: bool = True) -> Edit | None:
+    """Put a statement before the top-level import at `site`; if it needs that, `import os` comes with it where it is not
+    there yet.
+    """
     held = line_of(site.module, site.node)
     if not held or held[0] not in site.module.tree.body:
         return None
     start = site.module.span(held[0]).line
     above = [text.strip() for text in site.module.lines[: start - 1]]
-    lines = [line, ""] if "import os" in above else ["import os", "", line, ""]
+    lines = [line, ""] if not needs_os or "import os" in above else ["import os", "", line, ""]
     newline = _newline(site)
     return Edit(site.module.path, start, 1, start, 1, "".join(text + newline for text in lines))
 

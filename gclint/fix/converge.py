@@ -8,8 +8,7 @@ from dataclasses import dataclass, field
 from gclint.files.source import Source, Unwritable
 from gclint.finding import Finding
 from gclint.fix.choose import Policy, choose
-from gclint.fix.documents import KINDS as DOCUMENTS
-from gclint.fix.documents import check_document
+from gclint.fix.documents import check_settings
 from gclint.fix.edits import BadEdit, Chosen, apply_all, compatible, spans_of
 from gclint.fix.left_out import LeftOut, left_out, moved, remaining
 from gclint.fix.remains import Made, idle, made, shifted, tried_again
@@ -202,8 +201,8 @@ def _fault(current: Sources, accepted: Sequence[Chosen]) -> str | None:
             spans = spans_of(source.text, edits)
             if source.kind in {"python", "notebook"}:
                 check_sound(source.text, text, spans)
-            elif source.kind in DOCUMENTS:
-                check_document(source, text, spans)
+            else:
+                check_settings(source, text, spans)
             source.with_text(text)
     except (BadEdit, Unsound, Unwritable) as error:
         return str(error)
