@@ -195,7 +195,9 @@ class OptionEntry(Written):
 
 
 def spelled(value: Any, like: str = "") -> str | None:
-    """A value as a word of a command; a boolean in the case of the word that it replaces."""
+    """A value as a word of a command; a boolean like the word that it replaces."""
+    if isinstance(value, bool) and like in ("0", "1"):
+        return str(int(value))
     if isinstance(value, bool):
         return str(value).lower() if like.islower() else str(value)
     if isinstance(value, (int, float)):
