@@ -64,7 +64,11 @@ def _one_by_one(it: Interpreter, node: Comprehension, made: Object) -> bool:
             _keep(it, node, clause.ifs, made)
         it.go_on(start, mark)
     it.loops = held
-    made.origins |= frozenset(origin for item in iterable.objects() for origin in item.origins)
+    sources = iterable.objects()
+    made.origins |= frozenset(origin for item in sources for origin in item.origins)
+    for item in sources:
+        if made.entries is not None and "names_of" in item.state:
+            made.state["names_of"] = item.state["names_of"]
     return True
 
 

@@ -20,7 +20,7 @@ MOST_MEMBERS = 40
 
 def decide(it: Interpreter, node: ast.expr) -> tuple[Guard | None, Guard | None]:
     """The guards, beside that of the walk, under which a condition holds and does not; None for what cannot be."""
-    found = dict((truth, guard) for guard, truth in branches(it, node))
+    found = {truth: guard for guard, truth in branches(it, node)}
     return found.get(True), found.get(False)
 
 

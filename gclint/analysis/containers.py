@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from . import conditions, environment
 from .defaults import unsure
@@ -201,20 +201,30 @@ def _sliced(it: Interpreter, item: Alternative, bounds: list[Value | None], node
     """`base[a:b:c]`: of a known sequence the part, of anything else the same again."""
     literals = [None if bound is None else bound.only() for bound in bounds]
     if not all(each is None or isinstance(each, Const) for each in literals):
-        return of(item)
+        return _some_of(it, item, node)
     part = slice(*(each.value if isinstance(each, Const) else None for each in literals))
     try:
         if isinstance(item, Const) and isinstance(item.value, str):
             return const(item.value[part])
-        if isinstance(item, Object) and item.items is not None and is_counted(item):
-            if not any(presence(value) for value in item.items):
-                made = it.new(item.kind, item.type, "", it.site(node))
-                made.items, made.origins = item.items[part], item.origins
-                made.state.update(item.state)
-                return of(made)
+        held = item.items if isinstance(item, Object) and is_counted(item) else None
+        if isinstance(item, Object) and held is not None and not any(map(presence, held)):
+            made = it.new(item.kind, item.type, "", it.site(node))
+            made.items, made.origins = held[part], item.origins
+            made.state.update(item.state)
+            return of(made)
     except (TypeError, ValueError):
         pass
-    return of(item)
+    return _some_of(it, item, node)
+
+
+def _some_of(it: Interpreter, item: Alternative, node: ast.Subscript) -> Value:
+    """A part of a sequence of which nobody knows the elements: of those of a module it says that they are not all."""
+    if not isinstance(item, Object) or item.kind not in ("parameters", "submodules"):
+        return of(item)
+    made = it.new(item.kind, item.type, item.label, it.site(node))
+    made.parent, made.origins = item.parent, item.origins
+    made.state.update(item.state, sliced=TRUE)
+    return of(made)
 
 
 def _at_key(it: Interpreter, item: Alternative, key: Value, node: ast.Subscript) -> Value:
@@ -424,6 +434,7 @@ def _store_somewhere(it: Interpreter, item: Object, key: Object, value: Value) -
         way = conj(since(it, item), yes)
         if way is not None:
             item.entries[each] = assigned(way, value, held)
+    item.attributes[ANY] = union([value, item.attributes.get(ANY, NOTHING)])
     item.state["own_names"] = TRUE
     item.open = True
 
@@ -480,7 +491,7 @@ def _taken_out(it: Interpreter, item: Object, key: Alternative, node: ast.AST) -
     return held
 
 
-def _remove(it: Interpreter, held: "dict[object, Value] | list[Value]", place: object, guard: Guard) -> None:
+def _remove(it: Interpreter, held: dict[Any, Value] | list[Value], place: object, guard: Guard) -> None:
     if guard:
         held[place] = assigned(guard, of(MISSING), held[place])  # type: ignore[call-overload]
     else:

@@ -1,4 +1,4 @@
-"""`with` blocks: the managers of libraries, and those of the project, whose own code runs before and after the block."""
+"""`with` blocks: the managers of libraries, and those of the project, whose code runs before and after the block."""
 
 from __future__ import annotations
 

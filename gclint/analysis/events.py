@@ -23,8 +23,9 @@ class Moment:
     """Where the run stands when something happens.
 
     `guard` is the condition of getting there, `stack` the calls that led there (outermost first), `loops` the
-    loops around it (across calls), of which `vague` are walked once for all of their rounds, `contexts` the `with` blocks it is in, `handlers` the try statements whose
-    handlers would catch what it raises, `forwards` the modules whose forward is running, outermost first.
+    loops around it (across calls), of which `vague` are walked once for all of their rounds, `contexts` the `with`
+    blocks it is in, `handlers` the try statements whose handlers would catch what it raises, `forwards` the modules
+    whose forward is running, outermost first.
     """
 
     site: Site

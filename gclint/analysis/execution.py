@@ -106,7 +106,7 @@ def _continue(it: Interpreter, statement: ast.Continue) -> None:
 
 
 def _assert(it: Interpreter, statement: ast.Assert) -> None:
-    holds, fails = conditions.decide(it, statement.test)
+    _, fails = conditions.decide(it, statement.test)
     if fails is not None:
         with it.under(fails) as possible:
             if possible:

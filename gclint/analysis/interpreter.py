@@ -54,8 +54,8 @@ NO_GRADIENT = frozenset((
 class Frame:
     """A call in progress: its function, where it was called, what it has returned and yielded so far.
 
-    `on_yield` is what takes each thing that it yields as it does, as the body of a `for` or a `with` does; `is_vague` says
-    that it yielded in a loop of which nobody knows how often.
+    `on_yield` is what takes each thing that it yields as it does, as the body of a `for` or a `with` does;
+    `is_vague` says that it yielded in a loop of which nobody knows how often.
     """
 
     function: Function | None
@@ -96,10 +96,10 @@ class Interpreter:
     """Walks one entry of a program; `run` is the state it builds up.
 
     `as_library`: what nobody is seen to start is walked; a module that it imports is walked when a name is read.
-    `jumps` are the ways in which control has left a block that nothing has caught yet. `taker` has, by the node of a call
-    of a generator, what takes each thing that it yields. `vague` counts the loops around of which nobody knows how often
-    they run: their bodies are walked once. `risks` counts what may raise something for all that is known, `handled` is what the
-    innermost handler handles.
+    `jumps` are the ways in which control has left a block that nothing has caught yet. `taker` has, by the node of a
+    call of a generator, what takes each thing that it yields. `vague` counts the loops around of which nobody knows
+    how often they run: their bodies are walked once. `risks` counts what may raise something for all that is known,
+    `handled` is what the innermost handler handles.
     """
 
     def __init__(self, project: Project, run: Run, library: Library, as_library: bool = False):
@@ -154,6 +154,7 @@ class Interpreter:
             mark_release(result, item)
         objects = [item for value in inputs for item in value.objects()]
         result.origins = frozenset().union(*(item.origins for item in objects)) if objects else frozenset()
+        result.each = any(item.each and item.kind == "unknown" for item in objects)
         self.library.propagate(objects, result)
         return result
 

@@ -147,9 +147,10 @@ class Object:
 
     `kind` is what the frameworks know it as ("model", "ddp", "trainer", "list", "unknown", ...), `type` the
     library class or the project's class. `attributes` are what the code reads and sets on it, `state` what
-    the frameworks know of it. Elements, entries and attributes that are there under some guard only are `MISSING` elsewhere.
-    It is made under the guard `born`, in so many loops that are walked once (`vague`). `origins` are the tracked objects it was computed from. `parent` is the object
-    it is a part of, `each` says that it stands for every element of a collection.
+    the frameworks know of it. Elements, entries and attributes that are there under some guard only are `MISSING`
+    elsewhere. It was made under the guard `born`, in so many loops that are walked once (`vague`). `origins` are the
+    tracked objects it was computed from. `parent` is the object it is a part of, `each` says that it stands for
+    every element of a collection.
     """
 
     id: int

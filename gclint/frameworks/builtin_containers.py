@@ -168,7 +168,8 @@ def dict_view(call: Call) -> Value:
     if "keys_of" in item.state:
         key.state["keys_of"] = item.state["keys_of"]
     keys = union([const(each) for each in item.entries or {}]) or of(key)
-    values = union((item.entries or {}).values()) or item.attributes.get(containers.ANY)
+    others = item.attributes.get(containers.ANY, NOTHING)
+    values = union([*map(containers.there, (item.entries or {}).values()), others])
     values = values or of(call.it.child(item, containers.ANY, call.site, True))
     if call.name.endswith("items"):
         pair = call.it.new("tuple", "", "", call.site)

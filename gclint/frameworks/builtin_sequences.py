@@ -127,9 +127,9 @@ def make_enumerate(call: Call) -> Value:
     each = containers.rounds(call.it, iterable)
     start = call.get("start", 1, const(0)).constant()
     if each is None or len(each) > LONGEST or not isinstance(start, int) or any(guard for guard, _ in each):
-        return _pairs(
-            call, [of(call.it.unknown("i", call.site)), containers.element(call.it, iterable, call.site.node)]
-        )
+        index = call.it.unknown("i", call.site)
+        index.each = True
+        return _pairs(call, [of(index), containers.element(call.it, iterable, call.site.node)])
     return _listed(call, [(guard, [const(start + at), part]) for at, (guard, part) in enumerate(each)])
 
 
@@ -184,7 +184,13 @@ def new_list(call: Call) -> Value:
         numbers = [part.constant() for _, part in each]
         different = dict.fromkeys(numbers) if call.last.endswith("set") else numbers
         each = [(ALWAYS, const(number)) for number in sorted(different)]
-    made = call.make("tuple" if call.last == "tuple" else "list", "")
+    given = call.positional[0].only()
+    if isinstance(given, Object) and given.kind == "parameters":
+        made = call.it.new(given.kind, given.type, given.label, given.site)
+        made.parent = given.parent
+        made.state.update(given.state)
+    else:
+        made = call.make("tuple" if call.last == "tuple" else "list", "")
     made.items = [containers.present(guard, part) for guard, part in (each[::-1] if call.last == "reversed" else each)]
     made.origins = frozenset(origin for item in call.positional[0].objects() for origin in item.origins)
     return of(made)

@@ -282,12 +282,18 @@ class Library:
         """Whether an object is of one of these classes, by last name; None when nobody knows."""
         if item.is_a(*names):
             return True
+        if item.kind in ("layer", "modules") and self.are_layers(names):
+            return "Module" in names
         known = {"ddp": "DistributedDataParallel", "dict": "dict", "list": "list", "tuple": "tuple"}
         if item.kind in known:
             return known[item.kind] in names
         if set(names) <= {"DistributedDataParallel", "DataParallel", "DDP", "FullyShardedDataParallel"}:
             return False if item.kind in ("module", "model", "instance") else None
         return None
+
+    def are_layers(self, names: list[str]) -> bool:
+        """Whether these are classes of torch.nn of which none inherits from another, but for Module."""
+        return all(name == "Module" or f"torch.nn.{name}" in self.all.functions for name in names)
 
     def kind_of_class(self, owner: Class) -> str:
         """The kind of the objects of a project's class, by its library bases."""

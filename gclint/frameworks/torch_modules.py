@@ -114,6 +114,7 @@ def make_module(call: Call) -> Value:
 def make_layer(call: Call) -> Value:
     """A layer of torch.nn, with the settings it was given."""
     made = call.make("layer", call.name)
+    made.built = made.built or (list(call.positional), dict(call.keywords))
     base = next((name for name in SETTINGS if call.last.startswith(name)), "")
     made.attributes.update(zip(SETTINGS.get(base, ()), call.positional, strict=False))
     made.attributes.update(call.keywords)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ..analysis import containers
 from ..analysis.calls import Call
 from ..analysis.events import (
     TrainableChanged,
 )
+from ..analysis.guards import ALWAYS, without_elements
 from ..analysis.interpreter import Interpreter
 from ..analysis.syntax import Site
 from ..analysis.values import (
@@ -19,6 +21,7 @@ from ..analysis.values import (
     of,
     root,
 )
+from .module_trees import Named, children_of, modules_of, own_parameters, parameters_of, set_trains
 from .registry import Framework
 from .torch_modules import promote, set_state, trainable
 
@@ -48,6 +51,64 @@ def parts_of_module(call: Call) -> Value:
     made.parent = call.receiver
     if call.last == "named_parameters":
         made.state["names_of"] = of(root(call.receiver))
+    known = _known_parts(call)
+    if known is not None:
+        made.items = [containers.present(each.guard, _as_asked(call, each)) for each in known]
+    return of(made)
+
+
+def _known_parts(call: Call) -> list[Named] | None:
+    """What a module's method lists, one by one; None where that is not known."""
+    assert call.receiver is not None
+    what = call.last.removeprefix("named_")
+    if what == "children":
+        return children_of(call.it, call.receiver)
+    if what == "modules":
+        return modules_of(call.it, call.receiver)
+    if what != "parameters":
+        return None
+    if call.get("recurse", 0 if call.last == "parameters" else 1, TRUE).constant() is not False:
+        return parameters_of(call.it, call.receiver) or None
+    own = own_parameters(call.it, call.receiver)
+    return None if children_of(call.it, call.receiver) is None else [Named(name, item, ALWAYS) for name, item in own]
+
+
+def _as_asked(call: Call, each: Named) -> Value:
+    """A part, with its name where the method gives names."""
+    if not call.last.startswith("named_"):
+        return of(each.item)
+    pair = call.it.new("tuple", "", call.receiver.label if call.receiver else "", call.site)
+    pair.items = [const(each.name), of(each.item)]
+    return of(pair)
+
+
+@framework.attribute("layer", "weight", "bias")
+def own_parameter(it: Interpreter, item: Object, name: str, node: object) -> Value | None:
+    """A layer's parameter by its name."""
+    own = dict(own_parameters(it, item)) if children_of(it, item) is not None else {}
+    return of(own[name]) if name in own else None
+
+
+@framework.method("module", "apply")
+def apply_to_each(call: Call) -> Value:
+    """`module.apply(f)`: f is called with each module, the inner ones first (torch/nn/modules/module.py)."""
+    assert call.receiver is not None
+    known = modules_of(call.it, call.receiver)
+    if known is None:
+        parts = [(ALWAYS, _one_part(call)), (ALWAYS, of(call.receiver))]
+    else:
+        parts = [(each.guard, of(each.item)) for each in reversed(known)]
+    for guard, part in parts:
+        with call.it.under(guard) as possible:
+            if possible:
+                call.it.call(call.get("fn", 0), Call(call.it, call.site, "fn", [part]))
+    return of(call.receiver)
+
+
+def _one_part(call: Call) -> Value:
+    assert call.receiver is not None
+    made = call.it.new("part", "", f"{call.receiver.label}[...]", call.site)
+    made.parent, made.each = call.receiver, True
     return of(made)
 
 
@@ -72,6 +133,8 @@ def one_submodule(it: Interpreter, item: Object, site: Site) -> Value | None:
 def _one(it: Interpreter, item: Object, kind: str, site: Site) -> Value:
     made = it.new(kind, "", f"{item.label}[...]", site)
     made.parent, made.each = item.parent, True
+    if "sliced" in item.state:
+        made.state["sliced"] = TRUE
     if not str(item.type).startswith("named_"):
         return of(made)
     name = it.unknown("name", site)
@@ -100,15 +163,33 @@ def call_requires_grad(call: Call) -> Value:
 def _freeze(it: Interpreter, item: Object, value: Value, site: Site) -> None:
     if item.parent is None:
         return
-    partly = any(atom.each for atom, _ in it.guard)
     wanted = value.constant()
+    if "trains" in item.state:
+        before = item.state["trains"].constant()
+        set_trains(it, item, value)
+        after = "some" if wanted is None else "all" if wanted else "none"
+        if before != wanted:
+            told = "some" if before is None else "all" if before else "none"
+            it.emit(TrainableChanged(it.moment(site=site), item.parent, told, after))
+        return
+    partly = "sliced" in item.state or any(atom.each for atom, _ in it.guard)
     mark_trainable(it, item.parent, "some" if partly or wanted is None else "all" if wanted else "none", site)
 
 
 def mark_trainable(it: Interpreter, item: Object, literal: str, site: Site) -> None:
     """Record which parameters of a module train; what holds the module then trains in part."""
     before = trainable(item)
+    parameters = parameters_of(it, item)
+    if parameters and literal in ("all", "none"):
+        for each in parameters:
+            with it.under(each.guard) as possible:
+                if possible:
+                    set_trains(it, each.item, const(literal == "all"))
+        it.emit(TrainableChanged(it.moment(site=site), item, before, literal))
+        return
+    held, it.guard = it.guard, without_elements(it.guard)
     set_state(it, item, "trainable", const(literal), const(before))
+    it.guard = held
     it.emit(TrainableChanged(it.moment(site=site), item, before, literal))
     for outer in holders(item):
         if trainable(outer) != literal:
@@ -153,5 +234,7 @@ def module_requires_grad(call: Call) -> Value:
 @framework.setter("module", "*")
 def part_replaced(it: Interpreter, item: Object, value: Value, node: object) -> None:
     """A new layer put into a frozen module trains."""
+    if "trainable" in item.state and parameters_of(it, item) is not None:
+        item.state["trainable"] = const("some")
     if any(part.kind in ("layer", "modules", "module") for part in value.objects()) and trainable(item) == "none":
         item.state["trainable"] = const("some")

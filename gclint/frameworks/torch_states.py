@@ -124,16 +124,6 @@ def module_zero_grad(call: Call) -> Value:
     return NONE
 
 
-@framework.method("module", "apply")
-def apply_function(call: Call) -> Value:
-    """The function applied to one submodule that stands for all."""
-    assert call.receiver is not None
-    part = call.it.new("part", "", f"{call.receiver.label}.modules()[...]", call.site)
-    part.parent, part.each = call.receiver, True
-    call.it.call(call.get("fn", 0), Call(call.it, call.site, "apply", [of(part)]))
-    return of(call.receiver)
-
-
 @framework.method("*", "load_state_dict")
 def load_state_dict(call: Call) -> Value:
     """A state dict goes into a module, an optimizer or a scheduler."""

@@ -265,7 +265,8 @@ def _start(
         return None
     if PYTHON.fullmatch(rest[0].rsplit("/", 1)[-1]) and len(rest) > 1:
         rest = rest[1:]
-    return Start(launcher, rest[0], module, tuple(rest[1:]), world, distributed, strategy, config)
+    ended = rest[1:2] == ("--",) and launcher in ("torchrun", "accelerate", "deepspeed")  # argparse takes it away
+    return Start(launcher, rest[0], module, tuple(rest[2 if ended else 1 :]), world, distributed, strategy, config)
 
 
 def _product(one: int | None, other: int | None) -> int | None:

@@ -21,6 +21,7 @@ from gclint.verify.symptom import is_symptom
 
 VerdictName = Literal["confirmed", "passes", "rejected", "unverified"]
 FOLLOWING = frozenset({"loss", "gradients", "updates", "random", "buffers", "saved", "accumulation", "trained", "lost"})
+BY_FIRST_STEP = ("missing",)
 STUCK = ("hung", "timeout", "killed", "not-run")
 STATES = {
     "hung": "hung",
@@ -96,7 +97,8 @@ def judge(runs: Runs, claim: Claim = Claim()) -> Verdict:
     seen = [_seen(runs, claim, before=each) for each in (True, False)]
     shown, left = ("; ".join(dict.fromkeys(each.text for each in found)) for found in seen)
     remains = {each.oracle for each in seen[0]} & {each.oracle for each in seen[1]}
-    name, reason = _decide(runs, claim, shown, left if remains else "")
+    symptom = any(_is_foretold(each, claim) for each in seen[0])
+    name, reason = _decide(runs, claim, shown, symptom, left if remains else "")
     error = None
     reference = runs.references.after or runs.references.before
     if reference is not None and after.status == "finished":
@@ -111,11 +113,14 @@ def _seen(runs: Runs, claim: Claim, before: bool) -> list[Failure]:
     """
     outcome, other = (runs.before, runs.after) if before else (runs.after, runs.before)
     reference = runs.references.before if before else runs.references.after or runs.references.before
+    usable = reference if reference is not None and reference.status == "finished" else None
     if outcome.status == "raised" and outcome.raised is not None:
-        return [Failure("raises", outcome.raised.line)]
+        whole = usable is not None and outcome.first.step_count  # the first step, whatever ends a later one
+        early = [name for name in claim.oracles if name in BY_FIRST_STEP] if whole else []
+        silent = failures(aligned(outcome, usable), usable, early) if usable is not None and early else []
+        return [Failure("raises", outcome.raised.line), *silent]
     if outcome.status != "finished":
         return [Failure("hang", _told(outcome))] if "hang" in claim.oracles and outcome.status == "hung" else []
-    usable = reference if reference is not None and reference.status == "finished" else None
     mine = aligned(outcome, usable) if usable is not None else outcome
     found = failures(mine, usable, [name for name in claim.oracles if name in ORACLES])
     if other.status == "finished":
@@ -124,7 +129,12 @@ def _seen(runs: Runs, claim: Claim, before: bool) -> list[Failure]:
     return found
 
 
-def _decide(runs: Runs, claim: Claim, shown: str, left: str) -> tuple[VerdictName, str]:
+def _is_foretold(seen: Failure, claim: Claim) -> bool:
+    """Whether what a run shows is what the finding says: what an oracle saw, or its own exception."""
+    return seen.oracle != "raises" or any(is_symptom(seen.text, each) for each in claim.symptoms)
+
+
+def _decide(runs: Runs, claim: Claim, shown: str, symptom: bool, left: str) -> tuple[VerdictName, str]:
     ended = _ended_badly(runs, claim)
     if ended is not None:
         return ended
@@ -135,7 +145,7 @@ def _decide(runs: Runs, claim: Claim, shown: str, left: str) -> tuple[VerdictNam
         return _rejected_for(brought, runs, claim.intent)
     if left and runs.after.status == "finished":
         return "rejected", f"the failure is still there: {left}"
-    return _shown(runs, claim, shown, bool(usable))
+    return _shown(runs, shown, symptom, bool(usable))
 
 
 def _ended_badly(runs: Runs, claim: Claim) -> tuple[VerdictName, str] | None:
@@ -166,6 +176,8 @@ def _ended_badly(runs: Runs, claim: Claim) -> tuple[VerdictName, str] | None:
         return None
     if after.evidence != "program" and runs.references.after is not None and _raises(runs.references.after, line):
         return "unverified", f"even without checkpointing and wrappers the model does not run here: {line}"
+    if all(each is None or (each.status == "raised" and not each.first.step_count) for each in (before, reference)):
+        return "unverified", f"without the edit the program takes no step, and with it neither: {line}"
     return "rejected", f"the run after the edit fails: {line}"
 
 
@@ -218,10 +230,9 @@ def _rejected_for(brought: Sequence[Difference], runs: Runs, intent: Sequence[As
     return "rejected", f"the edit changes what training does: {brought[0].text}"
 
 
-def _shown(runs: Runs, claim: Claim, shown: str, compared: bool) -> tuple[VerdictName, str]:
+def _shown(runs: Runs, shown: str, symptom: bool, compared: bool) -> tuple[VerdictName, str]:
     """The verdict on a run after that is as it should be."""
     before, after = runs.before, runs.after
-    symptom = _is_shown(before, claim, shown)
     if before.status == "raised" and not symptom:
         return "unverified", f"before, the program fails otherwise than the finding says: {shown}"
     if not after.first.step_count and not after.first.steps:
@@ -257,13 +268,6 @@ def _learns(outcome: Outcome) -> bool:
     """Whether a gradient is a number other than zero, or none was measured: else nothing can go wrong in training."""
     sketches = [sketch for rank in outcome.ranks for step in rank.steps for sketch in step.gradients.values() if sketch]
     return not sketches or any(math.isfinite(sketch[0]) and sketch[0] for sketch in sketches)
-
-
-def _is_shown(before: Outcome, claim: Claim, shown: str) -> bool:
-    """Whether the run before shows what the finding says, by an exception or by one of its oracles."""
-    if before.status == "raised":
-        return any(is_symptom(shown, each) for each in claim.symptoms)
-    return bool(shown)
 
 
 def _comparable(after: Outcome, other: Outcome) -> bool:

@@ -34,14 +34,19 @@ huggingface/peft#313, huggingface/accelerate#389, pytorch/pytorch#81296.
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
+from dataclasses import replace
 
-from gclint.analysis import cures
+from packaging.version import Version
+
+from gclint.analysis import cures, rewrite
 from gclint.analysis.events import Backward, CheckpointCall, TrainerStarted
 from gclint.analysis.guards import DISTRIBUTED, Guard
 from gclint.analysis.run import Run, ways
+from gclint.analysis.syntax import Site
 from gclint.analysis.values import NOTHING, Const, Object, Value, root
-from gclint.finding import Finding, Location
+from gclint.finding import Edit, Finding, Fix, Location
 from gclint.rule import Reproduction, Rule
 
 from ..words import TRAINS, TURNS_ON
@@ -107,14 +112,61 @@ def judge(run: Run, model: Object, ddp: Object, region: Object, guard: Guard, fo
             symptom=SYMPTOM,
             related=_related(run, ddp),
             versions=("torch", "transformers"),
-            fixes=(
-                cures.non_reentrant(region),
+            fixes=_placed(
+                ddp,
+                _non_reentrant(run, region, ddp),
                 cures.find_unused_off(ddp) if unused == Const(True) else None,
                 cures.static_graph(run, ddp),
                 cures.checkpointing_off(model),
             ),
         )
         return
+
+
+def _non_reentrant(run: Run, region: Object, ddp: Object) -> Fix | None:
+    """Non-reentrant checkpointing, also where a Trainer turns it on once more after a preparation.
+
+    None where the target transformers takes no kwargs for it (they came with 4.35).
+    """
+    version = run.targets.version("transformers")
+    if region.type in ("kbit", "arguments", "method") and version is not None and version < Version("4.35"):
+        return None
+    fix = cures.non_reentrant(region)
+    args = ddp.attributes.get("args", NOTHING).objects()
+    if fix is None or region.type != "kbit" or not args or args[0].site is None or args[0].open:
+        return fix
+    if args[0].attributes.get("gradient_checkpointing", NOTHING).constant() is False:
+        return fix
+    again = rewrite.set_argument(args[0].site, cures.kwargs_name(args[0].site), cures.KWARGS)
+    return fix if again is None else replace(fix, edits=(*fix.edits, again))
+
+
+def _placed(ddp: Object, *fixes: Fix | None) -> tuple[Fix | None, ...]:
+    """The fixes without those that would add a keyword where a parser makes the Trainer's arguments, or beside `**`."""
+    args = ddp.attributes.get("args", NOTHING).objects()
+    site = args[0].site if args else None
+    if site is None or _takes_keywords(site):
+        return fixes
+    place = site.location()
+    first, last = (place.line, place.column), (place.end_line, place.end_column)
+
+    def adds(edit: Edit) -> bool:
+        start, end = (edit.line, edit.column), (edit.end_line, edit.end_column)
+        return edit.path == place.path and start == end and first <= start <= last
+
+    return tuple(each for each in fixes if each is None or not any(adds(edit) for edit in each.edits))
+
+
+def _takes_keywords(site: Site) -> bool:
+    """Whether a call is of the class itself, and no `**` in it can give a keyword already."""
+    try:
+        node = ast.parse(site.text.strip(), mode="eval").body
+    except (SyntaxError, ValueError):
+        return True
+    if not isinstance(node, ast.Call):
+        return True
+    name = ast.unparse(node.func).rpartition(".")[2]
+    return not name.startswith("parse_") and all(keyword.arg is not None for keyword in node.keywords)
 
 
 def _cause(run: Run, model: Object, ddp: Object, unused: object, forwards: int) -> str:

@@ -37,10 +37,13 @@ from gclint.analysis import rewrite
 from gclint.analysis.events import AttributeSet, Backward, GradientsCleared, OptimizerBuilt, OptimizerStep, RunEnded
 from gclint.analysis.run import Run
 from gclint.analysis.stepping import argument_text, looped, receiver_text, together
-from gclint.finding import Finding, Fix
+from gclint.analysis.syntax import Site
+from gclint.finding import Edit, Finding, Fix
 from gclint.rule import Reproduction, Rule
 
 from ..words import BACKWARD
+
+Never = dict[str, tuple[OptimizerStep, list[Backward]]]
 
 rule = Rule(
     code="GCL805",
@@ -64,31 +67,69 @@ def never_cleared(event: RunEnded, run: Run) -> Iterator[Finding]:
     ):
         return
     backwards = [item for item in run.of_type(Backward) if looped(item) and "inputs" not in item.keywords]
+    never: dict[str, tuple[OptimizerStep, list[Backward]]] = {}
     for step in run.of_type(OptimizerStep):
-        added = next(
-            (item for item in backwards if item.moment.loops[-1:] == step.moment.loops[-1:] and together(item, step)),
-            None,
-        )
-        if added is None or step.optimizer.site is None or _fresh(step, run):
-            continue
-        name = argument_text(step.site) if step.scaler is not None else receiver_text(step.site)
-        edit = rewrite.insert_after(step.site, f"{name}.zero_grad()") if name else None
-        fix = (
-            Fix("zero-grad", "Clear the gradients after the step", (edit,), "unsafe", intent=("accumulation",))
-            if edit is not None
-            else None
-        )
-        yield rule.finding(
-            run,
-            step.site,
-            "gradients are added in every round of this loop and never cleared",
-            guard=step.guard,
-            certainty="fragile",
-            symptom="silent: each step uses the sum of all gradients so far",
-            related=[(added.site, "gradients are added here")],
-            fixes=(fix,),
-        )
+        added = [
+            item for item in backwards if item.moment.loops[-1:] == step.moment.loops[-1:] and together(item, step)
+        ]
+        if added and step.optimizer.site is not None and not _fresh(step, run):
+            name = argument_text(step.site) if step.scaler is not None else receiver_text(step.site)
+            never.setdefault(name, (step, added))
+    if not never:
         return
+    step, added = next(iter(never.values()))
+    one = len(never) == 1
+    edits = _clear_after(never) if one else _clear_before(never)
+    title = "Clear the gradients after the step" if one else "Clear the gradients before they are added to"
+    fix = Fix("zero-grad", title, edits, "unsafe", intent=("accumulation",))
+    yield rule.finding(
+        run,
+        step.site,
+        "gradients are added in every round of this loop and never cleared",
+        guard=step.guard,
+        certainty="fragile",
+        symptom="silent: each step uses the sum of all gradients so far",
+        related=[(added[0].site, "gradients are added here")],
+        fixes=(fix if edits else None,),
+    )
+
+
+def _clear_after(never: Never) -> tuple[Edit, ...]:
+    """One optimizer's gradients cleared after its step."""
+    ((name, (step, _)),) = never.items()
+    edit = rewrite.insert_after(step.site, f"{name}.zero_grad()") if name else None
+    return (edit,) if edit is not None else ()
+
+
+def _clear_before(never: Never) -> tuple[Edit, ...]:
+    """Several optimizers' gradients, each cleared before the first backward of its block behind another's step: a
+    generator's backward adds to its discriminator's gradients as well. () where one has no place."""
+    steps = [step.site for step, _ in never.values()]
+    places: dict[Site, list[str]] = {}
+    for name, (step, added) in never.items():
+        own = [each.site for each in added if _in_one_block(each.site, step.site)]
+        passed = [each for each in steps if each is not step.site and _in_one_block(each, step.site)]
+        late = [each for each in own if all(_in_one_block(other, each) for other in passed)] or own
+        if not late or not name:
+            return ()
+        places.setdefault(late[0], []).append(f"{name}.zero_grad()")
+    edits = [rewrite.insert_before(place, *lines) for place, lines in places.items()]
+    made = tuple(each for each in edits if each is not None)
+    return made if len(made) == len(edits) else ()
+
+
+def _in_one_block(first: Site, last: Site) -> bool:
+    """Whether a statement comes before another in the same block: nothing between them stands further left."""
+    start, end = first.location().line, last.location().line
+    if first.module is not last.module or start > end:
+        return False
+    between = [
+        line for line in first.module.lines[start - 1 : end] if line.strip() and not line.lstrip().startswith("#")
+    ]
+    column = len(rewrite.indentation(first))
+    return len(rewrite.indentation(last)) == column and all(
+        len(line) - len(line.lstrip()) >= column for line in between
+    )
 
 
 def _fresh(step: OptimizerStep, run: Run) -> bool:

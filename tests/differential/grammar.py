@@ -29,7 +29,7 @@ HEADERS = {
 }
 Statement = Callable[["Grammar", int], "list[str] | None"]
 STATEMENTS: dict[str, Statement] = {}
-EXPRESSIONS: dict[str, Callable[["Grammar"], "str | None"]] = {}
+EXPRESSIONS: dict[str, Callable[[Grammar], str | None]] = {}
 
 
 def statement(name: str) -> Callable[[Statement], Statement]:

@@ -184,6 +184,11 @@ def test_world_size(one, command, world, distributed):
     assert (launch.world_size, launch.distributed) == (world, distributed)
 
 
+@pytest.mark.parametrize("launcher", ["torchrun -m", "accelerate launch -m", "deepspeed --module"])
+def test_dashes_behind_the_program_are_the_launchers(one, launcher):
+    assert one(f"{launcher} pkg.fit -- --depth 2 -- x", **{"pkg/fit.py": ""}).arguments == ("--depth", "2", "--", "x")
+
+
 def test_environment_of_exports_prefixes_and_wrappers(one):
     launch = one(
         "export A=1 B='two words'\nC=no\nexport D\nD=4\nexport D\nunset B\n"

@@ -14,6 +14,7 @@ Every `programs*.yaml` of this folder is a list of rows. A row has
   exactly once: begin it at a line's start) and either `replace`, or lines to put `above` or `below`, which get the
   indentation of the line that was found; none where the program has the failure already;
 - `also`: files that a user has and the repository has not (a path and its text), such as a data sample;
+- `prepare`: what a README says to run once before, such as building an extension, for `sh` in the project;
 - `verdict`: the one that is right, and `why` where that is not `confirmed`.
 
 `python -m tests.real_programs --checkouts DIR [--only NAME] [--json FILE] [--markdown FILE]` runs them and prints the

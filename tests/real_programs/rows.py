@@ -60,6 +60,7 @@ class Row:
     choose: str = ""
     plant: tuple[Plant, ...] = ()
     also: dict[str, str] = field(default_factory=dict)
+    prepare: str = ""
     verdict: str = "confirmed"
     why: str = ""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -78,6 +79,16 @@ def lay_out(row: Row, checkouts: Path, project: Path) -> None:
         (project / name).write_text(text, encoding="utf-8")
     for plant in row.plant:
         plant.apply(project)
+    if row.prepare:
+        _prepare(row.prepare, project)
+
+
+def _prepare(command: str, project: Path) -> None:
+    """Run what a README says to run before, with this interpreter as `python`; raises ValueError where it fails."""
+    own = {**os.environ, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}"}
+    done = subprocess.run(["sh", "-ec", command], cwd=project, env=own, capture_output=True, text=True, timeout=LIMIT)
+    if done.returncode:
+        raise ValueError(f"`{command}` fails: {(done.stderr.strip().splitlines() or ['no output'])[-1]}")
 
 
 def _source(row: Row, checkouts: Path) -> Path:

@@ -47,6 +47,15 @@ with wave.open("clips/a.wav") as sound:
     assert sound.getframerate() == sampling_rate and sound.getnframes() > 8192
 """
 
+GIVEN = """
+import os, sys
+from pathlib import Path
+from PIL import Image
+assert os.path.exists(sys.argv[2]) and not os.path.exists(sys.argv[4])
+assert len(list(Path("photos").glob("**/*.png"))) >= 100
+assert Image.open("photos/127.png").size[0] > 64
+"""
+
 ACCELERATED = """
 import argparse, os, shutil, sys
 import torch
@@ -111,6 +120,11 @@ def test_arrays_and_sound_are_made(tmp_path: Path, verifier: Verifier) -> None:
     told = "\n".join(made.replaced)  # type: ignore[attr-defined]
     assert "shards is not there: 16 synthetic .bin files" in told
     assert "data/train.bin is not there" in told and "clips/a.wav is not there: synthetic" in told
+
+
+def test_a_folder_that_the_command_line_gives_as_data_is_made(tmp_path: Path, verifier: Verifier) -> None:
+    pytest.importorskip("PIL")
+    run(verifier, tmp_path, GIVEN + TRAINED, argv=("--data-dir", "photos", "--output_dir", "photographs"))
 
 
 def test_an_accelerator_that_is_asked_for_and_options_that_are_required(tmp_path: Path, verifier: Verifier) -> None:

@@ -117,7 +117,7 @@ def test_a_trl_trainer_with_a_tracker_and_uploads(verifier: Verifier, project: P
     found = run(verifier, project, TRL)
     assert (found.status, found.first.step_count) == ("finished", 3), found.summary
     assert {"wandb: off", "written below the copy instead: /absent/out"} <= set(found.replaced)
-    assert "data set trl-lib/Capybara: 64 rows of synthetic columns (messages, source)" in found.replaced
+    assert "data set trl-lib/Capybara: 256 rows of synthetic columns (messages, source)" in found.replaced
     assert not Path("/absent").exists()
 
 
@@ -125,7 +125,7 @@ def test_preferences_from_a_file_that_is_not_there(verifier: Verifier, project: 
     pytest.importorskip("trl")
     found = run(verifier, project, PREFERENCES)
     assert (found.status, found.first.changed) == ("finished", 8), found.summary
-    assert "data/prefs.jsonl: 64 rows of synthetic columns (prompt, chosen, rejected" in "\n".join(found.replaced)
+    assert "data/prefs.jsonl: 256 rows of synthetic columns (prompt, chosen, rejected" in "\n".join(found.replaced)
 
 
 def test_an_accelerate_loop_on_two_ranks_that_share_their_files(verifier: Verifier, project: Path) -> None:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -8,6 +9,7 @@ from gclint.verify import Outcome, ProgramRecipe, Verifier
 from gclint.verify.fitted import fitted
 from gclint.verify.outcome import Raised, RankReport
 from gclint.verify.worker.small import shrink_copy, shrink_python, shrink_settings, shrink_words
+from gclint.verify.written import written
 
 MODEL = """
 import time
@@ -75,12 +77,16 @@ def test_settings_and_words() -> None:
     assert shrink_words(("--batch_size", "64", "--seed", "7", "--data.block_size=1024", "batch_size=1", "12")) == (
         ("--batch_size", "2", "--seed", "7", "--data.block_size=64", "batch_size=1", "12")
     )
+    named = {"-b": "--batch-size", "-s": "--seed"}
+    assert shrink_words(("-b", "64", "-s", "64", "-j", "64"), named) == ("-b", "2", "-s", "64", "-j", "64")
 
 
 def test_a_copy_is_changed_and_the_changes_are_told(tmp_path: Path) -> None:
     (tmp_path / "train.py").write_text("batch_size = 64\n")
     (tmp_path / "notes.txt").write_text("batch_size = 64\n")
+    os.utime(tmp_path / "train.py", (1000, 1000))
     assert shrink_copy(tmp_path) == ["train.py: batch_size 64 -> 2"]
+    assert written(tmp_path, 2000) == {"notes.txt": written(tmp_path, 0)["notes.txt"]}  # the program has not written it
     assert (tmp_path / "notes.txt").read_text() == "batch_size = 64\n"
 
 

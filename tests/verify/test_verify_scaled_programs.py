@@ -58,7 +58,7 @@ def test_a_trainer_on_two_ranks(verifier: Verifier) -> None:
     assert found.after.first.step_count == 3
     told = "\n".join(found.after.replaced)
     assert "LlamaForCausalLM, scaled down" in told
-    assert "tatsu-lab/alpaca: 64 rows" in told
+    assert "tatsu-lab/alpaca: 256 rows" in told
 
 
 def test_an_offloaded_model_for_an_absent_gpu(verifier: Verifier) -> None:

@@ -66,6 +66,18 @@ def test_another_crash_than_the_findings_is_not() -> None:
     assert verdict(CRASH, GOOD, Claim(), GOOD).name == "unverified", "a fix that foretells nothing confirms nothing"
 
 
+def test_gradients_that_the_first_step_lacks_are_shown_whatever_ends_the_second() -> None:
+    claim = Claim(oracles=("missing",))
+    frozen = step(gradients={"a": [1.0, 1.0, -1.0], "b": None})
+    full = step(gradients={"a": [1.0, 1.0, -1.0], "b": [1.0, 1.0, -1.0]})
+    ended = raising("RuntimeError: Expected to have finished reduction", frozen)
+    reference = run(full, full)
+    found = judge(Runs(ended, run(full, full), References(reference, reference)), claim)
+    assert found.name == "confirmed" and "1 of 2 trainable tensors get no gradient (b)" in found.reason
+    same = judge(Runs(raising("RuntimeError: other", full), run(full, full), References(reference, reference)), claim)
+    assert same.name == "unverified"
+
+
 def test_where_nothing_gets_a_gradient_no_gradients_match() -> None:
     empty = run(step(gradients={}, moves={}, losses=()))
     assert verdict(CRASH, empty, reference=empty).name == "unverified"

@@ -10,6 +10,8 @@ from collections.abc import Callable, Iterable, Sequence
 from types import ModuleType
 from typing import Any
 
+from gclint.verify.worker.shims import CACHES
+
 PREFIXES = ("HIP_", "HSA_", "AMD_", "ROCR_", "CUDA_", "PYTORCH_", "TORCH_", "TORCHDYNAMO_", "OMP_", "MKL_")
 
 
@@ -33,12 +35,12 @@ class ImportWatch(importlib.abc.MetaPathFinder):
         return spec
 
     def report(self, names: Iterable[str]) -> dict[str, Any]:
-        """Return `at_import` and `at_end` of the named variables and of backend ones that changed between."""
+        """Return `at_import` and `at_end` of the named variables and of backend ones that the program changed."""
         seen = self.at_import if self.at_import is not None else dict(os.environ)
         changed = {
             name
             for name in {*os.environ, *seen}
-            if name.startswith(PREFIXES) and seen.get(name) != os.environ.get(name)
+            if name.startswith(PREFIXES) and name not in CACHES and seen.get(name) != os.environ.get(name)
         }
         wanted = sorted({*names, *changed})
         return {

@@ -66,7 +66,7 @@ class Recorder:
         self._forwards = [0, 0, 0]
         self._evaluating: dict[str, None] = {}
         self._dtypes: Counter[str] = Counter()
-        self._uncleared = 0
+        self._left: set[int] = set()
 
     def by_hand(self, gradient: Callable[[Any], Any], gather: Callable[[list[Any]], Any] | None) -> None:
         """Leave the steps to `close_step` and `count_step`, for an engine that keeps gradients and parameters in parts.
@@ -211,7 +211,7 @@ class Recorder:
             with self._whole(parameters):
                 self._start = Snapshot(parameters.values())
         if not self.backwards and self.steps:
-            self._uncleared = sum(_holds_gradient(each) for each in self.named_parameters().values())
+            self._left = {id(each) for each in self.named_parameters().values() if _holds_gradient(each)}
         self.backwards += 1
         for each in tensors if isinstance(tensors, (list, tuple)) else [tensors]:
             if getattr(each, "numel", lambda: 0)() == 1 and each.device.type != "meta":
@@ -225,6 +225,7 @@ class Recorder:
         known = {id(each) for each in self.extra}
         own = [each for group in optimizer.param_groups for each in group["params"]]
         self.extra += [each for each in own if id(each) not in known]
+        self._left &= {id(each) for each in own}  # another optimizer's gradients are its own affair
         self.close_step(groups(optimizer))
         self._before = Snapshot(own)
 
@@ -278,7 +279,7 @@ class Recorder:
             evaluating=tuple(sorted(self._evaluating)),
             dtypes=dict(dtypes),
             random=generators(),
-            uncleared=self._uncleared,
+            uncleared=len(self._left),
             **self.traffic.take(),
         )
 

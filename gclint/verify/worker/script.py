@@ -58,7 +58,10 @@ def run_script(recipe: ProgramRecipe, scratch: Path, lines: Lines) -> Any:
     words = shrink_words(recipe.argv) if "numbers" in recipe.small else recipe.argv
     sys.argv = [recipe.name, *words]
     named = [each.value for each in recipe.environment if each.name == "PYTHONPATH"]
-    sys.path[:0] = [str(start / part) for text in named for part in text.split(os.pathsep) if "$" not in part]
+    first = [start / part for text in named for part in text.split(os.pathsep) if "$" not in part]
+    sys.path[:0] = map(str, first)
+    for each in first:
+        _forget(each)
     sys.path += [str(each) for each in (scratch, scratch / "src") if each.is_dir()]  # as installed in place
     sys.audit(BEGINS)
     lines.start()

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 import functools
+import os
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping
 from pathlib import Path
@@ -51,7 +52,9 @@ def shrink_copy(
             shrink_python(text, (lines or {}).get(name, ())) if path.suffix == ".py" else shrink_settings(text)
         )
         if changes:
+            status = path.stat()
             path.write_text(new, encoding="utf-8")
+            os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))  # the run has not written it
             told.update(dict.fromkeys(f"{name}: {each}" for each in changes))
     return list(told)
 
@@ -93,8 +96,8 @@ def shrink_settings(text: str) -> tuple[str, list[str]]:
     return SETTING.sub(smaller, text), told
 
 
-def shrink_words(words: tuple[str, ...]) -> tuple[str, ...]:
-    """A command line with smaller numbers: `--name 12`, `--name=12`, `name=12`."""
+def shrink_words(words: tuple[str, ...], long: Mapping[str, str] | None = None) -> tuple[str, ...]:
+    """A command line with smaller numbers: `--name 12`, `--name=12`, `name=12`, and `-n 12` where `long` names it."""
     found = list(words)
     for index, word in enumerate(words):
         match = OPTION.fullmatch(word)
@@ -104,7 +107,8 @@ def shrink_words(words: tuple[str, ...]) -> tuple[str, ...]:
             if limit is not None and int(match[2]) > limit:
                 found[index] = f"{word[: match.start(2)]}{limit}"
         elif word.startswith("-") and follows.isdecimal():
-            limit = _limit(word.lstrip("-").rpartition(".")[2])
+            name = (long or {}).get(word, word)
+            limit = _limit(name.lstrip("-").rpartition(".")[2])
             if limit is not None and int(follows) > limit:
                 found[index + 1] = str(limit)
     return tuple(found)

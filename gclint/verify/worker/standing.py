@@ -19,6 +19,9 @@ VALUES = {
 }  # fmt: skip
 
 
+STANDS_FOR = "_stands_for"
+
+
 class Watched:
     """Whoever is told what is done with stand-ins."""
 
@@ -85,6 +88,9 @@ class Recorded:
         return str, (str(self),)
 
     def __instancecheck__(self, instance: Any) -> bool:
+        """Whether a class of the program derives from this name, or a layer stands for one of its kind."""
+        if self._name == getattr(instance, STANDS_FOR, ""):
+            return True
         return self._name in getattr(type(instance), "_bases_not_here", ())
 
     def __mro_entries__(self, bases: tuple[Any, ...]) -> tuple[type, ...]:

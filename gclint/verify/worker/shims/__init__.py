@@ -87,7 +87,7 @@ def install(recipe: ProgramRecipe, family: str, found: Replacements) -> None:
         from gclint.verify.worker import small
         from gclint.verify.worker.shims import files, hub, loops, options, pictures, removed
 
-        options.install(found)
+        options.install(found, "numbers" in recipe.small)
         removed.install(found)
         if any(name in found.text for name in ("hub", "torchvision", "model_zoo")):
             hub.install(found)

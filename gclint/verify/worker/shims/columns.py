@@ -12,9 +12,9 @@ from typing import Any
 from gclint.verify.worker.shims import Replacements, media
 from gclint.verify.worker.shims.keys import read_by
 
-ROWS = 64
+ROWS = 256
 DATA_FILES = (".jsonl", ".ndjson", ".json", ".csv", ".tsv", ".txt", ".parquet")
-TEXT = "the quick brown fox jumps over the lazy dog, and the dog does not mind it at all"
+TEXT = "the dog runs"
 TALK = [
     {"role": "user", "content": "hello there", "from": "human", "value": "hello there"},
     {"role": "assistant", "content": "hi, how are you?", "from": "gpt", "value": "hi, how are you?"},
@@ -22,7 +22,7 @@ TALK = [
 SHAPED: dict[str, Any] = {
     "messages": TALK, "conversations": TALK, "conversation": TALK, "label": 0, "labels": 0, "idx": 0, "score": 0.5,
     "translation": {"en": "hello", "de": "hallo", "fr": "bonjour", "ro": "salut", "vi": "xin chào"},
-    "answers": {"text": ["the dog"], "answer_start": [35]}, "tokens": ["a", "dog"], "ner_tags": [0, 1],
+    "answers": {"text": ["the dog"], "answer_start": [0]}, "tokens": ["a", "dog"], "ner_tags": [0, 1],
 }  # fmt: skip
 KNOWN: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("alpaca", ("instruction", "input", "output", "text")),

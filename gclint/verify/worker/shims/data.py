@@ -12,7 +12,7 @@ from gclint.verify.worker.shims import Replacements, media
 from gclint.verify.worker.shims.columns import ROWS, columns_of, row_of
 from gclint.verify.worker.shims.keys import read_by
 
-LENGTH = 16
+LENGTH, FEW = 16, 64
 FORMATS = ("json", "csv", "text", "parquet")
 SPLITS = ("train", "validation", "test", "train_sft", "test_sft", "train_prefs", "test_prefs")
 
@@ -60,8 +60,9 @@ def _synthetic(datasets: Any, name: str, found: Replacements, tokenized: bool = 
     columns = columns_of(name, found)
     if tokenized:  # what a data set of this name has, has been made into what the program reads
         columns = tuple(dict.fromkeys((*columns, *read_by(found.text))))
-    found.note(f"data set {name.strip()}: {ROWS} rows of synthetic columns ({_some(columns)})")
-    rows = [{**row_of(columns, index, name, found.text), **media.shown(columns, index)} for index in range(ROWS)]
+    count = FEW if media.shown(columns, 0) else ROWS
+    found.note(f"data set {name.strip()}: {count} rows of synthetic columns ({_some(columns)})")
+    rows = [{**row_of(columns, index, name, found.text), **media.shown(columns, index)} for index in range(count)]
     if tokenized:
         rows = [
             {
@@ -86,7 +87,7 @@ def _classes(text: str, row: dict[str, Any]) -> list[str]:
     """The columns of a row whose values are classes with names, as the program asks for the names."""
     if ".features" not in text:
         return []
-    asked = re.findall(r"""features\[["'](\w+)["']\]""", text)
+    asked = re.findall(r"""features\[["'](\w+)["']\](?:\.feature)?\.(?:names|num_classes|int2str|str2int)\b""", text)
     return [each for each in row if each in asked or (each in ("label", "labels") and type(row[each]) is int)]
 
 

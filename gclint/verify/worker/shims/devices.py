@@ -86,7 +86,7 @@ def _grouped_here(begin: Any) -> Any:
 
 
 def _tell_autocast(found: Replacements) -> None:
-    """Autocast for an accelerator, which torch leaves off without one, is a limit of the run."""
+    """Autocast for an accelerator: to bfloat16 on the CPU, which does it too; else torch leaves it off, a limit."""
     kind: Any = torch.amp.autocast_mode.autocast
     begin = kind.__init__
 
@@ -94,8 +94,11 @@ def _tell_autocast(found: Replacements) -> None:
     def begin_here(
         self: Any, device_type: Any, dtype: Any = None, enabled: bool = True, *args: Any, **more: Any
     ) -> None:
-        begin(self, device_type, dtype, enabled, *args, **more)
-        if enabled and str(device_type) in NAMES and not self._enabled:
+        here = dtype is torch.bfloat16 and str(device_type) in NAMES
+        begin(self, "cpu" if here else device_type, dtype, enabled, *args, **more)
+        if here:
+            found.note("autocast to bfloat16 on an accelerator: on the CPU")
+        elif enabled and str(device_type) in NAMES and not self._enabled:
             found.limit(
                 f"autocast to {str(dtype or 'half precision').removeprefix('torch.')} is not run on this device"
             )

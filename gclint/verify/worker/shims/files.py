@@ -83,9 +83,14 @@ class Places:
     def _is_data(self, real: str) -> bool:
         """Whether a missing file is one of rows: not a library's, not hidden, not a configuration."""
         shown = self._shown(real)
-        system = real.startswith((sys.prefix, sys.base_prefix, "/usr/", "/etc/", "/sys/", "/proc/"))
+        system = real.startswith((sys.prefix, sys.base_prefix, "/usr/", "/etc/", "/sys/", "/proc/", *self._libraries()))
         hidden = any(part.startswith(".") for part in Path(shown).parts)
         return not (system or hidden or NO_ROWS.search(Path(real).stem.lower()))
+
+    def _libraries(self) -> list[str]:
+        """The directories outside the copy from which modules are imported."""
+        places = (os.path.realpath(each) + os.sep for each in sys.path if each)
+        return [each for each in places if not each.startswith(self.job + os.sep)]
 
     def audit(self, event: str, args: tuple[Any, ...]) -> None:
         """Refuse what would be changed outside the copy."""

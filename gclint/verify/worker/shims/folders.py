@@ -12,6 +12,7 @@ import fnmatch
 import functools
 import glob
 import importlib
+import itertools
 import os
 import pathlib
 import random
@@ -26,11 +27,12 @@ from typing import Any
 from gclint.verify.worker.refusal import BEGINS
 from gclint.verify.worker.shims import Replacements
 
-FILES, SIDE, SECONDS, NUMBERS, HIGHEST = 16, 256, 2, 1 << 18, 64
+FILES, DISTINCT, SIDE, SECONDS, NUMBERS, HIGHEST = 128, 16, 256, 2, 1 << 18, 64
 IMAGES = (".png", ".jpg", ".jpeg", ".bmp", ".tif", ".tiff", ".webp")
 READS_IMAGES = re.compile(r"\bPIL\b|\bcv2\b|imageio|read_image|skimage")
 READS_ARRAYS = re.compile(r"\bmemmap\b|\bfromfile\b")
 OUTPUT = re.compile(r"check_?points?|ckpts?|out(put)?s?|logs?|results?|saved?|runs?|samples?|weights?|models?|cache")
+OF_DATA = re.compile(r"data|image|img|input|train_?(dir|path|root)")
 MASKS = re.compile(r"mask|label|seg|annot", re.IGNORECASE)
 RATE = re.compile(r"samp\w*_?rate\W+(\d{4,6})")
 MAGIC = "*?["
@@ -42,6 +44,7 @@ def install(found: Replacements) -> None:
     made = Made(found)
     builtins.open = made.opening(builtins.open)
     os.listdir, os.scandir = made.listing(os.listdir), made.listing(os.scandir)
+    os.path.exists, os.path.isdir = made.asked(os.path.exists), made.asked(os.path.isdir)
     glob.glob, glob.iglob = made.matching(glob.glob), made.matching(glob.iglob)
     pathlib.Path.glob = made.matching_below(pathlib.Path.glob)  # type: ignore[method-assign]
     sys.addaudithook(made.audit)
@@ -78,15 +81,18 @@ class Made:
             self._fill(Path(real), ending)
         finally:
             self.own = own
-        self.found.note(f"{os.path.relpath(real, self.scratch)} is not there: {FILES} synthetic {ending} files")
+        count = DISTINCT if ending == ".bin" else FILES
+        self.found.note(f"{os.path.relpath(real, self.scratch)} is not there: {count} synthetic {ending} files")
 
     def _fill(self, real: Path, ending: str) -> None:
         """Make the whole folder beside its place and move it there: other processes see all of it, or nothing."""
         aside = real.with_name(f".{real.name}-{os.getpid()}")
         shutil.rmtree(aside, ignore_errors=True)  # what an attempt left that did not come to its end
         os.makedirs(aside)
-        for index in range(FILES):
+        for index in range(DISTINCT):
             self.file(aside / f"{index:03d}{ending}", index, real.name)
+        for index in range(DISTINCT, DISTINCT if ending == ".bin" else FILES):
+            shutil.copyfile(aside / f"{index % DISTINCT:03d}{ending}", aside / f"{index:03d}{ending}")
         self.empty |= {str(real / Path(name).name) for name in self.empty if name.startswith(f"{aside}{os.sep}")}
         try:
             if real.is_dir():
@@ -129,6 +135,17 @@ class Made:
 
         return listed
 
+    def asked(self, original: Callable[..., bool]) -> Callable[..., bool]:
+        """`os.path.exists` or `os.path.isdir`, which makes a folder that the command line gives as one of data."""
+
+        @functools.wraps(original)
+        def there(path: Any) -> bool:
+            if not original(path) and isinstance(path, (str, os.PathLike)) and os.fspath(path) in _given_data():
+                self.folder(path)
+            return original(path)
+
+        return there
+
     def matching(self, original: Callable[..., Any]) -> Callable[..., Any]:
         """`glob.glob` in folders that are made where they are missing."""
 
@@ -146,8 +163,9 @@ class Made:
 
         @functools.wraps(original)
         def matched(folder: Any, pattern: Any, *args: Any, **kwargs: Any) -> Any:
-            if "/" not in str(pattern):
-                self.folder(folder, str(pattern))
+            name = str(pattern).removeprefix("**/")
+            if "/" not in name:
+                self.folder(folder, name)
             return original(folder, pattern, *args, **kwargs)
 
         return matched
@@ -204,6 +222,12 @@ def _map_numbers(made: Made) -> None:
         return read(file, dtype, *args, **kwargs)
 
     numpy.memmap.__new__, numpy.fromfile = mapped, taken
+
+
+def _given_data() -> set[str]:
+    """What the command line gives to options of data, such as `--data-dir imagenet`."""
+    words = [part for word in sys.argv[1:] for part in (word.split("=", 1) if word.startswith("-") else [word])]
+    return {value for name, value in itertools.pairwise(words) if name.startswith("-") and OF_DATA.search(name)}
 
 
 def _lacks_files(path: str) -> bool:

@@ -19,8 +19,10 @@ MADE_BY_TOKENIZERS = frozenset(
 @lru_cache(maxsize=4)
 def read_by(text: str) -> tuple[str, ...]:
     """The names that the program's code uses as keys, in order: x["name"], x[column] where `column` is a name, and
-    what options such as --text_column hold, given or by default."""
+    what options such as --text_column hold, given or by default. Those that it only ever writes are its own."""
     names: dict[str, None] = {}
+    written: set[str] = set()
+    read: set[str] = set()
     for part in text.split("\0"):
         try:
             tree = ast.parse(part)
@@ -28,8 +30,14 @@ def read_by(text: str) -> tuple[str, ...]:
             continue
         held = dict(_held(tree))
         for node in ast.walk(tree):
-            names.update(dict.fromkeys(_keys(node, held)))
-    return tuple(name for name in names if NAME.fullmatch(name) and name not in MADE_BY_TOKENIZERS)
+            found = _keys(node, held)
+            names.update(dict.fromkeys(found))
+            if isinstance(node, ast.Subscript):
+                (written if isinstance(node.ctx, ast.Store) else read).update(found)
+            elif isinstance(node, ast.Call):
+                read.update(found)
+    own = MADE_BY_TOKENIZERS | (written - read)
+    return tuple(name for name in names if NAME.fullmatch(name) and name not in own)
 
 
 def _held(tree: ast.AST) -> Iterator[tuple[str, str]]:

@@ -102,7 +102,7 @@ class Store:
             self.unknown.add(path)
             owner = transformers.AutoModelForCausalLM if owner is transformers.AutoModel else owner
         config = shrink(_part_for(owner, config), POSITIONS)
-        as_tokenized(config)
+        as_tokenized(config, self.found.text)
         self.shrunken.append(config)
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(0)

@@ -35,7 +35,8 @@ def install(found: Replacements, target: dict[str, str]) -> None:
     _reentrant_by_default(found, target["transformers"])
     for kind in (transformers.TrainingArguments, transformers.Seq2SeqTrainingArguments, *_of_trl(found)):
         kind.__init__ = _dropping(kind.__init__, found)
-    transformers.Trainer.__init__ = _with_processing_class(_fitting_overrides(transformers.Trainer.__init__))
+    for trainer in (transformers.Trainer, transformers.Seq2SeqTrainer):
+        trainer.__init__ = _with_processing_class(_fitting_overrides(trainer.__init__))
     parser = transformers.HfArgumentParser
     parser.__init__ = _resolving(parser.__init__)
     parser.parse_known_args = _lenient(parser.parse_known_args)

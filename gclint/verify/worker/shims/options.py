@@ -7,14 +7,23 @@ import functools
 from typing import Any
 
 from gclint.verify.worker.shims import Replacements
+from gclint.verify.worker.small import shrink_words
 
 
-def install(found: Replacements) -> None:
-    """Give argparse's required options and arguments a value where the command line has none."""
+def install(found: Replacements, small: bool = False) -> None:
+    """Give argparse's required options and arguments a value where the command line has none.
+
+    `small`: numbers of short options (`-b 64`) become smaller, as those of long ones do.
+    """
     parse = argparse.ArgumentParser.parse_known_args
 
     @functools.wraps(parse)
     def parse_filled(self: Any, args: Any = None, namespace: Any = None, *more: Any, **also: Any) -> Any:
+        if small:
+            words = tuple(_words() if args is None else args)
+            args = list(shrink_words(words, _long_names(self)))
+            if args != [*words]:
+                found.note(f"options: {' '.join(args)}")
         wanted = [each for each in self._actions if each.required and each.option_strings]
         given = {word.partition("=")[0] for word in (_words() if args is None else args)}
         for action in wanted:
@@ -25,6 +34,11 @@ def install(found: Replacements) -> None:
         return parse(self, args, namespace, *more, **also)
 
     argparse.ArgumentParser.parse_known_args = parse_filled  # type: ignore[method-assign]
+
+
+def _long_names(parser: argparse.ArgumentParser) -> dict[str, str]:
+    named = [each.option_strings for each in parser._actions if each.option_strings]
+    return {word: names[-1] for names in named for word in names if not word.startswith("--")}
 
 
 def value_of(action: Any) -> Any:

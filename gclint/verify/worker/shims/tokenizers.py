@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from operator import attrgetter
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ import transformers
 from gclint.verify.worker.shims import Replacements
 
 SPECIAL = ("<pad>", "<s>", "</s>", "<unk>", "<|im_start|>", "<|im_end|>", "<mask>")
+READS_PADDING, SETS_PADDING = re.compile(r"config\.pad_token_id\b"), re.compile(r"config\.pad_token_id\s*=[^=]")
 # what stands for pictures and sound in the text, by the attribute that the processors look for
 SEVERAL = {
     "image_token": "<image>", "video_token": "<video>", "audio_token": "<audio>", "boi_token": "<boi>",
@@ -92,9 +94,14 @@ class _Foreign(transformers.PreTrainedTokenizerFast):  # type: ignore[misc]
             return self.eos_token_id
 
 
-def as_tokenized(config: Any) -> None:
-    """Give a small model's config the numbers that the tokens for pictures and sound have here."""
+def as_tokenized(config: Any, text: str = "") -> None:
+    """Give a small model's config the numbers that the tokens for pictures and sound have here.
+
+    Where the program's `text` reads the config's padding token and never sets it, the checkpoint has one.
+    """
     first = 256 + len(SPECIAL)
+    if READS_PADDING.search(text) and not SETS_PADDING.search(text) and getattr(config, "pad_token_id", 0) is None:
+        config.pad_token_id = 256 + SPECIAL.index("<pad>")
     for number, name in enumerate(SEVERAL, first):
         for end in ("_id", "_index"):
             if isinstance(getattr(config, name + end, None), int):

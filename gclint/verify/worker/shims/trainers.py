@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import functools
+import importlib
+import re
 from typing import Any
 
+import torch
 import transformers
 
 from gclint.verify.worker.shims import Replacements
@@ -14,6 +18,7 @@ REPORTING = (
 )  # fmt: skip
 BATCH, ACCUMULATION, GENERATED = 2, 2, 8
 
+_TOLD_APART = re.compile(r"\b(GRPO|RLOO)Trainer\b")
 PLANNED = ("max_steps", "num_train_epochs", "per_device_train_batch_size", "gradient_accumulation_steps")
 
 
@@ -34,10 +39,32 @@ def install(found: Replacements, family: str, steps: int) -> None:
         return train(trainer, None, *args, **kwargs)
 
     transformers.Trainer.train = without_resume
+    if _TOLD_APART.search(found.text):
+        _tell_answers_apart(found)
     for name in REPORTING:
         if name in found.text:
             setattr(transformers.integrations, name, _Silent)
             found.note(f"{name}: off")
+
+
+def _tell_answers_apart(found: Replacements) -> None:
+    """Give answers that all get the same reward different ones: an untrained model's are never right."""
+    for name in ("GRPOTrainer", "RLOOTrainer"):
+        kind = getattr(importlib.import_module("trl"), name, None) if name in found.text else None
+        if kind is not None and hasattr(kind, "_calculate_rewards"):
+            kind._calculate_rewards = _spread(kind._calculate_rewards, found)
+
+
+def _spread(original: Any, found: Replacements) -> Any:
+    @functools.wraps(original)
+    def rewarded(*args: Any, **kwargs: Any) -> Any:
+        rewards = original(*args, **kwargs)
+        if bool((rewards == rewards[:1]).all()):
+            found.note("answers that all get one reward: rewards that differ")
+            rewards = rewards + torch.arange(len(rewards), device=rewards.device).unsqueeze(1)
+        return rewards
+
+    return rewarded
 
 
 class _Silent(transformers.TrainerCallback):  # type: ignore[misc]

@@ -1,0 +1,84 @@
+"""A seeded sample of random programs: what CPython did is derived, under its condition, and nothing else is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from gclint.analysis.values import const
+
+from . import compared
+from .compared import Compared, compare
+from .derived import Derived, derive
+from .executed import INPUTS, Observed, observe
+from .grammar import EXPRESSIONS, STATEMENTS, Grammar
+
+SEEDS, AT_ONCE = 500, 50
+MOST_UNKNOWN = 0.03
+CASES = sorted((Path(__file__).parent / "cases").glob("*.py"))
+
+
+def test_the_grammar_uses_every_production() -> None:
+    used: set[str] = set()
+    for seed in range(SEEDS):
+        grammar = Grammar(seed)
+        grammar.program()
+        used |= grammar.used
+    assert used == STATEMENTS.keys() | EXPRESSIONS.keys()
+
+
+@pytest.mark.parametrize("first", range(0, SEEDS, AT_ONCE))
+def test_what_happens_is_derived_and_nothing_else(first: int) -> None:
+    seen = unknown = 0
+    for seed in range(first, first + AT_ONCE):
+        made = compare(Grammar(seed).program())
+        if made is not None:
+            assert (made.failure, made.missed, made.invented) == ("", [], []), f"program of seed {seed}"
+            seen, unknown = seen + made.seen, unknown + made.unknown
+    assert unknown <= MOST_UNKNOWN * seen
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.stem)
+def test_counterexamples_of_earlier_runs_are_exact(case: Path) -> None:
+    made = compare(case.read_text())
+    assert made is not None
+    assert made.verdict == "exact", made
+
+
+def test_the_comparison_sees_what_is_missed_invented_and_wrongly_conditioned(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = CASES[0].read_text()
+    real = _derived(text, monkeypatch)
+    assert _with([], text, monkeypatch).missed
+    twice = [Derived(call.line + 1, call.guard, call.value) for call in real]
+    assert _with([*real, *twice], text, monkeypatch).invented
+    always = [Derived(call.line, frozenset(), const(True)) for call in real]
+    assert _with(always, text, monkeypatch).invented
+
+
+def _derived(text: str, monkeypatch: pytest.MonkeyPatch) -> list[Derived]:
+    kept: list[Derived] = []
+
+    def keep(given: str, directory: Path) -> list[Derived]:
+        kept.extend(derive(given, directory))
+        return kept
+
+    with monkeypatch.context() as patch:
+        patch.setattr(compared, "derive", keep)
+        compare(text)
+    return kept
+
+
+def _with(calls: list[Derived], text: str, monkeypatch: pytest.MonkeyPatch) -> Compared:
+    with monkeypatch.context() as patch:
+        patch.setattr(compared, "derive", lambda given, directory: calls)
+        made = compare(text)
+    assert made is not None
+    return made
+
+
+def test_programs_are_run_on_every_input() -> None:
+    text = CASES[0].read_text()
+    assert len(INPUTS) == 6
+    happened = [observe(text, inputs) for inputs in INPUTS]
+    assert Observed(0, "") not in (happened[0] or []) and any(happened)
