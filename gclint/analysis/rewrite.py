@@ -290,7 +290,7 @@ def _is_blank_or_comment(text: str) -> bool:
 
 
 def before_import(site: Site, line: str, needs_os: bool = True) -> Edit | None:
-    """Put a statement before the top-level import at `site`; one that needs it brings `import os` where it is not there."""
+    """Put a statement before the top-level import at `site`, and `import os` where it `needs_os` that is not there."""
     held = line_of(site.module, site.node)
     if not held or held[0] not in site.module.tree.body:
         return None

@@ -190,3 +190,39 @@ def test_every_format_names_the_place(project: Path, name: str) -> None:
         "junit": 'line="3"',
     }
     assert line.get(name, "conf/my.yaml:3:1") in text
+
+
+VARIABLE = f"""import os
+{HEAD}args = TrainingArguments(output_dir="o", gradient_checkpointing=bool(int(os.environ["GC"]))){TAIL}"""
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "place"),
+    [
+        pytest.param("run.sh", f"# GC=1\nexport GC=1  # on\nGC10=2\n{LAUNCH}\n", (2, 8, 12), id="exported"),
+        pytest.param("run.sh", f"A=2 GC='1' {LAUNCH}\n", (1, 5, 10), id="in front of the command"),
+        pytest.param("Makefile", f"export GC := 1\ntrain:\n\t{LAUNCH}\n", (1, 8, 15), id="Makefile"),
+        pytest.param(
+            "ci.yml", f'jobs:\n  t:\n    env:\n      GC: "1"\n    steps:\n      - run: {LAUNCH}\n', (4, 7, 13), id="workflow",
+        ),
+        pytest.param("Dockerfile", f"FROM x\nENV GC=1\nCMD {LAUNCH}\n", (2, 5, 9), id="image"),
+    ],
+)  # fmt: skip
+def test_a_variable_that_the_launcher_sets(project: Path, name: str, text: str, place: tuple[int, int, int]) -> None:
+    (project / "train.py").write_text(VARIABLE)
+    (project / name).write_text(text)
+    assert found() == [(name, *place)]
+    outcome = made(chosen={"GCL201": "checkpointing-off"})
+    assert not outcome.refused
+    line = text.splitlines()[place[0] - 1]
+    assert (project / name).read_text() == text.replace(line, line.replace("1", "0"))
+    assert found() == [] and made().changes == ()
+
+
+def test_a_variable_of_a_notebook_that_starts_a_program(project: Path) -> None:
+    (project / "train.py").write_text(VARIABLE)
+    (project / "run.ipynb").write_text(notebook("x = 1\n%env GC=1", f"!{LAUNCH}"))
+    assert len(found()) == 1 and found()[0][0] == "run.ipynb"
+    made(chosen={"GCL201": "checkpointing-off"})
+    assert cells(project / "run.ipynb") == ["x = 1\n%env GC=0", f"!{LAUNCH}"]
+    assert found() == [] and made().changes == ()
