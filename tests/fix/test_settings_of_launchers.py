@@ -203,7 +203,8 @@ VARIABLE = f"""import os
         pytest.param("run.sh", f"A=2 GC='1' {LAUNCH}\n", (1, 5, 10), id="in front of the command"),
         pytest.param("Makefile", f"export GC := 1\ntrain:\n\t{LAUNCH}\n", (1, 8, 15), id="Makefile"),
         pytest.param(
-            "ci.yml", f'jobs:\n  t:\n    env:\n      GC: "1"\n    steps:\n      - run: {LAUNCH}\n', (4, 7, 13), id="workflow",
+            "ci.yml", f'jobs:\n  t:\n    env:\n      GC: "1"\n    steps:\n      - run: {LAUNCH}\n', (4, 7, 13),
+            id="workflow",
         ),
         pytest.param("Dockerfile", f"FROM x\nENV GC=1\nCMD {LAUNCH}\n", (2, 5, 9), id="image"),
     ],
