@@ -15,6 +15,7 @@ from .defaults import unsure
 from .events import ItemSet
 from .guards import ALWAYS, NEVER, Guard, complement, conj, either
 from .jumps import leave_under
+from .pages import SPREAD, is_written
 from .syntax import Site
 from .values import (
     MISSING,
@@ -534,6 +535,8 @@ def _merge(it: Interpreter, into: Object, item: Alternative, whole: bool) -> Non
             _take_over(into, key, entry, guard)
             if str(key) in item.sites:
                 into.sites[str(key)] = item.sites[str(key)]
+        if item.site is not None and is_written(item.site):
+            into.sites[SPREAD] = item.site
         into.open = into.open or item.open
         if whole and "of" in item.attributes:
             into.attributes["of"] = item.attributes["of"]
@@ -601,6 +604,9 @@ def spread(it: Interpreter, call: Call, item: Object, guard: Guard) -> None:
         call.keywords[key] = assigned(guard, entry, old)
         if key in item.sites:
             call.places[key] = item.sites[key]
+    holder = item.site if is_written(item.site) else item.sites.get(SPREAD)
+    if holder is not None:
+        call.places[SPREAD] = holder
     call.open = call.open or item.open
     call.foreign_mapping = call.foreign_mapping or is_foreign(item)
 

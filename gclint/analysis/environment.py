@@ -11,9 +11,11 @@ from typing import TYPE_CHECKING
 from .events import EnvSet
 from .guards import DISTRIBUTED, Guard, conj, either
 from .jumps import leave_under
+from .pages import place_of, placed
 from .run import untold
 from .syntax import Site
 from .values import MISSING, NOTHING, External, Value, assigned, of, replaced
+from .variables import variable
 
 if TYPE_CHECKING:
     from .calls import Call
@@ -114,4 +116,6 @@ def _held(it: Interpreter, name: str) -> Value | None:
     text = held.constant() if name not in it.run.environment_sites else None
     if isinstance(text, str) and any(mark in text for mark in _LEFT_TO_THE_SHELL):
         held = it.run.environment[name] = of(it.unknown(f'os.environ["{name}"]'))
+    elif isinstance(text, str) and place_of(held) is None:
+        held = it.run.environment[name] = placed(held, variable(it, name))
     return held
