@@ -82,6 +82,15 @@ class Condition:
         return " and ".join([*self.parts, rest] if self.more else self.parts)
 
 
+MOST_PARTS = 3
+MOST_CHARACTERS = 200
+
+
+def is_short(condition: Condition) -> bool:
+    """Whether a condition is one that a person can decide: three parts and 200 characters at most."""
+    return not condition.more and len(condition.parts) <= MOST_PARTS and len(str(condition)) <= MOST_CHARACTERS
+
+
 @dataclass(frozen=True)
 class Finding:
     """A state of the run that is known to crash or to mis-train.

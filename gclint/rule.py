@@ -14,8 +14,9 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from .analysis.guards import is_exact, satisfiable
 from .failures import Problem, unloaded
-from .finding import Aspect, Certainty, Condition, Finding, Fix, Location
+from .finding import Aspect, Certainty, Condition, Finding, Fix, Location, is_short
 from .listing import Listed, listed
 from .packs import RULES, brought
 
@@ -110,6 +111,8 @@ class Rule:
     ) -> Finding:
         """A finding of this rule at a place; conditions that the guard leaves open are stated."""
         left = run.condition(guard)
+        if certainty == "fails" and not (is_exact(guard) and is_short(left)):
+            certainty = "fragile"
         places = []
         for item in related:
             place = item if isinstance(item, Location) else item[0].location(item[1])
@@ -129,7 +132,10 @@ class Rule:
             target,
             self.oracles,
         )
-        run.found.setdefault(made.key, guard)
+        if satisfiable(guard):
+            run.found.setdefault(made.key, guard)
+        else:
+            run.impossible.add(made.key)
         return made
 
     @property

@@ -80,6 +80,8 @@ NEVER: Guard = frozenset({(_NEVER, True)})
 ANY_PACKAGE = "any"
 MOST_KNOWN = 5_000
 MOST_CONDITIONS = 60
+MOST_TRIALS = 300
+WIDENED = "widened#"
 _COMPLEMENTS: dict[Guard, Guard] = {}
 _KNOWN: dict[tuple[Guard, Guard], Guard | None] = {}
 Whole = tuple[int, int]
@@ -331,7 +333,29 @@ def either(guards: Iterable[Guard]) -> Guard:
 
 def _widened() -> Guard:
     """Some condition: what it says took too many words."""
-    return frozenset({(Atom(f"widened#{len(_ATOMS)}", "", ""), True)})
+    return frozenset({(Atom(f"{WIDENED}{len(_ATOMS)}", "", ""), True)})
+
+
+def satisfiable(guard: Guard) -> bool:
+    """Whether a guard can hold at all: what propagation leaves open is tried out, within `MOST_TRIALS`."""
+    drawn, trials = _drawn(guard), MOST_TRIALS
+
+    def holds(drawn: _Drawn | None) -> bool:
+        nonlocal trials
+        trials -= 1
+        if drawn is None or not drawn.left or trials < 0:
+            return drawn is not None
+        true, false = min(drawn.left)
+        bit = (true | false) & -(true | false)
+        atom = _NUMBERED[bit.bit_length() - 1]
+        return any(holds(_with(drawn, [(atom, truth)])) for truth in (bool(false & bit), bool(true & bit)))
+
+    return holds(drawn)
+
+
+def is_exact(guard: Guard) -> bool:
+    """Whether nothing of a guard was given up."""
+    return not any(atom.key.startswith(WIDENED) or (atom.parts and not is_exact(atom.parts)) for atom, _ in guard)
 
 
 def tacit(guard: Guard) -> Guard:

@@ -46,7 +46,8 @@ class Run:
     starts without it.
     `assumed` holds the conditions that the launcher decides; they are never stated.
     `launch_places` are the launches that decide them. `found` has the guard of every finding that was made of this
-    run. `failures` has the parts of gclint that raised. `path` is the file of the entry.
+    run, `impossible` are those whose guard cannot hold. `failures` has the parts of gclint that raised. `path` is the
+    file of the entry.
     """
 
     targets: Targets
@@ -67,6 +68,7 @@ class Run:
     entry: Module | None = None
     path: str = ""
     found: dict[tuple[str, int, int, str], Guard] = field(default_factory=dict)
+    impossible: set[tuple[str, int, int, str]] = field(default_factory=set)
     failures: dict[Problem, None] = field(default_factory=dict)
     _places: dict[type, list[int]] = field(default_factory=dict, repr=False)
 

@@ -219,7 +219,8 @@ class Walker:
         for rule, question in asked:
             try:
                 for finding in question(event, run):
-                    keep(made.found, finding)
+                    if finding.key in run.found or finding.key not in run.impossible:
+                        keep(made.found, finding)
             except Exception as error:
                 made.problems[failure(f"rule {rule.code}", error, event.site.location())] = None
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import takewhile
 
 from gclint.analysis.events import Backward, LibraryCall
 from gclint.analysis.guards import Guard, conj
@@ -25,8 +26,8 @@ def rounds(run: Run, backward: Backward, model: Object, way: Guard, train: Train
     end = min((place for place in places if place > here), default=None)
     earlier = [event for event in switches if run.place(event) < here]
     later = [event for event in switches if here < run.place(event) and (end is None or run.place(event) < end)]
-    loop = next((loop for loop in reversed(backward.moment.loops) if _modes(later, model, loop)), None)
-    after = _modes(later, model, loop)
+    loop = next((loop for loop in reversed(backward.moment.loops) if _stays(later, loop)), None)
+    after = _modes(_stays(later, loop), model, loop)
     if all(after):
         yield train
         return
@@ -35,6 +36,11 @@ def rounds(run: Run, backward: Backward, model: Object, way: Guard, train: Train
     yield replace(train, train_mode=first[-1] if first else None)
     yield Evaluate()
     yield replace(train, train_mode=again[-1] or None)
+
+
+def _stays(switches: Sequence[LibraryCall], loop: ast.AST | None) -> list[LibraryCall]:
+    """Those before the walk leaves a loop: what is in it later belongs to another run of it."""
+    return list(takewhile(lambda event: any(outer is loop for outer in event.moment.loops), switches))
 
 
 def _modes(switches: Sequence[LibraryCall], model: Object, loop: ast.AST | None) -> list[bool | None]:
