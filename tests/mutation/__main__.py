@@ -20,11 +20,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--file", nargs="*", default=[], help="of these files of the core only, by name")
     parser.add_argument("--key", default="", help="only the mutants whose change contains this")
+    parser.add_argument("--without", nargs="*", help="tests that fail anyway; without this they are looked for first")
     parser.add_argument("tests", nargs="*", default=TESTS)
     options = parser.parse_args(arguments)
     sample = drawn(options.count, options.seed, [path for path in CORE if path.stem in options.file] or CORE)
     tried = [mutant for mutant in sample[options.skip :] if options.key in mutant.key]
-    anyway = failing(None, options.tests)
+    anyway = failing(None, options.tests) if options.without is None else options.without
     for test in anyway:
         print(f"fails without a mutation, left out: {test}", flush=True)
     return _table(tried, options.tests, anyway)

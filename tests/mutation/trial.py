@@ -109,8 +109,22 @@ def _run(mutant: Mutant | None, tests: Sequence[str], without: Sequence[str], pi
     os.dup2(quiet, 1)
     os.dup2(quiet, 2)
     os.chdir(ROOT)
+    code = 0
     with tempfile.TemporaryDirectory() as directory:
-        options = ["-q", "-p", "no:cacheprovider", "-p", "no:xdist", "--basetemp", f"{directory}/tests", "-k", LEFT_OUT]
-        stop = [] if mutant is None else ["-x"]
-        pytest.main([*options, *stop, *(f"--deselect={each}" for each in without), *tests], plugins=[_Watch(pipe)])
+        options = [
+            "-x",
+            "-q",
+            "-p",
+            "no:cacheprovider",
+            "-p",
+            "no:xdist",
+            "-k",
+            LEFT_OUT,
+            f"--basetemp={directory}/tests",
+        ]
+        options += [f"--deselect={each}" for each in without]
+        for path in tests:
+            code = pytest.main([*(options if mutant else options[1:]), path], plugins=[_Watch(pipe)])
+            if code and mutant:
+                break
     os._exit(0)
