@@ -20,9 +20,10 @@ import rich.console  # noqa: F401
 from .mutants import ROOT, Mutant
 
 TESTS = (
+    "tests/differential/test_differential.py",
     "tests/test_guards.py",
     "tests/test_statements.py",
-    "tests/differential/test_differential.py",
+    "tests/versions/test_targets.py",
     "tests/test_freezing.py",
     "tests/test_fixtures.py",
 )
