@@ -100,6 +100,9 @@ def _changeable(node: ast.AST, function: str) -> Iterator[tuple[ast.AST, str]]:
             if isinstance(child, (ast.FunctionDef, ast.ClassDef)):
                 inner = f"{function}.{child.name}".strip(".")
                 _say_results(child)
+            elif not function and isinstance(child, ast.Assign):
+                inner = ast.unparse(child.targets[0])
+                child.value.is_bound = True  # type: ignore[attr-defined]
             yield child, inner
             yield from _changeable(child, inner)
 

@@ -75,13 +75,16 @@ def condition(node: ast.AST) -> Iterator[ast.AST]:
 
 
 def constant(node: ast.AST) -> Iterator[ast.AST]:
-    """`True` for `False`, a number one higher and one lower, the next release for a release."""
+    """`True` for `False`, a number one higher and one lower, the next release for a release. What a module names as a
+    bound is lowered only: more than is promised breaks no promise.
+    """
     if not isinstance(node, ast.Constant):
         return
     if isinstance(node.value, bool):
         yield ast.Constant(not node.value)
     elif isinstance(node.value, int):
-        yield ast.Constant(node.value + 1)
+        if not getattr(node, "is_bound", False):
+            yield ast.Constant(node.value + 1)
         yield ast.Constant(node.value - 1)
     elif isinstance(node.value, str) and (release := _RELEASE.fullmatch(node.value)):
         yield ast.Constant(f"{release[1]}{int(release[2]) + 1}{release[3] or ''}")
