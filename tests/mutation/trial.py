@@ -24,6 +24,7 @@ TESTS = (
     "tests/test_guards.py",
     "tests/test_statements.py",
     "tests/versions/test_targets.py",
+    "tests/resolve/test_imports.py",
     "tests/test_freezing.py",
     "tests/test_fixtures.py",
 )

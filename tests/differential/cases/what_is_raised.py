@@ -10,6 +10,7 @@ def block(x):
 a = sys.argv[1]
 b = sys.argv[2]
 
+
 class Own(ValueError):
     pass
 
