@@ -1,4 +1,5 @@
 import sys
+from collections import deque
 
 from torch.utils.checkpoint import checkpoint
 
@@ -51,3 +52,20 @@ checkpoint(block, 1, use_reentrant=max(len(held), 3))
 checkpoint(block, 1, use_reentrant=0 < len(held) < 3)
 table.clear()
 checkpoint(block, 1, use_reentrant="empty" if not table else "full")
+queue = deque(["p", "q", "r"])
+checkpoint(block, 1, use_reentrant=queue.popleft())
+checkpoint(block, 1, use_reentrant=queue.pop())
+checkpoint(block, 1, use_reentrant=len(queue))
+pair = ("p",)
+pair += ("q",)
+other = plain
+other += [a == "y"]
+checkpoint(block, 1, use_reentrant=pair[1])
+checkpoint(block, 1, use_reentrant=plain[3])
+merged = {"k": 1} | {"k": 2, "m": 3}
+merged |= {"n": a != "z"}
+checkpoint(block, 1, use_reentrant=merged["k"])
+checkpoint(block, 1, use_reentrant=merged["n"])
+checkpoint(block, 1, use_reentrant=list(merged.keys())[2])
+checkpoint(block, 1, use_reentrant=dict(merged, k="over")["k"])
+checkpoint(block, 1, use_reentrant={**merged, **({"k": "spread"} if b == "on" else {})}["k"])

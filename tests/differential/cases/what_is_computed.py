@@ -28,3 +28,11 @@ checkpoint(block, 1, use_reentrant="abc"[1:])
 checkpoint(block, 1, use_reentrant="abc".startswith("a") and "abc".upper() == "ABC")
 if (size := len("abc")) > 2 and not (m and size < 3):
     checkpoint(block, 1, use_reentrant=size)
+checkpoint(block, 1, use_reentrant="-".join(["p", "x" if m else "y"]))
+checkpoint(block, 1, use_reentrant="".join([]))
+checkpoint(block, 1, use_reentrant="p,q".split(",")[1])
+checkpoint(block, 1, use_reentrant=list(map(str, [m, 1]))[1])
+checkpoint(block, 1, use_reentrant=list(map(lambda v: v or "none", [m, 1]))[0])
+checkpoint(block, 1, use_reentrant=int("7") + len(str(12)))
+n += 1 if n == 3 else n
+checkpoint(block, 1, use_reentrant=n)
