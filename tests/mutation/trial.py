@@ -116,6 +116,8 @@ def _run(mutant: Mutant | None, tests: Sequence[str], without: Sequence[str], pi
         options = [
             "-x",
             "-q",
+            "--tb=no",
+            "--assert=plain",
             "-p",
             "no:cacheprovider",
             "-p",
