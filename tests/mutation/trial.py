@@ -20,6 +20,7 @@ import rich.console  # noqa: F401
 from .mutants import ROOT, Mutant
 
 TESTS = (
+    "tests/differential/test_differential.py::test_counterexamples_of_earlier_runs_are_exact",
     "tests/differential/test_differential.py",
     "tests/test_guards.py",
     "tests/test_statements.py",

@@ -36,3 +36,4 @@ checkpoint(block, 1, use_reentrant=list(map(lambda v: v or "none", [m, 1]))[0])
 checkpoint(block, 1, use_reentrant=int("7") + len(str(12)))
 n += 1 if n == 3 else n
 checkpoint(block, 1, use_reentrant=n)
+checkpoint(block, 1, use_reentrant="listed" if ["x"] == a else "not listed")
