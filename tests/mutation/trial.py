@@ -24,6 +24,7 @@ TESTS = (
     "tests/differential/test_differential.py",
     "tests/test_guards.py",
     "tests/test_statements.py",
+    "tests/test_conditions.py",
     "tests/versions/test_targets.py",
     "tests/resolve/test_imports.py",
     "tests/test_freezing.py",
