@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from . import comprehensions, conditions, containers, names
 from .calls import Call
 from .folding import folded
-from .guards import ALWAYS, Guard, compatible, conj, either
+from .guards import ALWAYS, Guard, compatible, conj, either, narrowed
 from .pages import place_of
 from .syntax import FunctionDef, Site, arguments, dotted, parameters
 from .values import NONE, NOTHING, Alternative, Const, Function, Object, Value, const, of, union
@@ -202,7 +202,12 @@ def _await(it: Interpreter, node: ast.Await) -> Value:
 
 
 def _yield(it: Interpreter, node: ast.Yield) -> Value:
-    value = it.evaluate(node.value) if node.value is not None else NONE
+    _give(it, it.evaluate(node.value) if node.value is not None else NONE)
+    return of(it.unknown("yield", it.site(node)))
+
+
+def _give(it: Interpreter, value: Value) -> None:
+    """Yield a value: to who takes each as it comes, else to the list of all."""
     take = it.frame.on_yield
     if take is not None:
         held, it.frames = it.frames, it.frames[:-1]
@@ -211,15 +216,18 @@ def _yield(it: Interpreter, node: ast.Yield) -> Value:
     elif not it.is_dead:
         it.frame.yielded.append((it.guard - it.frame.base, value))
         it.frame.is_vague = it.frame.is_vague or it.vague > it.frame.vague
-    return of(it.unknown("yield", it.site(node)))
 
 
 def _yield_from(it: Interpreter, node: ast.YieldFrom) -> Value:
     value = it.evaluate(node.value)
     each = containers.rounds(it, value)
-    it.frame.is_vague = it.frame.is_vague or each is None
+    held, mark = it.guard, len(it.jumps)
+    it.vague += each is None
     for guard, part in each if each is not None else [(ALWAYS, containers.element(it, value, node))]:
-        it.frame.yielded.append(((it.guard | guard) - it.frame.base, part))
+        it.guard = narrowed(held, guard)
+        _give(it, part)
+        it.go_on(held, mark)
+    it.vague -= each is None
     return of(it.unknown("yield", it.site(node)))
 
 

@@ -15,7 +15,7 @@ from gclint.analysis.program import analyse
 from gclint.analysis.values import Const, Value
 from gclint.files.source import Source, read
 
-from .executed import Inputs, process
+from .executed import Inputs, modules, process
 
 _STATED = re.compile(r"(if|unless) `(.*)`", re.DOTALL)
 _DEFAULT = re.compile(r"if `(.*)` is (?:its default )?(.*)")
@@ -91,8 +91,9 @@ def _option(words: str) -> str:
 
 def derive(text: str, directory: Path) -> list[Derived]:
     """The calls that gclint derives of a program, which is written into the directory."""
+    for name, content in modules(text).items():
+        (directory / f"{name}.py").write_text(content)
     path = directory / "program.py"
-    path.write_text(text)
     source: Source = read(path, str(path), "python")
     analysis = analyse([source], directory, {"torch": "2.13"}, [], keep_runs=True)
     if analysis.problems:
@@ -100,7 +101,9 @@ def derive(text: str, directory: Path) -> list[Derived]:
     found: list[Derived] = []
     for run in analysis.runs[:1]:  # the others are of what the program never calls
         for event in run.of_type(CheckpointCall):
-            found.append(Derived(event.site.location().line, event.guard - run.assumed, event.reentrant))
+            place = event.site.location()
+            if Path(place.path).name == path.name:
+                found.append(Derived(place.line, event.guard - run.assumed, event.reentrant))
     return found
 
 

@@ -6,6 +6,7 @@ import contextlib
 import io
 import itertools
 import os
+import re
 import sys
 import types
 from collections.abc import Iterator
@@ -52,6 +53,14 @@ class Observed:
     value: str
 
 
+def modules(text: str) -> dict[str, str]:
+    """The files of a program by module name: "program", and after lines `# module name` those that it imports, in the
+    order in which they are imported first.
+    """
+    main, *others = re.split(r"^# module (?=\w+\n)", text, flags=re.MULTILINE)
+    return {"program": main, **dict(other.split("\n", 1) for other in others)}
+
+
 class TooLong(Exception):
     """A program that does not end within `MOST_LINES` lines."""
 
@@ -70,7 +79,8 @@ def observe(text: str, inputs: Inputs) -> list[Observed] | None:
 
     def checkpoint(function: object, *given: object, use_reentrant: object = None) -> None:
         frame = sys._getframe(1)
-        found.append(Observed(frame.f_lineno, repr(use_reentrant)))
+        if frame.f_code.co_filename == "program.py":
+            found.append(Observed(frame.f_lineno, repr(use_reentrant)))
 
     torch, utils, module = (types.ModuleType(name) for name in ("torch", "torch.utils", "torch.utils.checkpoint"))
     module.checkpoint = checkpoint  # type: ignore[attr-defined]
@@ -97,7 +107,11 @@ def observe(text: str, inputs: Inputs) -> list[Observed] | None:
     ):
         sys.settrace(trace)  # type: ignore[arg-type]
         try:
-            exec(compile(text, "program.py", "exec"), {"__name__": "__main__"})
+            main, *others = modules(text).items()
+            for name, content in others:
+                sys.modules[name] = types.ModuleType(name)
+                exec(compile(content, f"{name}.py", "exec"), vars(sys.modules[name]))
+            exec(compile(main[1], "program.py", "exec"), {"__name__": "__main__"})
         except TooLong:
             return None
         except (Exception, SystemExit):

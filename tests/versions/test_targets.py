@@ -184,3 +184,9 @@ def test_importing_it_imports_neither_packaging_nor_yaml():
     )
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert out.stdout.strip() == "[]"
+
+
+def test_a_target_has_a_range_only_where_more_than_one_release_is_allowed(tmp_path):
+    targets = targets_for(tmp_path, flag={"torch": "==2.5.1", "transformers": ">=4.40"})
+    assert targets["torch"].range is None
+    assert str(targets["transformers"].range) == ">=4.40"

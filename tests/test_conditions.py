@@ -1,0 +1,50 @@
+"""Conditions on the number of processes, held against every number of processes."""
+
+from __future__ import annotations
+
+import ast
+import operator
+from collections.abc import Callable
+
+import pytest
+
+from gclint.analysis import conditions
+
+OPERATORS: dict[type[ast.cmpop], Callable[[int, int], bool]] = {
+    ast.Eq: operator.eq,
+    ast.NotEq: operator.ne,
+    ast.Lt: operator.lt,
+    ast.LtE: operator.le,
+    ast.Gt: operator.gt,
+    ast.GtE: operator.ge,
+}
+COUNTS = range(1, 6)
+NO_LAUNCHER = -1  # what a program takes for its local rank where no launcher tells it
+
+
+def means_several(kind: str, sign: type[ast.cmpop], literal: int) -> bool | None:
+    """What truth of the comparison is that of every run on several processes, and of no other; None without one."""
+    ranks = {1: {NO_LAUNCHER}, **{count: set(range(count)) for count in COUNTS[1:]}}
+    seen = {
+        count: {OPERATORS[sign](held, literal) for held in ({count} if kind == "world_size" else ranks[count])}
+        for count in COUNTS
+    }
+    several = set().union(*(seen[count] for count in COUNTS[1:]))
+    return next(iter(several)) if len(several) == 1 and seen[1] == {not next(iter(several))} else None
+
+
+@pytest.mark.parametrize("kind", ["world_size", "local_rank"])
+@pytest.mark.parametrize("sign", OPERATORS)
+@pytest.mark.parametrize("literal", range(-2, 5))
+def test_what_a_comparison_says_of_the_number_of_processes(kind: str, sign: type[ast.cmpop], literal: int) -> None:
+    if kind == "world_size" and literal < 1:
+        return
+    assert conditions._process_count(kind, sign(), literal) == means_several(kind, sign, literal)
+    assert conditions._process_count(kind, sign(), str(literal)) == means_several(kind, sign, literal)
+
+
+@pytest.mark.parametrize("kind", ["world_size", "local_rank"])
+def test_a_number_that_is_there_means_a_launcher(kind: str) -> None:
+    assert conditions._process_count(kind, ast.IsNot(), None) is True
+    assert conditions._process_count(kind, ast.Is(), None) is False
+    assert conditions._process_count(kind, ast.Eq(), 1.5) is None
