@@ -13,7 +13,7 @@ from gclint.collector import collected_rarely
 from gclint.config import Settings
 from gclint.files.depth import deeply
 from gclint.files.gate import Words, spelled
-from gclint.files.source import Source
+from gclint.files.source import Source, in_place
 from gclint.files.suppress import directives
 from gclint.files.syntax import syntax_error
 from gclint.files.unused import CODE as UNUSED
@@ -110,7 +110,12 @@ def judge_for(request: Request) -> Judge:
 def judge_batch(batch: Batch, judge: Judge, changed: Mapping[str, Source] | None = None) -> Judgement:
     """Return what is found in `batch`, with the `changed` files in place of those that were read."""
     with collected_rarely():
-        return deeply(lambda: _judged(batch, judge, changed))
+        return deeply(lambda: _judged_with(batch, judge, changed))
+
+
+def _judged_with(batch: Batch, judge: Judge, changed: Mapping[str, Source] | None) -> Judgement:
+    with in_place((changed or {}).values()):
+        return _judged(batch, judge, changed)
 
 
 def _judged(batch: Batch, judge: Judge, changed: Mapping[str, Source] | None) -> Judgement:

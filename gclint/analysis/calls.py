@@ -25,7 +25,8 @@ class Call:
 
     `open` says that a `*` or `**` brings arguments nobody knows, `foreign_mapping` that they come in a mapping which
     the code itself did not fill. `places` are the sites of the keyword
-    arguments' values, also of those that came through a dict. `receiver` is the object of a method call, `method`
+    arguments' values, also of those that came through a dict; under `SPREAD` that of the mapping in a file, or of the
+    command, that gave them. `receiver` is the object of a method call, `method`
     where the method was read off it, `instance` the object that a constructor fills in when a class of the project
     inherits from a library's. `uncalled` is a call that no code makes: a definition is walked for its own sake.
     """

@@ -37,13 +37,18 @@ def branches(it: Interpreter, node: ast.expr) -> list[Branch]:
 
 
 def _together(it: Interpreter, found: list[Branch]) -> list[Branch]:
-    """The feasible ones, those of the same truth as one."""
-    made: list[Branch] = []
-    for truth in (True, False):
-        ways = [guard for guard, held in found if held == truth and compatible(guard, it.guard)]
-        if ways:
-            made.append((ways[0] if len(ways) == 1 else either(ways), truth))
-    return made
+    """The feasible ones, those of the same truth as one. One of them holds: where there is only one truth it is sure,
+    else one is the other's opposite, and the one with fewer conditions is worked out.
+    """
+    ways: dict[bool, list[Guard]] = {}
+    for guard, truth in found:
+        if compatible(guard, it.guard):
+            ways.setdefault(truth, []).append(guard)
+    if len(ways) < 2:
+        return [(ALWAYS, truth) for truth in ways]
+    simple = min(ways, key=lambda truth: sum(map(len, ways[truth])) + len(ways[truth]))
+    guard = ways[simple][0] if len(ways[simple]) == 1 else either(ways[simple])
+    return [(guard, simple), (complement(guard), not simple)] if simple else [(complement(guard), True), (guard, False)]
 
 
 def _compared(it: Interpreter, node: ast.Compare) -> list[Branch]:

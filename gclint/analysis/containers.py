@@ -15,6 +15,7 @@ from .defaults import unsure
 from .events import ItemSet
 from .guards import ALWAYS, NEVER, Guard, complement, conj, either
 from .jumps import leave_under
+from .pages import SPREAD, is_written
 from .syntax import Site
 from .values import (
     MISSING,
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
 
 ANY = "[...]"
 MOST_KEYS = 24
+MOST_UNSURE = 6
 Chosen = tuple[Guard, int]
 
 
@@ -70,8 +72,10 @@ def is_counted(item: Object) -> bool:
 
 
 def counts(item: Object) -> list[tuple[Guard, int]]:
-    """How many elements there are, under which guards; of an object that `is_counted`."""
+    """How many elements there are, under which guards; of an object that `is_counted`. Nothing for too many ways."""
     held = item.items if item.items is not None else list((item.entries or {}).values())
+    if sum(bool(presence(value)) for value in held) > MOST_UNSURE:
+        return []
     return _numbered([presence(value) for value in held])[1]
 
 
@@ -446,7 +450,10 @@ def add(it: Interpreter, item: Object, value: Value, first: bool = False) -> Non
         item.each = True
         item.items.append(value)
         return
-    item.items.insert(0 if first else len(item.items), present(since(it, item), value))
+    guard = since(it, item)
+    if guard and sum(bool(presence(each)) for each in item.items) >= MOST_UNSURE:
+        item.each = True  # where which element stands takes too many conditions to tell
+    item.items.insert(0 if first else len(item.items), present(guard, value))
 
 
 def extend(it: Interpreter, item: Object, value: Value, node: ast.AST) -> None:
@@ -528,6 +535,8 @@ def _merge(it: Interpreter, into: Object, item: Alternative, whole: bool) -> Non
             _take_over(into, key, entry, guard)
             if str(key) in item.sites:
                 into.sites[str(key)] = item.sites[str(key)]
+        if item.site is not None and is_written(item.site):
+            into.sites[SPREAD] = item.site
         into.open = into.open or item.open
         if whole and "of" in item.attributes:
             into.attributes["of"] = item.attributes["of"]
@@ -595,6 +604,9 @@ def spread(it: Interpreter, call: Call, item: Object, guard: Guard) -> None:
         call.keywords[key] = assigned(guard, entry, old)
         if key in item.sites:
             call.places[key] = item.sites[key]
+    holder = item.site if is_written(item.site) else item.sites.get(SPREAD)
+    if holder is not None:
+        call.places[SPREAD] = holder
     call.open = call.open or item.open
     call.foreign_mapping = call.foreign_mapping or is_foreign(item)
 

@@ -83,6 +83,7 @@ def _has_own(manager: Object, name: str) -> bool:
 
 def _suppress(it: Interpreter, node: ast.Call, held: Guard, mark: int) -> None:
     """`contextlib.suppress`: what it is given is caught, and the walk goes on after the block."""
+    it.guard = held
     kinds = [it.evaluate(argument) for argument in node.args]
     it.jumps[mark:] = [
         jump for jump in it.jumps[mark:] if jump.kind != RAISE or not any(catches(kind, jump.raised) for kind in kinds)

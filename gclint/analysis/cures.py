@@ -7,6 +7,7 @@ import ast
 from ..finding import Edit, Fix
 from . import rewrite
 from .layout import end_of
+from .pages import is_written
 from .run import Run
 from .syntax import Site
 from .values import FALSE, NOTHING, Const, Object
@@ -48,14 +49,15 @@ def _kwargs_edit(checkpointing: Object) -> Edit | None:
     for item in checkpointing.attributes.get("kwargs", NOTHING).objects():
         place = item.sites.get("use_reentrant")
         if place is not None:
-            return rewrite.replace(place, "False")
+            return rewrite.set_value(place, "False")
         if item.entries is not None and not item.open and item.site is not None:
             return add_entry(item.site, "use_reentrant", "False")
     args = checkpointing.attributes.get("args", NOTHING).objects()
     site = args[0].site if args else checkpointing.site
     if site is None or (args and args[0].open):
         return None
-    return rewrite.set_argument(site, kwargs_name(site), KWARGS)
+    name = kwargs_name(site)
+    return rewrite.set_setting(args[0], name, KWARGS) if args else rewrite.set_argument(site, name, KWARGS)
 
 
 def kwargs_name(site: Site) -> str:
@@ -68,7 +70,9 @@ def kwargs_name(site: Site) -> str:
 
 
 def add_entry(site: Site, key: str, text: str) -> Edit | None:
-    """Add an entry to a dict that is written as `{...}` or `dict(...)`."""
+    """Add an entry to a dict that is written as `{...}` or `dict(...)`, or in a document."""
+    if is_written(site):
+        return rewrite.set_argument(site, key, text)
     if isinstance(site.node, ast.Call):
         return rewrite.add_argument(site, f"{key}={text}")
     if not isinstance(site.node, ast.Dict):
@@ -103,10 +107,12 @@ def _off_edits(checkpointing: Object) -> list[Edit]:
     if site is None:
         return []
     if checkpointing.type == "arguments":
-        return [rewrite.replace(site, "False")] if not isinstance(site.node, ast.Call) else []
+        edit = rewrite.set_value(site, "False") if not isinstance(site.node, ast.Call) else None
+        return [edit] if edit is not None else []
     if checkpointing.type == "unsloth":
         if not isinstance(site.node, ast.Call):
-            return [rewrite.replace(site, "False")]
+            edit = rewrite.set_value(site, "False")
+            return [edit] if edit is not None else []
         edit = rewrite.set_argument(site, "use_gradient_checkpointing", "False")
         return [edit] if edit is not None else []
     if checkpointing.type == "kbit":
@@ -138,9 +144,9 @@ def static_graph(run: Run, ddp: Object) -> Fix | None:
     args = ddp.attributes.get("args", NOTHING).objects()
     version = run.targets.version("transformers")
     if args and args[0].site is not None and not args[0].open and version and version >= Version("5.10"):
-        edits = [rewrite.set_argument(args[0].site, "ddp_static_graph", "True")]
+        edits = [rewrite.set_setting(args[0], "ddp_static_graph", "True")]
         if ddp.state.get("find_unused", FALSE).constant() is not False:
-            edits.append(rewrite.set_argument(args[0].site, "ddp_find_unused_parameters", "False"))
+            edits.append(rewrite.set_setting(args[0], "ddp_find_unused_parameters", "False"))
         made = tuple(edit for edit in edits if edit is not None)
         return Fix("static-graph", title, _joined(made), "unsafe")
     if not args and ddp.site is not None and isinstance(ddp.site.node, ast.Call) and ddp.label == "":
@@ -175,7 +181,7 @@ def find_unused_off(ddp: Object) -> Fix | None:
     args = ddp.attributes.get("args", NOTHING).objects()
     if not args or args[0].site is None or args[0].open:
         return None
-    edit = rewrite.set_argument(args[0].site, "ddp_find_unused_parameters", "False")
+    edit = rewrite.set_setting(args[0], "ddp_find_unused_parameters", "False")
     if edit is None:
         return None
     return Fix(

@@ -11,9 +11,11 @@ from typing import TYPE_CHECKING
 from .events import EnvSet
 from .guards import DISTRIBUTED, Guard, conj, either
 from .jumps import leave_under
+from .pages import place_of, placed
 from .run import untold
 from .syntax import Site
 from .values import MISSING, NOTHING, External, Value, assigned, of, replaced
+from .variables import variable
 
 if TYPE_CHECKING:
     from .calls import Call
@@ -44,7 +46,7 @@ def demand(it: Interpreter, name: str, site: Site) -> Value:
     held = _held(it, name)
     unset = held.where(lambda item: item is MISSING) if held is not None else []
     if unset:
-        leave_under(it, either(unset), of(External("builtins.KeyError")))
+        leave_under(it, either(unset), of(External("builtins.KeyError")), unsaid=False)
     return NOTHING if held is not None and len(unset) == len(held.alternatives) else read(it, name, NOTHING, site)
 
 
@@ -114,4 +116,6 @@ def _held(it: Interpreter, name: str) -> Value | None:
     text = held.constant() if name not in it.run.environment_sites else None
     if isinstance(text, str) and any(mark in text for mark in _LEFT_TO_THE_SHELL):
         held = it.run.environment[name] = of(it.unknown(f'os.environ["{name}"]'))
+    elif isinstance(text, str) and place_of(held) is None:
+        held = it.run.environment[name] = placed(held, variable(it, name))
     return held

@@ -11,6 +11,7 @@ from . import comprehensions, conditions, containers, names
 from .calls import Call
 from .folding import folded
 from .guards import ALWAYS, Guard, compatible, conj, either
+from .pages import place_of
 from .syntax import FunctionDef, Site, arguments, dotted, parameters
 from .values import NONE, NOTHING, Alternative, Const, Function, Object, Value, const, of, union
 
@@ -82,7 +83,8 @@ def _dict(it: Interpreter, node: ast.Dict) -> Value:
         if key is None:
             containers.merge(it, made, it.evaluate(value))
         else:
-            containers.store(it, made, it.evaluate(key), it.evaluate(value), it.site(value))
+            held, entry = it.evaluate(key), it.evaluate(value)
+            containers.store(it, made, held, entry, place_of(entry) or it.site(value))
     return of(made)
 
 
@@ -244,7 +246,7 @@ def _argument(it: Interpreter, call: Call, argument: ast.expr | ast.keyword) -> 
         call.positional.append(value)
     elif argument.arg is not None:
         call.keywords[argument.arg] = value
-        call.places[argument.arg] = it.site(argument.value)
+        call.places[argument.arg] = place_of(value) or it.site(argument.value)
     else:
         for guard, item in value:
             if isinstance(item, Object) and item.entries is not None:

@@ -26,7 +26,7 @@ def folded(it: Interpreter, compute: Callable[..., Any], inputs: Sequence[Value]
         ways *= len(value.alternatives)
         if not all(_is_plain(item) for _, item in value):
             return None
-    if not 0 < ways <= MOST_WAYS:
+    if not inputs or not 0 < ways <= MOST_WAYS:
         return None
     found: list[tuple[Guard, Alternative]] = []
     for combination in product(*inputs):

@@ -79,6 +79,7 @@ NEVER: Guard = frozenset({(_NEVER, True)})
 
 ANY_PACKAGE = "any"
 MOST_KNOWN = 5_000
+MOST_CONDITIONS = 60
 _COMPLEMENTS: dict[Guard, Guard] = {}
 _KNOWN: dict[tuple[Guard, Guard], Guard | None] = {}
 Whole = tuple[int, int]
@@ -333,8 +334,15 @@ def either(guards: Iterable[Guard]) -> Guard:
     left = [way - opposite if len(way) > 1 else way for way in left]  # A, or B where not A, is A or B
     if not all(left):
         return shared
+    if sum(map(len, left)) > MOST_CONDITIONS:
+        return shared | _widened()
     denied = all_of(complement(way) for way in dict.fromkeys(left))
     return shared if denied is None else shared | complement(denied)
+
+
+def _widened() -> Guard:
+    """Some condition: what it says took too many words."""
+    return frozenset({(Atom(f"widened#{len(_ATOMS)}", "", ""), True)})
 
 
 def tacit(guard: Guard) -> Guard:

@@ -6,15 +6,21 @@ A configuration may also be written in Python and stored under a name; a file of
 
 from __future__ import annotations
 
+import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gclint.files.source import content, inside
 
 from .configs import DocumentError, load_document
+from .pages import Listed
+from .pages import Mapping as Placed
+
+if TYPE_CHECKING:
+    from .syntax import Site
 
 MAX_DEPTH = 8
 MANDATORY = "???"
@@ -34,13 +40,19 @@ class Stored:
 
 
 def composed(
-    directory: Path | None, name: str, words: Sequence[str] = (), stored: Mapping[str, Stored] | None = None
+    directory: Path | None,
+    name: str,
+    words: Sequence[str] = (),
+    stored: Mapping[str, Stored] | None = None,
+    load: Callable[[str], Any] = lambda path: load_document(Path(path)).value,
+    place: Callable[[str], Site | None] = lambda word: None,
 ) -> dict[str, Any] | None:
     """The configuration `name` of a directory as the program gets it; None when there is no such configuration.
 
-    Those in `stored` are known by `group/name`. Interpolations of other keys are put in, others stay as written.
+    Those in `stored` are known by `group/name`. Interpolations of other keys are put in, others stay as written. What
+    `load` reads keeps the places that it has (`pages.Mapping`), and a value of one of the words that of `place`.
     """
-    reading = _Reading(directory, stored or {})
+    reading = _Reading(directory, stored or {}, load)
     values = reading.take(words)
     reading.collect(name)
     for group, choice in list(reading.choices.items()):
@@ -50,8 +62,8 @@ def composed(
         return None
     for group, choice in reading.added:
         _merge(found, reading.of_group(GROUP.fullmatch(group), group, "", choice, 0) or {})
-    for key, value in values:
-        _set(found, key, value)
+    for key, value, word in values:
+        _set(found, key, value, place(word))
     made: dict[str, Any] = _resolved(found, found)
     return made
 
@@ -59,17 +71,18 @@ def composed(
 class _Reading:
     """The configurations of one directory and those stored; `choices` are the groups' options that were asked for."""
 
-    def __init__(self, directory: Path | None, stored: Mapping[str, Stored]):
+    def __init__(self, directory: Path | None, stored: Mapping[str, Stored], load: Callable[[str], Any]):
         self.directory = directory
+        self.load = load
         self.stored = stored
         self.choices: dict[str, str] = {}
         self.groups: set[str] = set()
 
-    def take(self, words: Sequence[str]) -> list[tuple[str, Any]]:
-        """Keep the group choices on a command line; returns the values on it."""
+    def take(self, words: Sequence[str]) -> list[tuple[str, Any, str]]:
+        """Keep the group choices on a command line; returns the keys and values on it, each with its word."""
         import yaml
 
-        values: list[tuple[str, Any]] = []
+        values: list[tuple[str, Any, str]] = []
         for word in words:
             found = OVERRIDE.fullmatch(word)
             if found is None or word.startswith("-") or found[3] is None:
@@ -78,9 +91,9 @@ class _Reading:
                 self.choices[found[2]] = found[3]
                 continue
             try:
-                values.append((found[2], yaml.safe_load(found[3])))
+                values.append((found[2], yaml.safe_load(found[3]), word))
             except yaml.YAMLError:
-                values.append((found[2], found[3]))
+                values.append((found[2], found[3], word))
         return values
 
     def _is_group(self, name: str) -> bool:
@@ -107,11 +120,11 @@ class _Reading:
         value = self._value(name)
         if not isinstance(value, dict) or depth > MAX_DEPTH:
             return None
-        own = {key: item for key, item in value.items() if key != "defaults"}
+        own = _copied(value, {key: item for key, item in value.items() if key != "defaults"})
         entries = self._defaults(value)
         if "_self_" not in entries:
             entries = [*entries, "_self_"]
-        made: dict[str, Any] = {}
+        made = _copied(value, {})
         for entry in entries:
             part = own if entry == "_self_" else self._entry(entry, group, depth)
             if part:
@@ -157,7 +170,7 @@ class _Reading:
             held = self.stored.get(_plain(name))
             return held.value if held is not None else None
         try:
-            return load_document(path).value or {}
+            return self.load(os.path.realpath(path)) or {}
         except DocumentError:
             return None
 
@@ -188,7 +201,7 @@ def _plain(name: str) -> str:
 
 def _nested(package: str, value: dict[str, Any]) -> dict[str, Any]:
     for part in reversed([part for part in package.split(".") if part]):
-        value = {part: value}
+        value = Placed({part: value})
     return value
 
 
@@ -198,7 +211,19 @@ def _merge(into: dict[str, Any], other: Mapping[str, Any]) -> None:
         if isinstance(held, dict) and isinstance(value, dict):
             _merge(held, value)
         elif key not in into or not is_mandatory(value):
-            into[key] = _merged_copy(value)
+            _put(into, key, _merged_copy(value), getattr(other, "sites", {}).get(key))
+
+
+def _put(into: dict[str, Any], key: str, value: Any, site: Site | None = None) -> None:
+    if isinstance(into, Placed):
+        into.put(key, value, site)
+    else:
+        into[key] = value
+
+
+def _copied(value: dict[str, Any], items: dict[str, Any]) -> dict[str, Any]:
+    """Other items in a mapping that is written where this one is."""
+    return Placed(items, getattr(value, "site", None), getattr(value, "sites", {}))
 
 
 def is_mandatory(value: Any) -> bool:
@@ -207,26 +232,30 @@ def is_mandatory(value: Any) -> bool:
 
 
 def _merged_copy(value: Any) -> Any:
-    return {key: _merged_copy(item) for key, item in value.items()} if isinstance(value, dict) else value
+    if not isinstance(value, dict):
+        return value
+    return _copied(value, {key: _merged_copy(item) for key, item in value.items()})
 
 
-def _set(into: dict[str, Any], key: str, value: Any) -> None:
+def _set(into: dict[str, Any], key: str, value: Any, site: Site | None) -> None:
     *outer, last = key.split(".")
     for part in outer:
         held = into.get(part)
         if not isinstance(held, dict):
-            held = into[part] = {}
+            held = Placed()
+            _put(into, part, held)
         into = held
-    into[last] = value
+    _put(into, last, value, site)
 
 
 def _resolved(value: Any, top: dict[str, Any], depth: int = 0) -> Any:
     if depth > 4 * MAX_DEPTH:
         return value
     if isinstance(value, dict):
-        return {key: _resolved(item, top, depth + 1) for key, item in value.items()}
+        return _copied(value, {key: _resolved(item, top, depth + 1) for key, item in value.items()})
     if isinstance(value, list):
-        return [_resolved(item, top, depth + 1) for item in value]
+        items = [_resolved(item, top, depth + 1) for item in value]
+        return Listed(items, getattr(value, "site", None), getattr(value, "sites", {}))
     if isinstance(value, str) and EXPONENT.fullmatch(value):
         return float(value)  # a number to OmegaConf, text to YAML
     found = REFERENCE.fullmatch(value) if isinstance(value, str) else None

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from .guards import NEVER, Guard, conj, either, narrowed, tacit, without
+from .guards import MOST_CONDITIONS, NEVER, Guard, conj, either, narrowed, tacit, without
 from .values import NOTHING, Value
 
 if TYPE_CHECKING:
@@ -36,11 +36,11 @@ def leave(it: Interpreter, kind: str, raised: Value = NOTHING) -> None:
         it.guard = NEVER
 
 
-def leave_under(it: Interpreter, guard: Guard, raised: Value) -> None:
-    """An expression raises under a guard; the walk goes on where it does not hold."""
+def leave_under(it: Interpreter, guard: Guard, raised: Value, unsaid: bool = True) -> None:
+    """An expression raises under a guard; the walk goes on where it does not hold, which is `unsaid` or not."""
     both = conj(it.guard, guard)
     if both is not None and it.guard is not NEVER:
-        jump = Jump(RAISE, both, len(it.frames), raised, unsaid=True)
+        jump = Jump(RAISE, both, len(it.frames), raised, unsaid)
         it.jumps.append(jump)
         it.guard = left(it.guard, [jump])
 
@@ -49,6 +49,8 @@ def left(held: Guard, jumps: Sequence[Jump]) -> Guard:
     """What is left of a guard where none of these jumps was made."""
     if not jumps or held is NEVER:
         return held
+    if len(held) > MOST_CONDITIONS:
+        return NEVER if any(jump.guard <= held for jump in jumps) else held
     said = [jump.guard - held for jump in jumps if not jump.unsaid]
     unsaid = [jump.guard - held for jump in jumps if jump.unsaid]
     guard = without(held, either(said)) if said else held

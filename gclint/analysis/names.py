@@ -10,6 +10,7 @@ from . import containers
 from .containers import there
 from .events import AttributeSet, ForwardPatched
 from .filling import forced, promised
+from .pages import place_of
 from .syntax import Site
 from .values import (
     MISSING,
@@ -269,7 +270,7 @@ def _assign_attribute(
         if since and old is None:
             old = _before(it, item, name, node)
         item.attributes[name] = assigned(since, value, old)
-        item.sites[name] = it.site(place if place is not None else node)
+        item.sites[name] = place_of(value) or it.site(place if place is not None else node)
         for part in value.objects():
             holds = it.library.is_kind(item, "module") and it.library.is_kind(part, "module")
             if part.parent is None and part is not item and holds:

@@ -14,7 +14,7 @@ from gclint.files.source import Source, Unreadable, content, inside, read, real_
 from gclint.files.syntax import UNREADABLE, SyntaxFault, any_tree_of, fault_of
 from gclint.timing import stage
 
-from .configs import DocumentError, load_document
+from .configs import DocumentError, read_document
 from .deferral import Deferral
 from .mentions import Mentions
 from .resolve import Imports
@@ -117,6 +117,11 @@ class Project:
         source = self._source(path)
         return source is not None and source.kind == "notebook"
 
+    def source(self, path: str) -> Source | None:
+        """The file at an absolute path; None when it cannot be read, or lies outside."""
+        self.consulted.add(path)
+        return self._source(path)
+
     def _source(self, path: str) -> Source | None:
         if path not in self.sources and path not in self._read:
             try:
@@ -197,10 +202,16 @@ class Project:
                 continue
             self.consulted.add(path)
             if os.path.isfile(path):
-                if path not in self._data:
-                    self._data[path] = _load(path)
-                return self._data[path]
+                return self.document(path)
         return None
+
+    def document(self, path: str) -> Any:
+        """The contents of such a file (an absolute path), which know where they are written; None for any other."""
+        self.consulted.add(path)
+        if path not in self._data:
+            source = self._source(path)
+            self._data[path] = _load(source) if source is not None else None
+        return self._data[path]
 
 
 def _is_marked(directory: str) -> bool:
@@ -213,8 +224,10 @@ def shown(path: str) -> str:
     return path if relative.startswith("..") else relative
 
 
-def _load(path: str) -> Any:
+def _load(source: Source) -> Any:
+    from .pages import DocumentPage
+
     try:
-        return load_document(Path(path)).value
+        return DocumentPage(source.path, read_document(source.text, Path(source.path))).data()
     except DocumentError:
         return None

@@ -80,7 +80,7 @@ def non_reentrant(region: CheckpointCall) -> Fix | None:
         return None
     place = call.places.get("use_reentrant")
     edit = (
-        rewrite.replace(place, "False")
+        rewrite.set_value(place, "False")
         if place is not None
         else rewrite.set_argument(region.site, "use_reentrant", "False")
     )

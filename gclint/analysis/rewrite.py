@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Callable
+from functools import partial
+from typing import Any
 
 from ..finding import Edit
 from .calls import Call
 from .layout import end_of, line_of, on_its_own
+from .pages import SPREAD, Written
 from .syntax import COMPOUND, FUNCTIONS, Module, Site, arguments, keyword
+from .values import Object
 
 READ_BY_TOOLS = re.compile(
     r"#(?:!|\s*(?:%%|-\*-|region\b|endregion\b|noqa\b|SPDX-|In\[|(?:fmt|isort|mypy|type|ruff|flake8|pylint|pyright|gclint|pragma)\s*:))"
@@ -16,7 +21,15 @@ READ_BY_TOOLS = re.compile(
 
 
 def replace(site: Site, text: str) -> Edit:
-    """Replace a node by a text."""
+    """Replace a node by a text; what is written in a file that is no Python, by the literal that the text spells.
+
+    Raises ValueError for a text that is no such literal.
+    """
+    if isinstance(site.node, Written):
+        edit = set_value(site, text)
+        if edit is None:
+            raise ValueError(f"{text} cannot be written into {site.module.path}")
+        return edit
     return Edit(site.module.path, *site.module.span(site.node), text)
 
 
@@ -63,14 +76,42 @@ def positional(site: Site, index: int) -> ast.expr | None:
 def set_argument(site: Site, name: str, text: str, *, open_: bool = False) -> Edit | None:
     """Make a call pass `name=text`: in place of what it passes, else as a further argument.
 
-    None when the site is no call, or an unresolved `**` could pass it already.
+    What is written in a file that is no Python gets the setting in that file. None when the site is neither, or an
+    unresolved `**` could pass it already.
     """
+    if isinstance(node := site.node, Written):
+        return _spelled(text, partial(node.added, name))
     if call_node(site) is None:
         return None
     held = argument(site, name)
     if held is not None:
         return replace(Site.at(site.module, held.value), text)
     return None if open_ else add_argument(site, f"{name}={text}")
+
+
+def set_value(site: Site, text: str) -> Edit | None:
+    """Replace the place where a setting is written by a text; None where the file cannot hold it."""
+    node = site.node
+    return _spelled(text, node.replaced) if isinstance(node, Written) else replace(site, text)
+
+
+def set_setting(item: Object, name: str, text: str) -> Edit | None:
+    """Give an object another setting: where that is written, else beside its others: in the call that made it, or in
+    the document or the command that they come from. None where it cannot be given there.
+    """
+    place = item.sites.get(name)
+    if place is not None and place != item.site:
+        return set_value(place, text)
+    holder = item.sites.get(SPREAD, item.site)
+    return set_argument(holder, name, text, open_=item.open) if holder is not None else None
+
+
+def _spelled(text: str, write: Callable[[Any], Edit | None]) -> Edit | None:
+    """What is made of the literal that a text spells; None for a text that is none."""
+    try:
+        return write(ast.literal_eval(text))
+    except (ValueError, SyntaxError):
+        return None
 
 
 def add_argument(site: Site, text: str) -> Edit | None:
@@ -248,14 +289,14 @@ def _is_blank_or_comment(text: str) -> bool:
     return text.strip()[:1] in ("", "#")
 
 
-def before_import(site: Site, line: str) -> Edit | None:
-    """Put a statement before the top-level import at `site`; `import os` comes with it where it is not there yet."""
+def before_import(site: Site, line: str, needs_os: bool = True) -> Edit | None:
+    """Put a statement before the top-level import at `site`, and `import os` where it `needs_os` that is not there."""
     held = line_of(site.module, site.node)
     if not held or held[0] not in site.module.tree.body:
         return None
     start = site.module.span(held[0]).line
     above = [text.strip() for text in site.module.lines[: start - 1]]
-    lines = [line, ""] if "import os" in above else ["import os", "", line, ""]
+    lines = [line, ""] if not needs_os or "import os" in above else ["import os", "", line, ""]
     newline = _newline(site)
     return Edit(site.module.path, start, 1, start, 1, "".join(text + newline for text in lines))
 

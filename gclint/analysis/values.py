@@ -19,9 +19,13 @@ MOST_CONDITIONS = 100
 
 @dataclass(frozen=True)
 class Const:
-    """A literal that Python code can write: None, a boolean, a number, a string."""
+    """A literal that Python code can write: None, a boolean, a number, a string.
+
+    `place` is where it is written, when that is in a file that is no Python.
+    """
 
     value: Any
+    place: Site | None = field(default=None, compare=False, repr=False)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Const) and type(self.value) is type(other.value) and self.value == other.value
@@ -163,6 +167,7 @@ class Object:
     parent: Object | None = None
     each: bool = False
     sites: dict[str, Site] = field(default_factory=dict)
+    holder: Site | None = None
     built: tuple[list[Value], dict[str, Value]] | None = None
     born: Guard = field(default=ALWAYS, repr=False)
     vague: int = field(default=0, repr=False)
@@ -285,9 +290,9 @@ TRUE = Value([(ALWAYS, Const(True))])
 FALSE = Value([(ALWAYS, Const(False))])
 
 
-def const(literal: Any) -> Value:
-    """The value of a literal."""
-    return Value(((ALWAYS, Const(literal)),))
+def const(literal: Any, place: Site | None = None) -> Value:
+    """The value of a literal; `place` as that of `Const`."""
+    return Value(((ALWAYS, Const(literal, place)),))
 
 
 def of(item: Alternative) -> Value:

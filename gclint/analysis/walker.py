@@ -25,13 +25,14 @@ from .events import ConfigurationRead, Event, Moment, RunEnded
 from .inquiry import Inquiry
 from .interpreter import Frame, Interpreter
 from .invocation import instantiate
+from .jumps import Jump
 from .project import shown
 from .resolve import inserted_paths
 from .run import Run
 from .setters import leave_open
 from .starting import assumed, call_function
 from .syntax import DEFINITIONS, Definition, Module, Site
-from .values import Alternative, Class, Function, Partial, Scope, const, of
+from .values import Alternative, Class, External, Function, Partial, Scope, const, of
 from .versions import targets_for
 from .walks import CONFIGURATION_KINDS, Consulted, Entered, Walked, Wanted, keep
 
@@ -109,7 +110,7 @@ class Walker:
         it.walk_module(module, scope, module.name if entry.function else "__main__")
         if entry.function and not it.is_dead:
             call_function(it, module, scope, entry.function)
-        ended = any(jump.unsaid and jump.guard <= run.assumed for jump in it.jumps)
+        ended = any(jump.guard <= run.assumed and _is_for_a_key(jump) for jump in it.jumps)
         run.emit(RunEnded(it_moment(run, module), whole=not (it.stopped or ended)))
         if it.stopped:
             made.cut = judged_in_part(module, it.stopped)
@@ -233,6 +234,11 @@ def _in_order(it: Interpreter, module: Module, scope: Scope) -> list[tuple[str, 
     ]
     mentioned = Counter(IDENTIFIER.findall(module.text))
     return sorted(own, key=lambda pair: mentioned[pair[0]] > 1)
+
+
+def _is_for_a_key(jump: Jump) -> bool:
+    """Whether it is for something that is not there, such as a variable that nobody set."""
+    return jump.raised.only() == External("builtins.KeyError")
 
 
 def it_moment(run: Run, module: Module) -> Moment:

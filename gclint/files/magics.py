@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 
-_MARK = "# magic: "
+MARK = "# magic: "
 _PYTHON_BODY = frozenset({"time", "timeit", "capture", "prun", "debug"})
 _LINE_MAGIC = re.compile(r"^(?P<indent>[ \t]*)(?P<rest>(?:[%!?]|.*\S\?{1,2}\s*$).*)")
 _ASSIGNED = re.compile(r"^(?P<indent>[ \t]*)(?P<target>[\w.,\[\]'\" ]+?)\s*=\s*(?P<rest>[%!].*)")
+_REPLACED = re.compile(rf"^(?P<indent>[ \t]*)(?:pass  )?{MARK}(?P<rest>.*)")
 _QUOTES = re.compile(r"'''|\"\"\"|'(?:\\.|[^'\\\r\n])*'|\"(?:\\.|[^\"\\\r\n])*\"|#[^\r\n]*|[()\[\]{}]")
 
 
@@ -36,22 +37,28 @@ def without_magics(lines: list[str]) -> dict[int, str]:
     return replaced
 
 
+def restored(line: str) -> str:
+    """Return the line of a cell that one of the module stands for as a magic; the line itself for any other."""
+    found = _REPLACED.match(line)
+    return found["indent"] + found["rest"] if found else line
+
+
 def _replacement(line: str) -> str:
     body, ending = _split_ending(line)
     if body.lstrip().startswith("#"):
         return ""
     magic = _LINE_MAGIC.match(body)
     if magic:
-        return f"{magic['indent']}pass  {_MARK}{magic['rest']}{ending}"
+        return f"{magic['indent']}pass  {MARK}{magic['rest']}{ending}"
     magic = _ASSIGNED.match(body)
     if magic:
-        return f"{magic['indent']}{magic['target']} = __magic__  {_MARK}{magic['rest']}{ending}"
+        return f"{magic['indent']}{magic['target']} = __magic__  {MARK}{magic['rest']}{ending}"
     return ""
 
 
 def _commented(line: str) -> str:
     body, ending = _split_ending(line)
-    return f"{_MARK}{body}{ending}"
+    return f"{MARK}{body}{ending}"
 
 
 def _split_ending(line: str) -> tuple[str, str]:

@@ -11,7 +11,7 @@ from bisect import bisect_right
 from dataclasses import dataclass
 
 from gclint.files.lines import split_lines
-from gclint.files.magics import without_magics
+from gclint.files.magics import MARK, restored, without_magics
 from gclint.files.notebook_json import BadNotebook, Cell, find_cells, offset_of, rewrite_cell
 
 __all__ = ["BadNotebook", "Notebook", "read_notebook"]
@@ -62,6 +62,16 @@ class Notebook:
             if original is not None:
                 found.append((number, original))
         return tuple(found)
+
+    def columns(self, line: int, start: int, end: int) -> tuple[int, int]:
+        """The columns in a cell's line of two columns in the module's; of a magic as a whole, its first and last."""
+        own, text = dict(self.magics).get(line), split_lines(self.text)[line - 1].rstrip("\r\n")
+        if own is None:
+            return start, end
+        added = len(text) - len(own)
+        first = 1 + len(text) - len(text.lstrip())
+        inside = start - added >= first
+        return (start - added, end - added) if inside else (first, len(own) + 1)
 
     def write(self, new_text: str) -> str:
         """Return the JSON with the cells as `new_text` has them; raises `BadNotebook` for a lost marker."""
@@ -126,6 +136,7 @@ def _source_of(part: Part, body: list[str]) -> str:
     lines = []
     for line in body:
         text = line.rstrip("\r\n")
-        lines.append(part.magics.get(text, text) + line[len(text) :])
+        own = part.magics.get(text, text if MARK in part.cell.source else restored(text))
+        lines.append(own + line[len(text) :])
     source = "".join(lines)
     return source if part.ended or not source.endswith("\n") else source[:-1]

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
+from types import MappingProxyType
 
 from gclint.files.cache import digest
 from gclint.files.encoding import Encoding, Undecodable, plain_encoding, python_encoding
@@ -121,6 +124,8 @@ def read(path: str | os.PathLike[str], shown: str | None = None, kind: Kind | No
 
 def read_bytes(path: str | os.PathLike[str], shown: str) -> bytes:
     """Return the bytes at `path`; raises `Unreadable` (see `read`)."""
+    if (held := given(path)) is not None:
+        return held
     limit = NOTEBOOK_LIMIT if os.fspath(path).endswith(".ipynb") else SIZE_LIMIT
     try:
         if not stat.S_ISREG((status := os.stat(path)).st_mode) and not stat.S_ISDIR(status.st_mode):
@@ -134,8 +139,29 @@ def read_bytes(path: str | os.PathLike[str], shown: str) -> bytes:
         raise unreadable_from(shown, error) from None
 
 
+_in_place: ContextVar[Mapping[str, bytes]] = ContextVar("in_place", default=MappingProxyType({}))
+
+
+@contextmanager
+def in_place(files: Iterable[Source]) -> Iterator[None]:
+    """Read these files as they are here, whatever is on disk: all that is read by `read` and by `content`."""
+    held = _in_place.set({os.path.realpath(source.absolute): source.data for source in files})
+    try:
+        yield
+    finally:
+        _in_place.reset(held)
+
+
+def given(path: str | os.PathLike[str]) -> bytes | None:
+    """Return what is read in place of the file at `path`, None where that is what is on disk."""
+    held = _in_place.get()
+    return held.get(os.path.realpath(path)) if held else None
+
+
 def content(path: str | os.PathLike[str], most: int = SIZE_LIMIT) -> bytes:
     """Return the first `most` bytes of a regular file; none where it cannot be read or is another thing, as a pipe."""
+    if (held := given(path)) is not None:
+        return held[:most]
     try:
         if not stat.S_ISREG(os.stat(path).st_mode):
             return b""

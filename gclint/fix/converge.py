@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from gclint.files.source import Source, Unwritable
 from gclint.finding import Finding
 from gclint.fix.choose import Policy, choose
+from gclint.fix.documents import check_settings
 from gclint.fix.edits import BadEdit, Chosen, apply_all, compatible, spans_of
 from gclint.fix.left_out import LeftOut, left_out, moved, remaining
 from gclint.fix.remains import Made, idle, made, shifted, tried_again
@@ -197,8 +198,11 @@ def _fault(current: Sources, accepted: Sequence[Chosen]) -> str | None:
         for path, text in apply_all({path: source.text for path, source in current.items()}, accepted).items():
             source = current[path]
             edits = [edit for chosen in accepted for edit in chosen.fix.edits if edit.path == path]
+            spans = spans_of(source.text, edits)
             if source.kind in {"python", "notebook"}:
-                check_sound(source.text, text, spans_of(source.text, edits))
+                check_sound(source.text, text, spans)
+            else:
+                check_settings(source, text, spans)
             source.with_text(text)
     except (BadEdit, Unsound, Unwritable) as error:
         return str(error)

@@ -11,7 +11,10 @@ from collections.abc import Sequence
 
 from ..analysis import defaults, names
 from ..analysis.calls import Call
+from ..analysis.commands import command
 from ..analysis.interpreter import Interpreter
+from ..analysis.pages import place_of, placed
+from ..analysis.syntax import Site
 from ..analysis.values import MISSING, NONE, Const, External, Function, Object, Value, const, of
 from .registry import Framework
 
@@ -140,10 +143,12 @@ def parse_arguments(call: Call) -> Value:
         if flags:
             name = _destination(option, flags)
             value = _option(option, name, flags, words, free, preset.get(name))
+            if words is not None and words == launched(call.it) and given_argument(words, flags) is not None:
+                value = placed(value, _place(option, flags))
             if call.receiver.open and words is not None and given_argument(words, flags) is None:
                 value = overridable(call.it, name, value, option)
             made.attributes[name] = value
-            made.sites[name] = option.site
+            made.sites[name] = place_of(value) or option.site
     if call.name.endswith("parse_known_args"):
         pair = call.it.new("tuple", "", "", call.site)
         pair.items = [of(made), of(call.it.unknown("unparsed", call.site))]
@@ -205,6 +210,15 @@ def _option(
     if action == "store_const":
         return option.get("const", None, NONE)
     return const(True) if _is_switch(option) else typed(option.it, option.get("type"), given, option)
+
+
+def _place(option: Call, flags: list[str]) -> Site | None:
+    """Where the command that starts the program gives an option."""
+    page = command(option.it)
+    action = names.const_text(option.get("action"))
+    if page is None or action not in (None, "", "store", "store_true") or option.gives("nargs"):
+        return None
+    return page.option(flags, switch=action == "store_true")
 
 
 def _is_switch(option: Call) -> bool:

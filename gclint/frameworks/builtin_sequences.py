@@ -10,6 +10,7 @@ from ..analysis import conditions, containers
 from ..analysis.calls import Call
 from ..analysis.folding import folded
 from ..analysis.guards import ALWAYS, NEVER, Guard, complement, conj, either
+from ..analysis.pages import placed
 from ..analysis.values import NOTHING, Alternative, Const, Object, Release, Value, const, of, union
 from .registry import Framework
 
@@ -42,7 +43,7 @@ def _converted(call: Call, given: Value, item: Alternative) -> Value:
         return const(Release(item.value, item.value.package)) if call.last == "str" else call.unknown()
     if isinstance(item, Const):
         made = folded(call.it, _TYPES[call.last], [of(item), *call.positional[1:]])
-        return call.unknown() if made is None else made
+        return call.unknown() if made is None else placed(made, item.place)
     if call.last == "bool":
         return Value([(guard, Const(truth)) for guard, truth in conditions.truths(call.it, item)])
     if isinstance(item, Object) and item.kind in ("world_size", "local_rank"):
@@ -275,7 +276,7 @@ def length(call: Call) -> Value:
     parts = []
     for guard, item in call.get("", 0).possible(call.it.guard):
         if isinstance(item, Object) and containers.is_counted(item):
-            made = Value([(held, Const(count)) for held, count in containers.counts(item)])
+            made = Value([(held, Const(count)) for held, count in containers.counts(item)]) or call.unknown()
         elif isinstance(item, Const):
             made = folded(call.it, len, [of(item)]) or NOTHING
         else:

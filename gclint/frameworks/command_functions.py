@@ -6,6 +6,8 @@ from collections.abc import Iterator
 
 from ..analysis import names
 from ..analysis.calls import Call
+from ..analysis.commands import command
+from ..analysis.pages import placed
 from ..analysis.syntax import parameters
 from ..analysis.values import FALSE, NONE, Alternative, Class, Function, Object, Partial, Value, const, of, union
 from .arguments import given_argument, launched, literal, overridable, said, typed, unknown_option
@@ -55,12 +57,14 @@ def _click_value(made: Call, name: str, flags: list[str]) -> Value:
         return of(unknown_option(made.it, name, made))
     if words is None:
         return overridable(made.it, name, default, made)
-    given = given_argument(words, flags)
+    given, page = given_argument(words, flags), command(made.it)
+    place = page.option(flags, switch) if page is not None and given is not None else None
     if switch:
-        return const(True) if given is not None else const(False) if f"--no-{name}" in words else default
+        return const(True, place) if given is not None else const(False) if f"--no-{name}" in words else default
     if given is None:
         return default
-    return typed(made.it, made.get("type"), given, made) if made.gives("type") else const(literal(given))
+    value = typed(made.it, made.get("type"), given, made) if made.gives("type") else const(literal(given))
+    return placed(value, place)
 
 
 @framework.decorator("click.command")
@@ -182,7 +186,9 @@ def _value(call: Call, name: str, default: Value | None) -> Value:
     given = given_argument(words, [f"--{name}"]) if words is not None else None
     if given is not None:
         value = said(call.it, given)
-        return value if value.objects() else const(literal(given))
+        page = command(call.it)
+        place = page.option([f"--{name}"]) if page is not None else None
+        return value if value.objects() else const(literal(given), place)
     if default is None:
         return of(unknown_option(call.it, name, call))
     return default if words is not None else overridable(call.it, name, default, call)

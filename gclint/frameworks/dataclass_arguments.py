@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import json
+from typing import NamedTuple
 
 from ..analysis import environment, names
 from ..analysis.calls import Call
+from ..analysis.commands import command
+from ..analysis.pages import SPREAD, is_written
+from ..analysis.syntax import Site
 from ..analysis.values import NOTHING, Class, Object, Value, const, of
 from .arguments import given_argument, launched, literal, overridable, said
 from .registry import Framework
@@ -27,10 +31,10 @@ def make_parser(call: Call) -> Value:
 def parse_command_line(call: Call) -> Value:
     """One object per class, its fields open to the launch; trl's parser reads the file of `--config` first."""
     words = launched(call.it)
-    read: dict[str, Value] = {}
+    read = _Given({}, {})
     if call.name.endswith("parse_args_and_config"):
         named = given_argument(words or (), ["--config"])
-        read = _of_file(call, const(named)) if named else {}
+        read = _of_file(call, const(named)) if named else read
         if named:
             environment.forget(call.it)  # the file's `env` goes into the environment
     return _objects(call, read, words)
@@ -40,7 +44,7 @@ def parse_command_line(call: Call) -> Value:
 def parse_file(call: Call) -> Value:
     """One object per class, its fields as the file of the project gives them."""
     read = _of_file(call, call.get("yaml_file" if call.name.endswith("parse_yaml_file") else "json_file", 0))
-    return _objects(call, read, () if read else None)
+    return _objects(call, read, () if read.values else None)
 
 
 @framework.method("parser", "parse_dict")
@@ -48,21 +52,34 @@ def parse_dict(call: Call) -> Value:
     """One object per class, its fields as the dict gives them."""
     held = call.get("args", 0).only()
     if not isinstance(held, Object) or held.entries is None or held.open:
-        return _objects(call, {}, None)
-    return _objects(call, {str(key): value for key, value in held.entries.items()}, ())
+        return _objects(call, _Given({}, {}), None)
+    return _objects(call, _entries(held), ())
 
 
-def _of_file(call: Call, path: Value) -> dict[str, Value]:
+class _Given(NamedTuple):
+    """Settings by name, and where they are written, as far as that is known."""
+
+    values: dict[str, Value]
+    sites: dict[str, Site]
+
+
+def _of_file(call: Call, path: Value) -> _Given:
     """The top level of a configuration file of the project; empty when it cannot be told."""
     name = names.const_text(path)
     data = call.it.project.data(name, call.it.module) if name else None
     if not isinstance(data, dict):
-        return {}
-    made = lifted(call, data, str(name)).objects()[0]
-    return {str(key): value for key, value in (made.entries or {}).items()}
+        return _Given({}, {})
+    return _entries(lifted(call, data, str(name)).objects()[0])
 
 
-def _objects(call: Call, read: dict[str, Value], words: tuple[str, ...] | None) -> Value:
+def _entries(held: Object) -> _Given:
+    sites = dict(held.sites)
+    if held.site is not None and is_written(held.site):
+        sites[SPREAD] = held.site
+    return _Given({str(key): value for key, value in (held.entries or {}).items()}, sites)
+
+
+def _objects(call: Call, read: _Given, words: tuple[str, ...] | None) -> Value:
     """The settings objects, given what a file says and the words of the command line (None: not known)."""
     assert call.receiver is not None
     listed: list[Value] = []
@@ -76,12 +93,16 @@ def _objects(call: Call, read: dict[str, Value], words: tuple[str, ...] | None) 
     return of(made)
 
 
-def _filled(call: Call, owner: Value, read: dict[str, Value], words: tuple[str, ...] | None) -> Value:
-    given = {**read, **_spelled(call, words or ())}
+def _filled(call: Call, owner: Value, read: _Given, words: tuple[str, ...] | None) -> Value:
+    spelled = _spelled(call, words or ())
+    given, sites = {**read.values, **spelled.values}, {**spelled.sites, **read.sites}
+    sites.update({name: spelled.sites.get(name, call.site) for name in spelled.values})
     own = owner.only()
     passed = dict(given) if not isinstance(own, Class) else {}
-    result = call.it.call(owner, Call(call.it, call.site, "parsed", [], passed))
+    places = dict(sites) if passed else {}
+    result = call.it.call(owner, Call(call.it, call.site, "parsed", [], passed, places=places))
     for item in result.objects():
+        item.sites.update({name: site for name, site in sites.items() if name in item.attributes or name == SPREAD})
         if item.kind == "training_args":
             item.open = words is None
             item.attributes.update(given if isinstance(own, Class) else {})
@@ -93,26 +114,34 @@ def _filled(call: Call, owner: Value, read: dict[str, Value], words: tuple[str, 
     return result
 
 
-def _spelled(call: Call, words: tuple[str, ...]) -> dict[str, Value]:
+def _spelled(call: Call, words: tuple[str, ...]) -> _Given:
     """`--name value` by name: a boolean, a number, a JSON object, else text."""
-    found: dict[str, Value] = {}
+    found = _Given({}, {})
+    page = command(call.it)
+    if page is not None:
+        found.sites[SPREAD] = page.site
     for at, word in enumerate(words):
         if not word.startswith("--"):
             continue
         name, equals, tail = word[2:].partition("=")
         following = words[at + 1] if at + 1 < len(words) else "--"
         text = tail if equals else "" if following.startswith("--") else following
-        found[name.replace("-", "_")] = _read(call, text)
+        place = page.option([f"--{name}"]) if page is not None else None
+        found.values[name.replace("-", "_")] = _read(call, text, place)
+        if place is not None:
+            found.sites[name.replace("-", "_")] = place
     return found
 
 
-def _read(call: Call, text: str) -> Value:
+def _read(call: Call, text: str, place: Site | None) -> Value:
     value = said(call.it, text)
     if value.objects():
         return value
     if text.startswith("{"):
         try:
-            return lifted(call, json.loads(text), "--")
+            data = json.loads(text)
+            page = command(call.it)
+            return lifted(call, page.placed(data, place) if page is not None and place is not None else data, "--")
         except ValueError:
             return value
-    return const(literal(text))
+    return const(literal(text), place)

@@ -9,7 +9,10 @@ from gclint.files.source import inside
 
 from ..analysis import imports, names
 from ..analysis.calls import Call
+from ..analysis.commands import command
 from ..analysis.hydra_configs import composed
+from ..analysis.pages import SPREAD, is_written
+from ..analysis.syntax import Site
 from ..analysis.values import NONE, NOTHING, Class, External, Object, Partial, Value, const, of, union
 from .arguments import given_argument, launched, literal
 from .hydra_store import asked, awaited, settings, stored
@@ -42,6 +45,7 @@ def _fill(call: Call, given: Object, asked_for: dict[str, Value]) -> None:
     found = _configuration(call, asked_for)
     for item in found.objects() if found is not None else ():
         given.kind, given.type, given.entries, given.attributes = "dict", "config", item.entries, item.attributes
+        given.sites, given.site = item.sites, item.site
 
 
 @framework.function("hydra.initialize")
@@ -64,6 +68,7 @@ def compose(call: Call) -> Value:
 
 
 def _configuration(call: Call, given: dict[str, Value], words: tuple[str, ...] | None = None) -> Value | None:
+    page = command(call.it) if words is None else None
     words = launched(call.it) or () if words is None else words
     named = given_argument(words, ["--config-name", "-cn"])
     name = named or names.const_text(given["config_name"])
@@ -71,8 +76,14 @@ def _configuration(call: Call, given: dict[str, Value], words: tuple[str, ...] |
         return None
     path = given_argument(words, ["--config-path", "-cp"])
     directory = _directory(call, const(path) if path else given["config_path"], name)
-    data = composed(directory, name, words, stored(call))
+    place = page.word if page is not None else _nowhere
+    data = composed(directory, name, words, stored(call), call.it.project.document, place)
     return None if data is None else lifted(call, awaited(call, data), name)
+
+
+def _nowhere(word: str) -> Site | None:
+    """Of words that no command spells it is not told where they are written."""
+    return None
 
 
 def _directory(call: Call, config_path: Value, name: str) -> Path | None:
@@ -106,10 +117,14 @@ def _instantiated(call: Call, item: Object, given: Sequence[Value], more: dict[s
     keywords = {str(key): value for key, value in made.items() if not str(key).startswith("_")} | more
     listed = [value for part in made.get("_args_", NOTHING).objects() for value in part.items or []]
     positional = list(given or listed)
+    holder = {SPREAD: item.site} if item.site is not None and is_written(item.site) else {}
+    places = {name: site for name, site in item.sites.items() if name in keywords} | holder
+    places |= {name: call.place(name) for name in more}
     function = _named(call, target)
     if entries.get("_partial_", NOTHING).constant() is True:
-        return Value((guard, Partial(part, tuple(positional), keywords, call.site.node_id)) for guard, part in function)
-    return call.it.call(function, Call(call.it, call.site, target, positional, keywords))
+        made_of = (tuple(positional), keywords, call.site.node_id, places)
+        return Value((guard, Partial(part, *made_of)) for guard, part in function)
+    return call.it.call(function, Call(call.it, call.site, target, positional, keywords, places=places))
 
 
 def _inner(call: Call, value: Value) -> Value:
@@ -123,6 +138,7 @@ def _with_parts(call: Call, item: Object, made: dict[object, Value]) -> Object:
     held.entries, held.open = None if item.entries is None else made, item.open
     held.items, held.each = None if item.items is None else [_inner(call, value) for value in item.items], item.each
     held.attributes.update({key: value for key, value in made.items() if isinstance(key, str)})
+    held.site, held.sites = item.site or held.site, item.sites
     return held
 
 

@@ -13,6 +13,7 @@ from ..analysis import names
 from ..analysis.calls import Call
 from ..analysis.hydra_configs import MANDATORY, Stored, is_mandatory
 from ..analysis.interpreter import Interpreter
+from ..analysis.pages import Mapping
 from ..analysis.values import NONE, Class, Const, Object, Value, const, of
 from .arguments import unknown_option
 from .registry import Framework
@@ -87,5 +88,6 @@ def _plain(value: Value, depth: int) -> Any:
 def awaited(call: Call, data: Any, name: str = "cfg") -> Any:
     """The data with what is still to be given as something unknown."""
     if isinstance(data, dict):
-        return {key: awaited(call, value, str(key)) for key, value in data.items()}
+        items = {key: awaited(call, value, str(key)) for key, value in data.items()}
+        return Mapping(items, getattr(data, "site", None), getattr(data, "sites", {}))
     return of(unknown_option(call.it, name, call)) if is_mandatory(data) else data

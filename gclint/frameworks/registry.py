@@ -282,8 +282,8 @@ class Library:
         """Whether an object is of one of these classes, by last name; None when nobody knows."""
         if item.is_a(*names):
             return True
-        if item.kind in ("layer", "modules") and self.are_layers(names):
-            return "Module" in names
+        if self.are_layers(names) and (item.kind in ("layer", "modules") or _is_own_module(item)):
+            return False
         known = {"ddp": "DistributedDataParallel", "dict": "dict", "list": "list", "tuple": "tuple"}
         if item.kind in known:
             return known[item.kind] in names
@@ -350,6 +350,14 @@ class Library:
             from ..analysis.calls import Call
 
             handler(Call(it, site, "<built>", receiver=item))
+
+
+def _is_own_module(item: Object) -> bool:
+    """Whether its class is one of the project's that has no library base but torch.nn.Module."""
+    if not isinstance(item.type, Class):
+        return False
+    bases = [base.name for base in item.type.ancestry() if isinstance(base, External)]
+    return bool(bases) and all(base.startswith("torch.") and base.endswith(".Module") for base in bases)
 
 
 def load_library() -> Library:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from ..analysis import imports, names
 from ..analysis.calls import Call
 from ..analysis.interpreter import Interpreter
+from ..analysis.syntax import Site
 from ..analysis.values import NOTHING, Const, Object, Value, const, of, union
 from .registry import Framework
 
@@ -62,20 +65,27 @@ def load_file(call: Call) -> Value:
     return union(parts) if parts else call.unknown()
 
 
-def lifted(call: Call, data: object, path: str) -> Value:
-    """Plain data as an abstract value; mappings answer to attributes as well as to keys, values in it stay."""
+def lifted(call: Call, data: object, path: str, place: Site | None = None) -> Value:
+    """Plain data as an abstract value; mappings answer to attributes as well as to keys, values in it stay.
+
+    Data read from a file knows where it is written; of any other, `place` is.
+    """
     if isinstance(data, Value):
         return data
-    if isinstance(data, dict):
-        made = call.it.new("dict", "config", path, call.site)
-        made.entries = {key: lifted(call, value, path) for key, value in data.items()}
+    if isinstance(data, (dict, list, tuple)):
+        sites: dict[Any, Site] = getattr(data, "sites", {})
+        made = call.it.new("dict" if isinstance(data, dict) else "list", "config", path, call.site)
+        made.site = getattr(data, "site", None) or place or made.site
+        made.sites = {str(key): site for key, site in sites.items()}
+        if not isinstance(data, dict):
+            made.items = [lifted(call, value, path, sites.get(at, place)) for at, value in enumerate(data)]
+            return of(made)
+        made.entries = {key: lifted(call, value, path, sites.get(key, place)) for key, value in data.items()}
         made.attributes.update({key: value for key, value in made.entries.items() if isinstance(key, str)})
         return of(made)
-    if isinstance(data, (list, tuple)):
-        made = call.it.new("list", "config", path, call.site)
-        made.items = [lifted(call, value, path) for value in data]
-        return of(made)
-    return const(data) if data is None or isinstance(data, (str, int, float, bool)) else call.unknown()
+    if data is None or isinstance(data, (str, int, float, bool)):
+        return const(data, place)
+    return call.unknown()
 
 
 @framework.element("file")

@@ -6,6 +6,7 @@ from ..analysis import names
 from ..analysis.calls import Call
 from ..analysis.events import TrainerStarted, Wrapped
 from ..analysis.interpreter import Interpreter
+from ..analysis.pages import SPREAD
 from ..analysis.values import (
     FALSE,
     NONE,
@@ -48,6 +49,8 @@ def record_arguments(made: Object, call: Call) -> None:
         older = name.replace("activation_checkpointing", "gradient_checkpointing")
         made.attributes[older] = value
         made.sites[older] = call.place(name)
+    if SPREAD in call.places:
+        made.sites[SPREAD] = call.places[SPREAD]
     made.open = made.open or call.open
     made.site = made.site or call.site
 

@@ -29,10 +29,12 @@ class Part:
 
 @dataclass(frozen=True)
 class Word:
-    """One word, its parts not yet expanded; `line` counts from 1."""
+    """One word, its parts not yet expanded; `line` counts from 1, `start` and `end` are offsets in the text read."""
 
     parts: tuple[Part, ...]
     line: int
+    start: int = field(default=0, compare=False)
+    end: int = field(default=0, compare=False)
 
     @property
     def literal(self) -> str:
@@ -68,7 +70,7 @@ class _Reader:
 
     def word(self) -> Iterator[Word]:
         if self.parts:
-            yield Word(tuple(self.parts), self.line(self.word_at))
+            yield Word(tuple(self.parts), self.line(self.word_at), self.word_at, self.at)
             self.parts = []
 
     def add(self, end: int, text: str, quoted: bool = False, expands: bool = False) -> None:

@@ -84,7 +84,10 @@ class Report:
         if end_cell != cell:
             end_line = line
         end_column = place.end_column if end_cell == cell else place.column
-        return Location(place.path, line, place.column, end_line, end_column, place.message, cell)
+        column = place.column
+        if line == end_line:
+            column, end_column = source.notebook.columns(place.line, column, end_column)
+        return Location(place.path, line, column, end_line, end_column, place.message, cell)
 
     def in_file(self, place: Location) -> Location:
         """Return `place` by the lines of its file: of a notebook the line of its JSON that holds the source line."""
@@ -101,7 +104,8 @@ class Report:
         source = self.sources.get(place.path)
         if source is None or not 1 <= place.line <= len(source.lines):
             return ""
-        return source.lines[place.line - 1].rstrip("\r\n")
+        text = source.lines[place.line - 1].rstrip("\r\n")
+        return text if source.notebook is None else dict(source.notebook.magics).get(place.line, text)
 
 
 def severity(finding: Finding) -> Literal["error", "warning", "note"]:

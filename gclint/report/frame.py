@@ -52,20 +52,19 @@ def _frame(report: Report, marks: list[Mark], shown: dict[Mark, Location], gutte
             note = _message(mark)
             lines += [f"{empty} {note}"] if note else []
             continue
-        if mark.place.line != last or not view.shows(mark.place.column):
+        if mark.place.line != last or not view.shows(shown[mark].column):
             if last and mark.place.line > last + 1:
                 lines.append(style.paint("." * max(3, gutter), "blue"))
-            view = view_of(text, mark.place.column, room)
+            view = view_of(text, shown[mark].column, room)
             number = style.paint(str(shown[mark].line).rjust(gutter), "blue")
             lines.append(f"{number} {bar} {view.printed}")
         last = mark.place.line
-        lines += [f"{empty} {line}" for line in _underline(view, mark, room, style)]
+        lines += [f"{empty} {line}" for line in _underline(view, mark, shown[mark], room, style)]
     return [*lines, empty] if len(lines) > 1 else []
 
 
-def _underline(view: View, mark: Mark, room: int, style: Style) -> list[str]:
+def _underline(view: View, mark: Mark, place: Location, room: int, style: Style) -> list[str]:
     """Return the carets with the message beside them, or below them where the terminal has no room beside."""
-    place = mark.place
     before = view.columns_before(place.column)
     after = view.columns_before(place.end_column if place.end_line == place.line else len(view.line.rstrip()) + 1)
     character, colour = ("^", "red") if mark.primary else ("-", "cyan")

@@ -20,8 +20,11 @@ def rounds(run: Run, backward: Backward, model: Object, way: Guard, train: Train
     """
     switches = [event for event in run.of_type(LibraryCall) if mode_set(event, model) is not None]
     switches = [event for event in switches if conj(way, event.guard) is not None]
-    later = [event for event in switches if run.place(event) > run.place(backward)]
-    earlier = switches[: -len(later)] if later else switches
+    places = [run.place(each) for each in run.of_type(Backward) if each.site == backward.site]
+    here = run.place(backward)
+    end = min((place for place in places if place > here), default=None)
+    earlier = [event for event in switches if run.place(event) < here]
+    later = [event for event in switches if here < run.place(event) and (end is None or run.place(event) < end)]
     loop = next((loop for loop in reversed(backward.moment.loops) if _modes(later, model, loop)), None)
     after = _modes(later, model, loop)
     if all(after):

@@ -197,9 +197,11 @@ def moved(event: EnvSet, imported: Site) -> Fix | None:
     site, module = statement_site(event.site), event.site.module
     if site.node not in module.tree.body or not isinstance(event.value.only(), Const):
         return None
-    if imported.module is not module or not isinstance(site.node, (ast.Assign, ast.Expr)):
+    if imported.module is not module or not isinstance(site.node, (ast.Assign, ast.Expr, ast.Pass)):
         return None
-    removed, added = rewrite.remove_statement(site, comments=False), rewrite.before_import(imported, site.text)
+    magic = isinstance(site.node, ast.Pass)  # `%env` in a notebook, with what it says behind it
+    text = module.lines[module.span(site.node).line - 1].strip() if magic else site.text
+    removed, added = rewrite.remove_statement(site, comments=False), rewrite.before_import(imported, text, not magic)
     if removed is None or added is None:
         return None
     return Fix("set-before-import", f"Set {event.name} before the import", (added, removed), "safe")

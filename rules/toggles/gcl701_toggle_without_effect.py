@@ -161,7 +161,7 @@ def arguments_that_do_nothing(event: TrainerStarted, run: Run) -> Iterator[Findi
 def _turned_on(args: Object) -> Fix | None:
     if args.site is None:
         return None
-    edit = rewrite.set_argument(args.site, "gradient_checkpointing", "True")
+    edit = rewrite.set_setting(args, "gradient_checkpointing", "True")
     return (
         Fix("turn-on", "Turn gradient checkpointing on", (edit,), "unsafe", intent=("checkpointing",))
         if edit is not None

@@ -119,62 +119,17 @@ model = AutoModelForCausalLM.from_pretrained("meta-llama/Llama-2-7b-hf")
 model.gradient_checkpointing_enable()
 model.eval()
 {LOOP}"""
-ARGUMENTS = """from peft import LoraConfig, get_peft_model
-from transformers import AutoModelForCausalLM, HfArgumentParser, Trainer, TrainingArguments
-import yaml
-
-args = {given}
-model = AutoModelForCausalLM.from_pretrained("meta-llama/Llama-2-7b-hf")
-model = get_peft_model(model, LoraConfig(target_modules=["q_proj"]))
-model.enable_input_require_grads()
-Trainer(model=model, args=args, train_dataset=[]).train()
-"""
-VALUES = """output_dir: out
-gradient_checkpointing: true
-gradient_checkpointing_kwargs:
-  use_reentrant: true
-ddp_find_unused_parameters: true
-"""
-OPTIONS = (
-    "--output_dir out --gradient_checkpointing True --gradient_checkpointing_kwargs"
-    """ '{"use_reentrant": true}' --ddp_find_unused_parameters True"""
-)
-PARSED = "HfArgumentParser(TrainingArguments).parse_args_into_dataclasses()[0]"
-LAUNCH = "torchrun --nproc_per_node=2 train.py"
 
 
-@pytest.mark.parametrize(
-    ("code", "files"),
-    [
-        pytest.param("GCL703", {"train.py": EVAL}, id="eval() before the loop"),
-        pytest.param(
-            "GCL201",
-            {
-                "train.py": ARGUMENTS.format(given='TrainingArguments(**yaml.safe_load(open("train.yaml")))'),
-                "train.yaml": VALUES,
-                "run.sh": LAUNCH,
-            },
-            id="from YAML",
-        ),
-        pytest.param(
-            "GCL201",
-            {"train.py": ARGUMENTS.format(given=PARSED), "run.sh": f"{LAUNCH} {OPTIONS}"},
-            id="from a launcher's option",
-        ),
-    ],
-)  # fmt: skip
-def test_a_fix_that_another_place_overrules_blocks_no_other(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: str, files: dict[str, str]
-) -> None:
+def test_a_fix_that_another_place_overrules_blocks_no_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    for name, text in files.items():
-        (tmp_path / name).write_text(text)
     other = EVAL.replace("model.eval()\n", "")
+    (tmp_path / "train.py").write_text(EVAL)
     (tmp_path / "other.py").write_text(other)
     made = fix(Request(["."], {}, isolated=True, cache=False))
     assert not made.report.problems
     assert (tmp_path / "other.py").read_text() == other.replace("enable()\n", "enable()\nmodel.train()\n")
-    changed = {name for name, text in files.items() if (tmp_path / name).read_text() != text}
+    assert (tmp_path / "train.py").read_text() == EVAL
     refused = [(each.chosen.finding.code, each.why) for each in made.refused]
     left = [finding.code for finding in made.report.findings]
-    assert (changed, refused, left) == (set(), [(code, REMAINS)], [code])
+    assert (refused, left) == ([("GCL703", REMAINS)], ["GCL703"])
