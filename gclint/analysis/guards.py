@@ -187,24 +187,28 @@ _NOTHING = _Drawn()
 
 
 def _closed(drawn: _Drawn) -> _Drawn | None:
-    """The same with what its refused conjunctions leave no choice about; None when one of them holds."""
-    yes, no, other, left, _ = drawn
+    """The same with what its refused conjunctions leave no choice about; None when one of them holds.
+
+    Only those are looked at, and made anew, of which something has become known.
+    """
+    yes, no, other, left, asked = drawn
+    known = yes | no
+    if not asked & known:
+        return drawn
+    told = [whole for whole in left if (whole[0] | whole[1]) & known]
     follows: list[tuple[Atom, bool]] = []
-    open_: set[Whole] = set()
-    asked = 0
-    for true, false in left:
-        if true & no or false & yes or true & false:
-            continue
-        true, false = true & ~yes, false & ~no
-        either = true | false
-        if not either:
-            return None
-        if either & (either - 1):
-            open_.add((true, false))
-            asked |= either
-        else:
-            follows.append((_NUMBERED[either.bit_length() - 1], not true))
-    made = _Drawn(yes, no, other, frozenset(open_), asked)
+    shorter: list[Whole] = []
+    for true, false in told:
+        if not (true & no or false & yes):
+            true, false = true & ~yes, false & ~no
+            either = true | false
+            if not either:
+                return None
+            if either & (either - 1):
+                shorter.append((true, false))
+            else:
+                follows.append((_NUMBERED[either.bit_length() - 1], not true))
+    made = _Drawn(yes, no, other, left.difference(told).union(shorter), asked & ~known)
     return _with(made, follows) if follows else made
 
 
@@ -227,10 +231,17 @@ def _with(drawn: _Drawn, further: Iterable[tuple[Atom, bool]]) -> _Drawn | None:
             todo += atom.parts or ()
         elif not truth and not no & bit:
             no |= bit
-            if atom.parts is not None:
+            if atom.parts is None:
+                continue
+            if len(atom.parts) == 1:
+                todo += complement(atom.parts)
+            else:
                 denied.append(_WHOLES.get(atom) or _whole(atom, atom.parts))
     if yes & no or yes & other:
         return None
+    denied = [(true, false) for true, false in denied if not true & false]
+    for true, false in denied:
+        asked |= true | false
     made = _Drawn(yes, no, other, left.union(denied) if denied else left, asked)
     return _closed(made) if made.left else made
 

@@ -12,7 +12,10 @@ def split_lines(text: str) -> list[str]:
 
     Unlike `str.splitlines`, a form feed or U+2028 does not end a line, as in Python's own tokenizer.
     """
-    return _LINE.findall(text)
+    if "\r" in text:
+        return _LINE.findall(text)
+    *lines, last = text.split("\n")
+    return [line + "\n" for line in lines] + ([last] if last else [])
 
 
 def line_starts(text: str) -> list[int]:

@@ -12,7 +12,6 @@ import shutil
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from importlib import metadata
 from pathlib import Path
 from typing import NamedTuple
 
@@ -107,6 +106,8 @@ def _script(name: str, directory: str, here: Path) -> tuple[Path, str] | None:
 
 def installed_versions(words: Sequence[str], path: str | None = None) -> dict[str, str]:
     """The versions of the libraries installed where the command's program will find them, by `path` or PATH."""
+    from importlib import metadata
+
     launchers = (word for word in words if _runs_python(word.rsplit("/", 1)[-1]))
     places = _site_packages(next(launchers, ""), path)
     versions: dict[str, str] = {}

@@ -1,8 +1,10 @@
-"""gclint beside its peers, in one run: `python tests/benchmarks/speed.py [--torchfix] [--transformers] [--rounds N]`.
+"""gclint beside its peers, in one run: `python tests/benchmarks/speed.py [--transformers] [--rounds N] [--python P]`.
 
-Makes an environment of its own with the peers (Ruff, flake8, with `--torchfix` TorchFix too) and this gclint, fetches
-the sources that are checked from the package index at pinned versions, runs every command in turn, round after round,
-and prints medians of wall and processor seconds (with the smallest and largest) and ratios to Ruff as Markdown tables.
+Makes an environment with Ruff, flake8 and this gclint (with `--torchfix` TorchFix too) and one each for ty and pyrefly,
+fetches the sources that are checked from the package index at pinned versions, runs every command in turn, round after
+round, without a cache, and prints medians of processor and wall seconds (with the smallest and largest) and ratios to
+ty as Markdown tables. ty and pyrefly look up what the sources import in the environment of the interpreter `--python`;
+without one they know of no torch, and have less to do. Nothing else is written.
 """
 
 from __future__ import annotations
@@ -25,9 +27,19 @@ ROOT = Path(__file__).resolve().parents[2]
 SOURCES = ("trl==1.16.0", "accelerate==1.15.0", "peft==0.21.2")
 LARGE = "transformers==5.23.0"
 PEERS = ("ruff==0.17.5", "flake8")
+CHECKERS = {"ty": "ty==0.0.105", "pyrefly": "pyrefly==1.4.1"}
 SCRIPT = "fixtures/seeds/chatgot/before"
 EDITED = "trl/trainer/sft_trainer.py"
 LARGE_EDITED = ("transformers/activations.py", "transformers/trainer_pt_utils.py")  # no walk reads the first
+MODULES, KEYSTROKES = 300, 20
+TRAINING = """from torch.nn.parallel import DistributedDataParallel
+from torch.utils.checkpoint import checkpoint
+
+
+def wrapped(block, batch):
+    model = DistributedDataParallel(block, find_unused_parameters=True)
+    return model(checkpoint(block, batch, use_reentrant=True))
+"""
 PLAIN = "import json\n\n\ndef read(path):\n    with open(path) as file:\n        return json.load(file)\n"
 Measured = tuple[float, float]
 
@@ -37,29 +49,57 @@ def main() -> None:
     options = _options()
     with tempfile.TemporaryDirectory() as directory:
         place = Path(directory)
-        tools = _environment(place / "tools", [*PEERS, *(["torchfix"] if options.torchfix else [])])
+        tools = _Tools(place, options)
         print(f"Medians of {options.rounds} rounds, {os.cpu_count()} cores; (smallest to largest).\n")
-        _table("`--version`", _starts(tools), options.rounds)
+        _table("`--version`", tools.starts(), options.rounds)
         script = place / "project"
         shutil.copytree(ROOT / SCRIPT, script)
-        _table("one training project, cold", _checks(tools, script, False), options.rounds, script)
-        plain = place / "plain.py"
+        _table("one training project of five scripts, cold", tools.checks(script), options.rounds, script)
+        plain = place / "plain" / "plain.py"
+        plain.parent.mkdir()
         plain.write_text(PLAIN)
-        _table("a file without training code, cold", _checks(tools, plain, False), options.rounds)
+        _table("a file without training code, cold", tools.checks(plain), options.rounds)
         sources = _fetched(place / "sources", SOURCES)
-        _table("trl + accelerate + peft, cold", _checks(tools, sources, options.torchfix), options.rounds, sources)
-        again: list[str | Path] = [tools / "gclint", "check", sources]
-        _timed(again)
-        _table("the same, nothing changed since", {"gclint, cached": again}, options.rounds)
-        _table("the same, one file changed since", {"gclint, cached": again}, options.rounds, edited=sources / EDITED)
+        _table("trl + accelerate + peft, cold", tools.checks(sources), options.rounds, sources)
+        _again(tools, sources, (EDITED,), options.rounds)
         if options.transformers:
             large = _fetched(place / "large", (LARGE,))
-            _table("transformers, cold", _checks(tools, large, options.torchfix), 1, large)
-            again = [tools / "gclint", "check", large]
-            _timed(again)
-            for edited in LARGE_EDITED:
-                title = f"transformers, {edited} changed since"
-                _table(title, {"gclint, cached": again}, options.rounds, edited=large / edited)
+            _table("transformers, cold", tools.checks(large), 1, large)
+            _again(tools, large, LARGE_EDITED, options.rounds)
+        _keystrokes(tools, place / "served")
+
+
+def _again(tools: _Tools, place: Path, edits: Sequence[str], rounds: int) -> None:
+    """The tables of a second check, of which the first is remembered."""
+    again: dict[str, list[str | Path]] = {"gclint, cached": [tools.scripts / "gclint", "check", place]}
+    _timed(again["gclint, cached"])
+    _table(f"{place.name}: nothing changed since", again, rounds)
+    for edited in edits:
+        _table(f"{place.name}: {edited} changed since", again, rounds, edited=place / edited)
+
+
+def _keystrokes(tools: _Tools, place: Path) -> None:
+    """The time from a change of one of many open files' text to its findings, in the language server."""
+    sys.path.insert(0, str(ROOT / "tests/integrations"))
+    from client import Client
+
+    place.mkdir()
+    for number in range(MODULES):
+        (place / f"module_{number}.py").write_text(TRAINING)
+    client = Client(place, python=str(tools.scripts / "python"))
+    file = place / "module_0.py"
+    uri = client.open(file)
+    client.diagnostics(uri)
+    seconds = []
+    for number in range(KEYSTROKES):
+        client.change(uri, TRAINING + "#" * number, number + 2)
+        start = time.perf_counter()
+        client.diagnostics(uri)
+        seconds.append(time.perf_counter() - start)
+    client.close()
+    print(
+        f"**a keystroke in one of {MODULES} files, language server**\n\nwall seconds to findings: {_spread(seconds)}\n"
+    )
 
 
 def _options() -> argparse.Namespace:
@@ -67,13 +107,58 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--torchfix", action="store_true", help="TorchFix too: minutes for each run")
     parser.add_argument("--transformers", action="store_true", help="the whole of transformers too: minutes")
+    parser.add_argument("--python", help="the interpreter whose environment has what the sources import")
     return parser.parse_args()
 
 
-def _environment(place: Path, peers: Sequence[str]) -> Path:
+class _Tools:
+    """The programs that are timed: `scripts` holds Ruff, flake8 and gclint, each type checker has its own place."""
+
+    def __init__(self, place: Path, options: argparse.Namespace):
+        self.options = options
+        self.scripts = _environment(
+            place / "tools", [*PEERS, *(["torchfix"] if options.torchfix else []), f"{ROOT}[lsp]"]
+        )
+        self.checkers = {name: _environment(place / name, [pinned]) / name for name, pinned in CHECKERS.items()}
+        self.settings = place / "pyrefly.toml"
+        self.settings.write_text("")
+
+    def starts(self) -> dict[str, list[str | Path]]:
+        """Commands that only start."""
+        return {
+            "ty": [self.checkers["ty"], "--version"],
+            "pyrefly": [self.checkers["pyrefly"], "--version"],
+            "python -c pass": [self.scripts / "python", "-c", "pass"],
+            "ruff": [self.scripts / "ruff", "--version"],
+            "gclint": [self.scripts / "gclint", "--version"],
+        }
+
+    def checks(self, place: Path) -> dict[str, list[str | Path]]:
+        """Commands that check a file or folder."""
+        at, known = self.scripts, self.options.python
+        whole = place / "**" / "*.py" if place.is_dir() else place
+        commands: dict[str, list[str | Path]] = {
+            "ty": [self.checkers["ty"], "check", "-q", *(["--python", known] if known else []), place],
+            "pyrefly": [
+                *(self.checkers["pyrefly"], "check", "--config", self.settings),
+                *(["--python-interpreter-path", known] if known else []),
+                whole,
+            ],
+            "gclint": [at / "gclint", "check", "--no-cache", place],
+            "gclint -j1": [at / "gclint", "check", "--no-cache", "-j1", place],
+            "ruff": [at / "ruff", "check", "--no-cache", "--quiet", place],
+            "flake8 --select F": [at / "flake8", "--select", "F", "-j1", place],
+            "flake8 --select F,GCL": [at / "flake8", "--select", "F,GCL", "-j1", place],
+        }
+        if self.options.torchfix:
+            commands["torchfix"] = [at / "torchfix", place]
+        return commands
+
+
+def _environment(place: Path, packages: Sequence[str]) -> Path:
     venv.create(place, with_pip=True)
     scripts = place / ("Scripts" if os.name == "nt" else "bin")
-    subprocess.run([scripts / "pip", "install", "-q", *peers, str(ROOT)], check=True)
+    subprocess.run([scripts / "pip", "install", "-q", *packages], check=True)
     return scripts
 
 
@@ -84,27 +169,6 @@ def _fetched(place: Path, packages: Sequence[str]) -> Path:
     for wheel in wheels.glob("*.whl"):
         zipfile.ZipFile(wheel).extractall(place)
     return place
-
-
-def _starts(tools: Path) -> dict[str, list[str | Path]]:
-    return {
-        "python -c pass": [tools / "python", "-c", "pass"],
-        "ruff": [tools / "ruff", "--version"],
-        "gclint": [tools / "gclint", "--version"],
-    }
-
-
-def _checks(tools: Path, place: Path, torchfix: bool) -> dict[str, list[str | Path]]:
-    commands: dict[str, list[str | Path]] = {
-        "ruff": [tools / "ruff", "check", "--no-cache", "--quiet", place],
-        "gclint": [tools / "gclint", "check", "--no-cache", place],
-        "gclint -j1": [tools / "gclint", "check", "--no-cache", "-j1", place],
-        "flake8 --select F": [tools / "flake8", "--select", "F", "-j1", place],
-        "flake8 --select F,GCL": [tools / "flake8", "--select", "F,GCL", "-j1", place],
-    }
-    if torchfix:
-        commands["torchfix"] = [tools / "torchfix", place]
-    return commands
 
 
 def _table(
@@ -123,13 +187,13 @@ def _table(
             if edited is not None:
                 edited.write_text(edited.read_text() + "# edited\n")
             measured[name].append(_timed(command))
-    base = statistics.median(cpu for _, cpu in measured.get("ruff", next(iter(measured.values()))))
-    to = "ruff" if "ruff" in measured else "itself"
+    base = statistics.median(cpu for _, cpu in measured.get("ty", next(iter(measured.values()))))
+    to = "ty" if "ty" in measured else "itself"
     print(f"**{title}**\n\n| command | wall s | processor s | processor, to {to} |")
     print("|---|---|---|---|")
     for name, runs in measured.items():
         wall, cpu = _spread([run[0] for run in runs]), _spread([run[1] for run in runs])
-        print(f"| {name} | {wall} | {cpu} | {statistics.median(run[1] for run in runs) / base:.1f} |")
+        print(f"| {name} | {wall} | {cpu} | {statistics.median(run[1] for run in runs) / base:.2f} |")
     print(flush=True)
 
 

@@ -12,9 +12,9 @@ import threading
 class Client:
     """A running `gclint server`, initialised for the folder `root`."""
 
-    def __init__(self, root, encodings=("utf-16",)):
+    def __init__(self, root, encodings=("utf-16",), python=sys.executable):
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "gclint", "server"],
+            [python, "-m", "gclint", "server"],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=root,
         )  # fmt: skip
         self.arrived = queue.Queue()
