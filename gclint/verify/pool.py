@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import secrets
+import shutil
 import socket
 import subprocess
 import tempfile
@@ -31,6 +33,7 @@ from gclint.verify.written import written
 
 POLL = 0.02
 GRACE = 5.0
+LEAST_ROOM = 256 * 1024  # bytes: a report is smaller
 QUEUE = 5  # a user's launcher may wait for its nodes
 LIBRARIES = ("torch", "torch.distributed", "torch.utils.checkpoint", "torch._dynamo")
 EXTRAS = ("transformers", "accelerate", "peft", "transformers.modeling_utils")
@@ -102,6 +105,7 @@ class Crew:
             if ended:
                 break
             self._breathe()
+            self._ask_for_room()
             time.sleep(POLL)
         return reports
 
@@ -186,6 +190,7 @@ class Crew:
                 log = (self.directory / "log.txt").read_text(encoding="utf-8", errors="replace")
                 self._end()
                 raise VerifyUnavailable(f"the workers did not start{why}: {_last_line(log)}")
+            self._ask_for_room()
             time.sleep(POLL)
         (self.directory / "settings.json").unlink(missing_ok=True)
         self.is_ready = True
@@ -198,6 +203,12 @@ class Crew:
         heard = set(range(self.world_size)) - waiting
         self.world_size = size
         return set(range(size)) - heard
+
+    def _ask_for_room(self) -> None:
+        """Raise OSError where the disk is full: workers that cannot write what they found would be waited for."""
+        if shutil.disk_usage(self.directory).free < LEAST_ROOM:
+            self._end()
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(self.directory.parent))
 
     def _breathe(self) -> None:
         """Say that the pool lives, where workers cannot tell by their standard input."""

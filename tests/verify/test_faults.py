@@ -120,3 +120,17 @@ def test_the_line_of_a_log_that_says_most() -> None:
     log = "Traceback (most recent call last):\n  File x\ntorch.distributed.DistNetworkError: address in use\n=====\n"
     assert _last_line(log) == "torch.distributed.DistNetworkError: address in use"
     assert [_last_line(each) for each in ("", "one\n\ntwo\n")] == ["no output", "two"]
+
+
+def test_a_disk_that_fills_up_is_told_at_once(monkeypatch, tmp_path):
+    from types import SimpleNamespace
+
+    from gclint.verify import pool
+
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setattr(pool.shutil, "disk_usage", lambda path: SimpleNamespace(free=1024))
+    crew = pool.Crew((1, (), ()), Options(), None)
+    with pytest.raises(OSError, match="No space left on device"):
+        crew._await_ready()
+    assert crew.process is None, "the workers are ended"
+    crew.close()
