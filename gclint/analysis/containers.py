@@ -134,7 +134,7 @@ def _element_of(it: Interpreter, item: Object, node: ast.AST) -> Value:
     if known is not None:
         return known
     if item.items is not None:
-        made = union(there(value) for value in item.items)
+        made = _any_of(it, item, node)
         return made if made else of(it.child(item, ANY, it.site(node), each=True))
     if item.entries and not item.open:
         return union(
@@ -144,6 +144,13 @@ def _element_of(it: Interpreter, item: Object, node: ast.AST) -> Value:
             ]
         )
     return of(it.child(item, ANY, it.site(node), each=True))
+
+
+def _any_of(it: Interpreter, item: Object, node: ast.AST) -> Value:
+    """Any element: of literals of which nobody tells any more which is where, something unknown."""
+    made = union(there(value) for value in item.items or [])
+    mixed = "mixed" in item.state and any(isinstance(part, Const) for _, part in made)
+    return of(it.unknown(item.text, it.site(node))) if mixed else made
 
 
 def rounds(it: Interpreter, value: Value) -> list[tuple[Guard, Value]] | None:
@@ -266,7 +273,7 @@ def _item(it: Interpreter, item: Object, key: Alternative, node: ast.AST) -> Val
         if item.items is not None and not item.each and isinstance(key.value, int):
             return _at_index(it, item, int(key.value), node)
         if item.items and item.each:
-            return union(there(value) for value in item.items)
+            return _any_of(it, item, node)
         if item.entries is not None and is_counted(item) and _is_plain(item):
             leave_under(it, ALWAYS, of(External("builtins.KeyError")))
             return NOTHING
@@ -453,6 +460,7 @@ def add(it: Interpreter, item: Object, value: Value, first: bool = False) -> Non
     guard = since(it, item)
     if guard and sum(bool(presence(each)) for each in item.items) >= MOST_UNSURE:
         item.each = True  # where which element stands takes too many conditions to tell
+        item.state["mixed"] = TRUE
     item.items.insert(0 if first else len(item.items), present(guard, value))
 
 
