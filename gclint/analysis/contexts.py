@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 from . import names
 from .exceptions import catches
-from .guards import Guard
+from .guards import Guard, either
 from .jumps import RAISE
 from .syntax import With, dotted
-from .values import NONE, Class, Function, Object, Value, const
+from .values import NONE, Class, Object, Value, const
 
 if TYPE_CHECKING:
     from .interpreter import Interpreter
@@ -29,29 +29,19 @@ def _within(it: Interpreter, statement: With, items: Sequence[ast.withitem]) -> 
         return
     first, *others = items
     node = first.context_expr
-    is_entered = False
 
-    def take(value: Value) -> None:
-        nonlocal is_entered
-        is_entered = True
+    def consume(value: Value) -> None:
         if first.optional_vars is not None:
             names.assign(it, first.optional_vars, value)
         _within(it, statement, others)
 
-    if isinstance(node, ast.Call) and _is_generator_manager(it, node.func):
-        it.taker[id(node)] = take
+    it.consumers[id(node)] = consume
     value = it.evaluate(node)
-    it.taker.pop(id(node), None)
-    if not is_entered and not it.is_dead:
-        _enter(it, statement, first, others, value)
-
-
-def _is_generator_manager(it: Interpreter, called: ast.expr) -> bool:
-    """Whether a call is of a function of the project that `contextmanager` makes a manager of."""
-    if not isinstance(called, (ast.Name, ast.Attribute)):
-        return False
-    item = it.evaluate(called).only()
-    return isinstance(item, Function) and "contextmanager" in it.library.decorators(item)
+    it.consumers.pop(id(node), None)
+    if value:
+        with it.under(either(guard for guard, _ in value)) as possible:
+            if possible and not it.is_dead:
+                _enter(it, statement, first, others, value)
 
 
 def _enter(it: Interpreter, statement: With, item: ast.withitem, others: Sequence[ast.withitem], value: Value) -> None:

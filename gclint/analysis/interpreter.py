@@ -54,7 +54,7 @@ NO_GRADIENT = frozenset((
 class Frame:
     """A call in progress: its function, where it was called, what it has returned and yielded so far.
 
-    `on_yield` is what takes each thing that it yields as it does, as the body of a `for` or a `with` does;
+    Of a generator `on_yield` is what consumes each thing that it yields, as the body of a `for` or a `with` does;
     `is_vague` says that it yielded in a loop of which nobody knows how often.
     """
 
@@ -65,6 +65,7 @@ class Frame:
     base: Guard = ALWAYS
     returned: list[tuple[Guard, Value]] = field(default_factory=list)
     yielded: list[tuple[Guard, Value]] = field(default_factory=list)
+    is_generator: bool = False
     on_yield: Callable[[Value], None] | None = None
     is_vague: bool = False
     vague: int = 0
@@ -96,10 +97,10 @@ class Interpreter:
     """Walks one entry of a program; `run` is the state it builds up.
 
     `as_library`: what nobody is seen to start is walked; a module that it imports is walked when a name is read.
-    `jumps` are the ways in which control has left a block that nothing has caught yet. `taker` has, by the node of a
-    call of a generator, what takes each thing that it yields. `vague` counts the loops around of which nobody knows
-    how often they run: their bodies are walked once. `risks` counts what may raise something for all that is known,
-    `handled` is what the innermost handler handles.
+    `jumps` are the ways in which control has left a block that nothing has caught yet. `consumers` has, by the node of
+    a call, what consumes each thing that a generator called there yields. `vague` counts the loops around of which
+    nobody knows how often they run: their bodies are walked once. `risks` counts what may raise something for all that
+    is known, `handled` is what the innermost handler handles.
     """
 
     def __init__(self, project: Project, run: Run, library: Library, as_library: bool = False):
@@ -123,7 +124,7 @@ class Interpreter:
         self.decorations: dict[int, list[Object]] = {}
         self.expression_statement: ast.AST | None = None
         self.jumps: list[Jump] = []
-        self.taker: dict[int, Callable[[Value], None]] = {}
+        self.consumers: dict[int, Callable[[Value], None]] = {}
         self.vague = 0
         self.risks = 0
         self.handled: Value = NOTHING

@@ -96,7 +96,8 @@ def walk(it: Interpreter, function: Function, call: Call) -> Value:
     it.interpreted.add(function.node_id)
     bound = calls.bind(it, function, call)
     frame = Frame(function, function.module, it.within(function.scope, bound), call.site, it.guard)
-    frame.on_yield, frame.vague = it.taker.pop(id(call.site.node), None), it.vague
+    frame.is_generator, frame.vague = function.module.is_generator(function.node), it.vague
+    frame.on_yield = it.consumers.get(id(call.site.node)) if frame.is_generator else None
     added = it.decorations.get(function.node_id, [])
     held, it.expression_statement = it.expression_statement, None
     steps, mark = it.steps, len(it.jumps)
@@ -129,10 +130,12 @@ def _walked_enough(it: Interpreter, function: Function) -> bool:
 
 
 def _result(it: Interpreter, frame: Frame, end: Guard, call: Call) -> Value:
-    """What a function gives that was walked up to its `end`: what it returned or yielded, None where it did neither."""
+    """What a function gives that was walked up to its `end`: what it returned, or, of a generator, a list of what it
+    yielded; nothing where each was consumed as it was yielded.
+    """
     if frame.on_yield is not None:
-        return NONE
-    if frame.yielded:
+        return NOTHING
+    if frame.is_generator:
         made = it.new("list", "", "", call.site)
         made.items = [containers.present(guard, value) for guard, value in frame.yielded]
         made.each = frame.is_vague

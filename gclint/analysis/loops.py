@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from . import conditions, containers, names
-from .guards import Guard, narrowed
-from .jumps import BREAK, CONTINUE, Jump, left, taken
+from .guards import ALWAYS, Guard, narrowed
+from .jumps import BREAK, CONTINUE, left, taken
 from .syntax import For, nodes
 from .values import NOTHING, Alternative, Const, Object, Value, of
 
@@ -25,7 +25,7 @@ class _Rounds:
     def __init__(self, it: Interpreter, loop: ast.For | ast.AsyncFor | ast.While):
         self.it, self.loop = it, loop
         self.held, self.mark, self.steps = it.guard, len(it.jumps), it.steps
-        self.breaks: list[Jump] = []
+        self.before = _literals(it, _stored(loop))
         self.count = 0
 
     def walk(self, guard: Guard, value: Value | None = None) -> None:
@@ -66,24 +66,15 @@ class _Rounds:
 def walk_for(it: Interpreter, statement: For) -> None:
     """A `for` statement."""
     rounds = _Rounds(it, statement)
-    was_taken = False
-
-    def take(value: Value) -> None:
-        nonlocal was_taken
-        was_taken = True
-        rounds.walk(frozenset(), value)
-
-    if isinstance(statement.iter, ast.Call):
-        it.taker[id(statement.iter)] = take
+    it.consumers[id(statement.iter)] = lambda value: rounds.walk(ALWAYS, value)
     iterable = it.evaluate(statement.iter)
-    it.taker.pop(id(statement.iter), None)
-    if not was_taken:
+    it.consumers.pop(id(statement.iter), None)
+    if iterable:
         _over(it, rounds, statement, iterable)
     rounds.end()
 
 
 def _over(it: Interpreter, rounds: _Rounds, statement: For, iterable: Value) -> None:
-    rounds.held, rounds.mark = it.guard, len(it.jumps)
     elements = containers.rounds(it, iterable)
     if elements is not None and len(elements) <= MOST_ROUNDS:
         for guard, value in elements:
@@ -92,20 +83,16 @@ def _over(it: Interpreter, rounds: _Rounds, statement: For, iterable: Value) -> 
                 break
         else:
             return
-    _vaguely(it, rounds, containers.element(it, iterable, statement.iter))
-
-
-def _vaguely(it: Interpreter, rounds: _Rounds, value: Value | None = None) -> None:
-    """Walk the body once for all rounds that are not walked one by one."""
     it.vague += 1
-    rounds.walk(frozenset(), value)
+    rounds.walk(ALWAYS, containers.element(it, iterable, statement.iter))
     it.vague -= 1
+    _widen(it, rounds, _stored(statement) if elements is not None else _counted(statement))
 
 
 def walk_while(it: Interpreter, statement: ast.While) -> None:
     """A `while` statement: round by round as long as what decides is known and changes; else its body once."""
     rounds = _Rounds(it, statement)
-    stored = sorted({node.id for node in nodes(statement) if isinstance(node, ast.Name) and _is_stored(node)})
+    stored = _stored(statement)
     while True:
         goes_on, _ = conditions.decide(it, statement.test)
         if goes_on is None or it.is_dead or it.steps < 0:
@@ -118,7 +105,7 @@ def walk_while(it: Interpreter, statement: ast.While) -> None:
         if after == before:
             break
         if rounds.is_costly or (open_ and not isinstance(statement.test, ast.Constant)):
-            _widen(it, [name for name in stored if after[name] != before[name]], statement)
+            _widen(it, rounds, stored)
             break
     rounds.end()
 
@@ -136,8 +123,16 @@ def _is_known(item: Alternative) -> bool:
     return not item.each and not item.open and (item.items is not None or item.entries is not None)
 
 
-def _is_stored(node: ast.Name) -> bool:
-    return isinstance(node.ctx, ast.Store)
+def _stored(loop: For | ast.While) -> list[str]:
+    """The names that the body of a loop binds."""
+    found = (node for statement in loop.body for node in nodes(statement) if isinstance(node, ast.Name))
+    return sorted({node.id for node in found if isinstance(node.ctx, ast.Store)})
+
+
+def _counted(loop: For) -> list[str]:
+    """The names that each round makes of what they were: `n += 1`."""
+    found = (node for statement in loop.body for node in nodes(statement) if isinstance(node, ast.AugAssign))
+    return sorted({node.target.id for node in found if isinstance(node.target, ast.Name)})
 
 
 def _literals(it: Interpreter, stored: Sequence[str]) -> dict[str, frozenset[tuple[Guard, Alternative]]]:
@@ -149,7 +144,9 @@ def _literals(it: Interpreter, stored: Sequence[str]) -> dict[str, frozenset[tup
     return found
 
 
-def _widen(it: Interpreter, changed: Sequence[str], statement: ast.While) -> None:
-    """After rounds that nobody counts, a name that each of them changes is unknown."""
-    for name in changed:
-        it.bind(name, of(it.unknown(name, it.site(statement.test))))
+def _widen(it: Interpreter, rounds: _Rounds, names: Sequence[str]) -> None:
+    """After rounds that nobody counts, a literal that is another one than before them is unknown."""
+    after = _literals(it, names)
+    for name in names:
+        if after[name] and after[name] != rounds.before.get(name, frozenset()):
+            it.bind(name, of(it.unknown(name, it.site(rounds.loop))))

@@ -84,6 +84,7 @@ class Module:
     tree: ast.Module = field(repr=False)
     name: str = ""
     literals: dict[ast.AST, Value] = field(default_factory=dict, repr=False)
+    _generators: dict[ast.AST, bool] = field(default_factory=dict, repr=False)
 
     @cached_property
     def parents(self) -> dict[ast.AST, ast.AST]:
@@ -101,6 +102,12 @@ class Module:
     def definitions(self) -> tuple[Definition, ...]:
         """The functions and classes that stand in no function, in their order."""
         return tuple(_outer_definitions(self.tree))
+
+    def is_generator(self, node: FunctionDef | ast.Lambda) -> bool:
+        """Whether a function yields: calling it then runs nothing, and iterating over the result does."""
+        if node not in self._generators:
+            self._generators[node] = any(isinstance(part, (ast.Yield, ast.YieldFrom)) for part in _of_its_own(node))
+        return self._generators[node]
 
     def forget(self) -> None:
         """Drop what is worked out on demand; it takes more memory than the text."""
@@ -314,6 +321,14 @@ _OUT_OF_ORDER = (*DEFINITIONS, ast.arguments, ast.Call, ast.Dict, ast.IfExp, ast
 @cache
 def _fields(kind: type[ast.AST]) -> tuple[str, ...]:
     return tuple(name for name in kind._fields if name not in _NO_PARTS)
+
+
+def _of_its_own(node: ast.AST) -> Iterator[ast.AST]:
+    """The nodes below a function, those of inner functions and classes left out."""
+    for part in parts(node):
+        yield part
+        if not isinstance(part, (*DEFINITIONS, ast.Lambda)):
+            yield from _of_its_own(part)
 
 
 def parts(node: ast.AST) -> list[ast.AST]:

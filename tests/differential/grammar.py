@@ -675,6 +675,21 @@ def _generator(g: Grammar, depth: int) -> list[str] | None:
     ]
 
 
+@statement("returned list")
+def _returned_list(g: Grammar, depth: int) -> list[str] | None:
+    if not depth or g.functions:
+        return None
+    name, out = g.fresh("function"), g.fresh("value")
+    return [
+        f"def {name}():",
+        f"    if {g.condition()}:",
+        f"        return [{g.literal()}]",
+        f"    return [{g.literal()}, {g.literal()}]",
+        f"for {out} in {name}():",
+        f"    checkpoint(block, 1, use_reentrant={out})",
+    ]
+
+
 @statement("star arguments")
 def _stars(g: Grammar, depth: int) -> list[str]:
     return [
