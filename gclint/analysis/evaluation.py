@@ -165,6 +165,7 @@ _ARITHMETIC: dict[type, Callable[[Any, Any], Any]] = {
     ast.LShift: operator.lshift,
     ast.RShift: operator.rshift,
 }
+LARGEST, LONGEST = 4_096, 64  # their powers and products still fit
 _GROWING = (ast.Mult, ast.Pow, ast.LShift)
 
 
@@ -184,11 +185,8 @@ def operate(it: Interpreter, sign: ast.operator, left: Value, right: Value, site
 
 def _is_large(item: Alternative) -> bool:
     """Whether what is computed from it might not fit in memory."""
-    return isinstance(item, Const) and isinstance(item.value, (int, str)) and not -64 <= _size(item.value) <= 64
-
-
-def _size(literal: int | str) -> int:
-    return len(literal) if isinstance(literal, str) else literal
+    literal = item.value if isinstance(item, Const) else 0
+    return len(literal) > LONGEST if isinstance(literal, str) else isinstance(literal, int) and abs(literal) > LARGEST
 
 
 def _walrus(it: Interpreter, node: ast.NamedExpr) -> Value:

@@ -80,7 +80,7 @@ def _augmented(it: Interpreter, statement: ast.AugAssign) -> None:
                 continue
             rest.append((guard, held))
     if rest:
-        value = operate(it, statement.op, type(old)(rest), new, it.site(statement.value))
+        value = operate(it, statement.op, type(old)(rest), new, it.site(statement.target))
         kept = [pair for pair in old if pair not in rest]
         names.assign(it, statement.target, type(old)([*value, *kept]), statement.value)
 
