@@ -37,9 +37,15 @@ def leave(it: Interpreter, kind: str, raised: Value = NOTHING) -> None:
 
 
 def leave_under(it: Interpreter, guard: Guard, raised: Value, unsaid: bool = True) -> None:
-    """An expression raises under a guard; the walk goes on where it does not hold, which is `unsaid` or not."""
+    """An expression raises under a guard; the walk goes on where it does not hold, which is `unsaid` or not.
+
+    Where nothing around would catch it and it is certain, the walk goes on all the same: programs are written to run, so
+    what is known here is likelier to be wrong than the code.
+    """
     both = conj(it.guard, guard)
     if both is not None and it.guard is not NEVER:
+        if unsaid and both == it.guard and not it.handlers:
+            return
         jump = Jump(RAISE, both, len(it.frames), raised, unsaid)
         it.jumps.append(jump)
         it.guard = left(it.guard, [jump])
