@@ -23,10 +23,11 @@ def comprehend(it: Interpreter, node: Comprehension) -> Value:
     made = it.new("dict" if isinstance(node, ast.DictComp) else "list", "", "", it.site(node))
     held: list[Value] = []
     try:
-        if _one_by_one(it, node, made):
+        iterable = it.evaluate(node.generators[0].iter)
+        if _one_by_one(it, node, made, iterable):
             return of(made)
         made.each = made.open = True
-        sources, filtered, named = _walk(it, node.generators, made, node, held)
+        sources, filtered, named = _walk(it, node.generators, made, node, held, iterable)
     finally:
         it.frame.scope = outer
     made.origins |= frozenset(origin for item in sources for origin in item.origins)
@@ -42,12 +43,11 @@ def comprehend(it: Interpreter, node: Comprehension) -> Value:
     return of(made)
 
 
-def _one_by_one(it: Interpreter, node: Comprehension, made: Object) -> bool:
+def _one_by_one(it: Interpreter, node: Comprehension, made: Object, iterable: Value) -> bool:
     """Fill a list or dict with the elements of what is known, each under the guard in which it is kept; False where
     what it draws from is not known, or too much.
     """
     (clause, *others) = node.generators
-    iterable = it.evaluate(clause.iter)
     elements = containers.rounds(it, iterable)
     if others or elements is None or len(elements) > MOST_ELEMENTS:
         return False
@@ -89,14 +89,19 @@ def _keep(it: Interpreter, node: Comprehension, tests: list[ast.expr], made: Obj
 
 
 def _walk(
-    it: Interpreter, clauses: list[ast.comprehension], made: Object, node: Comprehension, holders: list[Value]
+    it: Interpreter,
+    clauses: list[ast.comprehension],
+    made: Object,
+    node: Comprehension,
+    holders: list[Value],
+    iterable: Value,
 ) -> tuple[list[Object], bool, list[Object]]:
     """What a comprehension draws from, whether it filters, and what its keys or elements are.
 
-    `holders` gets what the elements, or their keys, must be in or must not be in.
+    `iterable` is what the first clause draws from; `holders` gets what the elements, or their keys, must be in or must
+    not be in.
     """
     clause, *inner_clauses = clauses
-    iterable = it.evaluate(clause.iter)
     names.assign(it, clause.target, containers.element(it, iterable, clause.iter))
     sources, filtered = iterable.objects(), bool(clause.ifs)
     named: list[Object] = []
@@ -108,7 +113,7 @@ def _walk(
             it.guard = it.guard | chosen[0]
         holders += [it.evaluate(holder) for holder in memberships(condition)]
     if inner_clauses:
-        inner, inner_filtered, named = _walk(it, inner_clauses, made, node, holders)
+        inner, inner_filtered, named = _walk(it, inner_clauses, made, node, holders, it.evaluate(inner_clauses[0].iter))
         sources, filtered = sources + inner, filtered or inner_filtered
     elif isinstance(node, ast.DictComp):
         key, value = it.evaluate(node.key), it.evaluate(node.value)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from . import environment
 from .guards import ALWAYS, CUDA, DISTRIBUTED, NEVER, ROCM, Atom, Guard, Words, compatible, complement, conj, either
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
     from .interpreter import Interpreter
 
 Branch = tuple[Guard, bool]
+T = TypeVar("T")
 
 _EXTERNAL_ATOMS = {"torch.version.hip": ROCM, "torch.version.cuda": CUDA}
 MOST_MEMBERS = 40
@@ -54,55 +56,42 @@ def _together(it: Interpreter, found: list[Branch]) -> list[Branch]:
 def _compared(it: Interpreter, node: ast.Compare) -> list[Branch]:
     """`a < b`, and `a < b < c`, in which each is evaluated once."""
     values = [it.evaluate(part) for part in (node.left, *node.comparators)]
-    so_far, found = ALWAYS, list[Branch]()
-    for place, operator in enumerate(node.ops):
-        one = node if len(node.ops) == 1 else ast.Compare(node.left, [operator], [node.comparators[place]])
-        if one is not node:
-            ast.copy_location(one, node)
-        outcomes = _together(it, compare(it, values[place], operator, values[place + 1], one))
-        holds = None
-        for guard, truth in outcomes:
-            both = conj(so_far, guard)
-            if both is not None and truth:
-                holds = both
-            elif both is not None:
-                found.append((both, False))
-        if holds is None:
-            return _together(it, found)
-        so_far = holds
-    return _together(it, [*found, (so_far, True)])
+    if len(node.ops) == 1:
+        return _together(it, compare(it, values[0], node.ops[0], values[1], node))
+
+    def compare_at(place: int) -> list[Branch]:
+        one = ast.copy_location(ast.Compare(node.left, [node.ops[place]], [node.comparators[place]]), node)
+        return _together(it, compare(it, values[place], node.ops[place], values[place + 1], one))
+
+    return _in_turn(it, range(len(node.ops)), compare_at, True)
 
 
 def _connected(it: Interpreter, node: ast.BoolOp) -> list[Branch]:
-    """`a and b`, `a or b`: each part is looked at where those before it leave it to it."""
-    is_and = isinstance(node.op, ast.And)
+    """`a and b`, `a or b`."""
+    return _in_turn(it, node.values, lambda part: branches(it, part), isinstance(node.op, ast.And))
+
+
+def _in_turn(
+    it: Interpreter, parts: Sequence[T], outcomes_of: Callable[[T], list[Branch]], goes_on_where: bool
+) -> list[Branch]:
+    """The outcomes of parts of which each is looked at only where those before it are all true, or all false."""
     so_far, found = ALWAYS, list[Branch]()
-    for part in node.values:
+    for part in parts:
         outcomes: list[Branch] = []
         with it.under(so_far) as possible:
             if possible:
-                outcomes = branches(it, part)
+                outcomes = outcomes_of(part)
         goes_on = None
         for guard, truth in outcomes:
             both = conj(so_far, guard)
-            if both is not None and truth == is_and:
+            if both is not None and truth == goes_on_where:
                 goes_on = both
             elif both is not None:
                 found.append((both, truth))
         if goes_on is None:
             return _together(it, found)
         so_far = goes_on
-    return _together(it, [*found, (so_far, is_and)])
-
-
-def _feasible(it: Interpreter, found: list[Branch]) -> list[Branch]:
-    kept = [(guard, truth) for guard, truth in found if compatible(guard, it.guard)]
-    return list(dict.fromkeys(kept))
-
-
-def _opaque(it: Interpreter, node: ast.expr, about: str = "") -> list[Branch]:
-    atom = Atom(f"{it.module.path}:{id(node)}", *_words(it, node), each=_each(it), about=about)
-    return _feasible(it, [(frozenset({(atom, True)}), True), (frozenset({(atom, False)}), False)])
+    return _together(it, [*found, (so_far, goes_on_where)])
 
 
 def _each(it: Interpreter, *items: Alternative) -> bool:
@@ -170,7 +159,7 @@ def compare(it: Interpreter, left: Value, operator: ast.cmpop, right: Value, nod
                 continue
             for decided, truth in _compare_items(it, first, operator, second, node):
                 found.append((both | decided, truth))
-    return _feasible(it, found)
+    return found
 
 
 def _compare_items(
@@ -262,7 +251,30 @@ def equality(it: Interpreter, first: Alternative, second: Alternative, node: ast
         return [(ALWAYS, False)]
     if isinstance(first, Const) and isinstance(second, Const):
         return [(ALWAYS, bool(first.value == second.value))]
+    if first != second and node is not None and _is_collection(first) and _is_collection(second):
+        return _same_contents(it, first, second, node)
     return [(ALWAYS, first == second)]
+
+
+def _is_collection(item: Alternative) -> bool:
+    return isinstance(item, Object) and (item.items is not None or item.entries is not None)
+
+
+def _same_contents(it: Interpreter, first: Alternative, second: Alternative, node: ast.expr) -> list[Branch]:
+    """Whether two collections are equal: known of lists whose elements are literals, and of their identity."""
+    if isinstance(node, ast.Compare) and isinstance(node.ops[0], (ast.Is, ast.IsNot)):
+        return [(ALWAYS, False)]
+    held = _literals_of(first), _literals_of(second)
+    return _text_atom(it, first, second, node) if None in held else [(ALWAYS, held[0] == held[1])]
+
+
+def _literals_of(item: Alternative) -> tuple[str, list[object]] | None:
+    """The kind of a list and its elements, where these are literals."""
+    if not isinstance(item, Object) or item.items is None or item.each or item.open:
+        return None
+    literals = [value.only() for value in item.items]
+    known = [each.value for each in literals if isinstance(each, Const)]
+    return (item.kind, known) if len(known) == len(literals) else None
 
 
 def _membership(it: Interpreter, item: Alternative, holder: Alternative, node: ast.expr) -> list[Branch]:

@@ -7,13 +7,15 @@ among those that are there.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Sequence
+import operator
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from . import conditions, environment
 from .defaults import unsure
 from .events import ItemSet
-from .guards import ALWAYS, NEVER, Guard, complement, conj, either
+from .folding import folded
+from .guards import ALWAYS, NEVER, Guard, choices, complement, conj, either
 from .jumps import leave_under
 from .pages import SPREAD, is_written
 from .syntax import Site
@@ -44,6 +46,13 @@ Chosen = tuple[Guard, int]
 
 
 # What is there
+
+
+def one_of(values: Sequence[Value]) -> Value:
+    """One of several, where no condition tells which: each under one of its own, which nobody can put in words."""
+    if len(values) == 1:
+        return values[0]
+    return union(value.under(guard) for value, guard in zip(values, choices(len(values)), strict=True))
 
 
 def present(guard: Guard, value: Value) -> Value:
@@ -170,19 +179,43 @@ def rounds(it: Interpreter, value: Value) -> list[tuple[Guard, Value]] | None:
     return found if value else None
 
 
+def columns(it: Interpreter, value: Value) -> list[Value] | None:
+    """What stands at each place of what is as long in any case; None where it may be longer or shorter."""
+    rows: list[list[Value]] = []
+    for guard, item in value.possible(it.guard):
+        each = rounds(it, of(item))
+        if each is None or any(held - it.guard for held, _ in each):
+            return None
+        rows.append([part.under(guard) for _, part in each])
+    same_length = len({len(row) for row in rows}) == 1
+    return [union(column) for column in zip(*rows, strict=True)] if same_length else None
+
+
 def at(it: Interpreter, value: Value, index: int, count: int, node: ast.AST, star: int | None = None) -> Value:
-    """Element `index` of a value that is unpacked into `count` targets, of which `star` takes the rest."""
+    """Element `index` of a value that is unpacked into `count` targets, of which `star` takes the rest as a list."""
     parts = []
     place = index if star is None or index < star else index - count
     for guard, item in value.possible(it.guard):
         if isinstance(item, Object) and item.items is not None and not item.each and _fits(item.items, count, star):
-            parts += [there(item.items[at]).under(guard | held) for held, at in chosen(item.items, place)]
+            parts += [part.under(guard) for part in _unpacked(it, item.items, index, place, count, node, star)]
         elif isinstance(item, Object):
             known = it.library.unpacked(it, item, index, it.site(node))
             parts.append((known or of(it.child(item, f"[{index}]", it.site(node)))).under(guard))
         else:
             parts.append(of(it.unknown(ANY, it.site(node))).under(guard))
     return union(parts)
+
+
+def _unpacked(
+    it: Interpreter, items: list[Value], index: int, place: int, count: int, node: ast.AST, star: int | None
+) -> list[Value]:
+    if index != star:
+        return [there(items[at]).under(held) for held, at in chosen(items, place)]
+    if any(map(presence, items)):
+        return [of(it.unknown("", it.site(node)))]
+    rest = it.new("list", "", "", it.site(node))
+    rest.items = items[index : len(items) - (count - 1 - index)]
+    return [of(rest)]
 
 
 def _fits(items: list[Value], count: int, star: int | None) -> bool:
@@ -213,18 +246,24 @@ def _sliced(it: Interpreter, item: Alternative, bounds: list[Value | None], node
     if not all(each is None or isinstance(each, Const) for each in literals):
         return _some_of(it, item, node)
     part = slice(*(each.value if isinstance(each, Const) else None for each in literals))
-    try:
-        if isinstance(item, Const) and isinstance(item.value, str):
-            return const(item.value[part])
-        held = item.items if isinstance(item, Object) and is_counted(item) else None
-        if isinstance(item, Object) and held is not None and not any(map(presence, held)):
-            made = it.new(item.kind, item.type, "", it.site(node))
-            made.items, made.origins = held[part], item.origins
-            made.state.update(item.state)
-            return of(made)
-    except (TypeError, ValueError):
-        pass
-    return _some_of(it, item, node)
+    if isinstance(item, Const) and isinstance(item.value, str):
+        return folded(it, lambda text: text[part], [of(item)]) or of(item)
+    held = item.items if isinstance(item, Object) and is_counted(item) else None
+    if not isinstance(item, Object) or held is None or not all(_is_bound(each) for each in literals):
+        return _some_of(it, item, node)
+    made = it.new(item.kind, item.type, "", it.site(node))
+    made.origins = item.origins
+    made.state.update(item.state)
+    if any(map(presence, held)):
+        made.items = [there(value) for value in held]
+        mix(made)
+    else:
+        made.items = held[part]
+    return of(made)
+
+
+def _is_bound(literal: Alternative | None) -> bool:
+    return literal is None or (isinstance(literal, Const) and (literal.value is None or type(literal.value) is int))
 
 
 def _some_of(it: Interpreter, item: Alternative, node: ast.Subscript) -> Value:
@@ -240,8 +279,8 @@ def _some_of(it: Interpreter, item: Alternative, node: ast.Subscript) -> Value:
 def _at_key(it: Interpreter, item: Alternative, key: Value, node: ast.Subscript) -> Value:
     if isinstance(item, External) and item.name == "os.environ" and isinstance(literal := key.only(), Const):
         return environment.demand(it, str(literal.value), it.site(node))
-    if isinstance(item, Const) and isinstance(item.value, (str, tuple)):
-        return _of_text(it, item, key, node)
+    if isinstance(item, Const) and isinstance(item.value, str):
+        return folded(it, operator.getitem, [of(item), key]) or of(it.unknown("", it.site(node)))
     if not isinstance(item, Object):
         it.risks += 1
         return of(it.unknown("", it.site(node)))
@@ -253,40 +292,56 @@ def _at_key(it: Interpreter, item: Alternative, key: Value, node: ast.Subscript)
     return union(parts)
 
 
-def _of_text(it: Interpreter, item: Const, key: Value, node: ast.Subscript) -> Value:
-    literal = key.only()
-    try:
-        if isinstance(literal, Const):
-            return const(item.value[literal.value])
-    except (IndexError, TypeError, KeyError):
-        leave_under(it, ALWAYS, of(External("builtins.IndexError")))
-        return NOTHING
-    return of(it.unknown("", it.site(node)))
-
-
 def _item(it: Interpreter, item: Object, key: Alternative, node: ast.AST) -> Value:
     """What stands at one key; what is not there raises where everything is known."""
-    if isinstance(key, Const):
-        if item.entries is not None and key.value in item.entries:
-            held = item.entries[key.value]
-            return _or_raise(it, held, held.where(_is_missing), "KeyError")
-        if item.items is not None and not item.each and isinstance(key.value, int):
-            return _at_index(it, item, int(key.value), node)
-        if item.items and item.each:
-            return _any_of(it, item, node)
-        if item.entries is not None and is_counted(item) and _is_plain(item):
-            leave_under(it, ALWAYS, of(External("builtins.KeyError")))
-            return NOTHING
-        it.risks += 1
-        return of(it.child(item, f"[{key.value!r}]", it.site(node)))
-    if is_counted(item) and isinstance(key, Object) and conditions.is_undecided(key):
-        return _chosen_by(it, item, key, node)
-    if item.items:
-        return union(there(value) for value in item.items)
-    if item.entries and not item.open:
-        return union(there(value) for value in item.entries.values())
+    if not isinstance(key, Const):
+        return _at_unknown(it, item, key, node)
+    if item.entries is not None and key.value in item.entries:
+        held = item.entries[key.value]
+        return _or_raise(it, held, held.where(_is_missing), "KeyError", node)
+    if item.items is not None and not item.each and isinstance(key.value, int):
+        return _at_index(it, item, int(key.value), node)
+    if item.items and item.each:
+        return _any_of(it, item, node)
+    if item.entries is not None and is_counted(item) and _is_plain(item):
+        return _or_raise(it, NOTHING, [ALWAYS], "KeyError", node)
     it.risks += 1
+    return of(it.child(item, f"[{key.value!r}]", it.site(node)))
+
+
+def _at_unknown(it: Interpreter, item: Object, key: Alternative, node: ast.AST) -> Value:
+    """What a key takes that nobody knows: each entry where it equals that key; elsewhere it raises."""
+    it.risks += 1
+    keys: list[object] = list(range(len(item.items))) if item.items is not None else list(item.entries or {})
+    if is_counted(item) and is_told(key, keys):
+        assert isinstance(key, Object)
+        parts, none = each_by_key(it, key, keys, lambda each: _item(it, item, Const(each), node))
+        if item.items is None:
+            leave_under(it, none, of(External("builtins.KeyError")))
+        return union(parts)
+    held = [there(value) for value in (item.items or (item.entries or {}).values())]
+    if held and (item.items or not item.open):
+        return one_of(held)
     return of(it.child(item, ANY, it.site(node), each=True))
+
+
+def is_told(key: Alternative, keys: Sequence[object]) -> bool:
+    """Whether conditions tell which of these literals an unknown key is: there are some, and not too many."""
+    return isinstance(key, Object) and conditions.is_undecided(key) and 0 < len(keys) <= MOST_KEYS
+
+
+def each_by_key(
+    it: Interpreter, key: Object, keys: Sequence[object], what: Callable[[object], Value]
+) -> tuple[list[Value], Guard]:
+    """What there is where an unknown key is each of these literals, and the guard under which it is none of them."""
+    parts, none = [], ALWAYS
+    for each in keys:
+        ((yes, _), (no, _)) = conditions.equality(it, key, Const(each))
+        with it.under(none | yes) as possible:
+            if possible:
+                parts.append(what(each).under(yes))
+        none |= no
+    return parts, none
 
 
 def _is_plain(item: Object) -> bool:
@@ -303,7 +358,7 @@ def _at_index(it: Interpreter, item: Object, index: int, node: ast.AST) -> Value
     if item.open:
         return union(parts)
     gone = complement(either(guard for guard, _ in ways))
-    return _or_raise(it, union(parts), [gone] if gone != NEVER else [], "IndexError")
+    return _or_raise(it, union(parts), [gone] if gone != NEVER else [], "IndexError", node)
 
 
 def look_up(
@@ -330,47 +385,22 @@ def _or_default(
             held = of(MISSING)
         elif pops:
             _remove(it, item.entries, key.value, since(it, item))
-        if default is None:
-            return _or_raise(it, held, held.where(_is_missing), "KeyError")
-        return replaced(held, default)
-    if isinstance(key, Object) and is_counted(item) and conditions.is_undecided(key) and len(item.entries) <= MOST_KEYS:
-        parts, none = [], ALWAYS
-        for each in list(item.entries):
-            ((yes, _), (no, _)) = conditions.equality(it, key, Const(each))
-            with it.under(none | yes) as possible:
-                if possible:
-                    parts.append(_or_default(it, item, Const(each), default, node, pops).under(yes))
-            none |= no
-        rest = default if default is not None else NOTHING
-        return union([*parts, rest.under(none)])
+        if default is not None:
+            return replaced(held, default)
+        return _or_raise(it, held, held.where(_is_missing), "KeyError", node)
+    keys = list(item.entries)
+    if is_counted(item) and is_told(key, keys):
+        assert isinstance(key, Object)
+        parts, none = each_by_key(it, key, keys, lambda each: _or_default(it, item, Const(each), default, node, pops))
+        return union([*parts, (NOTHING if default is None else default).under(none)])
     return of(it.derived(it.site(node), [of(item), of(key)]))
 
 
-def _or_raise(it: Interpreter, held: Value, gone: list[Guard], error: str) -> Value:
+def _or_raise(it: Interpreter, held: Value, gone: list[Guard], error: str, node: ast.AST) -> Value:
+    """What is there; where it is gone this raises."""
     if gone:
         leave_under(it, either(gone), of(External(f"builtins.{error}")))
-    return there(held)
-
-
-def _chosen_by(it: Interpreter, item: Object, key: Object, node: ast.AST) -> Value:
-    """What an unknown key takes: each entry where it equals that key; elsewhere it raises."""
-    if item.items is not None:
-        keys: list[object] = list(range(len(item.items)))
-    else:
-        keys = list(item.entries or {})
-    if not keys or len(keys) > MOST_KEYS or any(isinstance(each, Object) for each in keys):
-        held = item.items if item.items is not None else list((item.entries or {}).values())
-        return union(there(value) for value in held)
-    parts, none = [], ALWAYS
-    for each in keys:
-        ((yes, _), (no, _)) = conditions.equality(it, key, Const(each))
-        with it.under(none | yes) as possible:
-            if possible:
-                parts.append(_item(it, item, Const(each), node).under(yes))
-        none |= no
-    if item.items is None:
-        leave_under(it, none, of(External("builtins.KeyError")))
-    return union(parts)
+    return there(held) or (NOTHING if it.is_dead else of(it.unknown("", it.site(node))))
 
 
 # Changes
@@ -416,7 +446,7 @@ def _store(it: Interpreter, item: Object, key: Alternative, value: Value, site: 
             old = item.entries.get(key.value, of(MISSING))
             item.entries[key.value] = assigned(since(it, item), value, old)
             item.sites[str(key.value)] = site
-        elif isinstance(key, Object) and item.entries and is_counted(item) and conditions.is_undecided(key):
+        elif isinstance(key, Object) and is_counted(item) and is_told(key, list(item.entries)):
             _store_somewhere(it, item, key, value)
         else:
             if not item.open:
@@ -438,12 +468,14 @@ def _store(it: Interpreter, item: Object, key: Alternative, value: Value, site: 
 
 def _store_somewhere(it: Interpreter, item: Object, key: Object, value: Value) -> None:
     """`d[key] = value` of an unknown key: the entry that it equals changes; it may be another one besides."""
-    assert item.entries is not None
-    for each, held in list(item.entries.items()):
-        ((yes, _), _) = conditions.equality(it, key, Const(each))
-        way = conj(since(it, item), yes)
-        if way is not None:
-            item.entries[each] = assigned(way, value, held)
+    held = item.entries
+    assert held is not None
+
+    def put(each: object) -> Value:
+        held[each] = assigned(since(it, item), value, held[each])
+        return NOTHING
+
+    each_by_key(it, key, list(held), put)
     item.attributes[ANY] = union([value, item.attributes.get(ANY, NOTHING)])
     item.state["own_names"] = TRUE
     item.open = True
@@ -459,9 +491,14 @@ def add(it: Interpreter, item: Object, value: Value, first: bool = False) -> Non
         return
     guard = since(it, item)
     if guard and sum(bool(presence(each)) for each in item.items) >= MOST_UNSURE:
-        item.each = True  # where which element stands takes too many conditions to tell
-        item.state["mixed"] = TRUE
+        mix(item)  # where which element stands takes too many conditions to tell
     item.items.insert(0 if first else len(item.items), present(guard, value))
+
+
+def mix(item: Object) -> None:
+    """Of a list nobody knows any more which element stands where, nor whether it is there."""
+    item.each = True
+    item.state["mixed"] = TRUE
 
 
 def extend(it: Interpreter, item: Object, value: Value, node: ast.AST) -> None:
@@ -493,7 +530,7 @@ def _taken_out(it: Interpreter, item: Object, key: Alternative, node: ast.AST) -
     held = _item(it, item, key, node)
     if not isinstance(key, Const) or it.is_dead:
         if item.items is not None:
-            item.each = True
+            mix(item)
         return held
     if item.entries is not None and key.value in item.entries:
         _remove(it, item.entries, key.value, since(it, item))
@@ -628,35 +665,26 @@ def joined(it: Interpreter, first: Object, others: Sequence[Value], site: Site) 
     return made
 
 
-def combined(it: Interpreter, operator: ast.operator, left: Value, right: Value, site: Site) -> Value | None:
+def combined(it: Interpreter, sign: ast.operator, left: Value, right: Value, site: Site) -> Value | None:
     """`list + list`, `list * n`, `dict | dict`; None when it is none of these."""
     first, second = left.only(), right.only()
     if not isinstance(first, Object):
         return None
-    if isinstance(operator, ast.Mult) and first.items is not None:
+    if isinstance(sign, ast.Mult) and first.items is not None:
         times = second.value if isinstance(second, Const) else None
         if isinstance(times, int) and is_counted(first) and times <= MOST_KEYS:
             return of(joined(it, first, [left] * times, site))
         return of(first)
     if not isinstance(second, Object):
         return None
-    if isinstance(operator, ast.Add) and first.items is not None and second.items is not None:
+    if isinstance(sign, ast.Add) and first.items is not None and second.items is not None:
         made = joined(it, first, [left, right], site)
         made.open = made.open or first.open or second.open
         return of(made)
-    if isinstance(operator, ast.BitOr) and first.entries is not None and second.entries is not None:
+    if isinstance(sign, ast.BitOr) and first.entries is not None and second.entries is not None:
         made = it.new("dict", "", "", site)
         made.entries = {}
         merge(it, made, left)
         merge(it, made, right)
         return of(made)
     return None
-
-
-def literals(values: Sequence[Value]) -> Iterator[object]:
-    """What literals these are; raises ValueError where one is none."""
-    for value in values:
-        item = value.only()
-        if not isinstance(item, Const):
-            raise ValueError("not a literal")
-        yield item.value

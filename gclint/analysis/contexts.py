@@ -10,7 +10,7 @@ from . import names
 from .exceptions import catches
 from .guards import Guard, either
 from .jumps import RAISE
-from .syntax import With, dotted
+from .syntax import With
 from .values import NONE, Class, Object, Value, const
 
 if TYPE_CHECKING:
@@ -50,31 +50,32 @@ def _enter(it: Interpreter, statement: With, item: ast.withitem, others: Sequenc
     for manager in managers:
         manager.state["depth"] = const(len(it.loops))
     it.contexts.extend(managers)
-    own = [manager for manager in managers if _has_own(manager, "__enter__") and _has_own(manager, "__exit__")]
+    only = managers[0] if len(managers) == 1 else None
+    own = only if only is not None and _has_own(only, "__enter__") and _has_own(only, "__exit__") else None
     given = it.library.entered(it, value, it.site(node))
-    if own and len(own) == len(managers) == 1:
-        given = names.call_method(it, own[0], "__enter__", it.site(node), [])
+    if own is not None:
+        given = names.call_method(it, own, "__enter__", it.site(node), [])
     if item.optional_vars is not None:
         names.assign(it, item.optional_vars, given)
     held, mark = it.guard, len(it.jumps)
     _within(it, statement, others)
     del it.contexts[len(it.contexts) - len(managers) :]
-    if own and len(own) == len(managers) == 1:
+    if own is not None:
         it.guard = held
-        names.call_method(it, own[0], "__exit__", it.site(node), [NONE, NONE, NONE])
+        names.call_method(it, own, "__exit__", it.site(node), [NONE, NONE, NONE])
         it.go_on(held, mark)
-    if isinstance(node, ast.Call) and dotted(node.func).rsplit(".", 1)[-1] == "suppress":
-        _suppress(it, node, held, mark)
+    for manager in managers:
+        if manager.kind == "suppress":
+            _suppress(it, manager, held, mark)
 
 
 def _has_own(manager: Object, name: str) -> bool:
     return isinstance(manager.type, Class) and names.class_attribute(manager.type, name) is not None
 
 
-def _suppress(it: Interpreter, node: ast.Call, held: Guard, mark: int) -> None:
+def _suppress(it: Interpreter, manager: Object, held: Guard, mark: int) -> None:
     """`contextlib.suppress`: what it is given is caught, and the walk goes on after the block."""
-    it.guard = held
-    kinds = [it.evaluate(argument) for argument in node.args]
+    kinds = manager.items or []
     it.jumps[mark:] = [
         jump for jump in it.jumps[mark:] if jump.kind != RAISE or not any(catches(kind, jump.raised) for kind in kinds)
     ]

@@ -242,9 +242,9 @@ def _call(it: Interpreter, node: ast.Call) -> Value:
 def _argument(it: Interpreter, call: Call, argument: ast.expr | ast.keyword) -> None:
     value = it.evaluate(argument.value if isinstance(argument, (ast.keyword, ast.Starred)) else argument)
     if isinstance(argument, ast.Starred):
-        each = containers.rounds(it, value)
-        if each is not None and all(not guard - it.guard for guard, _ in each):
-            call.positional.extend(part for _, part in each)
+        each = containers.columns(it, value)
+        if each is not None:
+            call.positional += each
         else:
             call.open = True
             call.positional.append(containers.element(it, value, argument.value))

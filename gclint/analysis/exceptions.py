@@ -76,11 +76,6 @@ def _handle(it: Interpreter, handler: ast.ExceptHandler, mark: int, raised: Valu
     del it.jumps[mark:]
 
 
-def being_handled(it: Interpreter) -> Value:
-    """What a bare `raise` raises again."""
-    return it.handled
-
-
 def catches(kind: Value, raised: Value) -> bool:
     """Whether an `except` of this type catches what was raised, as far as both are known."""
     wanted = [name for _, item in kind for name in _names(item)]

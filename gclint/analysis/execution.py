@@ -93,8 +93,8 @@ def _return(it: Interpreter, statement: ast.Return) -> None:
 
 
 def _raise(it: Interpreter, statement: ast.Raise) -> None:
-    raised = it.evaluate(statement.exc) if statement.exc is not None else exceptions.being_handled(it)
-    leave(it, RAISE, raised)
+    raised = it.evaluate(statement.exc) if statement.exc is not None else it.handled
+    leave(it, RAISE, raised, unsaid=True)
 
 
 def _break(it: Interpreter, statement: ast.Break) -> None:
@@ -110,7 +110,7 @@ def _assert(it: Interpreter, statement: ast.Assert) -> None:
     if fails is not None:
         with it.under(fails) as possible:
             if possible:
-                leave(it, RAISE, of(External("builtins.AssertionError")))
+                leave(it, RAISE, of(External("builtins.AssertionError")), unsaid=True)
 
 
 def _delete(it: Interpreter, statement: ast.Delete) -> None:

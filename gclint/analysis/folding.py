@@ -43,7 +43,7 @@ def folded(it: Interpreter, compute: Callable[..., Any], inputs: Sequence[Value]
         ):
             return None
         found.append((guard - it.guard if len(combination) > 1 else combination[0][0], Const(made)))
-    return Value(found)
+    return Value(found) if found or it.is_dead else None
 
 
 def _is_plain(item: Alternative) -> bool:

@@ -337,14 +337,22 @@ def either(guards: Iterable[Guard]) -> Guard:
     if not all(left):
         return shared
     if sum(map(len, left)) > MOST_CONDITIONS:
-        return shared | _widened()
+        return shared | widened()
     denied = all_of(complement(way) for way in dict.fromkeys(left))
     return shared if denied is None else shared | complement(denied)
 
 
-def _widened() -> Guard:
+def widened() -> Guard:
     """Some condition: what it says took too many words."""
     return frozenset({(Atom(f"{WIDENED}{len(_ATOMS)}", "", ""), True)})
+
+
+def choices(count: int) -> list[Guard]:
+    """As many guards as asked for, of which one holds, and nobody can say which."""
+    subject = f"{WIDENED}{len(_ATOMS)}"
+    atoms = [Atom(f"{subject}=={number}", "", "", subject, str(number)) for number in range(count - 1)]
+    none = frozenset((atom, False) for atom in atoms)
+    return [*(frozenset({(atom, True)}) for atom in atoms), none]
 
 
 def satisfiable(guard: Guard) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from .guards import MOST_CONDITIONS, NEVER, Guard, conj, either, narrowed, tacit, without
+from .guards import MOST_CONDITIONS, NEVER, Guard, conj, either, narrowed, tacit, widened, without
 from .values import NOTHING, Value
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ RETURN, RAISE, BREAK, CONTINUE = "return", "raise", "break", "continue"
 class Jump:
     """Control that leaves under a guard: how, out of which call (the number of frames), and what was raised.
 
-    Where it is `unsaid`, an expression raised: that a program goes on after it is never stated as a condition.
+    Where it is `unsaid`, an exception was raised: that a program goes on without it is never stated as a condition.
     """
 
     kind: str
@@ -29,18 +29,18 @@ class Jump:
     unsaid: bool = False
 
 
-def leave(it: Interpreter, kind: str, raised: Value = NOTHING) -> None:
+def leave(it: Interpreter, kind: str, raised: Value = NOTHING, unsaid: bool = False) -> None:
     """Control leaves here, for all of the guard."""
     if it.guard is not NEVER:
-        it.jumps.append(Jump(kind, it.guard, len(it.frames), raised))
+        it.jumps.append(Jump(kind, it.guard, len(it.frames), raised, unsaid))
         it.guard = NEVER
 
 
 def leave_under(it: Interpreter, guard: Guard, raised: Value, unsaid: bool = True) -> None:
     """An expression raises under a guard; the walk goes on where it does not hold, which is `unsaid` or not.
 
-    Where nothing around would catch it and it is certain, the walk goes on all the same: programs are written to run, so
-    what is known here is likelier to be wrong than the code.
+    Where nothing around would catch it and it is certain, the walk goes on all the same: programs are written to run,
+    so what is known here is likelier to be wrong than the code.
     """
     both = conj(it.guard, guard)
     if both is not None and it.guard is not NEVER:
@@ -56,7 +56,7 @@ def left(held: Guard, jumps: Sequence[Jump]) -> Guard:
     if not jumps or held is NEVER:
         return held
     if len(held) > MOST_CONDITIONS:
-        return NEVER if any(jump.guard <= held for jump in jumps) else held
+        return NEVER if any(jump.guard <= held for jump in jumps) else held | widened()
     said = [jump.guard - held for jump in jumps if not jump.unsaid]
     unsaid = [jump.guard - held for jump in jumps if jump.unsaid]
     guard = without(held, either(said)) if said else held
@@ -70,6 +70,5 @@ def taken(it: Interpreter, mark: int, *kinds: str) -> list[Jump]:
     """Take the jumps of these kinds out of this call's, since the mark; who takes them goes on after them."""
     depth = len(it.frames)
     found = [jump for jump in it.jumps[mark:] if jump.kind in kinds and (jump.depth == depth or jump.kind == RAISE)]
-    if found:
-        it.jumps[mark:] = [jump for jump in it.jumps[mark:] if jump not in found]
+    it.jumps[mark:] = [jump for jump in it.jumps[mark:] if not any(jump is each for each in found)]
     return found

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import builtins
 from typing import TYPE_CHECKING
 
 from ..analysis import containers, names
@@ -14,6 +15,7 @@ from ..analysis.values import (
     NONE,
     NOTHING,
     Class,
+    Const,
     External,
     Function,
     Object,
@@ -144,8 +146,11 @@ def is_instance(call: Call) -> Value:
         for value in group:
             wanted += [part.name.rsplit(".", 1)[-1] for _, part in value if isinstance(part, (External, Class))]
     parts = []
+    types = [_type_of_python(name) for name in wanted]
     for guard, item in call.get("", 0):
         known = call.it.library.is_instance(item, wanted) if isinstance(item, Object) and wanted else None
+        if isinstance(item, Const) and types and None not in types:
+            known = isinstance(item.value, tuple(each for each in types if each is not None))
         if known is None:
             made = call.it.unknown("", call.site)
             made.each = isinstance(item, Object) and item.each
@@ -153,6 +158,12 @@ def is_instance(call: Call) -> Value:
         else:
             parts.append(const(known).under(guard))
     return union(parts) if parts else call.unknown()
+
+
+def _type_of_python(name: str) -> type | None:
+    """One of Python's own types by its name; None for any other."""
+    found = getattr(builtins, name, None)
+    return found if isinstance(found, type) else None
 
 
 @framework.function("functools.partial")

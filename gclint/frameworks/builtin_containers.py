@@ -39,6 +39,14 @@ def append(call: Call) -> Value:
     return _taken_in(call)
 
 
+@framework.method("list", "appendleft")
+def append_left(call: Call) -> Value:
+    """One element more, at the start."""
+    assert call.receiver is not None
+    containers.add(call.it, call.receiver, call.get("", 0), first=True)
+    return _taken_in(call)
+
+
 @framework.method("list", "insert")
 def insert(call: Call) -> Value:
     """One element more, at a place."""
@@ -46,7 +54,7 @@ def insert(call: Call) -> Value:
     place = call.get("", 0).constant()
     containers.add(call.it, call.receiver, call.get("", 1), first=place == 0)
     if place != 0:
-        call.receiver.each = True
+        containers.mix(call.receiver)
     return _taken_in(call)
 
 
@@ -80,7 +88,7 @@ def list_pop(call: Call) -> Value:
 def reordered(call: Call) -> Value:
     """The elements are the same, or fewer; nobody keeps track of where."""
     assert call.receiver is not None
-    call.receiver.each = True
+    containers.mix(call.receiver)
     return NONE
 
 

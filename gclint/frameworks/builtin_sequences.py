@@ -106,6 +106,14 @@ def _split(call: Call, method: Any) -> Value:
     return of(made)
 
 
+@framework.function("contextlib.suppress")
+def make_suppress(call: Call) -> Value:
+    """A manager that catches exceptions of these types."""
+    made = call.make("suppress")
+    made.items, made.open = list(call.positional), call.open
+    return of(made)
+
+
 @framework.function("builtins.range")
 def make_range(call: Call) -> Value:
     """The numbers where they are known and few; else an index that is different in every round."""
@@ -179,8 +187,10 @@ def new_list(call: Call) -> Value:
         return of(made)
     each = containers.rounds(call.it, call.positional[0])
     is_ordered = call.last in ("list", "tuple", "deque", "reversed")
-    if each is None or call.keywords or not (is_ordered or _are_sortable(each)):
+    if each is None:
         return call.positional[0]
+    if call.keywords or not (is_ordered or _are_sortable(each)):
+        return of(_mixed(call, each))
     if not is_ordered:
         numbers = [part.constant() for _, part in each]
         different = dict.fromkeys(numbers) if call.last.endswith("set") else numbers
@@ -195,6 +205,14 @@ def new_list(call: Call) -> Value:
     made.items = [containers.present(guard, part) for guard, part in (each[::-1] if call.last == "reversed" else each)]
     made.origins = frozenset(origin for item in call.positional[0].objects() for origin in item.origins)
     return of(made)
+
+
+def _mixed(call: Call, each: Elements) -> Object:
+    """A list of these elements in an order that nobody knows."""
+    made = call.make("list", "")
+    made.items = [part for _, part in each]
+    containers.mix(made)
+    return made
 
 
 def _are_sortable(each: Elements) -> bool:
