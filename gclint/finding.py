@@ -70,6 +70,10 @@ class Fix:
     intent: tuple[Aspect, ...] = ()
 
 
+MOST_PARTS = 3
+MOST_CHARACTERS = 200
+
+
 @dataclass(frozen=True)
 class Condition:
     """What the code leaves open: `parts` in words, all of which hold, and how many `more` are too long for words."""
@@ -81,14 +85,15 @@ class Condition:
         rest = f"under {self.more} more condition{'' if self.more == 1 else 's'} too long to state"
         return " and ".join([*self.parts, rest] if self.more else self.parts)
 
+    @property
+    def is_short(self) -> bool:
+        """Whether it is one that a person can decide: three parts and 200 characters at most."""
+        return not self.more and len(self.parts) <= MOST_PARTS and len(str(self)) <= MOST_CHARACTERS
 
-MOST_PARTS = 3
-MOST_CHARACTERS = 200
-
-
-def is_short(condition: Condition) -> bool:
-    """Whether a condition is one that a person can decide: three parts and 200 characters at most."""
-    return not condition.more and len(condition.parts) <= MOST_PARTS and len(str(condition)) <= MOST_CHARACTERS
+    @property
+    def brief(self) -> str:
+        """The condition as people are told it; `str` has all of a long one."""
+        return str(self) if self.is_short else "under conditions that could not be put shortly"
 
 
 @dataclass(frozen=True)

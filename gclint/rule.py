@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from .analysis.guards import is_exact, satisfiable
 from .failures import Problem, unloaded
-from .finding import Aspect, Certainty, Condition, Finding, Fix, Location, is_short
+from .finding import Aspect, Certainty, Condition, Finding, Fix, Location
 from .listing import Listed, listed
 from .packs import RULES, brought
 
@@ -111,7 +111,8 @@ class Rule:
     ) -> Finding:
         """A finding of this rule at a place; conditions that the guard leaves open are stated."""
         left = run.condition(guard)
-        if certainty == "fails" and not (is_exact(guard) and is_short(left)):
+        left = Condition((condition, *left.parts), left.more) if condition else left
+        if certainty == "fails" and not (is_exact(guard) and left.is_short):
             certainty = "fragile"
         places = []
         for item in related:
@@ -126,7 +127,7 @@ class Rule:
             site.location(),
             certainty,
             symptom,
-            Condition((condition, *left.parts), left.more) if condition else left,
+            left,
             tuple(places),
             tuple(fix for fix in fixes if fix is not None),
             target,

@@ -130,7 +130,6 @@ def asked(
     from gclint.engine import check
     from gclint.gather import Request
     from gclint.judge import builtin_judge
-    from gclint.report.condition import brief
     from gclint.report.content import JUDGED_IN_PART, UNREADABLE
 
     name, data = stdin or ("stdin.py", None)
@@ -142,7 +141,7 @@ def asked(
     found: dict[str, list[Found]] = {}
     for finding in report.findings:
         if finding.code not in {UNREADABLE, JUDGED_IN_PART}:
-            condition = f" ({brief(finding.stated)})" if finding.condition else ""
+            condition = f" ({finding.stated.brief})" if finding.condition else ""
             text = f"{finding.code} {finding.message}{condition}"
             place = finding.location
             found.setdefault(os.path.realpath(place.path), []).append((place.line, place.column - 1, text))

@@ -11,7 +11,6 @@ from lsprotocol import types
 
 from gclint.files.source import Source
 from gclint.finding import Edit, Finding, Fix, Location
-from gclint.report.condition import brief
 from gclint.report.content import Report, severity
 
 FIX_ALL = "source.fixAll.gclint"
@@ -49,7 +48,7 @@ class Shapes:
         """Return the finding with the other places that take part."""
         parts = [finding.message]
         parts += [f"Effect: {finding.symptom}"] if finding.symptom else []
-        parts += [f"When: {brief(finding.stated)}"] if finding.condition else []
+        parts += [f"When: {finding.stated.brief}"] if finding.condition else []
         related = []
         for place in finding.related:
             uri, span = self.place(place)

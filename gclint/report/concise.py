@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from gclint.report.condition import brief
 from gclint.report.content import Report, place_text, severity
 from gclint.report.escape import printable
 from gclint.report.style import COLOURS, Style
@@ -15,7 +14,7 @@ def render(report: Report, style: Style) -> str:
     for finding in report.findings:
         colour = COLOURS[severity(finding)]
         mended = "[*] " if finding.fixes and finding.fixes[0].applicability == "safe" else ""
-        when = f" ({printable(brief(finding.stated))})" if finding.condition else ""
+        when = f" ({printable(finding.stated.brief)})" if finding.condition else ""
         place = style.paint(place_text(report.shown(finding.location)), "bold")
         code = style.paint(finding.code, colour, "bold")
         lines.append(f"{place}: {code} {mended}{printable(finding.message)}{when}")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from gclint.finding import Finding, Fix
 from gclint.report.columns import wrapped
-from gclint.report.condition import brief
 from gclint.report.content import Report, severity
 from gclint.report.escape import printable
 from gclint.report.frame import frames
@@ -31,7 +30,7 @@ def _block(report: Report, finding: Finding, style: Style) -> str:
 
 def _notes(finding: Finding) -> list[tuple[str, str]]:
     target = ", ".join(f"{name} {version}" for name, version in finding.target)
-    notes = [("effect", finding.symptom), ("condition", brief(finding.stated)), ("judged for", target)]
+    notes = [("effect", finding.symptom), ("condition", finding.stated.brief), ("judged for", target)]
     for index, fix in enumerate(finding.fixes):
         notes.append(("fix" if index == 0 else "or", _fix_text(fix)))
     return [(label, text) for label, text in notes if text]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from gclint.report.condition import brief
 from gclint.report.content import Report, place_text, severity
 from gclint.report.escape import printable
 from gclint.report.style import Style
@@ -18,7 +17,7 @@ def render(report: Report, style: Style) -> str:
         at = report.in_file(finding.location)
         text = f"{place_text(place)}: {finding.code} {finding.message}"
         text += f"\nEffect: {finding.symptom}" if finding.symptom else ""
-        text += f"\nWhen: {brief(finding.stated)}" if finding.condition else ""
+        text += f"\nWhen: {finding.stated.brief}" if finding.condition else ""
         lines.append(
             f"::{_COMMANDS[severity(finding)]} title={_property(f'gclint ({finding.code})')},"
             f"file={_property(printable(at.path))},line={at.line},col={at.column},"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 
-from gclint.report.condition import brief
 from gclint.report.content import Report, severity
 from gclint.report.fingerprint import fingerprints
 from gclint.report.style import Style
@@ -17,7 +16,7 @@ def render(report: Report, style: Style) -> str:
     issues = []
     for finding, mark in fingerprints(report):
         place = report.in_file(finding.location)
-        when = f" ({brief(finding.stated)})" if finding.condition else ""
+        when = f" ({finding.stated.brief})" if finding.condition else ""
         issues.append(
             {
                 "check_name": finding.code,

@@ -63,7 +63,7 @@ def _fix(report: Report, proof: Proof) -> str:
     places = [(place_text(report.shown(finding.location)), finding.location.message)]
     places += [(place_text(report.shown(place)), place.message) for place in finding.related]
     listed = "".join(f"<li><code>{_text(place)}</code> {_text(message)}</li>" for place, message in places)
-    condition = f"<p>when {_text(finding.condition)}</p>" if finding.condition else ""
+    condition = f"<p>when {_text(finding.stated.brief)}</p>" if finding.condition else ""
     ranks = f", {data['processes']} ranks" if data.get("processes", 1) > 1 else ""
     evidence = f"<p class=evidence>evidence: {_text(data['evidence'])}{_shown(data)}{ranks}</p>" if data else ""
     replaced = "".join(f"<li>{_text(each)}</li>" for each in data.get("replaced", ()))

@@ -8,7 +8,6 @@ from itertools import groupby
 from xml.sax.saxutils import escape, quoteattr
 
 from gclint.finding import Finding
-from gclint.report.condition import brief
 from gclint.report.content import Report, severity
 from gclint.report.escape import printable
 from gclint.report.style import Style
@@ -38,7 +37,7 @@ def _suite(report: Report, path: str, findings: list[Finding]) -> str:
         cell = f"cell {place.cell}, " if place.cell is not None else ""
         lines = [f"{cell}line {place.line}, col {place.column}, {finding.message}"]
         lines += [f"Effect: {finding.symptom}"] if finding.symptom else []
-        lines += [f"When: {brief(finding.stated)}"] if finding.condition else []
+        lines += [f"When: {finding.stated.brief}"] if finding.condition else []
         body = "\n".join(_NOT_XML.sub("", printable(line)) for line in lines)
         outcome = "failure" if severity(finding) != "note" else "skipped"
         cases.append(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import html
 
 from gclint.finding import Finding
-from gclint.report.condition import brief
 from gclint.report.content import Report, place_text, severity
 from gclint.report.escape import printable
 from gclint.report.style import Style
@@ -35,7 +34,7 @@ def _details(report: Report, finding: Finding) -> str:
     source = printable(report.line_text(finding.location).strip())
     lines += [f"- **Line**: {_code(source)}"] if source else []
     lines += [f"- **Effect**: {_text(finding.symptom)}"] if finding.symptom else []
-    lines += [f"- **When**: {_text(brief(finding.stated))}"] if finding.condition else []
+    lines += [f"- **When**: {_text(finding.stated.brief)}"] if finding.condition else []
     for related in finding.related:
         lines.append(f"- {_code(place_text(report.shown(related)))}: {_text(related.message)}")
     for fix in finding.fixes:

@@ -9,7 +9,6 @@ from urllib.parse import quote
 
 import gclint
 from gclint.finding import Edit, Finding, Fix, Location
-from gclint.report.condition import brief
 from gclint.report.content import Report, severity
 from gclint.report.fingerprint import fingerprints
 from gclint.report.style import Style
@@ -95,7 +94,7 @@ def _properties(finding: Finding) -> Record:
 def _message(finding: Finding) -> str:
     parts = [finding.message]
     parts += [f"Effect: {finding.symptom}"] if finding.symptom else []
-    parts += [f"When: {brief(finding.stated)}"] if finding.condition else []
+    parts += [f"When: {finding.stated.brief}"] if finding.condition else []
     parts += [f"Other places: {', '.join(_links(finding))}"] if finding.related else []
     return "\n".join(parts)
 
