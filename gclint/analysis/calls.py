@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from .defaults import overridable
@@ -104,6 +105,8 @@ class Call:
         a text such as "2.4" it may compare the release of any package with that.
         """
         made = self.it.derived(self.site, self.inputs())
+        for item in chain.from_iterable(value.objects() for value in self.inputs()):
+            item.escaped = True
         if "release" not in made.state and any(_is_release(value.constant()) for value in self.inputs()):
             made.state["release"] = const(ANY_PACKAGE)
         if not any(origin.kind == "activation" for origin in made.origins):

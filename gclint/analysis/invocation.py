@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from . import calls, containers, names
+from . import calls, elements, names
 from .calls import Call
 from .defaults import unsure
 from .guards import NEVER, Guard
@@ -137,7 +137,7 @@ def _result(it: Interpreter, frame: Frame, end: Guard, call: Call) -> Value:
         return NOTHING
     if frame.is_generator:
         made = it.new("list", "", "", call.site)
-        made.items = [containers.present(guard, value) for guard, value in frame.yielded]
+        made.items = [elements.present(guard, value) for guard, value in frame.yielded]
         made.each = frame.is_vague
         return of(made)
     parts = [value.under(guard) for guard, value in frame.returned]

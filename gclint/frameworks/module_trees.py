@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from ..analysis import containers
+from ..analysis import changes
 from ..analysis.guards import ALWAYS, NEVER, Guard, complement, conj, either
 from ..analysis.interpreter import Interpreter
 from ..analysis.values import FALSE, NOTHING, TRUE, Class, Const, External, Object, Value, const, of, union
@@ -142,7 +142,7 @@ def set_trains(it: Interpreter, parameter: Object, value: Value) -> None:
     from ..analysis.values import assigned
 
     truths = union(Value([(guard, Const(truth))]) for held, item in value for guard, truth in _truths(it, held, item))
-    parameter.state["trains"] = assigned(containers.since(it, parameter), truths, parameter.state["trains"])
+    parameter.state["trains"] = assigned(changes.since(it, parameter), truths, parameter.state["trains"])
     tell(it, parameter.parent)
 
 

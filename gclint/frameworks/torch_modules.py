@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from ..analysis import containers, names
+from ..analysis import changes, elements, names
 from ..analysis.calls import Call
 from ..analysis.events import (
     Forward,
@@ -151,7 +151,7 @@ def make_modules(call: Call) -> Value:
 def append_module(call: Call) -> Value:
     """One module more in a container."""
     assert call.receiver is not None
-    containers.add(call.it, call.receiver, call.positional[-1])
+    changes.add(call.it, call.receiver, call.positional[-1])
     if call.receiver.each:
         for part in call.positional[-1].objects():
             part.each = True
@@ -326,6 +326,6 @@ def call_forward(call: Call) -> Value | None:
     assert call.receiver is not None
     owner = call.receiver.attributes["of"].objects()[0]
     call.receiver = owner
-    if containers.ANY in owner.label and not isinstance(owner.type, Class):
+    if elements.ANY in owner.label and not isinstance(owner.type, Class):
         return of(call.it.derived(call.site, call.positional))
     return run_forward(call, owner, None)

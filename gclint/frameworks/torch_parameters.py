@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ..analysis import containers
+from ..analysis import elements
 from ..analysis.calls import Call
 from ..analysis.events import (
     TrainableChanged,
@@ -53,7 +53,7 @@ def parts_of_module(call: Call) -> Value:
         made.state["names_of"] = of(root(call.receiver))
     known = _known_parts(call)
     if known is not None:
-        made.items = [containers.present(each.guard, _as_asked(call, each)) for each in known]
+        made.items = [elements.present(each.guard, _as_asked(call, each)) for each in known]
     return of(made)
 
 
