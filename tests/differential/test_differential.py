@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from gclint.analysis.values import const
+from gclint.analysis.values import Const, const
 
 from . import compared
 from .compared import Compared, compare
@@ -17,6 +17,7 @@ from .grammar import EXPRESSIONS, STATEMENTS, Grammar
 SEEDS, AT_ONCE = 500, 50
 MOST_UNKNOWN = 0.03
 CASES = sorted((Path(__file__).parent / "cases").glob("*.py"))
+OF_UNKNOWN = sorted((Path(__file__).parent / "cases" / "unknown").glob("*.py"))
 
 
 def test_the_grammar_uses_every_production() -> None:
@@ -44,6 +45,21 @@ def test_counterexamples_of_earlier_runs_are_exact(case: Path) -> None:
     made = compare(case.read_text())
     assert made is not None
     assert made.verdict == "exact", made
+
+
+@pytest.mark.parametrize("case", OF_UNKNOWN, ids=lambda case: case.stem)
+def test_what_is_not_known_is_told_as_far_as_the_program_says(case: Path, tmp_path: Path) -> None:
+    text = case.read_text()
+    made = compare(text)
+    assert made is not None
+    assert (made.failure, made.missed, made.invented) == ("", [], [])
+    lines = dict(enumerate(text.splitlines(), 1))
+    told: dict[int, set[str]] = {line: set() for line, words in lines.items() if "checkpoint(block" in words}
+    for call in derive(text, tmp_path):
+        told[call.line] |= {repr(item.value) if isinstance(item, Const) else "?" for _, item in call.value}
+    assert {line: ", ".join(sorted(told[line])) or "nothing" for line in told} == {
+        line: lines[line].partition("  # ")[2] for line in told
+    }
 
 
 def test_the_comparison_sees_what_is_missed_invented_and_wrongly_conditioned(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -191,6 +191,7 @@ def test_which_layers_have_parameters() -> None:
         if bool(list(made.parameters())) != several:
             wrong[name] = several
     assert wrong == {}
+    assert not {*torch_modules.PARAMETRIC, *torch_modules.UNDESCRIBED} & {*torch_modules.PARAMETERLESS}
 
 
 def test_prefixes_of_wrapped_state_dicts() -> None:
