@@ -11,7 +11,7 @@ from gclint.analysis.values import Const, const
 from . import compared
 from .compared import Compared, compare
 from .derived import Derived, derive
-from .executed import INPUTS, Observed, observe
+from .executed import Inputs, Observed
 from .grammar import EXPRESSIONS, STATEMENTS, Grammar
 
 SEEDS, AT_ONCE = 500, 50
@@ -93,8 +93,23 @@ def _with(calls: list[Derived], text: str, monkeypatch: pytest.MonkeyPatch) -> C
     return made
 
 
-def test_programs_are_run_on_every_input() -> None:
-    text = CASES[0].read_text()
-    assert len(INPUTS) == 6
-    happened = [observe(text, inputs) for inputs in INPUTS]
-    assert Observed(0, "") not in (happened[0] or []) and any(happened)
+HEADERS = {
+    "arguments": "import sys\na, b = sys.argv[1], sys.argv[2] == 'on'\n",
+    "options": "import argparse\nparser = argparse.ArgumentParser()\nparser.add_argument('--a')\n"
+    "parser.add_argument('--b', action='store_true')\na, b = vars(parser.parse_args()).values()\n",
+    "environment": "import os\na, b = os.environ['LETTER'], os.environ.get('SWITCH') == 'on'\n",
+}
+
+
+@pytest.mark.parametrize("header", HEADERS)
+@pytest.mark.parametrize("letter", "xyz")
+@pytest.mark.parametrize("switch", [True, False])
+def test_a_program_is_compared_on_every_input(
+    header: str, letter: str, switch: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = (
+        f"from torch.utils.checkpoint import checkpoint\n{HEADERS[header]}"
+        f"if (a, b) == ({letter!r}, {switch}):\n    checkpoint(print, use_reentrant=a + str(b))\n"
+    )
+    happened = Observed(text.count("\n"), f"'{letter}{switch}'")
+    assert _with([], text, monkeypatch).missed == [(Inputs(letter, switch), happened)]
