@@ -18,6 +18,7 @@ from .values import (
     Const,
     External,
     Function,
+    Inherited,
     Method,
     Object,
     Partial,
@@ -52,7 +53,7 @@ def invoke(it: Interpreter, function: Value, call: Call) -> Value:
 
 def _invoke_item(it: Interpreter, item: Alternative, call: Call) -> Value:
     if isinstance(item, External):
-        call.name = item.name
+        call.name, call.owner = item.name, item.owner if isinstance(item, Inherited) else None
         it.risks += not item.name.startswith("builtins.")
         return it.library.call_function(it, call)
     if isinstance(item, Method):

@@ -20,6 +20,7 @@ from .values import (
     Const,
     External,
     Function,
+    Inherited,
     Method,
     ModuleRef,
     Object,
@@ -220,7 +221,7 @@ def _of_class(it: Interpreter, item: Class, name: str, node: ast.expr) -> Value:
     if found is None:
         base = next((base for base in item.ancestry() if isinstance(base, External)), None)
         if base is not None:
-            return of(External(f"{base.name}.{name}"))
+            return of(Inherited(f"{base.name}.{name}", item))
         return of(it.unknown("", it.site(node)))
     parts = []
     for guard, held in found:
@@ -239,6 +240,15 @@ def _of_super(it: Interpreter, item: Super, name: str) -> Value:
         if name == "__init__" and external is not None:
             return of(Method(item.receiver, f"{external.name}.__init__"))
         return of(Method(item.receiver, name))
+    if isinstance(item.receiver, Class):
+        held = class_attribute(item.receiver, name, after=item.owner)
+        if held is not None:
+            return Value(
+                (guard, part.bound(item.receiver) if isinstance(part, Function) else part) for guard, part in held
+            )
+        external = next((base for base in item.owner.ancestry() if isinstance(base, External)), None)
+        if external is not None:
+            return of(Inherited(f"{external.name}.{name}", item.receiver))
     return of(it.unknown(f"super().{name}"))
 
 

@@ -94,6 +94,13 @@ class Class:
 
 
 @dataclass(frozen=True)
+class Inherited(External):
+    """A class method that a class of the project has from a library's: `Net.from_pretrained`."""
+
+    owner: Class
+
+
+@dataclass(frozen=True)
 class Partial:
     """functools.partial of something, with what it already supplies."""
 

@@ -290,7 +290,7 @@ def make_record_class(call: Call) -> Value:
     return of(made)
 
 
-@framework.method("record_class", "__call__")
+@framework.calling("record_class")
 def make_record(call: Call) -> Value:
     """A tuple whose elements have names."""
     assert call.receiver is not None and call.receiver.entries is not None
