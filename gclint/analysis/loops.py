@@ -25,7 +25,7 @@ class _Rounds:
     def __init__(self, it: Interpreter, loop: ast.For | ast.AsyncFor | ast.While):
         self.it, self.loop = it, loop
         self.held, self.mark, self.steps = it.guard, len(it.jumps), it.steps
-        self.before = _literals(it, _stored(loop))
+        self.before = _literals(it, it.module.bound_in(loop).stored)
         self.count = 0
 
     def walk(self, guard: Guard, value: Value | None = None) -> None:
@@ -86,13 +86,14 @@ def _over(it: Interpreter, rounds: _Rounds, statement: For, iterable: Value) -> 
     it.vague += 1
     rounds.walk(ALWAYS, elements.element(it, iterable, statement.iter))
     it.vague -= 1
-    _widen(it, rounds, _stored(statement) if each is not None else _counted(statement))
+    bound = it.module.bound_in(statement)
+    _widen(it, rounds, bound.stored if each is not None else bound.counted)
 
 
 def walk_while(it: Interpreter, statement: ast.While) -> None:
     """A `while` statement: round by round as long as what decides is known and changes; else its body once."""
     rounds = _Rounds(it, statement)
-    stored = _stored(statement)
+    stored = it.module.bound_in(statement).stored
     while True:
         goes_on, _ = conditions.decide(it, statement.test)
         if goes_on is None or it.is_dead or it.steps < 0:
@@ -126,18 +127,6 @@ def _held(it: Interpreter, statement: ast.While) -> list[list[Value]]:
     """The elements of the collections that the condition is about."""
     held = [item for item in _read(it, statement) if isinstance(item, Object) and elements.is_counted(item)]
     return [list(item.items if item.items is not None else (item.entries or {}).values()) for item in held]
-
-
-def _stored(loop: For | ast.While) -> list[str]:
-    """The names that the body of a loop binds."""
-    found = (node for statement in loop.body for node in nodes(statement) if isinstance(node, ast.Name))
-    return sorted({node.id for node in found if isinstance(node.ctx, ast.Store)})
-
-
-def _counted(loop: For) -> list[str]:
-    """The names that each round makes of what they were: `n += 1`."""
-    found = (node for statement in loop.body for node in nodes(statement) if isinstance(node, ast.AugAssign))
-    return sorted({node.target.id for node in found if isinstance(node.target, ast.Name)})
 
 
 def _literals(it: Interpreter, stored: Sequence[str]) -> dict[str, frozenset[tuple[Guard, Alternative]]]:

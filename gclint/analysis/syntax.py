@@ -72,6 +72,13 @@ class Span(NamedTuple):
 NOWHERE = Span(1, 1, 1, 1)
 
 
+class Bound(NamedTuple):
+    """The names that the body of a loop binds, and those that each round makes of what they were: `n += 1`."""
+
+    stored: list[str]
+    counted: list[str]
+
+
 @dataclass(eq=False)
 class Module:
     """A Python module of the project: its path as shown, its text and its tree.
@@ -85,6 +92,7 @@ class Module:
     name: str = ""
     literals: dict[ast.AST, Value] = field(default_factory=dict, repr=False)
     _generators: dict[ast.AST, bool] = field(default_factory=dict, repr=False)
+    _bound: dict[ast.AST, Bound] = field(default_factory=dict, repr=False)
 
     @cached_property
     def parents(self) -> dict[ast.AST, ast.AST]:
@@ -108,6 +116,16 @@ class Module:
         if node not in self._generators:
             self._generators[node] = any(isinstance(part, (ast.Yield, ast.YieldFrom)) for part in _of_its_own(node))
         return self._generators[node]
+
+    def bound_in(self, loop: For | ast.While) -> Bound:
+        """The names that the body of a loop binds."""
+        if loop not in self._bound:
+            inner = [node for statement in loop.body for node in nodes(statement)]
+            stored = {node.id for node in inner if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
+            targets = [node.target for node in inner if isinstance(node, ast.AugAssign)]
+            counted = {target.id for target in targets if isinstance(target, ast.Name)}
+            self._bound[loop] = Bound(sorted(stored), sorted(counted))
+        return self._bound[loop]
 
     def forget(self) -> None:
         """Drop what is worked out on demand; it takes more memory than the text."""
