@@ -32,3 +32,22 @@ checkpoint(block, 1, use_reentrant=["a"] is some)
 same = some
 checkpoint(block, 1, use_reentrant=same is some)
 checkpoint(block, 1, use_reentrant={"a": 1} is some)
+
+
+def record(part):
+    checkpoint(block, 1, use_reentrant=part)
+
+
+list(map(record, some))
+
+
+class Fast:
+    mode = "fast"
+
+
+class Slow:
+    mode = "slow"
+
+
+chosen = Fast() if a == "x" else Slow()
+checkpoint(block, 1, use_reentrant=chosen.mode)
