@@ -26,7 +26,7 @@ from ..analysis.values import (
     of,
     replaced,
     union,
-)  # fmt: skip
+)
 from .torch_modules import BOTH, INSTANCE_NORMS, OF_LAYERS, PARAMETERLESS, settings_of, trainable
 
 MOST_PARAMETERS = 200

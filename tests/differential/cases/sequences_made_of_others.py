@@ -49,5 +49,27 @@ class Slow:
     mode = "slow"
 
 
-chosen = Fast() if a == "x" else Slow()
+fast, slow = Fast(), Slow()
+chosen = fast if a == "x" else slow
 checkpoint(block, 1, use_reentrant=chosen.mode)
+chosen.mode = "new"
+checkpoint(block, 1, use_reentrant=fast.mode)
+checkpoint(block, 1, use_reentrant=slow.mode)
+tables = {"k": 1}, {"k": 2}
+table = tables[0] if a == "x" else tables[1]
+table["k"] = 3
+checkpoint(block, 1, use_reentrant=tables[0]["k"])
+checkpoint(block, 1, use_reentrant=tables[1]["k"])
+first, *rest = ["w", "x", "y"]
+checkpoint(block, 1, use_reentrant=rest[1])
+checkpoint(block, 1, use_reentrant=len(rest))
+maybe = []
+if a == "x":
+    maybe.append("b")
+
+
+def count(part):
+    checkpoint(block, 1, use_reentrant="taken")
+
+
+list(map(count, maybe))
