@@ -86,3 +86,24 @@ others.mode = "set"
 for key, value in json.loads(os.environ.get("SETTINGS", "{}")).items():
     setattr(others, key, value)
 checkpoint(block, 1, use_reentrant=others.mode)  # 'set', ?
+checkpoint(block, 1, use_reentrant=table.get("other", "none"))  # ?
+checkpoint(block, 1, use_reentrant=table.get("k", "none"))  # 1, 2
+checkpoint(block, 1, use_reentrant=held[::-1][0])  # 'q', 'r'
+checkpoint(block, 1, use_reentrant=held[::2][1:])  # ?
+for part in held[::2]:
+    checkpoint(block, 1, use_reentrant=part)  # 'p', 'r'
+if b == "on":
+    held.pop(0)
+for part in held[-2:]:
+    checkpoint(block, 1, use_reentrant=part)  # 'p', 'q', 'r'
+checkpoint(block, 1, use_reentrant=held[-2:][0])  # 'p', 'q'
+checkpoint(block, 1, use_reentrant=held[::2][0])  # 'p', 'q'
+checkpoint(block, 1, use_reentrant=len(held[::2]))  # 1, 2
+many = []
+for name in ["A", "B", "C", "D", "E"]:
+    if os.environ.get(name) != "no":
+        many.append(name)
+checkpoint(block, 1, use_reentrant=many[:2][0])  # ?
+checkpoint(block, 1, use_reentrant=len(many[:2]))  # ?
+for part in many[1:]:
+    checkpoint(block, 1, use_reentrant=part)  # ?
