@@ -149,6 +149,12 @@ STILL = [  # what is built besides, what is frozen then: nothing is left to trai
         "        self.other = nn.Linear(8, 8) if self.layer.bias is not None else nn.Mish()",
         LAYER,
     ),
+    ("self.width, self.name = 8, None", LAYER),
+    ("class Settings:\n            pass\n        self.settings = Settings()", LAYER),
+    (
+        "self.twice = nn.Sequential(self.layer, nn.Linear(8, 8))",
+        "for index, p in enumerate(net.parameters()):\n    if index < 4:\n        p.requires_grad = False\n",
+    ),
     ("pass", "outer = nn.Sequential(net)\nnet.layer.owner = net\n" + ALL),
 ]
 MOVING = [  # and here something is
@@ -182,6 +188,11 @@ MOVING = [  # and here something is
     (
         "self.many = nn.ModuleList()\n        for _ in range(int(os.environ.get('MANY', '1'))):\n"
         "            self.many.append(nn.Linear(8, 8))",
+        LAYER,
+    ),
+    (
+        "import abc\n        class Own(nn.Module, abc.ABC):\n            def __init__(self):\n"
+        "                super().__init__()\n                self.inner = nn.Linear(8, 8)\n        self.body = Own()",
         LAYER,
     ),
     ("pass", ALL + "net.layer.adapter = nn.Linear(8, 8)\n"),
