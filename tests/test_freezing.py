@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -72,6 +73,10 @@ IDIOMS = {
         HEAD,
     ),
     "all but the last": ("given = list(net.parameters())\nfor p in given[:-2]:\n    p.requires_grad = False\n", HEAD),
+    "through a function": (
+        "for p in map(lambda each: each, net.parameters()):\n    p.requires_grad = False\n",
+        NOTHING,
+    ),
     "by module": ("net.requires_grad_(False)\nnet.head.requires_grad_(True)\n", HEAD),
     "a new head": ("net.requires_grad_(False)\nnet.head = nn.Linear(8, 1)\n", HEAD),
     "by what helpers do, whatever their names": (
@@ -134,6 +139,23 @@ STILL = [  # what is built besides, what is frozen then: nothing is left to trai
     ("self.other = nn.Linear(8, 8) if self.layer.bias is None else nn.Mish()", LAYER),
     ("self.loss = nn.CrossEntropyLoss()", LAYER),
     ("self.twice = nn.Sequential(self.layer, nn.Mish())", LAYER),
+    ("self.layer = nn.Conv2d(8, 8, 1)\n        print(self.layer.padding_mode)", LAYER),
+    (
+        "class Bilinear(nn.Module):\n            pass\n        self.body = Bilinear()",
+        LAYER,
+    ),
+    (
+        "self.layer = nn.Linear(8, 8, False)\n"
+        "        self.other = nn.Linear(8, 8) if self.layer.bias is not None else nn.Mish()",
+        LAYER,
+    ),
+    ("self.width, self.name = 8, None", LAYER),
+    ("class Settings:\n            pass\n        self.settings = Settings()", LAYER),
+    (
+        "self.twice = nn.Sequential(self.layer, nn.Linear(8, 8))",
+        "for index, p in enumerate(net.parameters()):\n    if index < 4:\n        p.requires_grad = False\n",
+    ),
+    ("pass", "outer = nn.Sequential(net)\nnet.layer.owner = net\n" + ALL),
 ]
 MOVING = [  # and here something is
     ("self.layer = nn.Linear(8, 8, True)", WEIGHTS),
@@ -157,6 +179,22 @@ MOVING = [  # and here something is
     ('self.layer.register_parameter("scale", nn.Parameter(torch.ones(2)))', PARTS_OF_LAYER),
     ("self.layer.adapter = nn.Linear(8, 8)", PARTS_OF_LAYER),
     ("self.layer.bias = nn.Parameter(torch.ones(8))", "net.layer.weight.requires_grad = False\n"),
+    ("class Own(nn.LSTM):\n            pass\n        self.body = Own(8, 8)", LAYER),
+    (
+        "class Linear(nn.Linear):\n            def __init__(self):\n                super().__init__(8, 8)\n"
+        "                self.scale = nn.Parameter(torch.ones(8))\n        self.layer = Linear()",
+        PARTS_OF_LAYER,
+    ),
+    (
+        "self.many = nn.ModuleList()\n        for _ in range(int(os.environ.get('MANY', '1'))):\n"
+        "            self.many.append(nn.Linear(8, 8))",
+        LAYER,
+    ),
+    (
+        "import abc\n        class Own(nn.Module, abc.ABC):\n            def __init__(self):\n"
+        "                super().__init__()\n                self.inner = nn.Linear(8, 8)\n        self.body = Own()",
+        LAYER,
+    ),
     ("pass", ALL + "net.layer.adapter = nn.Linear(8, 8)\n"),
     ("pass", ALL + "nn.utils.weight_norm(net.layer)\n"),
 ]
@@ -204,8 +242,46 @@ def test_pytorch_trains_what_is_said_of_layers(built: str, frozen: str) -> None:
     assert any(p.requires_grad for p in names["net"].parameters()) == ((built, frozen) in MOVING)
 
 
-def test_a_setting_that_the_program_is_given_conditions_what_trains(tmp_path: Path) -> None:
-    built = 'self.layer = nn.Linear(8, 8, os.environ.get("BIAS") == "1")'
-    program = LAYERS.replace("BUILT", built) + WEIGHTS + TRAINING.replace("GIVEN", "torch.randn(4, 8)")
+INNER, OUTER = (f"os.environ.get({name!r}) == '1'" for name in ("INNER", "OUTER"))
+CONDITIONED = {
+    "a setting": (f"self.layer = nn.Linear(8, 8, {INNER})", WEIGHTS, "unless `INNER`"),
+    "a module": (f"self.body = nn.Linear(8, 8) if {OUTER} else nn.Mish()", LAYER, "unless `OUTER`"),
+    "a part of a module": (
+        f"self.body = nn.Sequential(nn.Linear(8, 8) if {INNER} else nn.Mish()) if {OUTER} else nn.Mish()",
+        LAYER,
+        "(unless `INNER` or unless `OUTER`)",
+    ),
+    "a parameter of a module": (
+        f"self.body = nn.Linear(8, 8, {INNER}) if {OUTER} else nn.Linear(8, 8, False)",
+        LAYER + WEIGHTS,
+        "(unless `INNER` or unless `OUTER`)",
+    ),
+    "a bias that is asked for": (
+        f"self.layer = nn.Linear(8, 8, {INNER})\n"
+        "        self.body = nn.Linear(8, 8) if self.layer.bias is not None else nn.Mish()",
+        LAYER,
+        "unless `INNER`",
+    ),
+    "a choice": (
+        "pass",
+        f"on = eval('1 > 0') if {OUTER} else False\nfor p in net.parameters():\n    p.requires_grad = on\n",
+        "(unless `eval('1 > 0')` or unless `OUTER`)",
+    ),
+}
+
+
+@pytest.mark.parametrize("what", CONDITIONED)
+def test_settings_that_the_program_is_given_condition_what_trains(what: str, tmp_path: Path) -> None:
+    built, frozen, condition = CONDITIONED[what]
+    program = LAYERS.replace("BUILT", built) + frozen + TRAINING.replace("GIVEN", "torch.randn(4, 8)")
     (said,) = findings(program, tmp_path)
-    assert (said.code, said.condition) == ("GCL602", "unless `os.environ[\"BIAS\"] == '1'`")
+    words = re.sub(r"os\.environ\[\"(\w+)\"\] == '1'", r"\1", said.condition)
+    assert (said.code, words) == ("GCL602", condition)
+
+
+@pytest.mark.parametrize(("more", "codes"), [(0, ["GCL602"]), (1, [])])
+def test_parts_are_told_apart_up_to_two_hundred_modules(more: int, codes: list[str], tmp_path: Path) -> None:
+    rows = ", ".join(["nn.Sequential(*[nn.Tanh() for _ in range(48)])"] * 4)
+    built = f"self.many = nn.Sequential({rows}, {', '.join(['nn.Tanh()'] * (1 + more))})"
+    program = LAYERS.replace("BUILT", built) + "net.layer.requires_grad_(False)\n"
+    assert [code for _, code in found(program + TRAINING.replace("GIVEN", "torch.ones(8)"), tmp_path)] == codes

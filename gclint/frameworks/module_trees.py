@@ -26,7 +26,7 @@ from ..analysis.values import (
     of,
     replaced,
     union,
-)  # fmt: skip
+)
 from .torch_modules import BOTH, INSTANCE_NORMS, OF_LAYERS, PARAMETERLESS, settings_of, trainable
 
 MOST_PARAMETERS = 200
@@ -211,10 +211,6 @@ def _how_much(found: list[Named]) -> Value:
     there = [(each.guard, either(each.item.state["trains"].is_const(True))) for each in found]
     moving = [_together([guard, trains]) for guard, trains in there]
     frozen = [_together([guard, complement(trains)]) for guard, trains in there]
-    if all(guard == NEVER for guard in frozen):
-        return const("all")
-    if all(guard == NEVER for guard in moving):
-        return const("none")
     if any(guard == ALWAYS for guard in moving) and any(guard == ALWAYS for guard in frozen):
         return const("some")
     every, none = (_together([complement(guard) for guard in guards]) for guards in (frozen, moving))

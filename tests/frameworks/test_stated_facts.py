@@ -164,20 +164,35 @@ def test_parameters_of_a_layer_under_its_settings(layer: str, tmp_path: Path) ->
         if name in SWITCHES:
             calls += [f"nn.{layer}(*{[*places.values()][:number]}, {truth})" for truth in (True, False)]
     calls.append(f"nn.{layer}(**{needed(owner)})")
-    has = [[name for name, _ in eval(call, {"nn": torch.nn}).named_parameters()] for call in calls]
-    assert [*map(" ".join, has)] == names_derived(calls, tmp_path)
-    assert len({*map(tuple, has)}) > 1 or not switches
+    names = [f'" ".join(name for name, _ in {call}.named_parameters())' for call in calls]
+    told = check_derived(names, tmp_path)
+    assert len({*told}) > 1 or not switches
+    if layer not in ("Embedding", "EmbeddingBag", "RMSNorm", "PReLU"):
+        check_derived([f"{call}.{name} is None" for call in calls for name in torch_modules.BOTH], tmp_path)
 
 
-def names_derived(layers: list[str], directory: Path) -> list[object]:
-    """What gclint derives that the parameters of these layers are called."""
+@pytest.mark.parametrize(
+    "tree",
+    [
+        "nn.Sequential(nn.Linear(2, 2), nn.Sequential(nn.LayerNorm(2), nn.ReLU(), nn.Embedding(2, 2)))",
+        "nn.ModuleList([nn.Conv1d(1, 1, 1), nn.ModuleList([nn.Conv1d(1, 1, 1)])])",
+        "nn.Sequential(*[nn.Linear(2, 2, False)] * 2)",
+    ],
+)
+def test_parameters_of_a_tree_have_their_names_once(tree: str, tmp_path: Path) -> None:
+    check_derived([f'" ".join(name for name, _ in {tree}.named_parameters())'], tmp_path)
+
+
+def check_derived(expressions: list[str], directory: Path) -> list[object]:
+    """gclint derives of each of these expressions on torch.nn what it is, which is returned."""
     head = "from torch import nn\nfrom torch.utils.checkpoint import checkpoint\n"
-    asked = 'checkpoint(print, use_reentrant=" ".join(name for name, _ in {}.named_parameters()))\n'
     path = directory / "program.py"
-    path.write_text(head + "".join(asked.format(layer) for layer in layers))
+    path.write_text(head + "".join(f"checkpoint(print, use_reentrant={each})\n" for each in expressions))
     analysis = analyse([read(path, str(path), "python")], directory, {"torch": "2.13"}, [], keep_runs=True)
     assert not analysis.problems
-    return [event.reentrant.constant() for event in analysis.runs[0].of_type(CheckpointCall)]
+    told = [event.reentrant.constant() for event in analysis.runs[0].of_type(CheckpointCall)]
+    assert told == [eval(each, {"nn": torch.nn}) for each in expressions]
+    return told
 
 
 def test_which_layers_have_parameters() -> None:

@@ -17,8 +17,8 @@ from .operators import OPERATORS
 
 ROOT = Path(__file__).parent.parent.parent
 OF_ANALYSIS = (
-    "comprehensions conditions containers contexts environment evaluation exceptions execution folding formula guards "
-    "invocation jumps loops matching names values versions"
+    "changes comprehensions conditions containers contexts elements environment evaluation exceptions execution "
+    "folding formula guards invocation jumps loops matching names values versions"
 )
 OF_FRAMEWORKS = "builtin_containers builtin_sequences module_trees"
 CORE = [

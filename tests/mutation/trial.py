@@ -21,13 +21,15 @@ from .mutants import ROOT, Mutant
 
 TESTS = (
     "tests/differential/test_differential.py::test_counterexamples_of_earlier_runs_are_exact",
-    "tests/differential/test_differential.py",
+    "tests/differential/test_differential.py::test_what_is_not_known_is_told_as_far_as_the_program_says",
+    "tests/test_letting_go.py",
     "tests/test_guards.py",
     "tests/test_statements.py",
     "tests/test_conditions.py",
     "tests/versions/test_targets.py",
     "tests/resolve/test_imports.py",
     "tests/test_freezing.py",
+    "tests/differential/test_differential.py",
     "tests/test_fixtures.py",
 )
 LEFT_OUT = "not pytorch_trains and not its_page"  # what does not run the core

@@ -32,3 +32,44 @@ checkpoint(block, 1, use_reentrant=["a"] is some)
 same = some
 checkpoint(block, 1, use_reentrant=same is some)
 checkpoint(block, 1, use_reentrant={"a": 1} is some)
+
+
+def record(part):
+    checkpoint(block, 1, use_reentrant=part)
+
+
+list(map(record, some))
+
+
+class Fast:
+    mode = "fast"
+
+
+class Slow:
+    mode = "slow"
+
+
+fast, slow = Fast(), Slow()
+chosen = fast if a == "x" else slow
+checkpoint(block, 1, use_reentrant=chosen.mode)
+chosen.mode = "new"
+checkpoint(block, 1, use_reentrant=fast.mode)
+checkpoint(block, 1, use_reentrant=slow.mode)
+tables = {"k": 1}, {"k": 2}
+table = tables[0] if a == "x" else tables[1]
+table["k"] = 3
+checkpoint(block, 1, use_reentrant=tables[0]["k"])
+checkpoint(block, 1, use_reentrant=tables[1]["k"])
+first, *rest = ["w", "x", "y"]
+checkpoint(block, 1, use_reentrant=rest[1])
+checkpoint(block, 1, use_reentrant=len(rest))
+maybe = []
+if a == "x":
+    maybe.append("b")
+
+
+def count(part):
+    checkpoint(block, 1, use_reentrant="taken")
+
+
+list(map(count, maybe))

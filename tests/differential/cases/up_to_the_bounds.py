@@ -121,3 +121,4 @@ two = 1 if b == "on" else 2 if b == "off" else 3
 three = 1 if a != "z" else 2
 checkpoint(block, 1, use_reentrant=f"{one}{two}{three}")
 checkpoint(block, 1, use_reentrant="x" * 64)
+checkpoint(block, 1, use_reentrant=sum([one for one, other in zip(range(64), range(64))]))

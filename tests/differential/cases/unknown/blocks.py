@@ -80,3 +80,19 @@ while a == "x":
     a = "y"
 while False:
     checkpoint(block, 1, use_reentrant="never")  # nothing
+try:
+    with within(fail("before")) as inner:
+        checkpoint(block, 1, use_reentrant="never")  # nothing
+except ValueError:
+    checkpoint(block, 1, use_reentrant="failed")  # 'failed'
+if given is not None:
+    try:
+        mode = given.mode
+    except AttributeError:
+        checkpoint(block, 1, use_reentrant="has none")  # nothing
+mode = "p"
+while b == "on":
+    mode = "q"
+    if os.path.exists(folder):
+        break
+checkpoint(block, 1, use_reentrant=mode)  # 'q', ?

@@ -1,3 +1,4 @@
+import json
 import os
 import sys
 
@@ -64,3 +65,45 @@ checkpoint(block, 1, use_reentrant=[1] == {"a": 1})  # False, True
 checkpoint(block, 1, use_reentrant={"p": "r"} == seen)  # False, True
 for part in map(*os.environ.values()) if b == "neither" else ["r"]:
     checkpoint(block, 1, use_reentrant=part)  # 'r', ?
+[checkpoint(block, 1, use_reentrant=part) for name in names for part in ("p",) for other in ("q",)]  # 'p'
+for key in {name: "s" for name in names}.keys():
+    checkpoint(block, 1, use_reentrant=key == "t")  # False, True
+checkpoint(block, 1, use_reentrant=len(table.items()))  # ?
+checkpoint(block, 1, use_reentrant=len(list(map(str.upper, names))))  # ?
+
+
+class Settings:
+    pass
+
+
+settings = Settings()
+settings.mode = "set"
+for key, value in {name + "_": 1 for name in names}.items():
+    setattr(settings, key, value)
+checkpoint(block, 1, use_reentrant=settings.mode)  # 'set', ?
+others = Settings()
+others.mode = "set"
+for key, value in json.loads(os.environ.get("SETTINGS", "{}")).items():
+    setattr(others, key, value)
+checkpoint(block, 1, use_reentrant=others.mode)  # 'set', ?
+checkpoint(block, 1, use_reentrant=table.get("other", "none"))  # ?
+checkpoint(block, 1, use_reentrant=table.get("k", "none"))  # 1, 2
+checkpoint(block, 1, use_reentrant=held[::-1][0])  # 'q', 'r'
+checkpoint(block, 1, use_reentrant=held[::2][1:])  # ?
+for part in held[::2]:
+    checkpoint(block, 1, use_reentrant=part)  # 'p', 'r'
+if b == "on":
+    held.pop(0)
+for part in held[-2:]:
+    checkpoint(block, 1, use_reentrant=part)  # 'p', 'q', 'r'
+checkpoint(block, 1, use_reentrant=held[-2:][0])  # 'p', 'q'
+checkpoint(block, 1, use_reentrant=held[::2][0])  # 'p', 'q'
+checkpoint(block, 1, use_reentrant=len(held[::2]))  # 1, 2
+many = []
+for name in ["A", "B", "C", "D", "E"]:
+    if os.environ.get(name) != "no":
+        many.append(name)
+checkpoint(block, 1, use_reentrant=many[:2][0])  # ?
+checkpoint(block, 1, use_reentrant=len(many[:2]))  # ?
+for part in many[1:]:
+    checkpoint(block, 1, use_reentrant=part)  # ?
