@@ -6,6 +6,7 @@ The version facts are those of section 0 of the catalogue's Hugging Face page, r
 
 from __future__ import annotations
 
+import ast
 from typing import TYPE_CHECKING
 
 from ..analysis.calls import Call
@@ -22,6 +23,7 @@ from ..analysis.values import (
     const,
     of,
     replaced,
+    root,
     union,
 )
 from .key_value_caches import fills_cache
@@ -110,6 +112,23 @@ def from_pretrained(call: Call) -> Value | None:
     return of(model)
 
 
+# what models call modules, and never a parameter (transformers/models, 5.23.0)
+MODULES = (
+    "classifier",
+    "decoder",
+    "embed_tokens",
+    "embeddings",
+    "encoder",
+    "language_model",
+    "lm_head",
+    "multi_modal_projector",
+    "pooler",
+    "score",
+    "text_model",
+    "transformer",
+    "vision_model",
+    "vision_tower",
+)
 HEADS = (
     "CausalLM",
     "ConditionalGeneration",
@@ -180,6 +199,17 @@ def keeps_what_trains(call: Call) -> Value:
     (`_get_resized_embeddings` in transformers/modeling_utils.py).
     """
     return call.unknown()
+
+
+@framework.attribute("model", *MODULES)
+@framework.attribute("part", *MODULES)
+def module_by_name(it: Interpreter, item: Object, name: str, node: ast.AST) -> Value | None:
+    """A part that is a module, and no parameter, in every model of transformers that has it."""
+    if root(item).kind != "model":
+        return None
+    made = it.child(item, name, it.site(node))
+    made.state["is_module"] = TRUE
+    return of(made)
 
 
 @framework.method("model", "generate")
