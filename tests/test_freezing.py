@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from fixtures import found
+from fixtures import findings, found
 
 KNOWN = """import torch
 from torch import nn
@@ -100,6 +100,66 @@ OF_KNOWN_MODULES = {
     ),
     "one weight": ("net.body[0].weight.requires_grad = False\n", BODY),
 }
+LAYERS = """import os
+import torch
+from torch import nn
+from collections import OrderedDict
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(8, 8)
+        BUILT
+
+    def forward(self, x):
+        return self.layer(x)
+
+
+net = Net()
+"""
+WEIGHTS = 'for name, p in net.named_parameters():\n    if "weight" in name:\n        p.requires_grad = False\n'
+ALL = "for p in net.parameters():\n    p.requires_grad = False\n"
+LAYER = "for p in net.layer.parameters():\n    p.requires_grad = False\n"
+PARTS_OF_LAYER = "for p in [net.layer.weight, net.layer.bias]:\n    p.requires_grad = False\n"
+STILL = [  # what is built besides, what is frozen then: nothing is left to train
+    ("self.layer = nn.Linear(8, 8, False)", WEIGHTS),
+    ("self.layer = nn.Linear(8, 8, **dict(bias=False))", WEIGHTS),
+    ("self.layer = nn.Conv2d(8, 8, 3, 1, 0, 1, 1, False)", WEIGHTS),
+    ("self.layer = nn.ConvTranspose2d(8, 8, 3, 1, 0, 0, 1, False)", WEIGHTS),
+    ("self.layer = nn.LayerNorm(8, 1e-5, True, False)", WEIGHTS),
+    ("self.norm = nn.BatchNorm1d(8, 1e-5, 0.1, False)", LAYER),
+    ("self.norm = nn.GroupNorm(2, 8, 1e-5, False)", LAYER),
+    ("self.norm = nn.InstanceNorm1d(8)", LAYER),
+    ("self.other = nn.Linear(8, 8) if self.layer.bias is None else nn.Mish()", LAYER),
+    ("self.loss = nn.CrossEntropyLoss()", LAYER),
+    ("self.twice = nn.Sequential(self.layer, nn.Mish())", LAYER),
+]
+MOVING = [  # and here something is
+    ("self.layer = nn.Linear(8, 8, True)", WEIGHTS),
+    ("self.layer = nn.Conv2d(8, 8, 3, 1, 0, 1, True, True)", WEIGHTS),
+    ("self.layer = nn.ConvTranspose2d(8, 8, 3, 1, 0, 0, 1, True, 1)", WEIGHTS),
+    ("self.layer = nn.LayerNorm(8, 1e-5, True)", WEIGHTS),
+    ("self.norm = nn.BatchNorm1d(8, 1e-5, 0.1, True)", LAYER),
+    ("self.norm = nn.InstanceNorm1d(8, 1e-5, 0.1, True)", LAYER),
+    ("self.other = nn.Linear(8, 8, False) if self.layer.bias is not None else nn.Mish()", LAYER),
+    ('self.body = nn.Sequential(OrderedDict([("a", nn.Linear(8, 8))]))', LAYER),
+    ('self.body = nn.ModuleDict({"a": nn.Linear(8, 8)})', LAYER),
+    ("self.body = nn.ModuleList()\n        self.body.extend([nn.Linear(8, 8)])", LAYER),
+    ("self.body = nn.ModuleList()\n        self.body.insert(0, nn.Linear(8, 8))", LAYER),
+    ("self.body = nn.ParameterList([nn.Parameter(torch.ones(2))])", LAYER),
+    ("self.body = torch.nn.modules.linear.Linear(8, 8)", LAYER),
+    ("self.body = torch.ao.nn.qat.Linear(8, 8, qconfig=torch.ao.quantization.default_qconfig)", LAYER),
+    ("self.body = nn.utils.skip_init(nn.Linear, 8, 8)", LAYER),
+    ("self.body = nn.LSTM(8, 8)", LAYER),
+    ("self.add_module(os.name + str(os.getpid()), nn.Linear(8, 8))", LAYER),
+    ('self.register_parameter("scale", nn.Parameter(torch.ones(2)))', LAYER),
+    ('self.layer.register_parameter("scale", nn.Parameter(torch.ones(2)))', PARTS_OF_LAYER),
+    ("self.layer.adapter = nn.Linear(8, 8)", PARTS_OF_LAYER),
+    ("self.layer.bias = nn.Parameter(torch.ones(8))", "net.layer.weight.requires_grad = False\n"),
+    ("pass", ALL + "net.layer.adapter = nn.Linear(8, 8)\n"),
+    ("pass", ALL + "nn.utils.weight_norm(net.layer)\n"),
+]
 SAID = {NOTHING: ["GCL602"], BODY: ["GCL502"], HEAD: []}
 
 
@@ -127,3 +187,25 @@ def test_pytorch_trains_what_is_said_here(idiom: str) -> None:
     exec(compile(KNOWN + text, "train.py", "exec"), names)
     trained = {name.split(".")[0] for name, p in names["net"].named_parameters() if p.requires_grad}
     assert trained == {NOTHING: set(), BODY: {"body", "head"}, HEAD: {"head"}}[trains]
+
+
+@pytest.mark.parametrize(("built", "frozen"), STILL + MOVING)
+def test_of_which_parameters_a_layer_has(built: str, frozen: str, tmp_path: Path) -> None:
+    program = LAYERS.replace("BUILT", built) + frozen + TRAINING.replace("GIVEN", "torch.randn(4, 8)")
+    assert [code for _, code in found(program, tmp_path)] == (["GCL602"] if (built, frozen) in STILL else [])
+
+
+@pytest.mark.filterwarnings("ignore::FutureWarning", "ignore::DeprecationWarning")
+@pytest.mark.parametrize(("built", "frozen"), STILL + MOVING)
+def test_pytorch_trains_what_is_said_of_layers(built: str, frozen: str) -> None:
+    pytest.importorskip("torch", reason="torch is not installed")
+    names: dict[str, Any] = {"__name__": "program"}
+    exec(compile(LAYERS.replace("BUILT", built) + frozen, "train.py", "exec"), names)
+    assert any(p.requires_grad for p in names["net"].parameters()) == ((built, frozen) in MOVING)
+
+
+def test_a_setting_that_the_program_is_given_conditions_what_trains(tmp_path: Path) -> None:
+    built = 'self.layer = nn.Linear(8, 8, os.environ.get("BIAS") == "1")'
+    program = LAYERS.replace("BUILT", built) + WEIGHTS + TRAINING.replace("GIVEN", "torch.randn(4, 8)")
+    (said,) = findings(program, tmp_path)
+    assert (said.code, said.condition) == ("GCL602", "unless `os.environ[\"BIAS\"] == '1'`")

@@ -5,12 +5,13 @@ from __future__ import annotations
 import ast
 import re
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from .defaults import overridable
 from .guards import ANY_PACKAGE, Guard, all_of
 from .syntax import Site
-from .values import MISSING, NOTHING, TRUE, Const, Function, Object, Value, const, of, replaced
+from .values import MISSING, NOTHING, TRUE, Class, Const, Function, Object, Value, const, of, replaced
 
 if TYPE_CHECKING:
     from .interpreter import Interpreter
@@ -28,7 +29,8 @@ class Call:
     arguments' values, also of those that came through a dict; under `SPREAD` that of the mapping in a file, or of the
     command, that gave them. `receiver` is the object of a method call, `method`
     where the method was read off it, `instance` the object that a constructor fills in when a class of the project
-    inherits from a library's. `uncalled` is a call that no code makes: a definition is walked for its own sake.
+    inherits from a library's, `owner` the class of the project on which a class method of a library is called.
+    `uncalled` is a call that no code makes: a definition is walked for its own sake.
     """
 
     it: Interpreter
@@ -41,6 +43,7 @@ class Call:
     receiver: Object | None = None
     method: Site | None = None
     instance: Object | None = None
+    owner: Class | None = None
     foreign_mapping: bool = False
     uncalled: bool = False
 
@@ -104,6 +107,8 @@ class Call:
         a text such as "2.4" it may compare the release of any package with that.
         """
         made = self.it.derived(self.site, self.inputs())
+        for item in chain.from_iterable(value.objects() for value in self.inputs()):
+            item.escaped = True
         if "release" not in made.state and any(_is_release(value.constant()) for value in self.inputs()):
             made.state["release"] = const(ANY_PACKAGE)
         if not any(origin.kind == "activation" for origin in made.origins):

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from . import conditions, containers, names
+from . import changes, conditions, elements, names
 from .guards import NEVER, narrowed
 from .syntax import Comprehension, parts
 from .values import Object, Scope, Value, of, union
@@ -48,8 +48,8 @@ def _one_by_one(it: Interpreter, node: Comprehension, made: Object, iterable: Va
     what it draws from is not known, or too much.
     """
     (clause, *others) = node.generators
-    elements = containers.rounds(it, iterable)
-    if others or elements is None or len(elements) > MOST_ELEMENTS:
+    each = elements.rounds(it, iterable)
+    if others or each is None or len(each) > MOST_ELEMENTS:
         return False
     if isinstance(node, ast.DictComp):
         made.entries = {}
@@ -57,7 +57,7 @@ def _one_by_one(it: Interpreter, node: Comprehension, made: Object, iterable: Va
         made.items = []
     held, it.loops = it.loops, [*it.loops, node]
     mark, start = len(it.jumps), it.guard
-    for guard, value in elements:
+    for guard, value in each:
         it.guard = narrowed(start, guard)
         if not it.is_dead:
             names.assign(it, clause.target, value)
@@ -80,11 +80,11 @@ def _keep(it: Interpreter, node: Comprehension, tests: list[ast.expr], made: Obj
     if isinstance(node, ast.DictComp):
         key, value = it.evaluate(node.key), it.evaluate(node.value)
         if not it.is_dead:
-            containers.store(it, made, key, value, it.site(node.value))
+            changes.store(it, made, key, value, it.site(node.value))
     else:
         value = it.evaluate(node.elt)
         if not it.is_dead:
-            containers.add(it, made, value)
+            changes.add(it, made, value)
             made.origins |= frozenset(origin for item in value.objects() for origin in item.origins)
 
 
@@ -102,7 +102,7 @@ def _walk(
     not be in.
     """
     clause, *inner_clauses = clauses
-    names.assign(it, clause.target, containers.element(it, iterable, clause.iter))
+    names.assign(it, clause.target, elements.element(it, iterable, clause.iter))
     sources, filtered = iterable.objects(), bool(clause.ifs)
     named: list[Object] = []
     held, it.loops = it.loops, [*it.loops, node]
@@ -118,7 +118,7 @@ def _walk(
     elif isinstance(node, ast.DictComp):
         key, value = it.evaluate(node.key), it.evaluate(node.value)
         made.entries = {}
-        made.attributes[containers.ANY] = value
+        made.attributes[elements.ANY] = value
         named = key.objects()
         sources = sources + named + value.objects()
     else:

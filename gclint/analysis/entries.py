@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -14,7 +16,7 @@ if TYPE_CHECKING:
 
     from .project import Project
 
-MAX_LAUNCHES = 3
+MOST_LAUNCHES = 6
 STARTS = re.compile(rb"^if\b.*__name__.*__main__|^if\b.*__main__.*__name__", re.MULTILINE)
 
 
@@ -62,13 +64,15 @@ class Entries:
         return found
 
     def launches(self, path: str) -> list[Launch]:
-        """The launchers that start the file, at most `MAX_LAUNCHES`, several processes first."""
+        """The launchers that start the file, several processes first: those that differ in what they say, at most
+        `MOST_LAUNCHES`, and among these the ones that say most.
+        """
         near = self._started_near(path).launches.get(path, [])
         everywhere = self._started_below(self._project.root).launches.get(path, [])
         told = {(launch.path, launch.line) for launch in near}
         own = [*near, *(item for item in everywhere if (item.path, item.line) not in told)]
         own.sort(key=lambda launch: (not launch.distributed, str(launch.path), launch.line))
-        return own[:MAX_LAUNCHES]
+        return differing(own)
 
     def _started_near(self, path: str) -> _Started:
         directory = os.path.dirname(path)
@@ -85,3 +89,35 @@ class Entries:
                 made.commands.setdefault(os.path.realpath(command.program), []).append(command)
             self._below[root] = made
         return self._below[root]
+
+
+def differing(launches: Sequence[Launch]) -> list[Launch]:
+    """The first launch, and again and again the one that says most of what none before it said, as far as the bound
+    goes; in their own order.
+    """
+    left, chosen, told = list(launches), list[Launch](), set[object]()
+    while left and len(chosen) < MOST_LAUNCHES:
+        best = left[0] if not chosen else max(left, key=lambda launch: len(_said(launch) - told))
+        if chosen and _said(best) <= told:
+            break
+        left.remove(best)
+        chosen.append(best)
+        told |= _said(best)
+    return sorted(chosen, key=launches.index)
+
+
+def _said(launch: Launch) -> frozenset[object]:
+    """What a launch says of a run: its options and variables with their values, other than where files are."""
+    words = [word for argument in launch.arguments for word in argument.split("=", 1)]
+    options = {
+        (word, following)
+        for word, following in pairwise([*words, ""])
+        if word.startswith("-") and not _is_place(following)
+    }
+    variables = {(setting.name, setting.value) for setting in launch.environment if not _is_place(setting.value)}
+    whole = (launch.distributed, launch.strategy, launch.function)
+    return frozenset({whole, *options, *variables, *map(str, launch.configs)})
+
+
+def _is_place(word: str) -> bool:
+    return "/" in word or "$" in word

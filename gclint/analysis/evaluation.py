@@ -7,7 +7,7 @@ import operator
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from . import comprehensions, conditions, containers, names
+from . import changes, comprehensions, conditions, containers, elements, names
 from .calls import Call
 from .folding import folded
 from .guards import ALWAYS, Guard, compatible, conj, either, narrowed
@@ -69,7 +69,7 @@ def _sequence(it: Interpreter, node: ast.Tuple | ast.List | ast.Set) -> Value:
     made.items = []
     for element in node.elts:
         if isinstance(element, ast.Starred):
-            containers.extend(it, made, it.evaluate(element.value), node)
+            changes.extend(it, made, it.evaluate(element.value), node)
         else:
             made.items.append(it.evaluate(element))
     made.origins = frozenset(origin for value in made.items for item in value.objects() for origin in item.origins)
@@ -81,10 +81,10 @@ def _dict(it: Interpreter, node: ast.Dict) -> Value:
     made.entries = {}
     for key, value in zip(node.keys, node.values, strict=True):
         if key is None:
-            containers.merge(it, made, it.evaluate(value))
+            changes.merge(it, made, it.evaluate(value))
         else:
             held, entry = it.evaluate(key), it.evaluate(value)
-            containers.store(it, made, held, entry, place_of(entry) or it.site(value))
+            changes.store(it, made, held, entry, place_of(entry) or it.site(value))
     return of(made)
 
 
@@ -179,7 +179,7 @@ def operate(it: Interpreter, sign: ast.operator, left: Value, right: Value, site
     large = isinstance(sign, _GROWING) and any(_is_large(item) for value in (left, right) for _, item in value)
     made = folded(it, calculate, [left, right]) if calculate is not None and not large else None
     if made is None:
-        made = containers.combined(it, sign, left, right, site)
+        made = changes.combined(it, sign, left, right, site)
     return made if made is not None else of(it.derived(site, [left, right]))
 
 
@@ -218,10 +218,10 @@ def _give(it: Interpreter, value: Value) -> None:
 
 def _yield_from(it: Interpreter, node: ast.YieldFrom) -> Value:
     value = it.evaluate(node.value)
-    each = containers.rounds(it, value)
+    each = elements.rounds(it, value)
     held, mark = it.guard, len(it.jumps)
     it.vague += each is None
-    for guard, part in each if each is not None else [(ALWAYS, containers.element(it, value, node))]:
+    for guard, part in each if each is not None else [(ALWAYS, elements.element(it, value, node))]:
         it.guard = narrowed(held, guard)
         _give(it, part)
         it.go_on(held, mark)
@@ -242,12 +242,12 @@ def _call(it: Interpreter, node: ast.Call) -> Value:
 def _argument(it: Interpreter, call: Call, argument: ast.expr | ast.keyword) -> None:
     value = it.evaluate(argument.value if isinstance(argument, (ast.keyword, ast.Starred)) else argument)
     if isinstance(argument, ast.Starred):
-        each = containers.columns(it, value)
+        each = elements.columns(it, value)
         if each is not None:
             call.positional += each
         else:
             call.open = True
-            call.positional.append(containers.element(it, value, argument.value))
+            call.positional.append(elements.element(it, value, argument.value))
     elif not isinstance(argument, ast.keyword):
         call.positional.append(value)
     elif argument.arg is not None:
@@ -256,7 +256,7 @@ def _argument(it: Interpreter, call: Call, argument: ast.expr | ast.keyword) -> 
     else:
         for guard, item in value:
             if isinstance(item, Object) and item.entries is not None:
-                containers.spread(it, call, item, guard)
+                changes.spread(it, call, item, guard)
             elif not (isinstance(item, Const) and item.value is None):
                 call.open = call.foreign_mapping = True
 

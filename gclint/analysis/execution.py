@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from . import (
+    changes,
     conditions,
-    containers,
     contexts,
     definitions,
     environment,
@@ -73,10 +73,10 @@ def _augmented(it: Interpreter, statement: ast.AugAssign) -> None:
                 continue
             if isinstance(held, Object) and held.items is not None and isinstance(statement.op, ast.Add):
                 if held.kind != "tuple":
-                    containers.extend(it, held, new, statement.value)
+                    changes.extend(it, held, new, statement.value)
                     continue
             elif isinstance(held, Object) and held.entries is not None:
-                containers.merge(it, held, new)
+                changes.merge(it, held, new)
                 continue
             rest.append((guard, held))
     if rest:
@@ -119,7 +119,7 @@ def _delete(it: Interpreter, statement: ast.Delete) -> None:
         if isinstance(item, ast.Attribute):
             for holder in it.evaluate(item.value).objects():
                 before = holder.attributes.pop(item.attr, None)
-                guard = containers.since(it, holder)
+                guard = changes.since(it, holder)
                 if before is not None and guard:
                     holder.attributes[item.attr] = assigned(guard, of(MISSING), before)
         elif isinstance(item, ast.Subscript) and not isinstance(item.slice, ast.Slice):
@@ -131,7 +131,7 @@ def _delete(it: Interpreter, statement: ast.Delete) -> None:
                 with it.under(guard) as possible:
                     if possible and isinstance(held, Object):
                         held.state["taken_out"] = TRUE
-                        containers.take_out(it, held, key, item)
+                        changes.take_out(it, held, key, item)
 
 
 def _unset(it: Interpreter, key: Alternative | None, node: ast.Subscript) -> None:

@@ -112,6 +112,8 @@ _WHOLES: dict[Atom, Whole] = {}
 
 def conj(left: Guard, right: Guard) -> Guard | None:
     """Both guards at once; None when they contradict each other."""
+    if left is NEVER or right is NEVER:
+        return None
     if not left or left is right:
         return right
     if not right:
@@ -134,6 +136,8 @@ def narrowed(left: Guard, right: Guard) -> Guard:
 
 def compatible(left: Guard, right: Guard) -> bool:
     """Whether both guards can hold at once; cheaper than their conjunction."""
+    if left is NEVER or right is NEVER:
+        return False
     if not left or not right or left is right:
         return True
     one, other = _drawn(left), _drawn(right)

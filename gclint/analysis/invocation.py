@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from . import calls, containers, names
+from . import calls, elements, names
 from .calls import Call
 from .defaults import unsure
 from .guards import NEVER, Guard
@@ -18,6 +18,7 @@ from .values import (
     Const,
     External,
     Function,
+    Inherited,
     Method,
     Object,
     Partial,
@@ -52,7 +53,7 @@ def invoke(it: Interpreter, function: Value, call: Call) -> Value:
 
 def _invoke_item(it: Interpreter, item: Alternative, call: Call) -> Value:
     if isinstance(item, External):
-        call.name = item.name
+        call.name, call.owner = item.name, item.owner if isinstance(item, Inherited) else None
         it.risks += not item.name.startswith("builtins.")
         return it.library.call_function(it, call)
     if isinstance(item, Method):
@@ -137,7 +138,7 @@ def _result(it: Interpreter, frame: Frame, end: Guard, call: Call) -> Value:
         return NOTHING
     if frame.is_generator:
         made = it.new("list", "", "", call.site)
-        made.items = [containers.present(guard, value) for guard, value in frame.yielded]
+        made.items = [elements.present(guard, value) for guard, value in frame.yielded]
         made.each = frame.is_vague
         return of(made)
     parts = [value.under(guard) for guard, value in frame.returned]

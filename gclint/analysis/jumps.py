@@ -44,11 +44,15 @@ def leave_under(it: Interpreter, guard: Guard, raised: Value, unsaid: bool = Tru
     """
     both = conj(it.guard, guard)
     if both is not None and it.guard is not NEVER:
-        if unsaid and both == it.guard and not it.handlers:
+        if unsaid and both == it.guard and not _would_be_caught(it):
             return
         jump = Jump(RAISE, both, len(it.frames), raised, unsaid)
         it.jumps.append(jump)
         it.guard = left(it.guard, [jump])
+
+
+def _would_be_caught(it: Interpreter) -> bool:
+    return bool(it.handlers) or any(manager.kind == "suppress" for manager in it.contexts)
 
 
 def left(held: Guard, jumps: Sequence[Jump]) -> Guard:

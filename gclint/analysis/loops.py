@@ -6,7 +6,7 @@ import ast
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from . import conditions, containers, names
+from . import conditions, elements, names
 from .guards import ALWAYS, Guard, narrowed
 from .jumps import BREAK, CONTINUE, left, taken
 from .syntax import For, nodes
@@ -75,18 +75,18 @@ def walk_for(it: Interpreter, statement: For) -> None:
 
 
 def _over(it: Interpreter, rounds: _Rounds, statement: For, iterable: Value) -> None:
-    elements = containers.rounds(it, iterable)
-    if elements is not None and len(elements) <= MOST_ROUNDS:
-        for guard, value in elements:
+    each = elements.rounds(it, iterable)
+    if each is not None and len(each) <= MOST_ROUNDS:
+        for guard, value in each:
             rounds.walk(guard, value)
-            if rounds.is_costly and rounds.count < len(elements):
+            if rounds.is_costly and rounds.count < len(each):
                 break
         else:
             return
     it.vague += 1
-    rounds.walk(ALWAYS, containers.element(it, iterable, statement.iter))
+    rounds.walk(ALWAYS, elements.element(it, iterable, statement.iter))
     it.vague -= 1
-    _widen(it, rounds, _stored(statement) if elements is not None else _counted(statement))
+    _widen(it, rounds, _stored(statement) if each is not None else _counted(statement))
 
 
 def walk_while(it: Interpreter, statement: ast.While) -> None:
@@ -98,11 +98,11 @@ def walk_while(it: Interpreter, statement: ast.While) -> None:
         if goes_on is None or it.is_dead or it.steps < 0:
             break
         before, open_ = _literals(it, stored), isinstance(statement.test, ast.Constant) or not _decides(it, statement)
+        held = _held(it, statement)
         it.vague += open_
         rounds.walk(goes_on)
         it.vague -= open_
-        after = _literals(it, stored)
-        if after == before:
+        if _literals(it, stored) == before and _held(it, statement) == held:
             break
         if rounds.is_costly or (open_ and not isinstance(statement.test, ast.Constant)):
             _widen(it, rounds, stored)
@@ -112,15 +112,20 @@ def walk_while(it: Interpreter, statement: ast.While) -> None:
 
 def _decides(it: Interpreter, statement: ast.While) -> bool:
     """Whether all that the condition reads is known."""
-    read = {node.id for node in nodes(statement.test) if isinstance(node, ast.Name)}
-    values = [value.possible(it.guard) for name in read if (value := it.scope.lookup(name)) is not None]
-    return all(_is_known(item) for value in values for _, item in value)
+    return all(not isinstance(item, Object) or elements.is_counted(item) for item in _read(it, statement))
 
 
-def _is_known(item: Alternative) -> bool:
-    if not isinstance(item, Object):
-        return True
-    return not item.each and not item.open and (item.items is not None or item.entries is not None)
+def _read(it: Interpreter, statement: ast.While) -> list[Alternative]:
+    """What the names in the condition hold."""
+    names = {node.id for node in nodes(statement.test) if isinstance(node, ast.Name)}
+    values = [value.possible(it.guard) for name in sorted(names) if (value := it.scope.lookup(name)) is not None]
+    return [item for value in values for _, item in value]
+
+
+def _held(it: Interpreter, statement: ast.While) -> list[list[Value]]:
+    """The elements of the collections that the condition is about."""
+    held = [item for item in _read(it, statement) if isinstance(item, Object) and elements.is_counted(item)]
+    return [list(item.items if item.items is not None else (item.entries or {}).values()) for item in held]
 
 
 def _stored(loop: For | ast.While) -> list[str]:

@@ -6,8 +6,8 @@ import ast
 import builtins
 from typing import TYPE_CHECKING
 
-from . import containers
-from .containers import there
+from . import changes, elements
+from .elements import there
 from .events import AttributeSet, ForwardPatched
 from .filling import forced, promised
 from .pages import place_of
@@ -20,6 +20,7 @@ from .values import (
     Const,
     External,
     Function,
+    Inherited,
     Method,
     ModuleRef,
     Object,
@@ -72,6 +73,8 @@ def attribute(it: Interpreter, base: Value, name: str, node: ast.expr) -> Value:
 
 def of_item(it: Interpreter, item: Alternative, name: str, node: ast.expr) -> Value:
     """The value of an attribute of one alternative."""
+    if name == "__name__" and (own := _own_name(it, item)):
+        return const(own)
     if isinstance(item, External):
         full = f"{item.name}.{name}"
         return it.run.overrides.get(full) or it.library.constant(it, full) or of(External(full))
@@ -93,6 +96,29 @@ def of_item(it: Interpreter, item: Alternative, name: str, node: ast.expr) -> Va
     made = it.unknown("", it.site(node))
     mark_release(made, item)
     return of(made)
+
+
+def _own_name(it: Interpreter, item: Alternative) -> str:
+    """The `__name__` of a class or function; "" for anything else."""
+    if isinstance(item, Class):
+        return item.name
+    if isinstance(item, Function):
+        return "<lambda>" if isinstance(item.node, ast.Lambda) else item.node.name
+    if not isinstance(item, External):
+        return ""
+    holder, _, last = item.name.rpartition(".")
+    return last if holder == "builtins" or (holder == "torch.nn" and it.library.are_layers([last])) else ""
+
+
+def class_of(item: Alternative) -> External | Class | None:
+    """The class of a literal, of a layer or of an object of a class of the project; None for any other."""
+    if isinstance(item, Const):
+        return External(f"builtins.{type(item.value).__name__}")
+    if not isinstance(item, Object):
+        return None
+    if isinstance(item.type, Class):
+        return item.type
+    return External(item.type) if item.kind == "layer" and item.type else None
 
 
 def _of_module(it: Interpreter, ref: ModuleRef, name: str, node: ast.expr) -> Value:
@@ -118,6 +144,8 @@ def made_on_demand(it: Interpreter, scope: Scope, name: str) -> Value | None:
 
 def of_object(it: Interpreter, item: Object, name: str, node: ast.expr) -> Value:
     """The value of an attribute of a heap object: set on it, of its class, known to a framework, unknown."""
+    if name == "__class__" and (owner := class_of(item)) is not None:
+        return of(owner)
     held = item.attributes.get(name)
     if held is not None:
         gone = held.where(lambda part: part is MISSING)
@@ -136,9 +164,11 @@ def of_object(it: Interpreter, item: Object, name: str, node: ast.expr) -> Value
 
 
 def lacks(item: Alternative, name: str) -> bool:
-    """Whether something surely has no attribute of a name: it is of a class of the project that says all there is."""
-    if not isinstance(item, Object) or not isinstance(item.type, Class) or item.open or name in item.attributes:
+    """Whether something surely has no attribute of a name: all that it has is set on it, or in its class."""
+    if not isinstance(item, Object) or item.open or item.escaped or name in item.attributes:
         return False
+    if not isinstance(item.type, Class):
+        return item.kind == "namespace"
     own = all(isinstance(base, Class) or base.name == "builtins.object" for base in item.type.ancestry())
     return own and not any(class_attribute(item.type, each) for each in (name, "__getattr__", "__getattribute__"))
 
@@ -191,7 +221,7 @@ def _of_class(it: Interpreter, item: Class, name: str, node: ast.expr) -> Value:
     if found is None:
         base = next((base for base in item.ancestry() if isinstance(base, External)), None)
         if base is not None:
-            return of(External(f"{base.name}.{name}"))
+            return of(Inherited(f"{base.name}.{name}", item))
         return of(it.unknown("", it.site(node)))
     parts = []
     for guard, held in found:
@@ -210,6 +240,15 @@ def _of_super(it: Interpreter, item: Super, name: str) -> Value:
         if name == "__init__" and external is not None:
             return of(Method(item.receiver, f"{external.name}.__init__"))
         return of(Method(item.receiver, name))
+    if isinstance(item.receiver, Class):
+        held = class_attribute(item.receiver, name, after=item.owner)
+        if held is not None:
+            return Value(
+                (guard, part.bound(item.receiver) if isinstance(part, Function) else part) for guard, part in held
+            )
+        external = next((base for base in item.owner.ancestry() if isinstance(base, External)), None)
+        if external is not None:
+            return of(Inherited(f"{external.name}.{name}", item.receiver))
     return of(it.unknown(f"super().{name}"))
 
 
@@ -234,12 +273,12 @@ def assign(it: Interpreter, target: ast.expr, value: Value, place: ast.AST | Non
         count = len(target.elts)
         star = next((at for at, each in enumerate(target.elts) if isinstance(each, ast.Starred)), None)
         for index, element in enumerate(target.elts):
-            part = value if index == star else containers.at(it, value, index, count, target, star)
+            part = elements.at(it, value, index, count, target, star)
             assign(it, element.value if isinstance(element, ast.Starred) else element, part, place)
     elif isinstance(target, ast.Attribute):
         assign_attribute(it, it.evaluate(target.value), target.attr, value, target, place)
     elif isinstance(target, ast.Subscript):
-        containers.assign_item(it, target, value, place)
+        changes.assign_item(it, target, value, place)
 
 
 def assign_attribute(
@@ -266,7 +305,7 @@ def _assign_attribute(
         old = item.attributes.get(name)
         if name == "forward":
             item.state.setdefault("original_forward", old if old is not None else NOTHING)
-        since = containers.since(it, item)
+        since = changes.since(it, item)
         if since and old is None:
             old = _before(it, item, name, node)
         item.attributes[name] = assigned(since, value, old)

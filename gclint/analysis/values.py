@@ -94,6 +94,13 @@ class Class:
 
 
 @dataclass(frozen=True)
+class Inherited(External):
+    """A class method that a class of the project has from a library's: `Net.from_pretrained`."""
+
+    owner: Class
+
+
+@dataclass(frozen=True)
 class Partial:
     """functools.partial of something, with what it already supplies."""
 
@@ -150,7 +157,7 @@ class Object:
     the frameworks know of it. Elements, entries and attributes that are there under some guard only are `MISSING`
     elsewhere. It was made under the guard `born`, in so many loops that are walked once (`vague`). `origins` are the
     tracked objects it was computed from. `parent` is the object it is a part of, `each` says that it stands for
-    every element of a collection.
+    every element of a collection. Once it has `escaped`, code that nobody knows may have changed it.
     """
 
     id: int
@@ -169,6 +176,7 @@ class Object:
     sites: dict[str, Site] = field(default_factory=dict)
     holder: Site | None = None
     built: tuple[list[Value], dict[str, Value]] | None = None
+    escaped: bool = False
     born: Guard = field(default=ALWAYS, repr=False)
     vague: int = field(default=0, repr=False)
 

@@ -134,6 +134,8 @@ def parse_arguments(call: Call) -> Value:
     made = call.it.new("namespace", "argparse.Namespace", "args", call.site)
     words = _words(call)
     options = _options(call, call.receiver)
+    parser = call.receiver
+    made.open = parser.open or parser.escaped or not all(_flags(option) and not option.open for option in options)
     free = _free_words(options, words or ())
     preset = call.receiver.entries or {}
     for name, default in preset.items():

@@ -6,7 +6,7 @@ import ast
 import builtins
 from typing import TYPE_CHECKING
 
-from ..analysis import containers, names
+from ..analysis import changes, names
 from ..analysis.calls import Call
 from ..analysis.defaults import unsure
 from ..analysis.jumps import RAISE, leave
@@ -43,11 +43,14 @@ def type_checking(it: Interpreter) -> Value:
 
 @framework.function("builtins.dict", "collections.OrderedDict", "collections.defaultdict")
 def make_dict(call: Call) -> Value:
-    """dict(a, k=v)."""
+    """dict(a, k=v), defaultdict(make, a, k=v)."""
     made = call.make("dict", "builtins.dict")
     made.entries = {}
-    if call.positional:
-        containers.merge(call.it, made, call.positional[0])
+    given = call.positional
+    if call.last == "defaultdict" and given:
+        made.state["factory"], given = given[0], given[1:]
+    for value in given[:1]:
+        changes.merge(call.it, made, value)
     for name, value in call.keywords.items():
         made.entries[name] = value
         made.sites[name] = call.place(name)
@@ -131,10 +134,10 @@ def end(call: Call) -> Value:
 
 @framework.function("builtins.type")
 def class_of(call: Call) -> Value:
-    """The class of an object of a class of the project."""
-    items = list(call.get("", 0))
-    known = [(guard, item.type) for guard, item in items if isinstance(item, Object) and isinstance(item.type, Class)]
-    return Value(known) if len(known) == len(items) == 1 and len(call.positional) == 1 else call.unknown()
+    """The class of a literal, of a layer, or of an object of a class of the project."""
+    known = [(guard, kind) for guard, item in call.get("", 0) if (kind := names.class_of(item)) is not None]
+    complete = len(known) == len(call.get("", 0).alternatives) and len(call.positional) == 1
+    return Value(known) if known and complete else call.unknown()
 
 
 @framework.function("builtins.isinstance", "builtins.issubclass", "builtins.callable")
@@ -149,6 +152,8 @@ def is_instance(call: Call) -> Value:
     types = [_type_of_python(name) for name in wanted]
     for guard, item in call.get("", 0):
         known = call.it.library.is_instance(item, wanted) if isinstance(item, Object) and wanted else None
+        if call.last == "callable" and not isinstance(item, Object):
+            known = not isinstance(item, Const)
         if isinstance(item, Const) and types and None not in types:
             known = isinstance(item.value, tuple(each for each in types if each is not None))
         if known is None:
@@ -191,7 +196,9 @@ def make_method(call: Call) -> Value:
 @framework.function("types.SimpleNamespace", "argparse.Namespace", "easydict:EasyDict", "munch:Munch")
 def make_namespace(call: Call) -> Value:
     """An object with these attributes."""
-    return of(with_settings(call, "namespace"))
+    made = with_settings(call, "namespace")
+    made.open = call.open or bool(call.positional)
+    return of(made)
 
 
 @framework.function("dataclasses.field")

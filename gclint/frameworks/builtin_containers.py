@@ -5,9 +5,10 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from ..analysis import containers
+from ..analysis import changes, containers, elements
 from ..analysis.calls import Call
 from ..analysis.defaults import unsure
+from ..analysis.folding import folded
 from ..analysis.guards import ALWAYS, complement
 from ..analysis.syntax import Site
 from ..analysis.values import (
@@ -22,6 +23,7 @@ from ..analysis.values import (
     of,
     union,
 )
+from .builtin_sequences import in_order
 from .copies import shallow_copy
 from .registry import Framework
 
@@ -35,7 +37,7 @@ framework = Framework("builtin.containers")
 def append(call: Call) -> Value:
     """One element more, at the end."""
     assert call.receiver is not None
-    containers.add(call.it, call.receiver, call.positional[-1] if call.positional else NOTHING)
+    changes.add(call.it, call.receiver, call.positional[-1] if call.positional else NOTHING)
     return _taken_in(call)
 
 
@@ -43,7 +45,7 @@ def append(call: Call) -> Value:
 def append_left(call: Call) -> Value:
     """One element more, at the start."""
     assert call.receiver is not None
-    containers.add(call.it, call.receiver, call.get("", 0), first=True)
+    changes.add(call.it, call.receiver, call.get("", 0), first=True)
     return _taken_in(call)
 
 
@@ -51,10 +53,20 @@ def append_left(call: Call) -> Value:
 def insert(call: Call) -> Value:
     """One element more, at a place."""
     assert call.receiver is not None
-    place = call.get("", 0).constant()
-    containers.add(call.it, call.receiver, call.get("", 1), first=place == 0)
-    if place != 0:
-        containers.mix(call.receiver)
+    place, value = call.get("", 0).constant(), call.get("", 1)
+
+    def put(held: list[Value]) -> list[Value] | None:
+        if not isinstance(place, int):
+            return None
+        held.insert(place, value)
+        return held
+
+    if place == 0:
+        changes.add(call.it, call.receiver, value, first=True)
+    else:
+        changes.rearrange(call.it, call.receiver, put)
+        if call.receiver.each and call.receiver.items is not None:
+            call.receiver.items.append(value)
     return _taken_in(call)
 
 
@@ -72,7 +84,7 @@ def _taken_in(call: Call) -> Value:
 def extend(call: Call) -> Value:
     """Several elements more."""
     assert call.receiver is not None
-    containers.extend(call.it, call.receiver, call.get("", 0), call.site.node)
+    changes.extend(call.it, call.receiver, call.get("", 0), call.site.node)
     return NONE
 
 
@@ -81,14 +93,68 @@ def list_pop(call: Call) -> Value:
     """Take one element out."""
     assert call.receiver is not None
     key = const(0) if call.last == "popleft" else call.get("", 0, const(-1))
-    return containers.take_out(call.it, call.receiver, key, call.site.node)
+    return changes.take_out(call.it, call.receiver, key, call.site.node)
 
 
-@framework.method("list", "remove", "sort", "reverse", "rotate", "discard")
-def reordered(call: Call) -> Value:
-    """The elements are the same, or fewer; nobody keeps track of where."""
+@framework.method("list", "reverse")
+def reverse(call: Call) -> Value:
+    """The elements the other way round."""
     assert call.receiver is not None
-    containers.mix(call.receiver)
+    changes.rearrange(call.it, call.receiver, lambda held: held[::-1])
+    return NONE
+
+
+@framework.method("list", "sort")
+def sort(call: Call) -> Value:
+    """The elements in their order, where they are literals; else nobody keeps track of where they are."""
+    assert call.receiver is not None
+    changes.rearrange(call.it, call.receiver, lambda held: None if call.keywords else in_order(held))
+    return NONE
+
+
+@framework.method("list", "remove", "discard")
+def remove(call: Call) -> Value:
+    """The first element that equals a literal is gone."""
+    assert call.receiver is not None
+    wanted = call.get("", 0).only()
+
+    def take_out(held: list[Value]) -> list[Value] | None:
+        literals = [value.only() for value in held]
+        if not isinstance(wanted, Const) or not all(isinstance(each, Const) for each in literals):
+            return None
+        found = [each.value for each in literals if isinstance(each, Const)]
+        if wanted.value in found:
+            del held[found.index(wanted.value)]
+        return held
+
+    changes.rearrange(call.it, call.receiver, take_out)
+    return NONE
+
+
+@framework.method("list", "count", "index")
+def count_or_index(call: Call) -> Value:
+    """How often a literal is in a list of literals, or where first."""
+    assert call.receiver is not None
+    wanted, ways = call.get("", 0).only(), None
+    if isinstance(wanted, Const) and elements.is_counted(call.receiver) and len(call.positional) == 1:
+        ways = elements.ways(call.receiver.items or [])
+    parts = []
+    for guard, way in ways or []:
+        literals = [item.value for value in way if isinstance(item := value.only(), Const)]
+        if not isinstance(wanted, Const) or len(literals) < len(way):
+            return call.unknown()
+        with call.it.under(guard) as possible:
+            if possible:
+                find = getattr(literals, call.last)
+                parts.append((folded(call.it, find, [of(wanted)]) or NOTHING).under(guard))
+    return union(parts) if ways is not None else call.unknown()
+
+
+@framework.method("list", "rotate")
+def rotated(call: Call) -> Value:
+    """The elements are the same; nobody keeps track of where."""
+    assert call.receiver is not None
+    elements.mix(call.receiver)
     return NONE
 
 
@@ -97,7 +163,7 @@ def reordered(call: Call) -> Value:
 def cleared(call: Call) -> Value:
     """Nothing is left."""
     assert call.receiver is not None
-    containers.clear(call.it, call.receiver)
+    changes.clear(call.it, call.receiver)
     return NONE
 
 
@@ -111,10 +177,10 @@ def dict_get(call: Call) -> Value:
         item.state["taken_out"] = TRUE
     if item.entries is None:
         return call.unknown()
-    raises = pops and not call.gives("", 1)
-    return containers.look_up(
-        call.it, item, call.get("", 0), None if raises else call.get("", 1, NONE), call.site.node, pops
-    )
+    if pops:
+        default = call.get("", 1, NONE) if call.gives("", 1) else None
+        return changes.pop(call.it, item, call.get("", 0), default, call.site.node)
+    return containers.look_up(call.it, item, call.get("", 0), call.get("", 1, NONE), call.site.node)
 
 
 @framework.method("unknown", "pop")
@@ -136,14 +202,14 @@ def set_default(call: Call) -> Value:
     if held is None and call.receiver.open:
         other = call.it.child(call.receiver, f"[{key.value!r}]", call.site)
         return unsure(str(key.value), call.get("", 1, NONE), other)
-    gone = ALWAYS if held is None else complement(containers.presence(held))
+    gone = ALWAYS if held is None else complement(elements.presence(held))
     with call.it.under(gone) as possible:
         if possible:
             node = call.site.node
             given = node.args[1] if isinstance(node, ast.Call) and len(node.args) > 1 else node
             site = Site.at(call.site.module, given)
-            containers.store(call.it, call.receiver, call.get("", 0), call.get("", 1, NONE), site)
-    return containers.there(call.receiver.entries[key.value])
+            changes.store(call.it, call.receiver, call.get("", 0), call.get("", 1, NONE), site)
+    return elements.there(call.receiver.entries[key.value])
 
 
 @framework.method("dict", "update")
@@ -151,9 +217,9 @@ def dict_update(call: Call) -> Value:
     """update(other, k=v)."""
     assert call.receiver is not None and call.receiver.entries is not None
     for value in call.positional:
-        containers.merge(call.it, call.receiver, value)
+        changes.merge(call.it, call.receiver, value)
     for name, value in call.keywords.items():
-        containers.store(call.it, call.receiver, const(name), value, call.place(name))
+        changes.store(call.it, call.receiver, const(name), value, call.place(name))
     return NONE
 
 
@@ -163,7 +229,7 @@ def dict_view(call: Call) -> Value:
     assert call.receiver is not None
     item = call.receiver
     made = call.make("list", call.name)
-    if item.entries is not None and containers.is_counted(item):
+    if item.entries is not None and elements.is_counted(item):
         made.items = [_seen(call, key, held) for key, held in item.entries.items()]
         made.origins = item.origins
         return of(made)
@@ -171,14 +237,14 @@ def dict_view(call: Call) -> Value:
     made.origins = item.origins
     call.it.library.propagate([item], made)
     key = call.it.unknown("key", call.site)
-    if not containers.is_foreign(item):
+    if not changes.is_foreign(item):
         key.state["own_name"] = TRUE
     if "keys_of" in item.state:
         key.state["keys_of"] = item.state["keys_of"]
     keys = union([const(each) for each in item.entries or {}]) or of(key)
-    others = item.attributes.get(containers.ANY, NOTHING)
-    values = union([*map(containers.there, (item.entries or {}).values()), others])
-    values = values or of(call.it.child(item, containers.ANY, call.site, True))
+    others = item.attributes.get(elements.ANY, NOTHING)
+    values = union([*map(elements.there, (item.entries or {}).values()), others])
+    values = values or of(call.it.child(item, elements.ANY, call.site, True))
     if call.name.endswith("items"):
         pair = call.it.new("tuple", "", "", call.site)
         pair.items, pair.origins = [keys, values], item.origins
@@ -190,14 +256,14 @@ def dict_view(call: Call) -> Value:
 
 def _seen(call: Call, key: object, held: Value) -> Value:
     """One key, value or pair of a dict, as a view shows it."""
-    value = containers.there(held)
+    value = elements.there(held)
     if call.last == "items":
         pair = call.it.new("tuple", "", "", call.site)
         pair.items = [const(key), value]
         value = of(pair)
     elif call.last == "keys":
         value = const(key)
-    return containers.present(containers.presence(held), value)
+    return elements.present(elements.presence(held), value)
 
 
 @framework.method("dict", "copy")
@@ -206,6 +272,32 @@ def container_copy(call: Call) -> Value:
     """A copy with the same contents."""
     assert call.receiver is not None
     return of(shallow_copy(call, call.receiver))
+
+
+@framework.function("collections.namedtuple")
+def make_record_class(call: Call) -> Value:
+    """A class of tuples whose elements have names."""
+    fields = call.get("field_names", 1).only()
+    names: list[object] = []
+    if isinstance(fields, Const):
+        names = list(str(fields.value).replace(",", " ").split())
+    elif isinstance(fields, Object) and fields.items is not None and elements.is_counted(fields):
+        names = [value.constant() for value in fields.items]
+    if not names or not all(isinstance(name, str) for name in names):
+        return call.unknown()
+    made = call.make("record_class", call.name)
+    made.entries = dict.fromkeys(names, NOTHING)
+    return of(made)
+
+
+@framework.calling("record_class")
+def make_record(call: Call) -> Value:
+    """A tuple whose elements have names."""
+    assert call.receiver is not None and call.receiver.entries is not None
+    made = call.make("tuple", call.name)
+    made.items = [call.get(name, place) for place, name in enumerate(call.receiver.entries)]
+    made.attributes.update(zip(call.receiver.entries, made.items, strict=True))
+    return of(made)
 
 
 @framework.function("dataclasses.asdict", "builtins.vars")

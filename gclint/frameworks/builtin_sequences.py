@@ -3,24 +3,30 @@
 from __future__ import annotations
 
 import builtins
-from collections.abc import Sequence
+import operator
+from collections.abc import Callable, Sequence
+from itertools import product
 from typing import Any
 
-from ..analysis import conditions, containers
+from ..analysis import changes, conditions, elements
 from ..analysis.calls import Call
 from ..analysis.folding import folded
-from ..analysis.guards import ALWAYS, NEVER, Guard, complement, conj, either
+from ..analysis.guards import ALWAYS, NEVER, Guard, all_of, complement, conj, either, narrowed
+from ..analysis.jumps import leave_under
 from ..analysis.pages import placed
-from ..analysis.values import NOTHING, Alternative, Const, Object, Release, Value, const, of, union
+from ..analysis.values import NOTHING, Alternative, Const, External, Object, Release, Value, const, of, union
 from .registry import Framework
 
 framework = Framework("builtin.sequences")
 
 LONGEST = 64
+MOST_WAYS = 8
 Elements = list[tuple[Guard, Value]]
+Arrangement = Callable[[list[Value]], "list[Value] | None"]
 _TYPES: dict[str, type] = {"int": int, "float": float, "str": str, "bool": bool}
-_PURE = ("abs", "round", "ord", "chr", "divmod", "pow", "hex", "bin", "oct", "repr", "ascii", "min", "max", "sum")
+_PURE = ("abs", "round", "ord", "chr", "pow", "hex", "bin", "oct", "repr", "ascii", "min", "max", "sum")
 _TEXT = [name for name in dir(str) if not name.startswith("_")]
+_ASKED = [name for name in _TEXT if name.startswith("is") or name.endswith("swith")]
 _NUMBERS = ("bit_length", "is_integer", "conjugate")
 
 
@@ -63,9 +69,18 @@ def computed(call: Call) -> Value:
     return call.unknown() if made is None else made
 
 
+@framework.function("builtins.divmod")
+def divided(call: Call) -> Value:
+    """The quotient and the rest."""
+    made = call.make("tuple", "")
+    parts = [folded(call.it, function, call.positional) for function in (operator.floordiv, operator.mod)]
+    made.items = [part or call.unknown() for part in parts]
+    return of(made)
+
+
 def _literal_elements(call: Call, value: Value) -> list[Value] | None:
     """The elements of a list that all are there; None where one may not be."""
-    each = containers.rounds(call.it, value)
+    each = elements.rounds(call.it, value)
     return None if each is None or any(guard for guard, _ in each) else [part for _, part in each]
 
 
@@ -83,10 +98,10 @@ def of_literal(call: Call) -> Value:
     if name in ("split", "rsplit", "splitlines", "partition", "rpartition"):
         return _split(call, method)
     made = folded(call.it, method, inputs) if not call.keywords and not call.open else None
-    return call.unknown() if made is None else made
+    return made or (asked_of_text(call) if name in _ASKED else call.unknown())
 
 
-@framework.method("unknown", *(name for name in _TEXT if name.startswith("is") or name.endswith("swith")))
+@framework.method("unknown", *_ASKED)
 def asked_of_text(call: Call) -> Value:
     """A method of a text that nobody knows, which is true or false."""
     (asked,) = call.unknown().objects()
@@ -117,28 +132,41 @@ def make_suppress(call: Call) -> Value:
 @framework.function("builtins.range")
 def make_range(call: Call) -> Value:
     """The numbers where they are known and few; else an index that is different in every round."""
+    ways = list(product(*(value.possible(call.it.guard) for value in call.positional)))
+    parts = [_range(call, way) for way in ways] if 0 < len(ways) <= MOST_WAYS else [None]
+    known = [part for part in parts if part is not None]
+    if known and len(known) == len(parts):
+        return union(known)
     made = call.make("list", "range")
-    literals = [value.constant() for value in call.positional]
-    if literals and all(type(each) is int for each in literals):
-        numbers = range(*literals)
-        if len(numbers) <= LONGEST:
-            made.items = [const(number) for number in numbers]
-            return of(made)
     made.items, made.each = [of(call.it.unknown("i", call.site))], True
     made.items[0].objects()[0].each = True
     return of(made)
+
+
+def _range(call: Call, way: Sequence[tuple[Guard, Alternative]]) -> Value | None:
+    """The numbers between known ends, under the guard of these; None where one is not known."""
+    ends = [item.value for _, item in way if isinstance(item, Const) and type(item.value) is int]
+    if len(ends) < len(way) or (len(ends) == 3 and not ends[2]):
+        return None
+    numbers = range(*ends)
+    if len(numbers) > LONGEST:
+        return None
+    made = call.make("list", "range")
+    made.items = [const(number) for number in numbers]
+    guard = all_of(guard for guard, _ in way)
+    return NOTHING if guard is None else of(made).under(guard)
 
 
 @framework.function("builtins.enumerate")
 def make_enumerate(call: Call) -> Value:
     """(index, element)."""
     iterable = call.get("iterable", 0)
-    each = containers.rounds(call.it, iterable)
+    each = elements.rounds(call.it, iterable)
     start = call.get("start", 1, const(0)).constant()
     if each is None or len(each) > LONGEST or not isinstance(start, int) or any(guard for guard, _ in each):
         index = call.it.unknown("i", call.site)
         index.each = True
-        return _pairs(call, [of(index), containers.element(call.it, iterable, call.site.node)])
+        return _pairs(call, [of(index), elements.element(call.it, iterable, call.site.node)])
     return _listed(call, [(guard, [const(start + at), part]) for at, (guard, part) in enumerate(each)])
 
 
@@ -148,12 +176,12 @@ def make_zip(call: Call) -> Value:
     columns = [_literal_length(call, value) for value in call.positional]
     known = [column for column in columns if column is not None]
     if not columns or len(known) < len(columns):
-        return _pairs(call, [containers.element(call.it, value, call.site.node) for value in call.positional])
+        return _pairs(call, [elements.element(call.it, value, call.site.node) for value in call.positional])
     return _listed(call, [(ALWAYS, list(row)) for row in zip(*known, strict=False)])
 
 
 def _literal_length(call: Call, value: Value) -> list[Value] | None:
-    each = containers.rounds(call.it, value)
+    each = elements.rounds(call.it, value)
     return (
         None if each is None or len(each) > LONGEST or any(guard for guard, _ in each) else [part for _, part in each]
     )
@@ -165,7 +193,7 @@ def _listed(call: Call, rows: Sequence[tuple[Guard, list[Value]]]) -> Value:
     for guard, row in rows:
         pair = call.it.new("tuple", "", "", call.site)
         pair.items = row
-        made.items.append(containers.present(guard, of(pair)))
+        made.items.append(elements.present(guard, of(pair)))
     return of(made)
 
 
@@ -178,61 +206,109 @@ def _pairs(call: Call, parts: list[Value]) -> Value:
 
 
 @framework.function("builtins.list", "builtins.tuple", "builtins.set", "builtins.frozenset", "builtins.reversed")
-@framework.function("builtins.sorted", "collections.deque")
+@framework.function("builtins.sorted", "builtins.iter", "collections.deque")
 def new_list(call: Call) -> Value:
     """A new list of the same elements, where they are known; else the same again."""
     if not call.positional:
         made = call.make("list", "builtins.list")
         made.items = []
         return of(made)
-    each = containers.rounds(call.it, call.positional[0])
-    is_ordered = call.last in ("list", "tuple", "deque", "reversed")
-    if each is None:
-        return call.positional[0]
-    if call.keywords or not (is_ordered or _are_sortable(each)):
-        return of(_mixed(call, each))
-    if not is_ordered:
-        numbers = [part.constant() for _, part in each]
-        different = dict.fromkeys(numbers) if call.last.endswith("set") else numbers
-        each = [(ALWAYS, const(number)) for number in sorted(different)]
-    given = call.positional[0].only()
-    if isinstance(given, Object) and given.kind == "parameters":
-        made = call.it.new(given.kind, given.type, given.label, given.site)
-        made.parent = given.parent
-        made.state.update(given.state)
-    else:
-        made = call.make("tuple" if call.last == "tuple" else "list", "")
-    made.items = [containers.present(guard, part) for guard, part in (each[::-1] if call.last == "reversed" else each)]
-    made.origins = frozenset(origin for item in call.positional[0].objects() for origin in item.origins)
-    return of(made)
+    parts = []
+    for guard, item in call.positional[0].possible(call.it.guard):
+        each = elements.rounds(call.it, of(item))
+        parts.append(of(item if each is None else _new_list(call, item, each)).under(guard))
+    return union(parts)
 
 
-def _mixed(call: Call, each: Elements) -> Object:
-    """A list of these elements in an order that nobody knows."""
-    made = call.make("list", "")
-    made.items = [part for _, part in each]
-    containers.mix(made)
+def _new_list(call: Call, item: Alternative, each: Elements) -> Object:
+    made = call.make("tuple" if call.last == "tuple" else "list", "")
+    if isinstance(item, Object):
+        if item.kind == "parameters":
+            made = call.it.new(item.kind, item.type, item.label, item.site)
+            made.parent = item.parent
+            made.state.update(item.state)
+        made.origins = item.origins
+    made.items = [elements.present(guard, part) for guard, part in each]
+    if call.last in _ARRANGED:
+        _arrange(made, None if call.keywords else _ARRANGED[call.last])
     return made
 
 
-def _are_sortable(each: Elements) -> bool:
-    """Whether all are there and are literals of one kind."""
-    literals = [part.constant() for guard, part in each if not guard]
-    return (
-        len(literals) == len(each)
-        and len({type(literal) for literal in literals} - {bool}) <= 1
-        and None not in literals
-    )
+def _arrange(made: Object, arrange: Arrangement | None) -> None:
+    """Bring the elements of a list in an order; nobody knows it where there is none to bring them in."""
+    found = elements.ways(made.items or []) if arrange is not None else None
+    arranged = [(guard, arrange(way)) for guard, way in found or [] if arrange is not None]
+    known = [(guard, way) for guard, way in arranged if way is not None]
+    if found is None or len(known) < len(arranged):
+        elements.mix(made)
+    else:
+        made.items = elements.merged(known)
 
 
-@framework.function("tqdm:tqdm", "tqdm:trange", "builtins.iter", "builtins.filter")
+def in_order(held: list[Value]) -> list[Value] | None:
+    """Literals in their order; None where one is none, or they cannot be compared."""
+    literals = [value.only() for value in held]
+    if not all(isinstance(each, Const) for each in literals):
+        return None
+    try:
+        return [const(each) for each in sorted(each.value for each in literals if isinstance(each, Const))]
+    except TypeError:
+        return None
+
+
+def _different(held: list[Value]) -> list[Value] | None:
+    """Literals, each once, in an order that a set might have; None where one is no literal."""
+    literals = dict.fromkeys(value.only() for value in held)
+    found = [of(each) for each in literals if isinstance(each, Const)]
+    return found if len(found) == len(literals) else None
+
+
+_ARRANGED: dict[str, Arrangement] = {
+    "reversed": lambda held: held[::-1],
+    "sorted": in_order,
+    "set": _different,
+    "frozenset": _different,
+}
+
+
+@framework.function("tqdm:tqdm", "tqdm:trange")
 def same_elements(call: Call) -> Value:
-    """The same elements behind a progress bar, or in an iterator."""
+    """The same elements behind a progress bar."""
     if not call.positional:
         made = call.make("list", "builtins.list")
         made.items = []
         return of(made)
-    return call.positional[-1 if call.last == "filter" else 0]
+    return call.positional[0]
+
+
+@framework.function("builtins.filter")
+def make_filter(call: Call) -> Value:
+    """The elements of which a function holds, or that are true; of those that are not known any may be there."""
+    function, iterable = call.get("", 0), call.get("", 1)
+    each = elements.rounds(call.it, iterable)
+    if each is None or len(each) > LONGEST:
+        return iterable
+    made = call.make("list", "filter")
+    made.items = []
+    for guard, part in each:
+        with call.it.under(guard) as possible:
+            if possible:
+                asked = part
+                if function.only() != Const(None):
+                    asked = call.it.call(function, Call(call.it, call.site, "filter", [part]))
+                made.items.append(elements.present(narrowed(guard, _is_true(call, asked)), part))
+    return of(made)
+
+
+def _is_true(call: Call, value: Value) -> Guard:
+    """The guard under which a value is true."""
+    ways = [
+        narrowed(guard, decided)
+        for guard, item in value
+        for decided, truth in conditions.truths(call.it, item)
+        if truth
+    ]
+    return either(ways)
 
 
 @framework.function("builtins.map")
@@ -241,16 +317,16 @@ def make_map(call: Call) -> Value:
     if len(call.positional) < 2:
         return call.unknown()
     made = call.make("list", "map")
-    each = containers.rounds(call.it, call.positional[1]) if len(call.positional) == 2 else None
+    each = elements.rounds(call.it, call.positional[1]) if len(call.positional) == 2 else None
     if each is not None and len(each) <= LONGEST:
         made.items = []
         for guard, part in each:
             with call.it.under(guard) as possible:
                 if possible:
                     result = call.it.call(call.positional[0], Call(call.it, call.site, "map", [part]))
-                    made.items.append(containers.present(guard, result))
+                    made.items.append(elements.present(guard, result))
         return of(made)
-    element = containers.element(call.it, call.positional[1], call.site.node)
+    element = elements.element(call.it, call.positional[1], call.site.node)
     made.items = [call.it.call(call.positional[0], Call(call.it, call.site, "map", [element]))]
     made.each = True
     return of(made)
@@ -258,14 +334,33 @@ def make_map(call: Call) -> Value:
 
 @framework.function("builtins.next")
 def take_next(call: Call) -> Value:
-    """One element: the first of what was just made and is known, else any."""
-    return containers.element(call.it, call.get("", 0), call.site.node)
+    """The first element that is left, which is taken out, or the default; any of what is not known."""
+    parts = []
+    for guard, item in call.get("", 0).possible(call.it.guard):
+        with call.it.under(guard) as possible:
+            if possible:
+                parts.append(_next(call, item).under(guard))
+    return union(parts)
+
+
+def _next(call: Call, item: Alternative) -> Value:
+    if not isinstance(item, Object) or item.items is None or not elements.is_counted(item):
+        return elements.element(call.it, of(item), call.site.node)
+    ways = elements.chosen(item.items, 0)
+    first = union(elements.there(item.items[at]).under(guard) for guard, at in ways)
+    empty = complement(either(guard for guard, _ in ways))
+    changes.rearrange(call.it, item, lambda held: held[1:])
+    if empty != NEVER and call.gives("", 1):
+        return union([first, call.get("", 1).under(empty)])
+    if empty != NEVER:
+        leave_under(call.it, empty, of(External("builtins.StopIteration")))
+    return first
 
 
 @framework.function("builtins.any", "builtins.all")
 def any_or_all(call: Call) -> Value:
     """Whether one element, or each, is true."""
-    each = containers.rounds(call.it, call.get("", 0))
+    each = elements.rounds(call.it, call.get("", 0))
     if each is None:
         return call.unknown()
     wanted = call.last == "any"
@@ -293,8 +388,8 @@ def length(call: Call) -> Value:
     """The number of elements where it is known, under the guards in which they are there."""
     parts = []
     for guard, item in call.get("", 0).possible(call.it.guard):
-        if isinstance(item, Object) and containers.is_counted(item):
-            made = Value([(held, Const(count)) for held, count in containers.counts(item)]) or call.unknown()
+        if isinstance(item, Object) and elements.is_counted(item):
+            made = Value([(held, Const(count)) for held, count in elements.counts(item)]) or call.unknown()
         elif isinstance(item, Const):
             made = folded(call.it, len, [of(item)]) or NOTHING
         else:

@@ -1,6 +1,6 @@
 """Modules of which every part is known: their parameters one by one, by name, and which of them train.
 
-The names are those that PyTorch gives (torch/nn/modules: the attributes that each layer's constructor registers).
+The names are those that PyTorch gives (`torch_modules.OF_LAYERS`).
 """
 
 from __future__ import annotations
@@ -8,20 +8,28 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from ..analysis import containers
+from ..analysis import changes, conditions
 from ..analysis.guards import ALWAYS, NEVER, Guard, complement, conj, either
 from ..analysis.interpreter import Interpreter
-from ..analysis.values import FALSE, NOTHING, TRUE, Class, Const, External, Object, Value, const, of, union
+from ..analysis.values import (
+    FALSE,
+    NONE,
+    TRUE,
+    Alternative,
+    Class,
+    Const,
+    External,
+    Object,
+    Value,
+    assigned,
+    const,
+    of,
+    replaced,
+    union,
+)  # fmt: skip
+from .torch_modules import BOTH, INSTANCE_NORMS, OF_LAYERS, PARAMETERLESS, settings_of, trainable
 
 MOST_PARAMETERS = 200
-WEIGHT, BOTH = ("weight",), ("weight", "bias")
-OF_LAYERS = {
-    **dict.fromkeys(("Linear", "Bilinear", "Conv1d", "Conv2d", "Conv3d", "ConvTranspose1d", "ConvTranspose2d"), BOTH),
-    **dict.fromkeys(("LayerNorm", "GroupNorm", "BatchNorm1d", "BatchNorm2d", "BatchNorm3d", "SyncBatchNorm"), BOTH),
-    **dict.fromkeys(("Embedding", "EmbeddingBag", "RMSNorm"), WEIGHT),
-}
-WITHOUT_BIAS = "bias"
-WITHOUT_ANY = ("affine", "elementwise_affine")
 
 
 class Named(NamedTuple):
@@ -32,19 +40,23 @@ class Named(NamedTuple):
     guard: Guard
 
 
-def modules_of(it: Interpreter, item: Object, prefix: str = "") -> list[Named] | None:
-    """A module and all below it, in PyTorch's order; None where something of it is not known."""
+def modules_of(it: Interpreter, item: Object, prefix: str = "", around: tuple[Object, ...] = ()) -> list[Named] | None:
+    """A module and all below it, in PyTorch's order, each once; None where something of it is not known."""
     below = children_of(it, item)
     if below is None:
         return None
     found = [Named(prefix, item, ALWAYS)]
+    around = (*around, item)
     for child in below:
-        inner = modules_of(it, child.item, f"{prefix}.{child.name}" if prefix else child.name)
+        if any(child.item is outer for outer in around):
+            continue
+        inner = modules_of(it, child.item, f"{prefix}.{child.name}" if prefix else child.name, around)
         if inner is None or len(found) + len(inner) > MOST_PARAMETERS:
             return None
-        found += [
-            Named(each.name, each.item, both) for each in inner if (both := conj(child.guard, each.guard)) is not None
-        ]
+        for each in inner:
+            both = conj(child.guard, each.guard)
+            if both is not None and not any(held.item is each.item and held.guard <= both for held in found):
+                found.append(Named(each.name, each.item, both))
     return found
 
 
@@ -53,19 +65,34 @@ def children_of(it: Interpreter, item: Object) -> list[Named] | None:
     if item.each or item.open or "adapter" in item.state or "layers_wrapped" in item.sites:
         return None
     if item.kind == "layer":
-        return [] if item.class_name in OF_LAYERS or _has_no_parameters(item) else None
+        return _modules_among(it, _added_to(item)) if _is_described(item) else None
     if item.kind == "modules" and item.items is not None:
         named = [(str(place), value) for place, value in enumerate(item.items)]
-        return None if item.class_name == "ModuleDict" else _modules_among(it, named)
+        return None if "named" in item.state else _modules_among(it, named)
     if isinstance(item.type, Class) and _is_plain(item.type):
         return _modules_among(it, list(item.attributes.items()))
     return None
 
 
-def _has_no_parameters(item: Object) -> bool:
-    from .torch_modules import PARAMETERLESS
+def _is_described(layer: Object) -> bool:
+    """Whether it is told which parameters a layer has: torch.nn's own, with none put in the place of another."""
+    told = not isinstance(layer.type, Class) and layer.class_name in (*OF_LAYERS, *PARAMETERLESS)
+    return told and layer.built is not None and layer.attributes.keys().isdisjoint(BOTH)
 
-    return item.class_name in PARAMETERLESS
+
+def _added_to(layer: Object) -> list[tuple[str, Value]]:
+    """What the code put on a layer of torch.nn, which has no modules of its own."""
+    own = settings_of(layer)
+    return [
+        (name, Value([pair for pair in value if not _is_read(layer, pair[1])]))
+        for name, value in layer.attributes.items()
+        if name not in own
+    ]
+
+
+def _is_read(layer: Object, item: Alternative) -> bool:
+    """Whether something stands for what the code read of a layer and nobody put there."""
+    return isinstance(item, Object) and item.kind == "part" and item.parent is layer
 
 
 def _is_plain(owner: Class) -> bool:
@@ -98,25 +125,46 @@ def parameters_of(it: Interpreter, item: Object) -> list[Named] | None:
     if tree is None:
         return None
     return [
-        Named(f"{each.name}.{name}" if each.name else name, parameter, each.guard)
+        Named(f"{each.name}.{own.name}" if each.name else own.name, own.item, guard)
         for each in tree
-        for name, parameter in own_parameters(it, each.item)
+        for own in own_parameters(it, each.item)
+        if (guard := conj(each.guard, own.guard)) is not None
     ]
 
 
-def own_parameters(it: Interpreter, item: Object) -> Iterator[tuple[str, Object]]:
-    """A known module's own parameters, by name, each made when it is first asked for."""
-    if item.kind != "layer" or any(_is_off(item, name) for name in WITHOUT_ANY):
+def own_parameters(it: Interpreter, item: Object) -> Iterator[Named]:
+    """A known module's own parameters, each made when it is first asked for."""
+    if item.kind != "layer":
         return
-    for name in OF_LAYERS.get(item.class_name, ()):
-        if name == WITHOUT_BIAS and _is_off(item, "bias"):
-            continue
-        yield name, parameter_of(it, item, name)
+    asked = item.class_name in INSTANCE_NORMS
+    whole = _together(
+        [_guard_of(it, item, "affine", const(not asked)), _guard_of(it, item, "elementwise_affine", TRUE)]
+    )
+    for name in names_of_own(item):
+        guard = _together([whole, _guard_of(it, item, name, TRUE)]) if name == "bias" else whole
+        if guard != NEVER:
+            yield Named(name, parameter_of(it, item, name), guard)
 
 
-def _is_off(item: Object, name: str) -> bool:
-    setting = item.built[1].get(name, NOTHING) if item.built is not None else NOTHING
-    return setting.only() == Const(False)
+def names_of_own(layer: Object) -> tuple[str, ...]:
+    """The parameters of a layer that is built with all of them."""
+    return BOTH if layer.class_name in INSTANCE_NORMS else OF_LAYERS.get(layer.class_name, ())
+
+
+def own_parameter(it: Interpreter, layer: Object, name: str) -> Value | None:
+    """A layer's own parameter by its name: None in the program where it is built without it; None where not known."""
+    if not _is_described(layer) or name not in names_of_own(layer):
+        return None
+    own = next((each for each in own_parameters(it, layer) if each.name == name), None)
+    if own is None:
+        return NONE
+    return union([of(own.item).under(own.guard), NONE.under(complement(own.guard))]) if own.guard else of(own.item)
+
+
+def _guard_of(it: Interpreter, layer: Object, name: str, default: Value) -> Guard:
+    """The guard under which a layer was built with a setting that is true."""
+    value = replaced(settings_of(layer).get(name, default), default)
+    return either([guard for held, item in value for guard, truth in _truths(it, held, item) if truth])
 
 
 def parameter_of(it: Interpreter, layer: Object, name: str) -> Object:
@@ -132,24 +180,18 @@ def parameter_of(it: Interpreter, layer: Object, name: str) -> Object:
 
 
 def _trains(layer: Object) -> bool:
-    from .torch_modules import trainable
-
     return trainable(layer) != "none"
 
 
 def set_trains(it: Interpreter, parameter: Object, value: Value) -> None:
     """`parameter.requires_grad = value`, under the guard of the walk; the modules around are told what trains now."""
-    from ..analysis.values import assigned
-
     truths = union(Value([(guard, Const(truth))]) for held, item in value for guard, truth in _truths(it, held, item))
-    parameter.state["trains"] = assigned(containers.since(it, parameter), truths, parameter.state["trains"])
+    parameter.state["trains"] = assigned(changes.since(it, parameter), truths, parameter.state["trains"])
     tell(it, parameter.parent)
 
 
-def _truths(it: Interpreter, held: Guard, item: object) -> Iterator[tuple[Guard, bool]]:
-    from ..analysis import conditions
-
-    for guard, truth in conditions.truths(it, item):  # type: ignore[arg-type]
+def _truths(it: Interpreter, held: Guard, item: Alternative) -> Iterator[tuple[Guard, bool]]:
+    for guard, truth in conditions.truths(it, item):
         both = conj(held, guard)
         if both is not None:
             yield both, truth
@@ -165,15 +207,17 @@ def tell(it: Interpreter, item: Object | None) -> None:
 
 
 def _how_much(found: list[Named]) -> Value:
-    """ "all", "some" or "none", under which guards."""
-    trains = [either(each.item.state["trains"].is_const(True)) for each in found]
-    if all(guard == ALWAYS for guard in trains):
+    """ "all", "some" or "none", under which guards: a parameter counts where it is there."""
+    there = [(each.guard, either(each.item.state["trains"].is_const(True))) for each in found]
+    moving = [_together([guard, trains]) for guard, trains in there]
+    frozen = [_together([guard, complement(trains)]) for guard, trains in there]
+    if all(guard == NEVER for guard in frozen):
         return const("all")
-    if all(guard == NEVER for guard in trains):
+    if all(guard == NEVER for guard in moving):
         return const("none")
-    if any(guard == ALWAYS for guard in trains) and any(guard == NEVER for guard in trains):
+    if any(guard == ALWAYS for guard in moving) and any(guard == ALWAYS for guard in frozen):
         return const("some")
-    every, none = _together(trains), _together([complement(guard) for guard in trains])
+    every, none = (_together([complement(guard) for guard in guards]) for guards in (frozen, moving))
     some = _together([complement(every), complement(none)])
     ways = ((every, "all"), (none, "none"), (some, "some"))
     return Value([(guard, Const(word)) for guard, word in ways if guard != NEVER])

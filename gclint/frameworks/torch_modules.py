@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import ast
+import re
 
-from ..analysis import containers, names
+from ..analysis import changes, elements, names
 from ..analysis.calls import Call
 from ..analysis.events import (
     Forward,
@@ -35,60 +36,60 @@ framework = Framework(
     bases={"torch:Module": "module", "torch:ModuleList": "modules", "torch:Sequential": "modules"},
 )
 
+BOTH = ("weight", "bias")
+OF_LAYERS = {
+    **dict.fromkeys(("Linear", "Bilinear", "Conv1d", "Conv2d", "Conv3d"), BOTH),
+    **dict.fromkeys(("ConvTranspose1d", "ConvTranspose2d", "ConvTranspose3d", "LayerNorm", "GroupNorm"), BOTH),
+    **dict.fromkeys(("BatchNorm1d", "BatchNorm2d", "BatchNorm3d", "SyncBatchNorm"), BOTH),
+    **dict.fromkeys(("Embedding", "EmbeddingBag", "RMSNorm", "PReLU"), ("weight",)),
+}
+"""The parameters that a layer's constructor registers, in its order (torch/nn/modules)."""
 PARAMETRIC = (
-    "Linear",
-    "Embedding",
-    "Conv1d",
-    "Conv2d",
-    "Conv3d",
-    "LayerNorm",
-    "RMSNorm",
-    "BatchNorm1d",
-    "BatchNorm2d",
-    "BatchNorm3d",
-    "GroupNorm",
-    "LSTM",
-    "GRU",
-    "MultiheadAttention",
-    "TransformerEncoderLayer",
-    "TransformerDecoderLayer",
-    "TransformerEncoder",
-    "Bilinear",
-    "ConvTranspose2d",
-    "SyncBatchNorm",
-    "EmbeddingBag",
+    *OF_LAYERS,
+    *("RNN", "LSTM", "GRU", "RNNCell", "LSTMCell", "GRUCell", "MultiheadAttention", "Transformer"),
+    *("TransformerEncoderLayer", "TransformerDecoderLayer", "TransformerEncoder", "TransformerDecoder"),
 )
+INSTANCE_NORMS = ("InstanceNorm1d", "InstanceNorm2d", "InstanceNorm3d")  # with parameters where they are asked for
 PARAMETERLESS = (
-    "Dropout",
-    "ReLU",
-    "GELU",
-    "SiLU",
-    "Identity",
-    "Softmax",
-    "Tanh",
-    "Sigmoid",
-    "Flatten",
-    "MaxPool2d",
-    "AvgPool2d",
-    "AdaptiveAvgPool2d",
-    "LeakyReLU",
-    "Dropout2d",
-    "InstanceNorm2d",
-    "Upsample",
-    "ELU",
+    *("Dropout", "Dropout2d", "ReLU", "GELU", "SiLU", "ELU", "LeakyReLU", "Softmax", "Tanh", "Sigmoid", "Identity"),
+    *("Flatten", "MaxPool2d", "AvgPool2d", "AdaptiveAvgPool2d", "Upsample", *INSTANCE_NORMS),
 )
+LAZY = tuple(
+    f"Lazy{name}" for name in (*OF_LAYERS, *INSTANCE_NORMS) if name.startswith(("Linear", "Conv", "Batch", "Instance"))
+)
+UNDESCRIBED = (
+    *(*LAZY, "ParameterList", "ParameterDict", "AdaptiveLogSoftmaxWithLoss", "LinearCrossEntropyLoss"),
+    *("RNNBase", "RNNCellBase", "Embedding.from_pretrained", "EmbeddingBag.from_pretrained"),
+)
+"""What has parameters, too, of which nothing else is said."""
+
+_OF_OTHERS = re.compile(r"torch\.\w+\.nn\.|torchvision\.(models|ops)\.")
 
 MAX_NESTED = 2
 
+_NORM = ("num_features", "eps", "momentum", "affine", "track_running_stats")
+_CONVOLUTION = ("in_channels", "out_channels", "kernel_size", "stride", "padding", "dilation", "groups", "bias")
+_TRANSPOSED = (*_CONVOLUTION[:5], "output_padding", "groups", "bias", "dilation")
 SETTINGS = {
-    "Dropout": ("p", "inplace"),
-    "BatchNorm": ("num_features", "eps", "momentum", "affine", "track_running_stats"),
-    "SyncBatchNorm": ("num_features", "eps", "momentum", "affine", "track_running_stats"),
-    "ReLU": ("inplace",),
-    "SiLU": ("inplace",),
+    "Linear": ("in_features", "out_features", "bias"),
+    "Bilinear": ("in1_features", "in2_features", "out_features", "bias"),
+    **dict.fromkeys(("Conv1d", "Conv2d", "Conv3d"), _CONVOLUTION),
+    **dict.fromkeys(("ConvTranspose1d", "ConvTranspose2d", "ConvTranspose3d"), _TRANSPOSED),
+    **dict.fromkeys(("BatchNorm1d", "BatchNorm2d", "BatchNorm3d", "SyncBatchNorm", *INSTANCE_NORMS), _NORM),
+    "LayerNorm": ("normalized_shape", "eps", "elementwise_affine", "bias"),
+    "RMSNorm": ("normalized_shape", "eps", "elementwise_affine"),
+    "GroupNorm": ("num_groups", "num_channels", "eps", "affine"),
+    "Embedding": ("num_embeddings", "embedding_dim", "padding_idx"),
+    **dict.fromkeys(("Dropout", "Dropout2d"), ("p", "inplace")),
+    **dict.fromkeys(("ReLU", "SiLU"), ("inplace",)),
     "ELU": ("alpha", "inplace"),
     "LeakyReLU": ("negative_slope", "inplace"),
 }
+"""The arguments of a layer's constructor in their places, as far as they are asked for."""
+IN_ANOTHER_FORM = {
+    *("bias", "device", "dtype", "kernel_size", "stride", "padding", "output_padding", "dilation", "normalized_shape")
+}
+"""What a layer does not keep as it was given, under that name."""
 
 
 def set_state(it: Interpreter, item: Object, fact: str, value: Value, default: Value = NOTHING) -> None:
@@ -114,12 +115,63 @@ def make_module(call: Call) -> Value:
 def make_layer(call: Call) -> Value:
     """A layer of torch.nn, with the settings it was given."""
     made = call.make("layer", call.name)
-    made.built = made.built or (list(call.positional), dict(call.keywords))
-    base = next((name for name in SETTINGS if call.last.startswith(name)), "")
-    made.attributes.update(zip(SETTINGS.get(base, ()), call.positional, strict=False))
-    made.attributes.update(call.keywords)
+    if not call.open:
+        made.built = made.built or (list(call.positional), dict(call.keywords))
+    given = _settings(call.last, call.positional, call.keywords)
+    made.attributes.update({name: value for name, value in given.items() if name not in IN_ANOTHER_FORM})
     made.sites["inplace"] = call.place("inplace")
     return of(made)
+
+
+def _settings(layer: str, positional: list[Value], keywords: dict[str, Value]) -> dict[str, Value]:
+    return dict(zip(SETTINGS.get(layer, ()), positional, strict=False)) | keywords
+
+
+def settings_of(layer: Object) -> dict[str, Value]:
+    """What a layer was built with, by name; nothing where that is not known."""
+    return _settings(layer.class_name, *layer.built) if layer.built is not None else {}
+
+
+@framework.function(
+    *(f"torch.nn.{name}" for name in UNDESCRIBED),
+    *(f"torch.{name}" for name in ("jit.script", "jit.trace", "jit.load", "fx.symbolic_trace", "hub.load")),
+)
+def make_undescribed(call: Call) -> Value:
+    """Something with parameters that train."""
+    return call.foreign()
+
+
+@framework.family(r"torch:[A-Z]\w*", r"torchvision:\w+")
+def make_of_another_module(call: Call) -> Value | None:
+    """A layer by the module that defines it, or another's module: one with parameters, for all that is known."""
+    handler = framework.functions.get(f"torch.nn.{call.last}")
+    if call.name.startswith("torch.nn.modules.") and handler is not None:
+        call.name = f"torch.nn.{call.last}"
+        made: Value | None = handler(call)
+        return made
+    return call.foreign() if _OF_OTHERS.match(call.name) else None
+
+
+@framework.function("torch.nn.utils.skip_init")
+def skip_init(call: Call) -> Value:
+    """`skip_init(nn.Linear, 8, 8)`: the module, with parameters that hold anything."""
+    inner = Call(call.it, call.site, "", call.positional[1:], call.keywords, call.open, call.places)
+    return call.it.call(call.get("module_cls", 0), inner)
+
+
+@framework.function(
+    *(f"torch.nn.utils.{name}" for name in ("weight_norm", "spectral_norm")),
+    *(f"torch.nn.utils.parametrizations.{name}" for name in ("weight_norm", "spectral_norm", "orthogonal")),
+    "torch.nn.utils.parametrize.register_parametrization",
+)
+def reparametrised(call: Call) -> Value:
+    """A module some of whose parameters are others from now on."""
+    given = call.get("module", 0)
+    for item in given.objects():
+        item.open = True
+        loosen(item)
+        _trains_now(item)
+    return given
 
 
 @framework.function(
@@ -132,13 +184,13 @@ def make_layer(call: Call) -> Value:
 def make_modules(call: Call) -> Value:
     """A container of modules."""
     made = call.make("modules", call.name)
-    made.items = []
-    listed = call.get("modules", 0)
-    item = listed.only()
-    if call.last == "ModuleList" and isinstance(item, Object) and item.items is not None:
+    item = call.get("modules", 0).only()
+    if call.last == "ModuleDict" or (isinstance(item, Object) and item.entries is not None):
+        made.state["named"] = TRUE
+    if isinstance(item, Object) and item.entries is not None:
+        made.items, made.each = list(item.entries.values()), item.open
+    elif call.last == "ModuleList" and isinstance(item, Object) and item.items is not None:
         made.items, made.each = list(item.items), item.each
-    elif call.last == "ModuleDict" and isinstance(item, Object) and item.entries is not None:
-        made.items = list(item.entries.values())
     else:
         made.items, made.each = list(call.positional), call.open
     for part in [found for value in made.items for found in value.objects()]:
@@ -151,11 +203,24 @@ def make_modules(call: Call) -> Value:
 def append_module(call: Call) -> Value:
     """One module more in a container."""
     assert call.receiver is not None
-    containers.add(call.it, call.receiver, call.positional[-1])
+    if call.last != "append":
+        call.receiver.state["named"] = TRUE
+    changes.add(call.it, call.receiver, call.positional[-1])
     if call.receiver.each:
         for part in call.positional[-1].objects():
             part.each = True
     call.it.library.stored(call.it, call.receiver, call.positional[-1])
+    return of(call.receiver)
+
+
+@framework.method("modules", "extend")
+def extend_modules(call: Call) -> Value:
+    """Several modules more in a container."""
+    assert call.receiver is not None
+    before = len(call.receiver.items or [])
+    changes.extend(call.it, call.receiver, call.get("modules", 0), call.site.node)
+    for value in (call.receiver.items or [])[before:]:
+        call.it.library.stored(call.it, call.receiver, value)
     return of(call.receiver)
 
 
@@ -168,12 +233,21 @@ def submodule(call: Call) -> Value:
     return of(made)
 
 
-@framework.method("module", "add_module", "register_module")
-def add_module(call: Call) -> Value:
-    """module.add_module(name, child)."""
+@framework.method("module", "add_module", "register_module", "register_parameter")
+def add_part(call: Call) -> Value:
+    """module.add_module(name, child), module.register_parameter(name, parameter)."""
     name = names.const_text(call.get("name", 0))
-    if name is not None and call.receiver is not None:
-        names.assign_attribute(call.it, of(call.receiver), name, call.get("module", 1), call.site.node)
+    assert call.receiver is not None
+    if name is None:
+        call.receiver.open = True
+    else:
+        names.assign_attribute(
+            call.it,
+            of(call.receiver),
+            name,
+            call.get("param" if call.last == "register_parameter" else "module", 1),
+            call.site.node,
+        )
     return NONE
 
 
@@ -326,6 +400,6 @@ def call_forward(call: Call) -> Value | None:
     assert call.receiver is not None
     owner = call.receiver.attributes["of"].objects()[0]
     call.receiver = owner
-    if containers.ANY in owner.label and not isinstance(owner.type, Class):
+    if elements.ANY in owner.label and not isinstance(owner.type, Class):
         return of(call.it.derived(call.site, call.positional))
     return run_forward(call, owner, None)

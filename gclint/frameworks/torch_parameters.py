@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ..analysis import containers
+from ..analysis import elements
 from ..analysis.calls import Call
 from ..analysis.events import (
     TrainableChanged,
@@ -21,6 +21,7 @@ from ..analysis.values import (
     of,
     root,
 )
+from . import module_trees
 from .module_trees import Named, children_of, modules_of, own_parameters, parameters_of, set_trains
 from .registry import Framework
 from .torch_modules import promote, set_state, trainable
@@ -53,7 +54,7 @@ def parts_of_module(call: Call) -> Value:
         made.state["names_of"] = of(root(call.receiver))
     known = _known_parts(call)
     if known is not None:
-        made.items = [containers.present(each.guard, _as_asked(call, each)) for each in known]
+        made.items = [elements.present(each.guard, _as_asked(call, each)) for each in known]
     return of(made)
 
 
@@ -68,9 +69,9 @@ def _known_parts(call: Call) -> list[Named] | None:
     if what != "parameters":
         return None
     if call.get("recurse", 0 if call.last == "parameters" else 1, TRUE).constant() is not False:
-        return parameters_of(call.it, call.receiver) or None
-    own = own_parameters(call.it, call.receiver)
-    return None if children_of(call.it, call.receiver) is None else [Named(name, item, ALWAYS) for name, item in own]
+        found = parameters_of(call.it, call.receiver)
+        return found if found or call.receiver.kind == "layer" else None
+    return None if children_of(call.it, call.receiver) is None else list(own_parameters(call.it, call.receiver))
 
 
 def _as_asked(call: Call, each: Named) -> Value:
@@ -85,8 +86,7 @@ def _as_asked(call: Call, each: Named) -> Value:
 @framework.attribute("layer", "weight", "bias")
 def own_parameter(it: Interpreter, item: Object, name: str, node: object) -> Value | None:
     """A layer's parameter by its name."""
-    own = dict(own_parameters(it, item)) if children_of(it, item) is not None else {}
-    return of(own[name]) if name in own else None
+    return module_trees.own_parameter(it, item, name)
 
 
 @framework.method("module", "apply")
@@ -236,5 +236,7 @@ def part_replaced(it: Interpreter, item: Object, value: Value, node: object) -> 
     """A new layer put into a frozen module trains."""
     if "trainable" in item.state and parameters_of(it, item) is not None:
         item.state["trainable"] = const("some")
-    if any(part.kind in ("layer", "modules", "module") for part in value.objects()) and trainable(item) == "none":
-        item.state["trainable"] = const("some")
+    if any(part.kind in ("layer", "modules", "module") for part in value.objects()):
+        for outer in (item, *holders(item)):
+            if trainable(outer) == "none":
+                outer.state["trainable"] = const("some")

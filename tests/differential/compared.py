@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from .derived import Derived, World, derive, told
-from .executed import INPUTS, Inputs, Observed, observe
+from .executed import INPUTS, Happened, Inputs, Observed, observe
 
 
 @dataclass
@@ -48,11 +48,13 @@ def compare(text: str) -> Compared | None:
             made.failure = f"{type(error).__name__}: {error}"
             return made
         for inputs, observed in happened.items():
-            _compare(made, World(text, inputs), derived, set(observed or ()))
+            if observed is not None:
+                _compare(made, World(text, inputs), derived, observed)
     return made
 
 
-def _compare(made: Compared, world: World, derived: list[Derived], observed: set[Observed]) -> None:
+def _compare(made: Compared, world: World, derived: list[Derived], happened: Happened) -> None:
+    observed = set(happened.calls)
     certain: Counter[Observed] = Counter()
     open_lines: set[int] = set()
     for call in derived:
@@ -71,4 +73,5 @@ def _compare(made: Compared, world: World, derived: list[Derived], observed: set
                 made.unknown += 1
             else:
                 made.missed.append((world.inputs, each))
-    made.invented += [(world.inputs, each) for each in certain if each not in observed]
+    if not happened.crashed:  # the walk goes on: programs are written to run
+        made.invented += [(world.inputs, each) for each in certain if each not in observed]

@@ -8,9 +8,10 @@ import itertools
 import os
 import re
 import sys
+import traceback
 import types
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from unittest import mock
 
 from .grammar import LETTERS
@@ -73,14 +74,22 @@ def process(text: str, inputs: Inputs) -> Iterator[None]:
         yield
 
 
-def observe(text: str, inputs: Inputs) -> list[Observed] | None:
-    """The calls that the program makes with these inputs, until it ends; None where it does not end, or goes wrong."""
-    found: list[Observed] = []
+@dataclass
+class Happened:
+    """The calls that a program made until it ended, and whether it ended with an error that no `raise` in it names."""
+
+    calls: list[Observed] = field(default_factory=list)
+    crashed: bool = False
+
+
+def observe(text: str, inputs: Inputs) -> Happened | None:
+    """What the program does with these inputs; None where it does not end, or goes wrong."""
+    happened = Happened()
 
     def checkpoint(function: object, *given: object, use_reentrant: object = None) -> None:
         frame = sys._getframe(1)
         if frame.f_code.co_filename == "program.py":
-            found.append(Observed(frame.f_lineno, repr(use_reentrant)))
+            happened.calls.append(Observed(frame.f_lineno, repr(use_reentrant)))
 
     torch, utils, module = (types.ModuleType(name) for name in ("torch", "torch.utils", "torch.utils.checkpoint"))
     module.checkpoint = checkpoint  # type: ignore[attr-defined]
@@ -114,8 +123,16 @@ def observe(text: str, inputs: Inputs) -> list[Observed] | None:
             exec(compile(main[1], "program.py", "exec"), {"__name__": "__main__"})
         except TooLong:
             return None
-        except (Exception, SystemExit):
+        except SystemExit:
             pass
+        except Exception as error:
+            happened.crashed = not _is_raised_by_name(error, text)
         finally:
             sys.settrace(held)
-    return None if wrong else found
+    return None if wrong else happened
+
+
+def _is_raised_by_name(error: Exception, text: str) -> bool:
+    lines = [each.lineno for each in traceback.extract_tb(error.__traceback__) if each.filename == "program.py"]
+    last = modules(text)["program"].splitlines()[(lines[-1] or 1) - 1] if lines else ""
+    return last.lstrip().startswith(("raise", "assert"))

@@ -6,17 +6,18 @@ from pathlib import Path
 
 import pytest
 
-from gclint.analysis.values import const
+from gclint.analysis.values import Const, const
 
 from . import compared
 from .compared import Compared, compare
 from .derived import Derived, derive
-from .executed import INPUTS, Observed, observe
+from .executed import Inputs, Observed
 from .grammar import EXPRESSIONS, STATEMENTS, Grammar
 
 SEEDS, AT_ONCE = 500, 50
 MOST_UNKNOWN = 0.03
 CASES = sorted((Path(__file__).parent / "cases").glob("*.py"))
+OF_UNKNOWN = sorted((Path(__file__).parent / "cases" / "unknown").glob("*.py"))
 
 
 def test_the_grammar_uses_every_production() -> None:
@@ -44,6 +45,21 @@ def test_counterexamples_of_earlier_runs_are_exact(case: Path) -> None:
     made = compare(case.read_text())
     assert made is not None
     assert made.verdict == "exact", made
+
+
+@pytest.mark.parametrize("case", OF_UNKNOWN, ids=lambda case: case.stem)
+def test_what_is_not_known_is_told_as_far_as_the_program_says(case: Path, tmp_path: Path) -> None:
+    text = case.read_text()
+    made = compare(text)
+    assert made is not None
+    assert (made.failure, made.missed, made.invented) == ("", [], [])
+    lines = dict(enumerate(text.splitlines(), 1))
+    told: dict[int, set[str]] = {line: set() for line, words in lines.items() if "checkpoint(block" in words}
+    for call in derive(text, tmp_path):
+        told[call.line] |= {repr(item.value) if isinstance(item, Const) else "?" for _, item in call.value}
+    assert {line: ", ".join(sorted(told[line])) or "nothing" for line in told} == {
+        line: lines[line].partition("  # ")[2] for line in told
+    }
 
 
 def test_the_comparison_sees_what_is_missed_invented_and_wrongly_conditioned(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -77,8 +93,23 @@ def _with(calls: list[Derived], text: str, monkeypatch: pytest.MonkeyPatch) -> C
     return made
 
 
-def test_programs_are_run_on_every_input() -> None:
-    text = CASES[0].read_text()
-    assert len(INPUTS) == 6
-    happened = [observe(text, inputs) for inputs in INPUTS]
-    assert Observed(0, "") not in (happened[0] or []) and any(happened)
+HEADERS = {
+    "arguments": "import sys\na, b = sys.argv[1], sys.argv[2] == 'on'\n",
+    "options": "import argparse\nparser = argparse.ArgumentParser()\nparser.add_argument('--a')\n"
+    "parser.add_argument('--b', action='store_true')\na, b = vars(parser.parse_args()).values()\n",
+    "environment": "import os\na, b = os.environ['LETTER'], os.environ.get('SWITCH') == 'on'\n",
+}
+
+
+@pytest.mark.parametrize("header", HEADERS)
+@pytest.mark.parametrize("letter", "xyz")
+@pytest.mark.parametrize("switch", [True, False])
+def test_a_program_is_compared_on_every_input(
+    header: str, letter: str, switch: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = (
+        f"from torch.utils.checkpoint import checkpoint\n{HEADERS[header]}"
+        f"if (a, b) == ({letter!r}, {switch}):\n    checkpoint(print, use_reentrant=a + str(b))\n"
+    )
+    happened = Observed(text.count("\n"), f"'{letter}{switch}'")
+    assert _with([], text, monkeypatch).missed == [(Inputs(letter, switch), happened)]

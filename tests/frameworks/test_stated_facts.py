@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
+import itertools
 import warnings
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,7 +18,10 @@ pytest.importorskip("peft")
 
 import installed  # noqa: E402
 
+from gclint.analysis.events import CheckpointCall  # noqa: E402
+from gclint.analysis.program import analyse  # noqa: E402
 from gclint.analysis.values import Value  # noqa: E402
+from gclint.files.source import read  # noqa: E402
 from gclint.frameworks import builtin, torch_checkpoint, torch_modules, torch_training, trl  # noqa: E402
 from gclint.frameworks.transformers import MODULES  # noqa: E402
 from gclint.frameworks.transformers_trainer import DEFAULTS  # noqa: E402
@@ -108,35 +113,86 @@ def test_options_and_default_of_checkpoint() -> None:
     assert type(made.grad_fn).__name__ == "CheckpointFunctionBackward"
 
 
-@pytest.mark.parametrize("base", torch_modules.SETTINGS)
-def test_positional_settings_of_layers(base: str) -> None:
-    names = [name for name in dir(torch.nn) if name.startswith(base) and name not in ("BatchNorm", "ReLU6")]
-    wrong = {
-        name: installed.parameters(getattr(torch.nn, name))
-        for name in names
-        if "Lazy" not in name
-        and tuple(installed.parameters(getattr(torch.nn, name)))[: len(torch_modules.SETTINGS[base])]
-        != torch_modules.SETTINGS[base]
+SIZES: dict[str, Any] = {
+    "normalized_shape": 4, "num_groups": 2, "nhead": 2, "num_heads": 2, "num_layers": 1, "cutoffs": [2],
+    "mode": "LSTM", "output_ratio": 0.5, "unflattened_size": (2, 2),
+}  # fmt: skip
+CONTAINERS = ("Module", "Container", "Sequential", "ModuleList", "ModuleDict", "DataParallel")
+SWITCHES = ("bias", "affine", "elementwise_affine")
+
+
+def needed(owner: Any) -> dict[str, Any]:
+    """Arguments with which a class of torch.nn can be built."""
+    wanted = [item for item in inspect.signature(owner).parameters.values() if item.default is item.empty]
+    given = {
+        item.name: SIZES.get(item.name, 4)
+        for item in wanted
+        if item.kind not in (item.VAR_POSITIONAL, item.VAR_KEYWORD)
     }
-    assert wrong == {}
+    if owner in (torch.nn.RNN, torch.nn.LSTM, torch.nn.GRU):
+        return {"input_size": 4, "hidden_size": 4}
+    if owner in (torch.nn.FractionalMaxPool2d, torch.nn.FractionalMaxPool3d):
+        return {"kernel_size": 2, "output_size": 2}
+    layers = {"encoder_layer": torch.nn.TransformerEncoderLayer, "decoder_layer": torch.nn.TransformerDecoderLayer}
+    return given | {name: layer(4, 2) for name, layer in layers.items() if name in given}
+
+
+def placed(owner: Any) -> dict[str, Any]:
+    """The positional parameters of a layer, each with what can be given for it."""
+    wanted = needed(owner)
+    items = inspect.signature(owner).parameters.values()
+    return {item.name: wanted.get(item.name, item.default) for item in items if item.kind is not item.KEYWORD_ONLY}
+
+
+@pytest.mark.parametrize("layer", torch_modules.SETTINGS)
+def test_settings_of_layers_have_their_places_and_are_kept_as_given(layer: str) -> None:
+    owner, stated = getattr(torch.nn, layer), torch_modules.SETTINGS[layer]
+    possible = placed(owner)
+    assert stated == tuple(possible)[: len(stated)]
+    made = owner(*(possible[name] for name in stated))
+    kept = {name for name in stated if repr(getattr(made, name, "nothing")) == repr(possible[name])}
+    assert kept == {*stated} - torch_modules.IN_ANOTHER_FORM
+
+
+@pytest.mark.parametrize("layer", (*torch_modules.OF_LAYERS, *torch_modules.INSTANCE_NORMS))
+def test_parameters_of_a_layer_under_its_settings(layer: str, tmp_path: Path) -> None:
+    owner = getattr(torch.nn, layer)
+    places, switches = placed(owner), [name for name in installed.parameters(owner) if name in SWITCHES]
+    calls = []
+    for truths in itertools.product((True, False), repeat=len(switches)):
+        calls.append(f"nn.{layer}(**{needed(owner) | dict(zip(switches, truths, strict=True))})")
+    for number, name in enumerate(places):
+        if name in SWITCHES:
+            calls += [f"nn.{layer}(*{[*places.values()][:number]}, {truth})" for truth in (True, False)]
+    calls.append(f"nn.{layer}(**{needed(owner)})")
+    has = [[name for name, _ in eval(call, {"nn": torch.nn}).named_parameters()] for call in calls]
+    assert [*map(" ".join, has)] == names_derived(calls, tmp_path)
+    assert len({*map(tuple, has)}) > 1 or not switches
+
+
+def names_derived(layers: list[str], directory: Path) -> list[object]:
+    """What gclint derives that the parameters of these layers are called."""
+    head = "from torch import nn\nfrom torch.utils.checkpoint import checkpoint\n"
+    asked = 'checkpoint(print, use_reentrant=" ".join(name for name, _ in {}.named_parameters()))\n'
+    path = directory / "program.py"
+    path.write_text(head + "".join(asked.format(layer) for layer in layers))
+    analysis = analyse([read(path, str(path), "python")], directory, {"torch": "2.13"}, [], keep_runs=True)
+    assert not analysis.problems
+    return [event.reentrant.constant() for event in analysis.runs[0].of_type(CheckpointCall)]
 
 
 def test_which_layers_have_parameters() -> None:
-    sizes = {"num_features": 4, "normalized_shape": 4, "num_groups": 2, "nhead": 2, "num_heads": 2, "num_layers": 1}
-    for name in (*torch_modules.PARAMETRIC, *torch_modules.PARAMETERLESS):
-        owner = getattr(torch.nn, name)
-        wanted = [item for item in inspect.signature(owner).parameters.values() if item.default is item.empty]
-        given: dict[str, Any] = {
-            item.name: sizes.get(item.name, 4)
-            for item in wanted
-            if item.kind not in (item.VAR_POSITIONAL, item.VAR_KEYWORD)
-        }
-        if "encoder_layer" in given:
-            given["encoder_layer"] = torch.nn.TransformerEncoderLayer(4, 2)
-        if name in ("LSTM", "GRU"):
-            given = {"input_size": 4, "hidden_size": 4}
-        made = owner(**given)
-        assert bool(list(made.parameters())) == (name in torch_modules.PARAMETRIC), name
+    wrong = {}
+    for name, owner in vars(torch.nn).items():
+        if name in CONTAINERS or not isinstance(owner, type) or not issubclass(owner, torch.nn.Module):
+            continue
+        several = name in torch_modules.PARAMETRIC or name in torch_modules.UNDESCRIBED
+        given = {"ParameterList": [[torch.ones(1)]], "ParameterDict": [{"a": torch.ones(1)}]}.get(name, [])
+        made = owner(*given) if given else owner(**needed(owner))
+        if bool(list(made.parameters())) != several:
+            wrong[name] = several
+    assert wrong == {}
+    assert not {*torch_modules.PARAMETRIC, *torch_modules.UNDESCRIBED} & {*torch_modules.PARAMETERLESS}
 
 
 def test_prefixes_of_wrapped_state_dicts() -> None:

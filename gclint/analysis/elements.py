@@ -1,0 +1,235 @@
+"""Elements: what lists, tuples and dicts hold, one by one where that is known, else one that stands for all.
+
+An element, or an entry, that is there under some guard only is `MISSING` elsewhere: its place in a list is then that
+among those that are there.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from .guards import ALWAYS, Guard, choices, complement, conj, either
+from .values import MISSING, TRUE, Alternative, Const, Object, Value, const, of, union
+
+if TYPE_CHECKING:
+    from .interpreter import Interpreter
+
+ANY = "[...]"
+MOST_UNSURE = 6
+MOST_WAYS = 12
+Chosen = tuple[Guard, int]
+Way = tuple[Guard, list[Value]]
+
+
+def one_of(values: Sequence[Value]) -> Value:
+    """One of several, where no condition tells which: each under one of its own, which nobody can put in words."""
+    if len(values) == 1:
+        return values[0]
+    return union(value.under(guard) for value, guard in zip(values, choices(len(values)), strict=True))
+
+
+def present(guard: Guard, value: Value) -> Value:
+    """A value that is there under a guard only."""
+    return value if not guard else union([value.under(guard), Value([(complement(guard), MISSING)])])
+
+
+def presence(value: Value) -> Guard:
+    """The guard under which an element or entry is there."""
+    gone = value.where(is_missing)
+    return complement(either(gone)) if gone else ALWAYS
+
+
+def there(value: Value) -> Value:
+    """The value less where it is missing."""
+    return value if not value.where(is_missing) else Value([pair for pair in value if pair[1] is not MISSING])
+
+
+def is_missing(item: Alternative) -> bool:
+    """Whether an alternative says that there is none."""
+    return item is MISSING
+
+
+def is_counted(item: Object) -> bool:
+    """Whether all elements of a list, or all entries of a dict, are known, one by one."""
+    return not item.each and not item.open and (item.items is not None or item.entries is not None)
+
+
+def counts(item: Object) -> list[tuple[Guard, int]]:
+    """How many elements there are, under which guards; of an object that `is_counted`. Nothing for too many ways."""
+    held = item.items if item.items is not None else list((item.entries or {}).values())
+    if sum(bool(presence(value)) for value in held) > MOST_UNSURE:
+        return []
+    return _numbered([presence(value) for value in held])[1]
+
+
+def _numbered(presences: Sequence[Guard]) -> tuple[list[list[Chosen]], list[Chosen]]:
+    """For each element under which guards it is the how-manieth of those that are there, and how many there are."""
+    states: list[Chosen] = [(ALWAYS, 0)]
+    places: list[list[Chosen]] = []
+    for guard in presences:
+        here, after = list[Chosen](), dict[int, list[Guard]]()
+        for held, count in states:
+            both = conj(held, guard)
+            if both is not None:
+                here.append((both, count))
+                after.setdefault(count + 1, []).append(both)
+            other = conj(held, complement(guard))
+            if other is not None:
+                after.setdefault(count, []).append(other)
+        places.append(here)
+        states = [(either(ways), count) for count, ways in after.items()]
+    return places, states
+
+
+def chosen(items: Sequence[Value], index: int) -> list[tuple[Guard, int]]:
+    """Which of the elements an index takes, by their places, under which guards."""
+    presences = [presence(value) for value in items]
+    if not any(presences):
+        place = index if index >= 0 else len(items) + index
+        return [(ALWAYS, place)] if 0 <= place < len(items) else []
+    backwards = index < 0
+    places, _ = _numbered(presences[::-1] if backwards else presences)
+    wanted = -index - 1 if backwards else index
+    found = []
+    for at, ways in enumerate(places):
+        held = [guard for guard, count in ways if count == wanted]
+        if held:
+            found.append((either(held), len(items) - 1 - at if backwards else at))
+    return found
+
+
+def ways(items: Sequence[Value]) -> list[Way] | None:
+    """The sequences that a list may be, each under the guard in which it is that one; None for too many."""
+    found: list[Way] = [(ALWAYS, [])]
+    for value in items:
+        guard, here = presence(value), there(value)
+        without = complement(guard) if guard else None
+        after: list[Way] = []
+        for held, each in found:
+            after += [(both, [*each, here]) for both in [conj(held, guard)] if both is not None]
+            if without is not None:
+                after += [(both, each) for both in [conj(held, without)] if both is not None]
+        if len(after) > MOST_WAYS:
+            return None
+        found = after
+    return found
+
+
+def merged(found: Sequence[Way]) -> list[Value]:
+    """The elements of a list that may be each of these sequences, of which one holds."""
+    longest = max((len(each) for _, each in found), default=0)
+    return [
+        union((each[at] if at < len(each) else of(MISSING)).under(guard) for guard, each in found)
+        for at in range(longest)
+    ]
+
+
+def sliced(items: Sequence[Value], bounds: slice) -> list[Value] | None:
+    """A slice of a list; None where too many conditions tell what it is."""
+    found = ways(items)
+    return None if found is None else merged([(guard, each[bounds]) for guard, each in found])
+
+
+def mix(item: Object) -> None:
+    """Of a list nobody knows any more which element stands where, nor whether it is there."""
+    item.items = [there(value) for value in item.items or []]
+    item.each = True
+    item.state["mixed"] = TRUE
+
+
+def element(it: Interpreter, value: Value, node: ast.AST) -> Value:
+    """What iterating over a value gives: one value that stands for every element."""
+    parts = []
+    for guard, item in value.possible(it.guard):
+        if isinstance(item, Object):
+            parts.append(_element_of(it, item, node).under(guard))
+        else:
+            parts.append(of(it.unknown(it.module.code(node) + ANY, it.site(node))).under(guard))
+    return union(parts) or of(it.unknown(ANY))
+
+
+def _element_of(it: Interpreter, item: Object, node: ast.AST) -> Value:
+    known = it.library.element(it, item, it.site(node))
+    if known is not None:
+        return known
+    if item.items is not None:
+        made = any_of(it, item, node)
+        return made if made else of(it.child(item, ANY, it.site(node), each=True))
+    if item.entries and not item.open:
+        return union(
+            [
+                Value([(guard, Const(key)) for guard, held in entry if held is not MISSING])
+                for key, entry in item.entries.items()
+            ]
+        )
+    return of(it.child(item, ANY, it.site(node), each=True))
+
+
+def any_of(it: Interpreter, item: Object, node: ast.AST) -> Value:
+    """Any element: of literals of which nobody tells any more which is where, something unknown."""
+    made = union(there(value) for value in item.items or [])
+    mixed = "mixed" in item.state and any(isinstance(part, Const) for _, part in made)
+    return of(it.unknown(item.text, it.site(node))) if mixed else made
+
+
+def rounds(it: Interpreter, value: Value) -> list[tuple[Guard, Value]] | None:
+    """The elements one by one, each under the guard in which it is there; None where they are not known."""
+    found: list[tuple[Guard, Value]] = []
+    for guard, item in value.possible(it.guard):
+        if isinstance(item, Const) and isinstance(item.value, str):
+            found += [(guard, const(letter)) for letter in item.value]
+            continue
+        if not isinstance(item, Object) or not is_counted(item):
+            return None
+        if item.items is not None:
+            each = [(presence(part), there(part)) for part in item.items]
+        else:
+            each = [(presence(part), const(key)) for key, part in (item.entries or {}).items()]
+        found += [(both, part) for held, part in each if (both := conj(guard, held)) is not None]
+    return found if value else None
+
+
+def columns(it: Interpreter, value: Value) -> list[Value] | None:
+    """What stands at each place of what is as long in any case; None where it may be longer or shorter."""
+    rows: list[list[Value]] = []
+    for guard, item in value.possible(it.guard):
+        each = rounds(it, of(item))
+        if each is None or any(held - it.guard for held, _ in each):
+            return None
+        rows.append([part.under(guard) for _, part in each])
+    same_length = len({len(row) for row in rows}) == 1
+    return [union(column) for column in zip(*rows, strict=True)] if same_length else None
+
+
+def at(it: Interpreter, value: Value, index: int, count: int, node: ast.AST, star: int | None = None) -> Value:
+    """Element `index` of a value that is unpacked into `count` targets, of which `star` takes the rest as a list."""
+    parts = []
+    place = index if star is None or index < star else index - count
+    for guard, item in value.possible(it.guard):
+        if isinstance(item, Object) and item.items is not None and not item.each and _fits(item.items, count, star):
+            parts += [part.under(guard) for part in _unpacked(it, item.items, index, place, count, node, star)]
+        elif isinstance(item, Object):
+            known = it.library.unpacked(it, item, index, it.site(node))
+            parts.append((known or of(it.child(item, f"[{index}]", it.site(node)))).under(guard))
+        else:
+            parts.append(of(it.unknown(ANY, it.site(node))).under(guard))
+    return union(parts)
+
+
+def _unpacked(
+    it: Interpreter, items: list[Value], index: int, place: int, count: int, node: ast.AST, star: int | None
+) -> list[Value]:
+    if index != star:
+        return [there(items[at]).under(held) for held, at in chosen(items, place)]
+    rest = it.new("list", "", "", it.site(node))
+    taken = sliced(items, slice(index, index + 1 - count or None))
+    rest.items = list(items) if taken is None else taken
+    if taken is None:
+        mix(rest)
+    return [of(rest)]
+
+
+def _fits(items: list[Value], count: int, star: int | None) -> bool:
+    return len(items) == count if star is None else len(items) >= count - 1

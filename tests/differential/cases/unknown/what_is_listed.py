@@ -1,0 +1,66 @@
+import os
+import sys
+
+from torch.utils.checkpoint import checkpoint
+
+
+def block(x):
+    return x
+
+
+a = sys.argv[1]
+b = sys.argv[2]
+names = os.listdir(os.path.dirname(os.__file__))[:3]
+if b == "on":
+    [checkpoint(block, 1, use_reentrant="kept") for name in names if a != "x"]  # 'kept'
+    {name: checkpoint(block, 1, use_reentrant="table") for name in names if a == "y"}  # 'table'
+[checkpoint(block, 1, use_reentrant="either") for name in names if a == "x" or a == "y"]  # 'either'
+[checkpoint(block, 1, use_reentrant=part) for name in names for part in ("p", "q")]  # 'p', 'q'
+[checkpoint(block, 1, use_reentrant=part) for part in ("p", "q") for name in names]  # 'p', 'q'
+[checkpoint(block, 1, use_reentrant=part) for part in ("p", "q") if a == "x" for name in names]  # 'p', 'q'
+[checkpoint(block, 1, use_reentrant=part) for part in ("p", "q") for name in names if a == "x"]  # 'p', 'q'
+[checkpoint(block, 1, use_reentrant=inner) for outer in (["p"], ["q"]) for inner in outer]  # 'p', 'q'
+checkpoint(block, 1, use_reentrant=["q" for name in names if name != a][0])  # 'q'
+for key, value in {name: "s" for name in names}.items():
+    checkpoint(block, 1, use_reentrant=value)  # 's'
+for value in {name: "s" for name in names}.values():
+    checkpoint(block, 1, use_reentrant=value)  # 's'
+for value in {name: "s" for name in names}:
+    checkpoint(block, 1, use_reentrant=value == "t")  # False, True
+checkpoint(block, 1, use_reentrant={name: "s" for name in names}[names[0]])  # ?
+table = {"k": 1}
+table[names[0]] = 2
+for key, value in table.items():
+    checkpoint(block, 1, use_reentrant=value)  # 1, 2
+checkpoint(block, 1, use_reentrant=len(table))  # ?
+for key, value in os.environ.items():
+    checkpoint(block, 1, use_reentrant=value)  # ?
+for part in map(lambda name: "u", names):
+    checkpoint(block, 1, use_reentrant=part)  # 'u'
+for part in map(lambda one, other: other, names, ["v"]):
+    checkpoint(block, 1, use_reentrant=part)  # ?
+for part, other in zip(names, ["w"]):
+    checkpoint(block, 1, use_reentrant=part)  # ?
+    checkpoint(block, 1, use_reentrant=other)  # 'w'
+for place, name in enumerate(names):
+    checkpoint(block, 1, use_reentrant=place)  # ?
+held = ["p", "q"]
+if a == "x":
+    held.append("r")
+checkpoint(block, 1, use_reentrant=held[-1:][0])  # ?
+checkpoint(block, 1, use_reentrant=held[:1][0])  # ?
+checkpoint(block, 1, use_reentrant=len(held[1:]))  # ?
+for part in held[1:]:
+    checkpoint(block, 1, use_reentrant=part)  # ?
+for part, other in zip(held, ["p", "q", "r"]):
+    checkpoint(block, 1, use_reentrant=part)  # 'p', 'q', 'r'
+seen = ["a"]
+if a == "x":
+    seen.append("b")
+checkpoint(block, 1, use_reentrant=seen == ["a"])  # False, True
+checkpoint(block, 1, use_reentrant=seen == ("a",))  # False, True
+checkpoint(block, 1, use_reentrant={"a": 1} == {"a": 1})  # False, True
+checkpoint(block, 1, use_reentrant=[1] == {"a": 1})  # False, True
+checkpoint(block, 1, use_reentrant={"p": "r"} == seen)  # False, True
+for part in map(*os.environ.values()) if b == "neither" else ["r"]:
+    checkpoint(block, 1, use_reentrant=part)  # 'r', ?
