@@ -6,7 +6,7 @@ import ast
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from . import containers, environment
+from . import conditions, containers, environment
 from .defaults import unsure
 from .elements import (
     ANY,
@@ -26,7 +26,7 @@ from .elements import (
     ways,
 )
 from .events import ItemSet
-from .guards import ALWAYS, Guard, complement, conj
+from .guards import ALWAYS, Guard, compatible, complement, conj
 from .pages import SPREAD, is_written
 from .syntax import Site
 from .values import MISSING, NOTHING, TRUE, Alternative, Const, External, Object, Value, assigned, of, union
@@ -92,6 +92,7 @@ def store(it: Interpreter, item: Object, key: Value, value: Value, site: Site) -
 
 
 def _store(it: Interpreter, item: Object, key: Alternative, value: Value, site: Site) -> None:
+    key = conditions.known_literal(it, key)
     if item.entries is not None:
         if isinstance(key, Const):
             old = item.entries.get(key.value, of(MISSING))
@@ -126,10 +127,11 @@ def _store_somewhere(it: Interpreter, item: Object, key: Object, value: Value) -
         held[each] = assigned(since(it, item), value, held[each])
         return NOTHING
 
-    containers.each_by_key(it, key, list(held), put)
-    item.attributes[ANY] = union([value, item.attributes.get(ANY, NOTHING)])
-    item.state["own_names"] = TRUE
-    item.open = True
+    _, none = containers.each_by_key(it, key, list(held), put)
+    if compatible(it.guard, none):
+        item.attributes[ANY] = union([value, item.attributes.get(ANY, NOTHING)])
+        item.state["own_names"] = TRUE
+        item.open = True
 
 
 def add(it: Interpreter, item: Object, value: Value, first: bool = False) -> None:
@@ -187,6 +189,7 @@ def take_out(it: Interpreter, item: Object, key: Value, node: ast.AST) -> Value:
 
 
 def _taken_out(it: Interpreter, item: Object, key: Alternative, node: ast.AST) -> Value:
+    key = conditions.known_literal(it, key)
     held = containers.item_at(it, item, key, node)
     if not isinstance(key, Const) or it.is_dead:
         if item.items is not None:
@@ -221,7 +224,7 @@ def pop(it: Interpreter, item: Object, key: Value, default: Value | None, node: 
 
 def _drop(it: Interpreter, item: Object, key: Alternative) -> None:
     """The entry of a key is gone."""
-    entries = item.entries or {}
+    entries, key = item.entries or {}, conditions.known_literal(it, key)
     if isinstance(key, Const) and key.value in entries:
         _remove(it, entries, key.value, since(it, item))
     elif isinstance(key, Object) and is_counted(item) and containers.is_told(key, list(entries)):

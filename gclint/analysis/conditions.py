@@ -228,6 +228,18 @@ def is_undecided(item: Object) -> bool:
     return item.kind in _UNDECIDED
 
 
+def known_literal(it: Interpreter, item: Alternative) -> Alternative:
+    """The literal that something unknown equals wherever the walk stands now; itself where that is not known."""
+    if not isinstance(item, Object) or item.kind not in _UNDECIDED:
+        return item
+    subject = f"#{item.id}"
+    told = next((atom.literal for atom, truth in it.guard if truth and atom.subject == subject), "")
+    try:
+        return Const(ast.literal_eval(told)) if told else item
+    except (ValueError, SyntaxError):
+        return item
+
+
 def equality(it: Interpreter, first: Alternative, second: Alternative, node: ast.expr | None = None) -> list[Branch]:
     """Whether one thing equals another; of an unknown and a literal that is one condition, first where it holds."""
     if isinstance(first, Object) and first.kind in _UNDECIDED | {"world_size", "local_rank"}:

@@ -96,6 +96,7 @@ def _at_key(it: Interpreter, item: Alternative, key: Value, node: ast.Subscript)
 
 def item_at(it: Interpreter, item: Object, key: Alternative, node: ast.AST) -> Value:
     """What stands at one key of a container; what is not there raises where everything is known."""
+    key = conditions.known_literal(it, key)
     if not isinstance(key, Const):
         return _at_unknown(it, item, key, node)
     if item.entries is not None and key.value in item.entries:
@@ -190,6 +191,7 @@ def look_up(it: Interpreter, item: Object, key: Value, default: Value | None, no
 
 def _or_default(it: Interpreter, item: Object, key: Alternative, default: Value | None, node: ast.AST) -> Value:
     assert item.entries is not None
+    key = conditions.known_literal(it, key)
     if isinstance(key, Const):
         held = item.entries.get(key.value)
         if held is None and item.open:

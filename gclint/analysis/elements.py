@@ -64,6 +64,11 @@ def counts(item: Object) -> list[tuple[Guard, int]]:
     return _numbered([presence(value) for value in held])[1]
 
 
+def places(items: Sequence[Value]) -> list[list[Chosen]]:
+    """For each element under which guards it is the how-manieth of those that are there, from 0."""
+    return _numbered([presence(value) for value in items])[0]
+
+
 def _numbered(presences: Sequence[Guard]) -> tuple[list[list[Chosen]], list[Chosen]]:
     """For each element under which guards it is the how-manieth of those that are there, and how many there are."""
     states: list[Chosen] = [(ALWAYS, 0)]

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from ..finding import Condition
 from .formula import FALSE, All, Formula, Literal, formula_of, shortened, small
-from .guards import ALWAYS, Guard
+from .guards import ALWAYS, Atom, Guard
 
 
 def state(guard: Guard, known: Guard = ALWAYS) -> Condition:
@@ -16,10 +16,20 @@ def state(guard: Guard, known: Guard = ALWAYS) -> Condition:
     """
     held = small(guard)
     whole = formula_of(held)
-    short = shortened(whole, known)
+    short = shortened(by_words(whole, {}), known)
+    if short == FALSE:
+        short = shortened(whole, known)
     parts = _parts(whole if short == FALSE else short)
     told = [part for part in parts if not isinstance(part, Literal) or part.atom.state(part.truth)]
     return Condition(tuple(_ordered(told)), len(guard) - len(held))
+
+
+def by_words(formula: Formula, told: dict[str, Atom]) -> Formula:
+    """The formula in which conditions of the same words are one: who reads them cannot tell them apart."""
+    if isinstance(formula, Literal):
+        words = formula.atom.state(True)
+        return Literal(told.setdefault(words, formula.atom), formula.truth) if words else formula
+    return type(formula)(tuple(by_words(part, told) for part in formula.parts))
 
 
 def _parts(formula: Formula) -> Iterable[Formula]:

@@ -241,9 +241,10 @@ def dict_view(call: Call) -> Value:
         key.state["own_name"] = TRUE
     if "keys_of" in item.state:
         key.state["keys_of"] = item.state["keys_of"]
-    keys = union([const(each) for each in item.entries or {}]) or of(key)
+    keys = elements.one_of([*map(const, item.entries or {}), of(key)])
     others = item.attributes.get(elements.ANY, NOTHING)
-    values = union([*map(elements.there, (item.entries or {}).values()), others])
+    known = [value for held in (item.entries or {}).values() if (value := elements.there(held))]
+    values = elements.one_of([*known, others] if others else known) if known or others else NOTHING
     values = values or of(call.it.child(item, elements.ANY, call.site, True))
     if call.name.endswith("items"):
         pair = call.it.new("tuple", "", "", call.site)

@@ -161,30 +161,44 @@ def _range(call: Call, way: Sequence[tuple[Guard, Alternative]]) -> Value | None
 def make_enumerate(call: Call) -> Value:
     """(index, element)."""
     iterable = call.get("iterable", 0)
-    each = elements.rounds(call.it, iterable)
+    held = _elements_of(call, iterable)
     start = call.get("start", 1, const(0)).constant()
-    if each is None or len(each) > LONGEST or not isinstance(start, int) or any(guard for guard, _ in each):
+    if held is None or not isinstance(start, int):
         index = call.it.unknown("i", call.site)
         index.each = True
         return _pairs(call, [of(index), elements.element(call.it, iterable, call.site.node)])
-    return _listed(call, [(guard, [const(start + at), part]) for at, (guard, part) in enumerate(each)])
+    places = [Value([(guard, Const(start + count)) for guard, count in ways]) for ways in elements.places(held)]
+    return _listed(
+        call, [(elements.presence(each), [at, elements.there(each)]) for at, each in zip(places, held, strict=True)]
+    )
 
 
 @framework.function("builtins.zip")
 def make_zip(call: Call) -> Value:
-    """(element of the first, element of the second, ...)."""
-    columns = [_literal_length(call, value) for value in call.positional]
-    known = [column for column in columns if column is not None]
-    if not columns or len(known) < len(columns):
+    """(element of the first, element of the second, ...), as long as each has one."""
+    columns = [held for value in call.positional if (held := _elements_of(call, value)) is not None]
+    if not columns or len(columns) < len(call.positional):
         return _pairs(call, [elements.element(call.it, value, call.site.node) for value in call.positional])
-    return _listed(call, [(ALWAYS, list(row)) for row in zip(*known, strict=False)])
+    rows: list[tuple[Guard, list[Value]]] = []
+    for place in range(min(map(len, columns))):
+        chosen = [elements.chosen(held, place) for held in columns]
+        guard = all_of(either(way for way, _ in ways) for ways in chosen)
+        if guard is not None:
+            row = [
+                union(elements.there(held[at]).under(way) for way, at in ways)
+                for held, ways in zip(columns, chosen, strict=True)
+            ]
+            rows.append((guard, row))
+    return _listed(call, rows)
 
 
-def _literal_length(call: Call, value: Value) -> list[Value] | None:
+def _elements_of(call: Call, value: Value) -> list[Value] | None:
+    """The elements of what is iterated over; None where they are not known, or too many are not sure to be there."""
     each = elements.rounds(call.it, value)
-    return (
-        None if each is None or len(each) > LONGEST or any(guard for guard, _ in each) else [part for _, part in each]
-    )
+    unsure = sum(bool(guard) for guard, _ in each or [])
+    if each is None or len(each) > LONGEST or unsure > elements.MOST_UNSURE:
+        return None
+    return [elements.present(guard, part) for guard, part in each]
 
 
 def _listed(call: Call, rows: Sequence[tuple[Guard, list[Value]]]) -> Value:

@@ -62,7 +62,7 @@ def modules(text: str) -> dict[str, str]:
     return {"program": main, **dict(other.split("\n", 1) for other in others)}
 
 
-class TooLong(Exception):
+class TooLong(BaseException):
     """A program that does not end within `MOST_LINES` lines."""
 
 

@@ -14,7 +14,7 @@ from .derived import Derived, derive
 from .executed import Inputs, Observed
 from .grammar import EXPRESSIONS, STATEMENTS, Grammar
 
-SEEDS, AT_ONCE = 500, 50
+SEEDS, AT_ONCE = 500, 125
 MOST_UNKNOWN = 0.03
 CASES = sorted((Path(__file__).parent / "cases").glob("*.py"))
 OF_UNKNOWN = sorted((Path(__file__).parent / "cases" / "unknown").glob("*.py"))

@@ -47,11 +47,11 @@ for place, name in enumerate(names):
 held = ["p", "q"]
 if a == "x":
     held.append("r")
-checkpoint(block, 1, use_reentrant=held[-1:][0])  # ?
-checkpoint(block, 1, use_reentrant=held[:1][0])  # ?
-checkpoint(block, 1, use_reentrant=len(held[1:]))  # ?
+checkpoint(block, 1, use_reentrant=held[-1:][0])  # 'q', 'r'
+checkpoint(block, 1, use_reentrant=held[:1][0])  # 'p'
+checkpoint(block, 1, use_reentrant=len(held[1:]))  # 1, 2
 for part in held[1:]:
-    checkpoint(block, 1, use_reentrant=part)  # ?
+    checkpoint(block, 1, use_reentrant=part)  # 'q', 'r'
 for part, other in zip(held, ["p", "q", "r"]):
     checkpoint(block, 1, use_reentrant=part)  # 'p', 'q', 'r'
 seen = ["a"]
