@@ -59,14 +59,16 @@ def newest(package: str) -> Version | None:
 
 
 @lru_cache(maxsize=256)
-def allowed(package: str, specifiers: SpecifierSet) -> tuple[Version, ...]:
-    """The known releases that `specifiers` allow, oldest first.
+def allowed(package: str, specifiers: SpecifierSet | None = None) -> tuple[Version, ...]:
+    """The known releases that `specifiers` allow (all of them without), oldest first.
 
     A version that the specifiers name counts as known (`==9.1` is 9.1), as does each patch of a known line.
     """
     from packaging.version import InvalidVersion, Version
 
     known = set(_patches(package))
+    if specifiers is None:
+        return tuple(sorted(known))
     for specifier in specifiers:
         try:
             known.add(Version(specifier.version.removesuffix(".*")))

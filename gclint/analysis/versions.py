@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gclint.analysis.releases import allowed, newest
+from gclint.analysis.releases import LAST_OF_LINE, allowed, newest
+from gclint.pins import companions
 from gclint.pins.near import words_near
 from gclint.pins.pin import canonical
 
@@ -28,9 +29,10 @@ class Target:
     """The version of one package that a run is judged for.
 
     `version` is None when nothing is known of the package. `origin` is "flag", "config", a place such as
-    "requirements.txt:3", "installed", "newest" or "unknown". `range` is what the origin allows, None when
-    it is no range; `oldest` and `version` are then its two ends among the known releases, so that a rule can
-    say that its answer differs inside the range. `path` and `line` are the place of a pin, "" and 0 without.
+    "requirements.txt:3", "installed", "newest" (of those that fit what is pinned) or "unknown". `range` is what
+    the origin allows, None when it is no range; `oldest` and `version` are then its two ends among the known
+    releases, so that a rule can say that its answer differs inside the range. `path` and `line` are the place of a
+    pin, "" and 0 without.
     """
 
     version: Version | None
@@ -111,7 +113,26 @@ def targets_for(
             target = _decide(word.pin.package, word.pin.specifier, path, word.line)
             if target is not None:
                 stated[word.pin.package] = target
+    stated |= _beside_each_other(stated)
     return Targets(stated, rocm_place, rocm_stated="rocm" in (flag or {}) or "rocm" in (config or {}))
+
+
+def _beside_each_other(stated: Mapping[str, Target]) -> dict[str, Target]:
+    """The targets that differ where exact pins of other packages exclude what would be decided without them."""
+    pinned = {name: target.version for name, target in stated.items() if target.version is not None and target.exact}
+    open_ = [name for name in LAST_OF_LINE if name not in pinned and companions.concerns(name, pinned)]
+    found = {name: _fitting(name, stated.get(name) or _without_pin(name), pinned) for name in open_}
+    return {name: target for name, target in found.items() if target is not None}
+
+
+def _fitting(package: str, target: Target, pinned: Mapping[str, Version]) -> Target | None:
+    """The target among the releases that can be installed beside the pins; None where it stays as it is."""
+    fitting = companions.possible(package, allowed(package, target.range), pinned)
+    if not fitting or target.version in fitting:
+        return None
+    if target.range is None:
+        return Target(fitting[-1], "newest", oldest=fitting[-1])
+    return replace(target, version=fitting[-1], oldest=fitting[0])
 
 
 def _asked(package: str, text: str, origin: str) -> Target:

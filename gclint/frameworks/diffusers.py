@@ -77,9 +77,10 @@ def construct(call: Call) -> Value:
 
 @framework.attribute("pipeline", *PARTS, *ENCODERS)
 def part_of_pipeline(it: Interpreter, item: Object, name: str, node: ast.AST) -> Value | None:
-    """A model that the pipeline loaded, in evaluation mode."""
+    """A model that the pipeline loaded, in evaluation mode; the encoders are those of transformers."""
     site: Site | None = item.site
-    made = it.new("model" if name in ENCODERS else "diffusers_model", "diffusers.pipeline", f"{item.text}.{name}", site)
+    kind, library = ("model", "transformers") if name in ENCODERS else ("diffusers_model", "diffusers")
+    made = it.new(kind, f"{library}.pipeline", f"{item.text}.{name}", site)
     made.state["training"], made.state["pretrained"] = FALSE, TRUE
     item.attributes[name] = of(made)
     return item.attributes[name]

@@ -9,6 +9,7 @@ from ..analysis.values import FALSE, NONE, TRUE, Const, Object, Value, const, of
 from .registry import Framework
 from .settings import with_settings
 from .torch_modules import set_state
+from .torch_parameters import holders
 from .transformers import at_least, enable_checkpointing, reentrant_of
 
 framework = Framework("peft")
@@ -60,6 +61,9 @@ def _adapt(it: Interpreter, model: Object, config: Value, call: Call, trains: Va
     inference = union(item.attributes.get("inference_mode", FALSE) for item in config.objects()) or FALSE
     frozen = inference.constant() is True or trains.constant() is False
     set_state(it, model, "trainable", const("none" if frozen else "adapters"))
+    for outer in holders(model) if not frozen else ():
+        if Const("none") in [item for _, item in outer.known("trainable")]:
+            set_state(it, outer, "trainable", const("some"))
     adapter.state["inference"] = inference
     adapter.state["after_checkpointing"] = Value(
         (guard, Const(isinstance(item, Object))) for guard, item in model.state.get("checkpointing", FALSE)

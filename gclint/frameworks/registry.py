@@ -280,9 +280,12 @@ class Library:
 
     def is_instance(self, item: Object, names: list[str]) -> bool | None:
         """Whether an object is of one of these classes, by last name; None when nobody knows."""
-        if item.is_a(*names):
+        module = item.kind != "part" and self.is_kind(item, "module")
+        if item.is_a(*names) or (module and "Module" in names):
             return True
         if self.are_layers(names) and (item.kind in ("layer", "modules") or _is_own_module(item)):
+            return False
+        if module and set(names) <= {"Parameter", "Tensor"}:
             return False
         known = {"ddp": "DistributedDataParallel", "dict": "dict", "list": "list", "tuple": "tuple"}
         if item.kind in known:

@@ -6,15 +6,18 @@ The version facts are those of section 0 of the catalogue's Hugging Face page, r
 
 from __future__ import annotations
 
+import ast
 from typing import TYPE_CHECKING
 
 from ..analysis.calls import Call
 from ..analysis.events import CheckpointingEnabled, Generated, ModelLoaded
 from ..analysis.interpreter import Interpreter
+from ..analysis.invocation import instantiate
 from ..analysis.values import (
     FALSE,
     NONE,
     TRUE,
+    Class,
     Const,
     External,
     Object,
@@ -22,6 +25,7 @@ from ..analysis.values import (
     const,
     of,
     replaced,
+    root,
     union,
 )
 from .key_value_caches import fills_cache
@@ -57,9 +61,9 @@ def at_least(it: Interpreter, package: str, version: str) -> bool:
 
 
 def load_model(call: Call) -> Object:
-    """A pretrained model comes into being, in evaluation mode."""
-    made = call.it.new("model", call.name, "", call.site)
-    made.attributes["config"] = of(call.it.new("config", call.name, "config", call.site))
+    """A pretrained model comes into being, in evaluation mode: a library's, or of a class of the project."""
+    made = call.it.new("model", call.name, "", call.site) if call.owner is None else _own_model(call, call.owner)
+    made.attributes.setdefault("config", of(call.it.new("config", call.name, "config", call.site)))
     for name in (
         "device_map",
         "max_memory",
@@ -75,12 +79,22 @@ def load_model(call: Call) -> Object:
     made.state["name"] = call.get("pretrained_model_name_or_path", 0, NONE)
     made.state["dtype"] = _dtype(call.get("torch_dtype", None, call.get("dtype", None, NONE)))
     made.state["training"] = FALSE
-    made.state["trainable"] = const("all")
+    made.state.setdefault("trainable", const("all"))
     made.state["pretrained"] = TRUE
     owner = call.name.removesuffix(".from_pretrained").removesuffix(".from_config").rpartition(".")[2]
     made.state["fills_cache"] = const(fills_cache(owner))
     made.open = call.open
     call.run.models.append(made)
+    return made
+
+
+def _own_model(call: Call, owner: Class) -> Object:
+    """A model of a class of the project, its constructor walked with the configuration that is given or loaded."""
+    loaded = of(call.it.new("config", call.name, "config", call.site))
+    config = call.get("config", 0 if call.last == "from_config" else None, loaded)
+    given = Call(call.it, call.site, owner.name, [config, *call.positional[1:]])
+    made = instantiate(call.it, owner, given).objects()[0]
+    made.kind, made.built = "model", None
     return made
 
 
@@ -110,6 +124,23 @@ def from_pretrained(call: Call) -> Value | None:
     return of(model)
 
 
+# what models call modules, and never a parameter (transformers/models, 5.23.0)
+MODULES = (
+    "classifier",
+    "decoder",
+    "embed_tokens",
+    "embeddings",
+    "encoder",
+    "language_model",
+    "lm_head",
+    "multi_modal_projector",
+    "pooler",
+    "score",
+    "text_model",
+    "transformer",
+    "vision_model",
+    "vision_tower",
+)
 HEADS = (
     "CausalLM",
     "ConditionalGeneration",
@@ -180,6 +211,17 @@ def keeps_what_trains(call: Call) -> Value:
     (`_get_resized_embeddings` in transformers/modeling_utils.py).
     """
     return call.unknown()
+
+
+@framework.attribute("model", *MODULES)
+@framework.attribute("part", *MODULES)
+def module_by_name(it: Interpreter, item: Object, name: str, node: ast.AST) -> Value | None:
+    """A part that is a module, and no parameter, in every model of transformers that has it."""
+    if root(item).kind != "model":
+        return None
+    made = it.child(item, name, it.site(node))
+    made.state["is_module"] = TRUE
+    return of(made)
 
 
 @framework.method("model", "generate")

@@ -14,6 +14,7 @@ from ..analysis.values import (
     TRUE,
     Class,
     Const,
+    Function,
     Object,
     Value,
     const,
@@ -30,6 +31,8 @@ from .transformers import enable_checkpointing, reentrant_of
 framework = Framework("transformers.trainer")
 
 STEPS = ("training_step", "compute_loss")
+# trainers whose step is one forward of what the data set gives (transformers, trl: no pairs, no rollouts)
+PLAIN_TRAINERS = ("Trainer", "Seq2SeqTrainer", "SFTTrainer")
 
 
 # TrainingArguments
@@ -135,18 +138,28 @@ def _apply(call: Call, trainer: Object, model: Object, settings: Value) -> None:
 
 
 def own_steps(call: Call, trainer: Object, model: Object) -> None:
-    """Walk the steps that the project's subclass of a trainer has of its own, with the model as it is wrapped."""
+    """Walk the steps that the project's subclass of a trainer has of its own, and the forward that its class of a model
+    has, with the model as it is wrapped.
+    """
     owner = trainer.type
-    if not isinstance(owner, Class) or not any(names.class_attribute(owner, name) for name in STEPS):
+    steps = isinstance(owner, Class) and any(names.class_attribute(owner, name) for name in STEPS)
+    if not steps and not (trainer.is_a(*PLAIN_TRAINERS) and _own_forwards(of(model))):
         return
     it = call.it
-    held = model.state.get("ddp", NONE)
+    held = model.state.get("ddp", NONE) if steps else NONE
     wrapped = Value((guard, item if isinstance(item, Object) else model) for guard, item in held)
     batch = it.new("data", "", "inputs", call.site)
     batch.state["grad"] = FALSE
     it.loops.append(call.site.node)
     names.call_method(it, trainer, "training_step", call.site, [wrapped, of(batch)])
     it.loops.pop()
+
+
+def _own_forwards(models: Value) -> list[Function]:
+    """The forwards that classes of the project give these models."""
+    owners = [item.type for item in unwrapped(models).objects() if isinstance(item.type, Class)]
+    held = [names.class_attribute(owner, "forward") for owner in owners]
+    return [item for value in held if value is not None for _, item in value if isinstance(item, Function)]
 
 
 @framework.method("trainer", "training_step")
@@ -162,9 +175,26 @@ def training_step(call: Call) -> Value:
 @framework.method("trainer", "compute_loss")
 def compute_loss(call: Call) -> Value:
     """The loss of one forward."""
-    item = call.get("inputs", 1)
-    output = call.it.call(call.get("model", 0), Call(call.it, call.site, "forward", [item]))
-    return of(call.it.derived(call.site, [output]))
+    model, inputs = call.get("model", 0), call.get("inputs", 1)
+    own = _own_forwards(model)
+    given = {} if not own else _columns(call, own[0])
+    forward = Call(call.it, call.site, "forward", [] if given else [inputs], given)
+    return of(call.it.derived(call.site, [call.it.call(model, forward)]))
+
+
+def _columns(call: Call, forward: Function) -> dict[str, Value]:
+    """What `model(**inputs)` gives a forward: a column for each parameter that it has to get, and for each that is None
+    otherwise one that may be there. No gradient flows to them.
+    """
+    found: dict[str, Value] = {}
+    for param in [*forward.node.args.args[1:], *forward.node.args.kwonlyargs]:
+        default = forward.defaults.get(param.arg)
+        if default is not None and default.constant() is not None:
+            continue
+        made = call.it.new("data", "", param.arg, call.site) if default is None else call.it.unknown(param.arg)
+        made.state["grad"] = FALSE
+        found[param.arg] = of(made)
+    return found
 
 
 def _checkpoint_by_arguments(it: Interpreter, model: Object, args: Object) -> None:

@@ -95,7 +95,7 @@ def _other_gradients(event: Backward) -> bool:
 
 
 def _finding(run: Run, model: Object, trained: Site, guard: Guard) -> Finding:
-    place, words, fix = _cause(model)
+    place, words, fix = _cause(model, guard)
     site = place or trained
     related = [(trained, "the model trains here")] if site is not trained else []
     return rule.finding(
@@ -110,14 +110,17 @@ def _finding(run: Run, model: Object, trained: Site, guard: Guard) -> Finding:
     )
 
 
-def _cause(model: Object) -> tuple[Site | None, str, Fix | None]:
-    adapters, prepared = model.known("adapter").objects(), model.known("kbit").objects()
+def _cause(model: Object, guard: Guard) -> tuple[Site | None, str, Fix | None]:
+    """Where it was frozen, in words, and what mends it; of what was done to the model, only what the guard allows."""
+    adapters, prepared = (model.known(fact).possible(guard).objects() for fact in ("adapter", "kbit"))
     if adapters and prepared and prepared[0].id > adapters[0].id:
         return (
             prepared[0].site,
             "k-bit preparation comes after the adapters and freezes them",
             _swapped(adapters[0].site, prepared[0].site),
         )
+    if not adapters and prepared:
+        return prepared[0].site, "k-bit preparation freezes it, and no adapter is added", None
     if not adapters:
         return None, "all its parameters are frozen", None
     adapter = adapters[0]

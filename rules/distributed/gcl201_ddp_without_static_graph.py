@@ -37,13 +37,14 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import combinations
 
 from packaging.version import Version
 
 from gclint.analysis import cures, rewrite
 from gclint.analysis.events import Backward, CheckpointCall, TrainerStarted
-from gclint.analysis.guards import DISTRIBUTED, Guard
-from gclint.analysis.run import Run, ways
+from gclint.analysis.guards import DISTRIBUTED, Guard, without_elements
+from gclint.analysis.run import Run, together, ways, weakest
 from gclint.analysis.syntax import Site
 from gclint.analysis.values import NOTHING, Const, Object, Value, root
 from gclint.finding import Edit, Finding, Fix, Location
@@ -72,22 +73,27 @@ rule = Rule(
 @rule.on(Backward, TrainerStarted)
 def reentrant_under_ddp(event: Backward | TrainerStarted, run: Run) -> Iterator[Finding]:
     """Does a model train under DDP with reentrant checkpointing and without a static graph?"""
-    for model, forwards in trained(event):
+    for model, again in trained(event):
         for guard, (ddp, region) in ways(event.guard, model.known("ddp"), model.known("checkpointing")):
             if isinstance(ddp, Object) and isinstance(region, Object):
-                yield from judge(run, model, ddp, region, guard, forwards)
+                yield from judge(run, model, ddp, region, guard, again)
 
 
-def trained(event: Backward | TrainerStarted) -> list[tuple[Object, int]]:
-    """The models that get gradients at an event, each with how often it ran forward for it."""
+def trained(event: Backward | TrainerStarted) -> list[tuple[Object, list[Guard]]]:
+    """The models that get gradients at an event, each with the guards under which it ran forward twice for it."""
     if isinstance(event, TrainerStarted):
-        return [(model, 1) for model in event.models]
-    models = [item.attributes["of"].objects()[0] for item in event.forwards]
-    return [(model, models.count(model)) for model in dict.fromkeys(models)]
+        return [(model, []) for model in event.models]
+    forwards: dict[Object, list[Guard]] = {}
+    for item in event.forwards:
+        forwards.setdefault(item.attributes["of"].objects()[0], []).append(without_elements(item.born))
+    return [
+        (model, [both for pair in combinations(guards, 2) if (both := together(*pair)) is not None])
+        for model, guards in forwards.items()
+    ]
 
 
-def judge(run: Run, model: Object, ddp: Object, region: Object, guard: Guard, forwards: int) -> Iterator[Finding]:
-    """The findings for one way the run can go."""
+def judge(run: Run, model: Object, ddp: Object, region: Object, guard: Guard, again: list[Guard]) -> Iterator[Finding]:
+    """The findings for one way the run can go; it runs forward twice under the guards `again`."""
     never = Value([(frozenset(), Const(False))])
     reentrant = region.attributes.get("reentrant", NOTHING)
     for held, (mode, static, unused) in ways(
@@ -95,7 +101,10 @@ def judge(run: Run, model: Object, ddp: Object, region: Object, guard: Guard, fo
     ):
         if mode != Const(True) or static not in (Const(False), Const(None)) or region.site is None:
             continue
-        cause = _cause(run, model, ddp, unused, forwards)
+        twice = weakest(both for each in again if (both := together(held, each)) is not None)
+        cause = _cause(run, model, ddp, unused, twice is not None)
+        if unused != Const(True) and twice is not None:
+            held = twice
         certain = bool(cause) and ((DISTRIBUTED, True) not in run.open_guard(held) or "process_group" in run.facts)
         message = "reentrant checkpointing under DDP without a static graph"
         message += (
@@ -169,14 +178,14 @@ def _takes_keywords(site: Site) -> bool:
     return not name.startswith("parse_") and all(keyword.arg is not None for keyword in node.keywords)
 
 
-def _cause(run: Run, model: Object, ddp: Object, unused: object, forwards: int) -> str:
+def _cause(run: Run, model: Object, ddp: Object, unused: object, twice: bool) -> str:
     if unused == Const(True):
         picked = ddp.state.get("picked")
         by_trainer = picked is not None and picked.constant()
         return (
             "Trainer picks find_unused_parameters=True for this model" if by_trainer else "find_unused_parameters is on"
         )
-    if forwards > 1:
+    if twice:
         return "forward runs more than once before backward"
     return "a checkpointed module is used twice" if reused(run, model) else ""
 

@@ -23,7 +23,8 @@ with ddp.no_sync():
 or no `no_sync` at all, where this backward is to be averaged.
 
 ## When it is fine
-Forward and backward both inside; the last micro-batch of an accumulation outside.
+Forward and backward both inside; the last micro-batch of an accumulation outside; code that sets the wrapper's own
+`require_backward_grad_sync` after the forward.
 
 ## Evidence
 torch 2.13.0, two gloo ranks: gradients differ between ranks.
@@ -34,10 +35,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gclint.analysis import rewrite
-from gclint.analysis.events import Backward
+from gclint.analysis.events import AttributeSet, Backward, Forward
 from gclint.analysis.guards import conj
 from gclint.analysis.parallel import alone, forwards_of
-from gclint.analysis.run import Run
+from gclint.analysis.run import Run, together
 from gclint.analysis.syntax import WITHS, Site
 from gclint.finding import Finding, Fix
 from gclint.rule import Reproduction, Rule
@@ -45,6 +46,7 @@ from gclint.rule import Reproduction, Rule
 from ..words import BACKWARD
 
 SYMPTOM = "silent: gradients are not averaged over processes"
+SYNCHRONISES = "require_backward_grad_sync"  # what no_sync() takes away (torch/nn/parallel/distributed.py)
 
 rule = Rule(
     code="GCL207",
@@ -66,7 +68,7 @@ def forward_alone(event: Backward, run: Run) -> Iterator[Finding]:
     for forward in forwards_of(event, run):
         block = forward.moment.inside("no_sync")
         both = conj(forward.guard, event.guard)
-        if block is None or block.site is None or both is None:
+        if block is None or block.site is None or both is None or _asked_again(forward, event, run):
             continue
         yield rule.finding(
             run,
@@ -78,6 +80,17 @@ def forward_alone(event: Backward, run: Run) -> Iterator[Finding]:
             related=[(forward.site, "the forward"), (event.site, "the backward")],
         )
         return
+
+
+def _asked_again(forward: Forward, backward: Backward, run: Run) -> bool:
+    """Whether the code itself asks the wrapper to average after all, between the forward and the backward."""
+    set_since = run.of_type(AttributeSet, start=run.place(forward))
+    return any(
+        item.name == SYNCHRONISES
+        and item.value.constant() is not False
+        and together(item.guard, backward.guard) is not None
+        for item in set_since
+    )
 
 
 def _without(site: Site) -> Fix | None:

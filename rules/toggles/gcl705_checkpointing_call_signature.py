@@ -68,7 +68,7 @@ def refused_call(event: LibraryCall, run: Run) -> Iterator[Finding]:
     if call is None:
         return
     if call.last in ENABLE and call.receiver is not None and not isinstance(call.receiver.type, Class):
-        if str(call.receiver.type).startswith("diffusers."):
+        if call.receiver.kind == "diffusers_model":
             yield _finding(
                 run,
                 event,

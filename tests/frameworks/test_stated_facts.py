@@ -23,6 +23,7 @@ from gclint.analysis.program import analyse  # noqa: E402
 from gclint.analysis.values import Value  # noqa: E402
 from gclint.files.source import read  # noqa: E402
 from gclint.frameworks import builtin, torch_checkpoint, torch_modules, torch_training, trl  # noqa: E402
+from gclint.frameworks.transformers import MODULES  # noqa: E402
 from gclint.frameworks.transformers_trainer import DEFAULTS  # noqa: E402
 
 METHODS_OF_CLASSES = ("from_pretrained", "from_config", "from_single_file", "from_unet")
@@ -283,3 +284,30 @@ def test_defaults_of_lightning() -> None:
 def test_builtins_are_python_s_own() -> None:
     names = [name.removeprefix("builtins.") for name in builtin.framework.functions if name.startswith("builtins.")]
     assert [name for name in names if not hasattr(__import__("builtins"), name)] == []
+
+
+def small_models() -> list[Any]:
+    """Models of transformers of different kinds, tiny and without weights."""
+    small = {"hidden_size": 8, "intermediate_size": 8, "num_hidden_layers": 1, "num_attention_heads": 2}
+    texts = [("Llama", "ForCausalLM"), ("Llama", "ForSequenceClassification"), ("Bert", "ForSequenceClassification")]
+    texts += [("GPT2", "LMHeadModel"), ("T5", "ForConditionalGeneration"), ("CLIP", "Model"), ("Bart", "Model")]
+    texts += [("ViT", "ForImageClassification"), ("Llava", "ForConditionalGeneration")]
+    found = []
+    with torch.device("meta"):
+        for family, head in texts:
+            config = getattr(transformers, f"{family}Config")
+            settings = {} if family in ("CLIP", "T5", "GPT2", "Llava", "Bart") else small
+            found.append(getattr(transformers, family + head)(config(**settings)))
+    return found
+
+
+def test_what_is_called_a_module_is_never_a_parameter() -> None:
+    named = [
+        (each, getattr(part, each))
+        for model in small_models()
+        for part in model.modules()
+        for each in MODULES
+        if part.__class__.__module__.startswith("transformers.") and getattr(part, each, None) is not None
+    ]
+    assert [name for name, held in named if not isinstance(held, torch.nn.Module)] == []
+    assert {name for name, _ in named} == set(MODULES)

@@ -8,6 +8,7 @@ import time
 from pathlib import Path
 
 import pytest
+from packaging.version import Version
 
 from gclint.analysis import versions
 from gclint.analysis.versions import TargetError, targets_for
@@ -190,3 +191,36 @@ def test_a_target_has_a_range_only_where_more_than_one_release_is_allowed(tmp_pa
     targets = targets_for(tmp_path, flag={"torch": "==2.5.1", "transformers": ">=4.40"})
     assert targets["torch"].range is None
     assert str(targets["transformers"].range) == ">=4.40"
+
+
+COMPANIONS = [
+    ("transformers>=4.37.2\ntokenizers==0.15.1\n", "transformers", "4.39.3"),
+    ("transformers>=4.37.2\ntokenizers>=0.15.1\n", "transformers", "5.23.0"),
+    ("transformers\nhuggingface-hub==0.25.0\n", "transformers", "4.57.6"),
+    ("transformers==4.37.2\ntrl\n", "trl", "0.10.1"),
+    ("transformers==4.56.2\ntrl>=0.8\n", "trl", "1.16.0"),
+    ("trl==0.29.0\ntransformers>=4.40\n", "transformers", "4.57.6"),
+    ("torchvision==0.15.2\ntorch>=1.13\n", "torch", "2.0.1"),
+    ("torchvision==0.15.2\ntorch==2.4.0\n", "torch", "2.4.0"),
+    ("tokenizers==0.9.0\ntransformers>=4.37.2\n", "transformers", "5.23.0"),
+]
+
+
+@pytest.mark.parametrize(("requirements", "package", "version"), COMPANIONS)
+def test_a_release_that_the_pins_beside_it_exclude_is_not_what_runs(tmp_path, requirements, package, version):
+    write(tmp_path, {"requirements.txt": requirements})
+    assert decided(tmp_path, package)[0] == version
+
+
+def test_a_range_beside_a_pin_has_both_of_its_ends_there(tmp_path):
+    write(tmp_path, {"requirements.txt": "transformers>=4.37.2\ntokenizers==0.19.1\n"})
+    target = targets_for(tmp_path)["transformers"]
+    assert (str(target.oldest), str(target.version), target.line) == ("4.40.0", "4.44.2", 1)
+
+
+def test_an_installed_release_that_a_pin_excludes_is_not_what_runs(tmp_path, monkeypatch):
+    versions._without_pin.cache_clear()
+    monkeypatch.setattr(versions, "_installed", lambda package: Version("1.16.0") if package == "trl" else None)
+    write(tmp_path, {"requirements.txt": "transformers==4.37.2\n"})
+    assert decided(tmp_path, "trl") == ("0.10.1", "newest")
+    versions._without_pin.cache_clear()

@@ -1,0 +1,121 @@
+"""# misspelt-grad-flag (GCL714)
+
+## What it does
+Finds `requires_grad` set on a module, and `require_grad` set on a parameter: attributes that nothing reads.
+
+## Why it breaks
+`requires_grad` is a flag of tensors. A module takes any attribute, so that `module.requires_grad = False` stores one
+more and leaves its parameters as they were: what was to be frozen trains, what was to be trained stays frozen. A
+misspelt flag of a parameter does as little.
+
+## Example
+```python
+for weight in model.parameters():
+    weight.requires_grad = False
+model.lm_head.requires_grad = True
+```
+
+## Use instead
+```python
+for weight in model.parameters():
+    weight.requires_grad = False
+model.lm_head.requires_grad_(True)
+```
+
+## When it is fine
+A class of the project that has an attribute of this name itself; `module.requires_grad_(...)`; the parameter of a
+layer, as in `layer.weight.requires_grad = True`.
+
+## Evidence
+torch 2.13.0: the parameters of a Linear require gradients before and after `layer.requires_grad = False`, and none
+after `layer.requires_grad_(False)`. OpenGVLab/InternVL's `--unfreeze_lm_head` trains no head.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from gclint.analysis import rewrite
+from gclint.analysis.events import AttributeSet
+from gclint.analysis.layout import on_its_own
+from gclint.analysis.run import Run
+from gclint.analysis.syntax import Site
+from gclint.analysis.values import Class, Object
+from gclint.finding import Finding, Fix
+from gclint.rule import Reproduction, Rule
+
+from ..words import TRAINS, assigned
+
+FLAG, MISSPELT = "requires_grad", "require_grad"
+MODULES = ("layer", "modules", "module", "model", "diffusers_model", "ddp")
+
+rule = Rule(
+    code="GCL714",
+    name="misspelt-grad-flag",
+    docs=__doc__ or "",
+    words=(
+        *(flag + misspelt for flag, misspelt in zip(assigned(FLAG), assigned(MISSPELT), strict=True)),
+        TRAINS,
+    ),
+    certainty=("fails",),
+    fixable="unsafe",
+    oracles=("trains", "changed"),
+    reproduction=Reproduction(
+        "bad_head.py",
+        "bad_head.fixed.py",
+        raises="RuntimeError: element 0 of tensors does not require grad and does not have a grad_fn",
+        intent=("trained", "updates"),
+    ),
+)
+
+
+@rule.on(AttributeSet)
+def nothing_reads_it(event: AttributeSet, run: Run) -> Iterator[Finding]:
+    """Is the flag set on something that has no such flag?"""
+    target = event.target
+    if target is None or event.name not in (FLAG, MISSPELT) or _has_its_own(target, event.name):
+        return
+    if event.name == FLAG and _is_module(target):
+        words = "`requires_grad` is set on a module: its parameters keep what they have"
+    elif event.name == MISSPELT and (_is_module(target) or target.kind in ("parameter", "tensor")):
+        words = "`require_grad` is no flag of tensors or modules: nothing reads it"
+    else:
+        return
+    yield rule.finding(
+        run,
+        event.site,
+        words,
+        guard=event.guard,
+        symptom="silent: what trains is as before",
+        fixes=(_called(event),),
+    )
+
+
+def _is_module(item: Object) -> bool:
+    return item.kind in MODULES or (item.kind == "part" and bool(item.known("is_module")))
+
+
+def _has_its_own(item: Object, name: str) -> bool:
+    """Whether a class of the project says something of such an attribute itself."""
+    owners = [base for base in item.type.ancestry() if isinstance(base, Class)] if isinstance(item.type, Class) else []
+    return any(
+        (isinstance(node, ast.Attribute) and node.attr == name and _is_self(node.value))
+        or (isinstance(node, ast.FunctionDef) and node.name in (name, "__setattr__"))
+        for owner in owners
+        for node in ast.walk(owner.node)
+    )
+
+
+def _is_self(node: ast.expr) -> bool:
+    return isinstance(node, ast.Name) and node.id == "self"
+
+
+def _called(event: AttributeSet) -> Fix | None:
+    """Ask the module, or the parameter, for the flag by its method."""
+    module, node, value = event.site.module, event.site.node, event.value.constant()
+    line = on_its_own(module, node)
+    if not isinstance(node, ast.Attribute) or not isinstance(line, ast.Assign) or not isinstance(value, bool):
+        return None
+    edit = rewrite.replace(Site.at(module, line), f"{module.code(node.value)}.requires_grad_({value})")
+    return Fix("call-requires-grad", "Call requires_grad_()", (edit,), "unsafe", intent=("trained", "updates"))
