@@ -38,7 +38,7 @@ def non_reentrant(checkpointing: Object) -> Fix | None:
 
 
 def _call_edit(checkpointing: Object) -> Edit | None:
-    if checkpointing.site is None:
+    if checkpointing.site is None or "takes_no_options" in checkpointing.state:
         return None
     return rewrite.set_argument(checkpointing.site, "use_reentrant", "False")
 

@@ -82,6 +82,15 @@ def checkpoint(call: Call) -> Value | None:
     return it.call(function, inner)
 
 
+@framework.function("torch.utils.checkpoint.CheckpointFunction.apply")
+def reentrant_function(call: Call) -> Value:
+    """CheckpointFunction.apply(function, preserve_rng_state, *args): what checkpoint() does where it is reentrant."""
+    it = call.it
+    function, arguments = call.get("run_function", 0), tuple(call.positional[2:])
+    announce(it, CheckpointCall(it.moment(site=call.site), None, function, arguments, TRUE))
+    return it.call(function, Call(it, call.site, "checkpointed", list(arguments), {}, call.open))
+
+
 @framework.decorator("torch.utils.checkpoint.checkpoint")
 def checkpoint_decorator(call: Call) -> Value:
     """`@checkpoint`: the function is called at once; what it was stays known, so that the walk goes on."""
@@ -95,6 +104,8 @@ def announce(it: Interpreter, event: CheckpointCall) -> None:
     it.run.facts.setdefault("regions", {})[event.site.node_id] = event
     it.emit(event)
     region = checkpointing_object(it, event.site, "call", event.reentrant or TRUE)
+    if event.call is None:
+        region.state["takes_no_options"] = TRUE
     for item in it.forwards:
         turn_on(it, root(item), region)
 
