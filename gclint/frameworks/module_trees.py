@@ -199,11 +199,28 @@ def _truths(it: Interpreter, held: Guard, item: Alternative) -> Iterator[tuple[G
 
 def tell(it: Interpreter, item: Object | None) -> None:
     """Work out anew, for a module and those around it, how much of it trains."""
+    inner: Value | None = None
     while item is not None:
         found = parameters_of(it, item)
         if found:
             item.state["trainable"] = _how_much(found)
+        elif inner is not None and "trainable" in item.state:
+            item.state["trainable"] = _mixed(item.state["trainable"], inner)
+        inner = item.state.get("trainable", inner)
         item = item.parent
+
+
+def _mixed(outer: Value, inner: Value) -> Value:
+    """How much of a module trains of which one part is known: some of it where the two differ."""
+    return union(
+        Value([(both, part if part == whole or whole not in _WHOLE else Const("some"))])
+        for held, whole in outer
+        for guard, part in inner
+        if (both := conj(held, guard)) is not None
+    )
+
+
+_WHOLE = (Const("all"), Const("none"), Const("some"))
 
 
 def _how_much(found: list[Named]) -> Value:
