@@ -108,9 +108,8 @@ def _walk(
     held, it.loops = it.loops, [*it.loops, node]
     guard = it.guard
     for condition in clause.ifs:
-        chosen = [way for way, truth in conditions.branches(it, condition) if truth]
-        if chosen:
-            it.guard = it.guard | chosen[0]
+        holds, _ = conditions.decide(it, condition)
+        it.guard = NEVER if holds is None else narrowed(it.guard, holds)
         holders += [it.evaluate(holder) for holder in memberships(condition)]
     if inner_clauses:
         inner, inner_filtered, named = _walk(it, inner_clauses, made, node, holders, it.evaluate(inner_clauses[0].iter))

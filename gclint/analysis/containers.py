@@ -106,7 +106,9 @@ def item_at(it: Interpreter, item: Object, key: Alternative, node: ast.AST) -> V
     if item.items is not None and not item.each and isinstance(key.value, int):
         return _at_index(it, item, int(key.value), node)
     if item.items and item.each:
-        return any_of(it, item, node)
+        each = [there(value) for value in item.items]
+        literal = any(isinstance(part, Const) for value in each for _, part in value)
+        return one_of(each) if literal and "mixed" not in item.state else any_of(it, item, node)
     if item.entries is not None and is_counted(item) and _is_plain(item):
         if "factory" in item.state:
             return _made_for(it, item, key, node)

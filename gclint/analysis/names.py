@@ -310,10 +310,7 @@ def _assign_attribute(
             old = _before(it, item, name, node)
         item.attributes[name] = assigned(since, value, old)
         item.sites[name] = place_of(value) or it.site(place if place is not None else node)
-        for part in value.objects():
-            holds = it.library.is_kind(item, "module") and it.library.is_kind(part, "module")
-            if part.parent is None and part is not item and holds:
-                part.parent = item
+        it.library.stored(it, item, value)
         it.emit(AttributeSet(moment, item, name, value))
         if name == "forward":
             it.emit(ForwardPatched(moment, item, value))

@@ -423,6 +423,12 @@ class Scope:
         return self
 
 
+def adopt(whole: Object, part: Object) -> None:
+    """Something is a part of something else from now on, unless it has a whole already or is around that itself."""
+    if part.parent is None and root(whole) is not part:
+        part.parent = whole
+
+
 def root(item: Object) -> Object:
     """The outermost object that this one is a part of; itself when it is a part of none."""
     while item.parent is not None:

@@ -18,15 +18,16 @@ from ..analysis.values import (
     Alternative,
     Class,
     Const,
-    External,
     Object,
     Value,
     assigned,
     const,
     of,
     replaced,
+    root,
     union,
 )
+from .registry import is_own_module
 from .torch_modules import BOTH, INSTANCE_NORMS, OF_LAYERS, PARAMETERLESS, settings_of, trainable
 
 MOST_PARAMETERS = 200
@@ -69,7 +70,7 @@ def children_of(it: Interpreter, item: Object) -> list[Named] | None:
     if item.kind == "modules" and item.items is not None:
         named = [(str(place), value) for place, value in enumerate(item.items)]
         return None if "named" in item.state else _modules_among(it, named)
-    if isinstance(item.type, Class) and _is_plain(item.type):
+    if isinstance(item.type, Class) and is_own_module(item.type):
         return _modules_among(it, list(item.attributes.items()))
     return None
 
@@ -95,12 +96,6 @@ def _is_read(layer: Object, item: Alternative) -> bool:
     return isinstance(item, Object) and item.kind == "part" and item.parent is layer
 
 
-def _is_plain(owner: Class) -> bool:
-    """Whether a class has no library base but torch.nn.Module."""
-    bases = [base.name for base in owner.ancestry() if isinstance(base, External)]
-    return bases == ["torch.nn.Module"] or bases == ["torch.nn.modules.module.Module"]
-
-
 def _modules_among(it: Interpreter, named: list[tuple[str, Value]]) -> list[Named] | None:
     """The modules among attributes or elements; None where one may be a module that is not known."""
     found: list[Named] = []
@@ -110,9 +105,16 @@ def _modules_among(it: Interpreter, named: list[tuple[str, Value]]) -> list[Name
                 continue
             if part.kind in ("layer", "modules") or (isinstance(part.type, Class) and part.kind == "module"):
                 found.append(Named(name, part, guard))
-            elif it.library.is_kind(part, "module") or _is_parameter(part) or "foreign" in part.state:
+            elif (
+                it.library.is_kind(part, "module") or _is_parameter(part) or "foreign" in part.state or _is_loaded(part)
+            ):
                 return None
     return found
+
+
+def _is_loaded(part: Object) -> bool:
+    """Whether it comes from a file, in which there may be a module."""
+    return root(part).type == "checkpoint_file"
 
 
 def _is_parameter(part: Object) -> bool:
@@ -199,11 +201,28 @@ def _truths(it: Interpreter, held: Guard, item: Alternative) -> Iterator[tuple[G
 
 def tell(it: Interpreter, item: Object | None) -> None:
     """Work out anew, for a module and those around it, how much of it trains."""
+    inner: Value | None = None
     while item is not None:
         found = parameters_of(it, item)
         if found:
             item.state["trainable"] = _how_much(found)
+        elif inner is not None and "trainable" in item.state:
+            item.state["trainable"] = _mixed(item.state["trainable"], inner)
+        inner = item.state.get("trainable", inner)
         item = item.parent
+
+
+def _mixed(outer: Value, inner: Value) -> Value:
+    """How much of a module trains of which one part is known: some of it where the two differ."""
+    return union(
+        Value([(both, part if part == whole or whole not in _WHOLE else Const("some"))])
+        for held, whole in outer
+        for guard, part in inner
+        if (both := conj(held, guard)) is not None
+    )
+
+
+_WHOLE = (Const("all"), Const("none"), Const("some"))
 
 
 def _how_much(found: list[Named]) -> Value:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..analysis import environment
 from ..analysis.events import LibraryCall
-from ..analysis.values import TRUE, Class, External, Function, Object, Value, union
+from ..analysis.values import TRUE, Class, External, Function, Object, Value, adopt, union
 from ..failures import Problem, going_on, unloaded
 from ..packs import FRAMEWORKS, brought
 
@@ -250,8 +250,8 @@ class Library:
     def stored(self, it: Interpreter, item: Object, value: Value) -> None:
         """A value goes into a container: modules become its parts."""
         for part in value.objects():
-            if self.is_kind(item, "module") and self.is_kind(part, "module") and not part.parent and part is not item:
-                part.parent = item
+            if self.is_kind(item, "module") and self.is_kind(part, "module"):
+                adopt(item, part)
 
     def decorated(self, it: Interpreter, decorator: Value, function: Value, site: Site) -> Value | None:
         """What a library's decorator makes of a function; None when it leaves it alone."""
@@ -283,7 +283,8 @@ class Library:
         module = item.kind != "part" and self.is_kind(item, "module")
         if item.is_a(*names) or (module and "Module" in names):
             return True
-        if self.are_layers(names) and (item.kind in ("layer", "modules") or _is_own_module(item)):
+        of_torch = item.kind in ("layer", "modules") or (isinstance(item.type, Class) and is_own_module(item.type))
+        if of_torch and self.are_layers(names):
             return False
         if module and set(names) <= {"Parameter", "Tensor"}:
             return False
@@ -355,12 +356,10 @@ class Library:
             handler(Call(it, site, "<built>", receiver=item))
 
 
-def _is_own_module(item: Object) -> bool:
-    """Whether its class is one of the project's that has no library base but torch.nn.Module."""
-    if not isinstance(item.type, Class):
-        return False
-    bases = [base.name for base in item.type.ancestry() if isinstance(base, External)]
-    return bool(bases) and all(base.startswith("torch.") and base.endswith(".Module") for base in bases)
+def is_own_module(owner: Class) -> bool:
+    """Whether a class of the project has no library base but torch.nn.Module."""
+    bases = {base.name for base in owner.ancestry() if isinstance(base, External)}
+    return bool(bases) and bases <= {"torch.nn.Module", "torch.nn.modules.module.Module"}
 
 
 def load_library() -> Library:

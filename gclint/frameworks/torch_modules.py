@@ -22,6 +22,7 @@ from ..analysis.values import (
     Function,
     Object,
     Value,
+    adopt,
     assigned,
     const,
     of,
@@ -194,7 +195,7 @@ def make_modules(call: Call) -> Value:
     else:
         made.items, made.each = list(call.positional), call.open
     for part in [found for value in made.items for found in value.objects()]:
-        part.parent = part.parent or made
+        adopt(made, part)
         part.each = part.each or made.each
     return of(made)
 
