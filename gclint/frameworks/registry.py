@@ -43,13 +43,14 @@ class Framework:
     """What one library's calls do to a run.
 
     `kinds` maps a kind of object to the kind whose methods it also has; `bases` a base class to the kind of
-    the objects of its subclasses, `variables` a package to the environment variables that it sets itself (patterns of
-    fnmatch; those that begin with its own name need not be said).
+    the objects of its subclasses, `base_families` those whose last name a pattern matches; `variables` a package to the
+    environment variables that it sets itself (fnmatch; those that begin with its own name need not be said).
     """
 
     name: str
     kinds: dict[str, str] = field(default_factory=dict)
     bases: dict[str, str] = field(default_factory=dict)
+    base_families: dict[str, str] = field(default_factory=dict)
     imports: dict[str, tuple[str, ...]] = field(default_factory=dict)
     variables: dict[str, tuple[str, ...]] = field(default_factory=dict)
     constants: dict[str, Callable[[Interpreter], Value]] = field(default_factory=dict)
@@ -116,7 +117,7 @@ class Library:
         self._lineages: dict[str, list[str]] = {}
         self.problems = tuple(problems)
         for framework in frameworks:
-            for table in ("kinds", "bases", "imports", "variables"):
+            for table in ("kinds", "bases", "base_families", "imports", "variables"):
                 getattr(self.all, table).update(getattr(framework, table))
             for table in HANDLERS:
                 for key, handler in getattr(framework, table).items():
@@ -303,10 +304,16 @@ class Library:
         """The kind of the objects of a project's class, by its library bases."""
         for base in owner.ancestry():
             if isinstance(base, External):
-                kind = self._by_name(self.all.bases, base.name)
+                kind = self._by_name(self.all.bases, base.name) or self._base_of_family(base.name)
                 if kind is not None:
                     return str(kind)
         return "instance"
+
+    def _base_of_family(self, name: str) -> str | None:
+        patterns = ((pattern.partition(":"), kind) for pattern, kind in self.all.base_families.items())
+        return next(
+            (kind for (package, _, last), kind in patterns if re.fullmatch(rf"{package}\..*\b{last}", name)), None
+        )
 
     def kind_of_part(self, parent: Object) -> str:
         """The kind of an unknown part of an object."""

@@ -36,9 +36,25 @@ from .torch_modules import activated, set_state
 if TYPE_CHECKING:
     from ..analysis.syntax import Site
 
+HEADS = (
+    "CausalLM",
+    "ConditionalGeneration",
+    "SequenceClassification",
+    "TokenClassification",
+    "QuestionAnswering",
+    "MaskedLM",
+    "PreTraining",
+    "ImageClassification",
+    "MultipleChoice",
+    "SpeechSeq2Seq",
+    "CTC",
+)
+CLASSES = rf"\w+(For({'|'.join(HEADS)})|LMHeadModel|[a-z0-9]Model)"
+
 framework = Framework(
     "transformers",
     kinds={"model": "module", "output": "unknown"},
+    base_families={f"transformers:{CLASSES}": "model"},
     bases={
         "transformers:PreTrainedModel": "model",
         "transformers:Trainer": "trainer",
@@ -141,22 +157,9 @@ MODULES = (
     "vision_model",
     "vision_tower",
 )
-HEADS = (
-    "CausalLM",
-    "ConditionalGeneration",
-    "SequenceClassification",
-    "TokenClassification",
-    "QuestionAnswering",
-    "MaskedLM",
-    "PreTraining",
-    "ImageClassification",
-    "MultipleChoice",
-    "SpeechSeq2Seq",
-    "CTC",
-)
 
 
-@framework.family(rf"transformers:\w+(For({'|'.join(HEADS)})|LMHeadModel|[a-z0-9]Model)")
+@framework.family(f"transformers:{CLASSES}")
 def construct_model(call: Call) -> Value | None:
     """LlamaForCausalLM(config): a model from its configuration, in training mode."""
     if call.last == "PreTrainedModel":
