@@ -16,9 +16,10 @@ from gclint.timing import stage
 
 from .configs import DocumentError, read_document
 from .deferral import Deferral
+from .index import FileIndex, Index
 from .mentions import Mentions
+from .outline import Outline
 from .resolve import Imports
-from .units import Sheet
 
 if TYPE_CHECKING:
     from .syntax import Module
@@ -47,7 +48,7 @@ class Project:
         self._absolute: dict[str, Path] = {}
         self._data: dict[str, Any] = {}
         self._read: dict[str, Source | None] = {}
-        self._sheets: dict[str, Sheet | None] = {}
+        self.index = Index()
         self._roots: dict[str, Path] = {os.fspath(self.root): self.root}
         self.deferral = Deferral(self, Mentions(self), (), ())
 
@@ -73,7 +74,7 @@ class Project:
         module = self._modules.pop(path, None)
         if module is not None:
             module.forget()
-        self._sheets.pop(path, None)
+        self.index.let_go(path)
 
     def text(self, path: str) -> str | None:
         """The Python text of a file (an absolute path); None when it cannot be read."""
@@ -81,19 +82,20 @@ class Project:
         source = self._source(path)
         return source.text if source is not None else None
 
-    def text_once(self, path: str) -> str:
-        """The text of a file that is looked at once, and not kept; "" when it cannot be read."""
-        source = self._source(path)
-        return source.decoded() if source is not None else ""
+    def told(self, path: str) -> FileIndex | None:
+        """What the text of a file (an absolute path) tells; None when it cannot be read."""
+        holds_code = path in self.sources or path.endswith((".py", ".ipynb"))
+        source = self._source(path) if holds_code else None
+        return self.index.of(path, source) if source is not None else None
 
-    def sheet(self, path: str) -> Sheet | None:
-        """The units of a file (an absolute path); None when it cannot be read."""
-        self.consulted.add(path)
-        if path not in self._sheets:
-            holds_code = path.endswith((".py", ".ipynb")) or path in self.sources
-            source = self._source(path) if holds_code else None
-            self._sheets[path] = Sheet(path, source.decoded()) if source is not None else None
-        return self._sheets[path]
+    def outline(self, path: str) -> Outline | None:
+        """The outline of a file (an absolute path); None when it cannot be read."""
+        told = self.told(path)
+        return told.outline if told is not None else None
+
+    def save_index(self) -> None:
+        """Keep what the texts told for a later check."""
+        self.index.save({**self.sources, **{path: source for path, source in self._read.items() if source is not None}})
 
     def digest(self, path: str) -> str:
         """What tells whether the content of a file (an absolute path) changed; "" where the project has no file."""

@@ -7,20 +7,18 @@ definition that has a part. In a library that leaves a few definitions out of th
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from ..files.gate import Words, admits
 from .mentions import CALLED_BY_MODULES, MOST_UNITS, Mentions
-from .units import Unit
-from .wording import Wording
+from .outline import Unit
+from .rule_words import RuleWords
 
 if TYPE_CHECKING:
     from .project import Project
-
-BY_NAME = ("instantiate", "import_module", "__import__")
 
 
 @dataclass
@@ -47,8 +45,8 @@ class Reach:
         self.gated = bool(self.gates) and all(self.gates)
         self._project = project
         self.mentions = Mentions(project)
-        self.wording = Wording(project, self.mentions, self.gates)
-        self.telling = frozenset().union(*self.wording.telling)
+        self.words = RuleWords(project, self.mentions, self.gates)
+        self.telling = frozenset().union(*self.words.telling)
         self.learnt = Learnt()
         self.paths: Sequence[str] = ()
         self._unlearnt: Sequence[str] = ()
@@ -60,11 +58,11 @@ class Reach:
     def learn(self, paths: Sequence[str]) -> None:
         """Work out which units of the files, and of those they import, lead to a finding, also through one another."""
         self.paths = paths = self._followed(paths) if self.gated else ()
-        self.wording.take_from_outside(paths)
-        paths = [path for path in paths if not self.mentions.is_alone(path) or self.wording.all_stand_in(path)]
+        self.words.take_from_outside(paths)
+        paths = [path for path in paths if not self.mentions.is_alone(path) or self.words.all_stand_in(path)]
         for path in paths:
-            for unit in self.units(path) if self.wording.holds_anchor(path) else ():
-                self._note(unit, self.wording.anchored(unit))
+            for unit in self.units(path) if self.words.holds_anchor(path) else ():
+                self._note(unit, self.words.anchored(unit))
         grown = self.gated
         while grown:
             grown = False
@@ -76,7 +74,7 @@ class Reach:
 
     def forget(self) -> None:
         """Drop what only learning needs: the identifiers of described libraries' units take much memory."""
-        self.wording.forget()
+        self.words.vocabulary.forget()
         for path in self.mentions.read:
             for unit in self.units(path) if self.mentions.is_alone(path) else ():
                 unit.forget()
@@ -109,31 +107,27 @@ class Reach:
 
     def _started(self, path: str, function: str) -> bool:
         leads = path in self.learnt.leading or not self.mentions.is_alone(path)
-        sheet = self.mentions.sheet(path) if leads else None
-        if sheet is None:
+        outline = self.mentions.outline(path) if leads else None
+        if outline is None:
             return False
         if self.calls_by_name(path):
             return True
-        units = [sheet.module, *self.mentions.named(path, function, None)] if function else [sheet.module]
+        units = [outline.module, *self.mentions.named(path, function, None)] if function else [outline.module]
         return any(self._leads(unit) for unit in units)
 
     def calls_by_name(self, path: str) -> bool:
         """Whether a file may import or call what no text names."""
-        text = self._project.text(path) or ""
-        return any(word in text for word in BY_NAME) or self._project.is_notebook(path)
+        told = self._project.told(path)
+        return told is not None and told.calls_by_name
 
     def anything_in(self, path: str) -> bool:
         """Whether anything that a file defines matters."""
         return not self.gated or path in self.learnt.leading
 
-    def units(self, path: str) -> Iterator[Unit]:
+    def units(self, path: str) -> Sequence[Unit]:
         """The units of a file, classes' methods among them: its top level first, the others as they stand."""
-        sheet = self.mentions.sheet(path)
-        if sheet is not None:
-            yield sheet.module
-        for unit in [unit for held in (sheet.units.values() if sheet else ()) for unit in held]:
-            yield unit
-            yield from unit.methods.values()
+        outline = self.mentions.outline(path)
+        return outline.all_units if outline is not None else ()
 
     # Parts in a finding
 
@@ -183,8 +177,8 @@ class Reach:
             return False
         if self._is_root(unit):
             return self._note(unit, led | halves)
-        words = self.wording.of(unit)
-        told = {rule for rule in led | halves if not words.isdisjoint(self.wording.telling[rule])}
+        words = unit.words
+        told = {rule for rule in led | halves if not words.isdisjoint(self.words.telling[rule])}
         return self._note(unit, told) | self._pass_on(unit, halves)
 
     def _mentioned(self, unit: Unit) -> tuple[set[int], set[int]]:
@@ -196,7 +190,7 @@ class Reach:
     def _joined_in(self, owner: Unit) -> set[int]:
         """The rules of which a class joins halves that stand elsewhere."""
         held = self._parts.get(owner)
-        return set(held) - self._mentioned(owner)[0] - self.wording.anchored(owner) if held else set()
+        return set(held) - self._mentioned(owner)[0] - self.words.anchored(owner) if held else set()
 
     def _is_root(self, unit: Unit) -> bool:
         """Whether nothing mentions a function or a class, which is no project class's child either; or whether it is
@@ -206,24 +200,22 @@ class Reach:
             return unit.last in CALLED_BY_MODULES and self._is_root(unit.owner)
         if not unit.defines or unit.name in self._taken:
             return False
-        sheet = self.mentions.sheet(unit.path)
-        others = [other for held in (sheet.units.values() if sheet else ()) for other in held if other is not unit]
-        if sheet is None or any(unit.name in other.identifiers for other in (*others, sheet.module)):
+        outline = self.mentions.outline(unit.path)
+        others = [other for held in (outline.units.values() if outline else ()) for other in held if other is not unit]
+        if outline is None or any(unit.name in other.identifiers for other in (*others, outline.module)):
             return False
-        bases = Unit(unit.path, "", unit.bases).identifiers
-        return not any(True for name in bases for _ in self.mentions.named(unit.path, name, None))
+        return not any(True for name in unit.bases or () for _ in self.mentions.named(unit.path, name, None))
 
     @cached_property
     def _taken(self) -> frozenset[str]:
         """The names that some import takes of a module of the project."""
-        sheets = [self.mentions.sheet(path) for path in self._project.sources if not self.mentions.is_alone(path)]
-        held = [items for sheet in sheets if sheet is not None for items in sheet.imports.values()]
-        return frozenset(item.member for items in held for item in items)
+        outlines = [self.mentions.outline(path) for path in self._project.sources if not self.mentions.is_alone(path)]
+        return frozenset().union(*(outline.members for outline in outlines if outline is not None))
 
     def _aliases(self, path: str) -> set[str]:
         """The other names under which a file imports what leads to a finding."""
-        sheet = self.mentions.sheet(path)
-        held = [item for items in (sheet.imports.values() if sheet else ()) for item in items]
+        outline = self.mentions.outline(path)
+        held = [item for items in (outline.imports.values() if outline else ()) for item in items]
         return {item.name for item in held if item.member != item.name and item.member in self._taking_part}
 
     # What a unit leads to
@@ -241,7 +233,7 @@ class Reach:
         """The words of everything that a unit leads to; all of them where that is too much to follow."""
         if unit not in self._closures:
             reached = self.mentions.reached(unit)
-            found = [self.wording.of(one) | self.wording.at_top(one.path) for one in reached]
+            found = [one.words | self.words.at_top(one.path) for one in reached]
             everything = len(reached) >= MOST_UNITS
-            self._closures[unit] = frozenset(self.wording.words) if everything else self.wording.given.union(*found)
+            self._closures[unit] = frozenset(self.words.words) if everything else self.words.given.union(*found)
         return self._closures[unit]

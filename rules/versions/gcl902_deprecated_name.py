@@ -41,7 +41,7 @@ from gclint.analysis.guards import Guard, compares_release
 from gclint.analysis.layout import is_spread
 from gclint.analysis.run import Run
 from gclint.analysis.syntax import Site, dotted
-from gclint.analysis.units import imports_of
+from gclint.analysis.scan import imports_of
 from gclint.analysis.values import Class
 from gclint.finding import Finding, Fix
 from gclint.rule import Reproduction, Rule
