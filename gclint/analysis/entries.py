@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from gclint.launch import Command, Launch, commands, launches
+from gclint.launch import Command, Launch, console_scripts, launches
 
 if TYPE_CHECKING:
     from gclint.files.source import Source
@@ -81,7 +81,7 @@ class Entries:
             made = _Started({}, {})
             for launch in launches(root):
                 made.launches.setdefault(os.path.realpath(launch.program), []).append(launch)
-            for command in commands(root):
+            for command in console_scripts(root):
                 made.commands.setdefault(os.path.realpath(command.program), []).append(command)
             self._below[root] = made
         return self._below[root]

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from gclint.files.cache import digest
 from gclint.files.depth import too_deep
+from gclint.files.folders import holds_any
 from gclint.files.source import Source, Unreadable, content, inside, read, real_paths
 from gclint.files.syntax import UNREADABLE, SyntaxFault, any_tree_of, fault_of
 from gclint.timing import stage
@@ -190,7 +191,7 @@ class Project:
     def _root_above(self, directory: str) -> Path:
         if directory not in self._roots:
             above = os.path.dirname(directory)
-            marked = above != directory and _is_marked(directory)
+            marked = above != directory and holds_any(directory, ROOT_MARKS)
             outermost = self.root if above == directory else None
             self._roots[directory] = Path(directory) if marked else outermost or self._root_above(above)
         return self._roots[directory]
@@ -214,10 +215,6 @@ class Project:
             source = self._source(path)
             self._data[path] = _load(source) if source is not None else None
         return self._data[path]
-
-
-def _is_marked(directory: str) -> bool:
-    return any(os.path.exists(os.path.join(directory, mark)) for mark in ROOT_MARKS)
 
 
 def shown(path: str) -> str:

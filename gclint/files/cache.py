@@ -13,6 +13,8 @@ from collections.abc import Iterable
 from contextlib import suppress
 from typing import Any
 
+from gclint.files.folders import status
+
 DIRECTORY = ".gclint_cache"
 _TAG = "Signature: 8a477f597d28d172789f06886806bc55\n# This file marks a cache made by gclint.\n"
 _FILES = {"CACHEDIR.TAG": _TAG, ".gitignore": "# Made by gclint.\n*\n"}
@@ -43,12 +45,12 @@ def stamp(path: str) -> list[int] | None:
     from time import time_ns
 
     try:
-        status = os.stat(path)
+        found = status(path)
     except OSError:
         return None
-    if time_ns() - max(status.st_mtime_ns, status.st_ctime_ns) < _RACY:
+    if time_ns() - max(found.st_mtime_ns, found.st_ctime_ns) < _RACY:
         return None
-    return [status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino]
+    return [found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_ino]
 
 
 class Cache:

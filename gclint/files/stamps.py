@@ -9,6 +9,7 @@ from time import time_ns
 
 from gclint.config import FILES
 from gclint.files.cache import digest
+from gclint.files.folders import entries
 from gclint.files.kinds import kind_of
 from gclint.files.source import content
 
@@ -70,13 +71,12 @@ def _content_stamp(entry: os.DirEntry[str]) -> str:
 def _read_by_analyses(root: str) -> Iterator[os.DirEntry[str]]:
     todo = [root]
     while todo:
-        with os.scandir(todo.pop()) as entries:
-            for entry in entries:
-                if entry.is_dir(follow_symlinks=False):
-                    if entry.name not in _SKIPPED:
-                        todo.append(entry.path)
-                elif kind_of(entry.name) != "other" or entry.name == ".gitignore":
-                    yield entry
+        for entry in entries(todo.pop()):
+            if entry.is_dir(follow_symlinks=False):
+                if entry.name not in _SKIPPED:
+                    todo.append(entry.path)
+            elif kind_of(entry.name) != "other" or entry.name == ".gitignore":
+                yield entry
 
 
 def surroundings(root: str) -> list[str]:
