@@ -36,6 +36,7 @@ class Memory:
     def __init__(self, inquiry: Inquiry, place: str | dict[str, str]):
         self._inquiry = inquiry
         self._rules = [rule.code for rule in inquiry.rules]
+        self._asked_for = digest([repr(sorted(inquiry.target.items())), *self._rules])
         self._state = _state_of(inquiry)
         self._given: Sequence[str] = ()
         self._prints = Fingerprints(frozenset(), {})
@@ -119,7 +120,7 @@ class Memory:
 
     def _name(self, task: Task) -> str:
         started = repr(task.entry) if task.entry is not None else ""
-        return digest([task.path, started, repr(sorted(self._inquiry.target.items())), *self._rules])
+        return digest([task.path, started, self._asked_for])
 
     def _asked(self, wanted: Wanted) -> list[Any]:
         """What a walk is given besides the files that it reads."""

@@ -12,7 +12,7 @@ from typing import Any
 
 from gclint.files.cache import prepare, write_whole
 
-MOST_IDLE = 1000
+MOST_BYTES = 32_000_000
 
 
 class Ledger:
@@ -39,18 +39,23 @@ class Ledger:
         self._fresh[name] = json.dumps(value, separators=(",", ":"))
 
     def save(self, alive: Collection[str]) -> None:
-        """Write what is new; where most other names are not `alive`, those go. An error is no one's concern."""
+        """Write what is new; once that is too much, names that are not `alive` go. An error is no one's concern."""
         if not self._fresh:
             return
         lines = self._lines or {}
-        whole = len(lines) > 2 * len(alive) + MOST_IDLE
-        held = {name: line for name, line in lines.items() if name in alive} if whole else {}
+        held = {name: line for name, line in lines.items() if name in alive}
+        whole = self._size(lines) > max(MOST_BYTES, 4 * self._size(held))
+        held = held if whole else {}
         text = "".join(f"\n{name} {line}\n" for name, line in {**held, **self._fresh}.items())
         try:
             self._write(text, whole)
         except (OSError, ValueError):
             return
         self._lines, self._fresh = None, {}
+
+    @staticmethod
+    def _size(lines: dict[str, str]) -> int:
+        return sum(map(len, lines.values()))
 
     @property
     def _path(self) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from time import time_ns
 
 from gclint.config import FILES
@@ -86,12 +87,18 @@ def surroundings(root: str) -> list[str]:
     pack is installed), and the configuration files above `root`.
     """
     package = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-    found = [sys.version, *_times(_modules(package)), *_times(sys.path)]
+    found = [sys.version, *_own_times(package), *_times(sys.path)]
     here = os.path.dirname(root)
     while here != os.path.dirname(here):
         found += _times(os.path.join(here, name) for name in FILES)
         here = os.path.dirname(here)
     return found
+
+
+@lru_cache(maxsize=1)
+def _own_times(package: str) -> list[str]:
+    """The stamps of gclint's own modules, which a process has loaded as they were when it began."""
+    return _times(_modules(package))
 
 
 def _modules(package: str) -> list[str]:
