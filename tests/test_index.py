@@ -29,6 +29,12 @@ if TYPE_CHECKING:
 
 RATE, STEPS = 1, 2
 settings = load("train.yaml")
+if RATE:
+    LIMIT = most(2)
+
+
+class Plain:
+    pass
 
 
 @register("x")
@@ -50,6 +56,8 @@ if __name__ == "__main__":
     run()
 '''
 
+STARTED = ("if", "__name__", "__main__", "run", "RATE", "LIMIT", "most")
+
 
 def index(path: str, text: str, kept: Any = None) -> FileIndex:
     return FileIndex(path, parse(path, Path(path), text.encode()), WORDS, kept)
@@ -64,7 +72,7 @@ def told(item: FileIndex) -> dict[str, Any]:
 def test_the_outline_of_a_text() -> None:
     item = index("/p/a.py", TEXT)
     outline = item.outline
-    assert list(outline.units) == ["RATE", "STEPS", "settings", "Net", "run"]
+    assert list(outline.units) == ["RATE", "STEPS", "settings", "LIMIT", "Plain", "Net", "run"]
     assert sorted(outline.imports) == [
         *("TYPE_CHECKING", "again", "helper", "j", "noop", "one", "os", "other"),
     ]
@@ -79,8 +87,9 @@ def test_the_outline_of_a_text() -> None:
     assert net.methods["forward"].identifiers >= {"helper", "again", "use_reentrant"}
     assert net.methods["forward"].words == {"use_reentrant"}
     assert outline.importing[2].words == {"checkpoint", "torch.utils"}
-    assert outline.module.identifiers == {"settings", "load", "train", "yaml", "if", "__name__", "__main__", "run"}
-    assert outline.acts
+    assert outline.module.identifiers == {"settings", "load", "train", "yaml", *STARTED}
+    assert (outline.acts, outline.calls, outline.assigned) == (True, {"load", "most"}, {"load"})
+    assert outline.units["Plain"][0].bases == frozenset()
     assert item.words == {"checkpoint", "torch.utils", "use_reentrant"}
     assert item.settings == [b"train.yaml"]
     assert item.calls_by_name
