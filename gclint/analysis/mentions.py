@@ -27,6 +27,7 @@ class Mentions:
         self._project = project
         self.read: set[str] = set()
         self._called: dict[Unit, tuple[Unit, ...]] = {}
+        self._reached: dict[Unit, frozenset[Unit]] = {}
         self._done: dict[Unit, tuple[Unit, ...]] = {}
         self._meant: dict[tuple[str, str], tuple[Unit | str, ...]] = {}
         self._files: dict[tuple[str, Import], tuple[str, str]] = {}
@@ -45,14 +46,19 @@ class Mentions:
         self.read.add(path)
         return self._project.outline(path)
 
-    def reached(self, unit: Unit) -> tuple[Unit, ...]:
-        """All that a unit leads to, itself first; at most about `MOST_UNITS`."""
-        seen, todo = {unit: None}, [unit]
-        while todo and len(seen) < MOST_UNITS:
-            fresh = [other for other in self.all_of(todo.pop()) if other not in seen]
-            seen.update(dict.fromkeys(fresh))
-            todo += fresh
-        return tuple(seen)
+    def reached(self, unit: Unit) -> frozenset[Unit]:
+        """All that a unit leads to, itself among it; at most about `MOST_UNITS`."""
+        if unit not in self._reached:
+            seen, todo = {unit}, [unit]
+            while todo and len(seen) < MOST_UNITS:
+                for other in self.all_of(todo.pop()):
+                    if other in self._reached:
+                        seen |= self._reached[other]
+                    elif other not in seen:
+                        seen.add(other)
+                        todo.append(other)
+            self._reached[unit] = frozenset(seen)
+        return self._reached[unit]
 
     def all_of(self, unit: Unit) -> tuple[Unit, ...]:
         """All that runs because of a unit, as far as names tell: what it calls, and what decorates it."""

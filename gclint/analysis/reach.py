@@ -7,6 +7,7 @@ definition that has a part. In a library that leaves a few definitions out of th
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -54,6 +55,8 @@ class Reach:
         self._parts: dict[Unit, frozenset[int]] = {}
         self._halves: dict[Unit, frozenset[int]] = {}
         self._taking_part: set[str] = set()
+        self._settled: set[Unit] = set()
+        self._mentioned_by: defaultdict[Unit, set[Unit]] = defaultdict(set)
 
     def learn(self, paths: Sequence[str]) -> None:
         """Work out which units of the files, and of those they import, lead to a finding, also through one another."""
@@ -69,12 +72,17 @@ class Reach:
             for path in paths:
                 names = self._taking_part | self._aliases(path)
                 for unit in self.units(path):
+                    if unit in self._settled:
+                        continue
                     if not names.isdisjoint(unit.identifiers) or self._is_of_part(unit.owner):
+                        self._settled.add(unit)
                         grown |= self._grow(unit)
 
     def forget(self) -> None:
         """Drop what only learning needs: the identifiers of described libraries' units take much memory."""
         self.words.vocabulary.forget()
+        self._settled.clear()
+        self._mentioned_by.clear()
         for path in self.mentions.read:
             for unit in self.units(path) if self.mentions.is_alone(path) else ():
                 unit.forget()
@@ -155,6 +163,7 @@ class Reach:
             self._taking_part.add(unit.last)
             self.learnt.names.add(unit.last)
             self.learnt.leading.setdefault(unit.path, set()).add(unit.name)
+            self._unsettle(unit)
         return self._pass_on(unit, rules) or bool(new)
 
     def _pass_on(self, unit: Unit, halves: Iterable[int]) -> bool:
@@ -164,7 +173,15 @@ class Reach:
         if new:
             self._halves[unit] = held | new
             self._taking_part.add(unit.last)
+            self._unsettle(unit)
         return bool(new)
+
+    def _unsettle(self, unit: Unit) -> None:
+        """Look again at what has its part by a unit that has a new one: what mentions it, and the methods of either."""
+        mentioning = self._mentioned_by[unit]
+        self._settled -= mentioning
+        for owner in (unit, *mentioning):
+            self._settled.difference_update(owner.methods.values())
 
     def _grow(self, unit: Unit) -> bool:
         """Give a unit its part by what it mentions: with a word of its own, or as a root, where halves join; whether
@@ -184,6 +201,8 @@ class Reach:
     def _mentioned(self, unit: Unit) -> tuple[set[int], set[int]]:
         """The rules in which what a unit mentions has a part, and those in which it has half a part."""
         called = self.mentions.called(unit)
+        for other in called:
+            self._mentioned_by[other].add(unit)
         led = {rule for other in called for rule in self._parts.get(other, ())}
         return led, {rule for other in called for rule in self._halves.get(other, ())}
 

@@ -59,7 +59,8 @@ class RuleWords:
         return self._all_stand[path]
 
     def _admit(self, words: frozenset[str]) -> bool:
-        return any(admits(words | self.given, gate) for gate in self.gates)
+        present = words | self.given
+        return any(admits(present, gate) for gate in self.gates)
 
     def holds_anchor(self, path: str) -> bool:
         """Whether an anchor of any rule occurs in a file."""
