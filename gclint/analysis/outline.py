@@ -121,6 +121,14 @@ class Outline:
         return frozenset(item.member for held in self.imports.values() for item in held)
 
     @cached_property
+    def aliases(self) -> dict[str, list[str]]:
+        """The names under which it imports what has another name, by that."""
+        found: dict[str, list[str]] = {}
+        for item in (item for held in self.imports.values() for item in held if item.member != item.name):
+            found.setdefault(item.member, []).append(item.name)
+        return found
+
+    @cached_property
     def all_units(self) -> tuple[Unit, ...]:
         """Its units, classes' methods among them: its top level first, the others as they stand."""
         own = [unit for held in self.units.values() for unit in held]

@@ -54,9 +54,12 @@ class Reach:
         self._closures: dict[Unit, frozenset[str]] = {}
         self._parts: dict[Unit, frozenset[int]] = {}
         self._halves: dict[Unit, frozenset[int]] = {}
-        self._taking_part: set[str] = set()
+        self._taking_part: list[str] = []
         self._settled: set[Unit] = set()
+        self._unsettled: defaultdict[str, set[Unit]] = defaultdict(set)
         self._mentioned_by: defaultdict[Unit, set[Unit]] = defaultdict(set)
+        self._done_for: defaultdict[Unit, set[Unit]] = defaultdict(set)
+        self._named: set[str] = set()
 
     def learn(self, paths: Sequence[str]) -> None:
         """Work out which units of the files, and of those they import, lead to a finding, also through one another."""
@@ -66,23 +69,41 @@ class Reach:
         for path in paths:
             for unit in self.units(path) if self.words.holds_anchor(path) else ():
                 self._note(unit, self.words.anchored(unit))
+        looked = dict[str, int]()
         grown = self.gated
         while grown:
             grown = False
             for path in paths:
-                names = self._taking_part | self._aliases(path)
-                for unit in self.units(path):
-                    if unit in self._settled:
-                        continue
-                    if not names.isdisjoint(unit.identifiers) or self._is_of_part(unit.owner):
-                        self._settled.add(unit)
-                        grown |= self._grow(unit)
+                since = looked.get(path)
+                looked[path] = len(self._taking_part)
+                grown |= self._grow_in(path, self._taking_part[since or 0 :], since is None)
+
+    def _grow_in(self, path: str, fresh: Sequence[str], first: bool) -> bool:
+        """Give the units of a file their parts, as far as they have new ones by these `fresh` names, or by what was
+        noted; whether any has.
+        """
+        noted, grown = self._unsettled[path], False
+        if not (fresh or noted or first):
+            return False
+        outline = self.mentions.outline(path)
+        aliases = outline.aliases if outline is not None and fresh else {}
+        names = {*fresh, *(name for member in fresh for name in aliases.get(member, ()))}
+        for unit in self.units(path):
+            concerned = unit in noted or (
+                unit not in self._settled
+                and (not names.isdisjoint(unit.identifiers) or (first and self._is_of_part(unit.owner)))
+            )
+            if concerned:
+                noted.discard(unit)
+                self._settled.add(unit)
+                grown |= self._grow(unit)
+        return grown
 
     def forget(self) -> None:
         """Drop what only learning needs: the identifiers of described libraries' units take much memory."""
         self.words.vocabulary.forget()
-        self._settled.clear()
-        self._mentioned_by.clear()
+        for held in (self._settled, self._unsettled, self._mentioned_by, self._done_for):
+            held.clear()
         for path in self.mentions.read:
             for unit in self.units(path) if self.mentions.is_alone(path) else ():
                 unit.forget()
@@ -141,7 +162,11 @@ class Reach:
 
     def _is_of_part(self, owner: Unit | None) -> bool:
         """Whether what every object of a class does has a part, or half of one."""
-        done = self.mentions.done_by_objects(owner) if owner is not None else ()
+        if owner is None:
+            return False
+        done = self.mentions.done_by_objects(owner)
+        for unit in done:
+            self._done_for[unit].add(owner)
         return any(unit in self._halves or unit in self._parts for unit in done)
 
     def _followed(self, paths: Sequence[str]) -> Sequence[str]:
@@ -160,7 +185,6 @@ class Reach:
         new = frozenset(rule for rule in rules if rule not in held and self._satisfies(unit, rule))
         if new:
             self._parts[unit] = held | new
-            self._taking_part.add(unit.last)
             self.learnt.names.add(unit.last)
             self.learnt.leading.setdefault(unit.path, set()).add(unit.name)
             self._unsettle(unit)
@@ -172,16 +196,22 @@ class Reach:
         new = frozenset(halves) - held - self._parts.get(unit, frozenset())
         if new:
             self._halves[unit] = held | new
-            self._taking_part.add(unit.last)
             self._unsettle(unit)
         return bool(new)
 
     def _unsettle(self, unit: Unit) -> None:
-        """Look again at what has its part by a unit that has a new one: what mentions it, and the methods of either."""
+        """Note a unit that has a new part, and what has its own by that: what mentions it, the methods of either, and
+        those of whose objects do it.
+        """
+        if unit.last not in self._named:
+            self._named.add(unit.last)
+            self._taking_part.append(unit.last)
         mentioning = self._mentioned_by[unit]
-        self._settled -= mentioning
-        for owner in (unit, *mentioning):
-            self._settled.difference_update(owner.methods.values())
+        methods = [method for owner in (unit, *mentioning) for method in owner.methods.values()]
+        settled = [other for other in (*mentioning, *methods) if other in self._settled]
+        doing = [method for owner in self._done_for[unit] for method in owner.methods.values()]
+        for other in (*settled, *doing):
+            self._unsettled[other.path].add(other)
 
     def _grow(self, unit: Unit) -> bool:
         """Give a unit its part by what it mentions: with a word of its own, or as a root, where halves join; whether
@@ -231,12 +261,6 @@ class Reach:
         outlines = [self.mentions.outline(path) for path in self._project.sources if not self.mentions.is_alone(path)]
         return frozenset().union(*(outline.members for outline in outlines if outline is not None))
 
-    def _aliases(self, path: str) -> set[str]:
-        """The other names under which a file imports what leads to a finding."""
-        outline = self.mentions.outline(path)
-        held = [item for items in (outline.imports.values() if outline else ()) for item in items]
-        return {item.name for item in held if item.member != item.name and item.member in self._taking_part}
-
     # What a unit leads to
 
     def _satisfies(self, unit: Unit, rule: int) -> bool:
@@ -252,7 +276,9 @@ class Reach:
         """The words of everything that a unit leads to; all of them where that is too much to follow."""
         if unit not in self._closures:
             reached = self.mentions.reached(unit)
-            found = [one.words | self.words.at_top(one.path) for one in reached]
-            everything = len(reached) >= MOST_UNITS
-            self._closures[unit] = frozenset(self.words.words) if everything else self.words.given.union(*found)
+            if len(reached) >= MOST_UNITS:
+                self._closures[unit] = frozenset(self.words.words)
+            else:
+                at_top = map(self.words.at_top, {one.path for one in reached})
+                self._closures[unit] = self.words.given.union(*(one.words for one in reached), *at_top)
         return self._closures[unit]
