@@ -65,6 +65,8 @@ class Entries:
         """The launchers that start the file, at most `MAX_LAUNCHES`, several processes first."""
         near = self._started_near(path).launches.get(path, [])
         everywhere = self._started_below(self._project.root).launches.get(path, [])
+        if not near and not everywhere:
+            return []
         told = {(launch.path, launch.line) for launch in near}
         own = [*near, *(item for item in everywhere if (item.path, item.line) not in told)]
         own.sort(key=lambda launch: (not launch.distributed, str(launch.path), launch.line))
