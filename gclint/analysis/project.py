@@ -115,11 +115,6 @@ class Project:
         named = {source.path for source in map(self._source, paths) if source is not None}
         return {path: fault for path, fault in self.broken.items() if path in named}
 
-    def is_notebook(self, path: str) -> bool:
-        """Whether a file is a notebook, whose magics its Python text does not show."""
-        source = self._source(path)
-        return source is not None and source.kind == "notebook"
-
     def source(self, path: str) -> Source | None:
         """The file at an absolute path; None when it cannot be read, or lies outside."""
         self.consulted.add(path)
