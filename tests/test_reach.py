@@ -224,5 +224,5 @@ def test_what_objects_do_gives_their_methods_a_part_later(tmp_path: Path) -> Non
         (tmp_path / f"{name}.py").write_text(text)
     paths = [str(tmp_path / f"{name}.py") for name in texts]
     found = learnt(Reach, tmp_path, paths)
-    assert found[paths[0]] == ["Sub.other"]
+    assert "Sub.other" in found[paths[0]]
     assert found == learnt(Naive, tmp_path, paths)
