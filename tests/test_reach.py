@@ -216,9 +216,9 @@ def test_nothing_is_missed_by_looking_again_only_where_something_is_new(tmp_path
 
 def test_what_objects_do_gives_their_methods_a_part_later(tmp_path: Path) -> None:
     texts = {
-        "a": "from b import Base\n\n\nclass Sub(Base):\n    def other(self):\n        beta\n",
-        "b": "from c import f\n\n\nclass Base:\n    def forward(self):\n        f(); beta\n",
-        "c": "def f():\n    alpha; beta\n",
+        "a": "from b import Base\n\n\nclass Sub(Base):\n    def other(self):\n        epsilon\n",
+        "b": "from c import f\n\n\nclass Base:\n    def forward(self):\n        f(); epsilon\n",
+        "c": "def f():\n    delta; epsilon\n",
     }
     for name, text in texts.items():
         (tmp_path / f"{name}.py").write_text(text)
