@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from gclint.config import checked
+from gclint.files.folders import listed_once
 from gclint.files.remembered import Files
 from gclint.files.source import Source, Unreadable, read
 from gclint.finding import Finding
@@ -42,9 +43,8 @@ def check_source(text: str | bytes, path: str | os.PathLike[str] = "stdin.py", *
 
 def check(request: Request, judge: Judge | None = None) -> Report:
     """Return what is found in the files of `request`; raises `gclint.config.BadConfig`."""
-    if judge is None:
-        return _check_recalled(request)
-    return _judged(gathered_for(request, judge), judge)
+    with listed_once():
+        return _check_recalled(request) if judge is None else _judged(gathered_for(request, judge), judge)
 
 
 def _judged(gathered: Gathered, judge: Judge) -> Report:

@@ -10,6 +10,7 @@ from typing import Any
 
 from gclint.config import Settings, load, nearest
 from gclint.files.discover import Discovery, Exclusion, Found, discover
+from gclint.files.folders import holds_any
 from gclint.files.ignored import DEFAULT_EXCLUDE, patterns
 from gclint.files.kinds import Kind, kind_of
 from gclint.files.remembered import Files
@@ -139,14 +140,14 @@ def project_root(directory: str, paths: Sequence[str], marked: dict[str, bool] |
     start = directory if os.path.isdir(directory) else os.path.dirname(directory)
     for here in _upwards(start):
         if here not in known:
-            known[here] = _has_one(here, _ROOT_MARKS)
+            known[here] = holds_any(here, _ROOT_MARKS)
         if known[here]:
             return here
     for path in paths:
         named = os.path.abspath(path)
         if os.path.isdir(named) and (directory + os.sep).startswith(named.rstrip(os.sep) + os.sep):
             return named
-    return next((here for here in _upwards(start) if _has_one(here, _WEAK_ROOT_MARKS)), directory)
+    return next((here for here in _upwards(start) if holds_any(here, _WEAK_ROOT_MARKS)), directory)
 
 
 def _upwards(directory: str) -> Iterator[str]:
@@ -156,10 +157,6 @@ def _upwards(directory: str) -> Iterator[str]:
         if parent == directory:
             return
         directory = parent
-
-
-def _has_one(directory: str, marks: Sequence[str]) -> bool:
-    return any(os.path.exists(os.path.join(directory, mark)) for mark in marks)
 
 
 def _kind(found: Found) -> Kind:

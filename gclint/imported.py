@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from gclint.analysis.resolve import Imports, inserted_paths
-from gclint.analysis.units import code_of, imports_of
+from gclint.analysis.scan import code_of, imports_of
 from gclint.files.source import content, inside
 
 MOST_FILES = 400

@@ -33,12 +33,10 @@ def _may_bring(place: str) -> bool:
 
     To read those files alone takes a tenth of what importing `importlib.metadata` and asking it does.
     """
-    try:
-        names = os.listdir(place or ".")
-    except OSError:
+    if not os.path.isdir(place or "."):
         return os.path.exists(place)
-    for name in names:
-        if name.lower().endswith((".dist-info", ".egg-info", ".egg")) and not name.startswith("gclint-"):
+    for name in _metadata_in(place or "."):
+        if not name.startswith("gclint-"):
             inner = "EGG-INFO" if name.endswith(".egg") else ""
             try:
                 with open(os.path.join(place, name, inner, "entry_points.txt"), "rb") as file:
@@ -47,6 +45,42 @@ def _may_bring(place: str) -> bool:
             except OSError:
                 continue
     return False
+
+
+def _metadata_in(place: str) -> list[str]:
+    """The directories and files of packages' metadata in an entry of `sys.path`."""
+    try:
+        names = os.listdir(place)
+    except OSError:
+        return []
+    return [name for name in names if name.lower().endswith((".dist-info", ".egg-info", ".egg"))]
+
+
+def installed_version(package: str) -> str | None:
+    """Return the version of an installed package, by its canonical name; None where it is not installed.
+
+    The name of the directory of its metadata tells it: to import `importlib.metadata` and ask it takes many times as
+    long, and is done for other ways to be installed.
+    """
+    wanted = package.replace("-", "_")
+    for place in sys.path:
+        for name in _metadata_in(place or "."):
+            project, _, version = name.partition("-")
+            if project.lower().replace("-", "_").replace(".", "_") != wanted:
+                continue
+            if name.endswith(".dist-info"):
+                return version.removesuffix(".dist-info")
+            return _asked_of_metadata(package)
+    return _asked_of_metadata(package) if any(map(os.path.isfile, sys.path)) else None
+
+
+def _asked_of_metadata(package: str) -> str | None:
+    from importlib import metadata
+
+    try:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:
+        return None
 
 
 def pack_stamps() -> list[str]:

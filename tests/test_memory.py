@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from gclint.analysis import program
+from gclint.analysis import index, program, scan
 from gclint.analysis.deferral import Deferral
 from gclint.analysis.project import Project
 from gclint.analysis.reach import Reach
@@ -292,6 +292,22 @@ def test_what_is_mentioned_is_learnt_again(here: Path, learnt: list[int], change
     change(here)
     assert names(said(select="GCL5")) == ["parts.py"]
     assert len(learnt) == 1
+
+
+def test_only_the_text_of_a_changed_file_is_looked_at_again(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where all is learnt again, as what is mentioned has changed."""
+    scanned: list[str] = []
+    monkeypatch.setattr(
+        index, "outline_of", lambda path, *given: (scanned.append(os.path.basename(path)), outline_of(path, *given))[1]
+    )
+    outline_of = scan.outline_of
+    _helper(here)
+    assert said(select="GCL5") == ()
+    assert {"helper.py", "parts.py"} <= set(scanned)
+    scanned.clear()
+    _helper(here, taken="keep, draw", called="draw")
+    assert names(said(select="GCL5")) == ["parts.py"]
+    assert scanned == ["helper.py"]
 
 
 def test_an_edit_that_changes_no_walk_needs_no_walker_and_no_check_needs_libcst(here: Path) -> None:

@@ -4,11 +4,17 @@ without it, by one rule as by all.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
+from random import Random
 
 import pytest
 
+from gclint.analysis.index import Index
+from gclint.analysis.project import Project
+from gclint.analysis.reach import Reach
 from gclint.engine import check
+from gclint.files.source import read
 from gclint.gather import Request
 from gclint.judge import Judge
 from identity.everything import ungated
@@ -144,3 +150,79 @@ def test_what_constructs_an_object_takes_part_in_its_methods(
     place = next(number for number, line in enumerate(lines, start=1) if ".backward" in line)
     found = [(item.code, Path(item.location.path).name, item.location.line) for item in report.findings]
     assert found == [("GCL203", last, place)]
+
+
+class Naive(Reach):
+    """Looks at every unit again in every round, until nothing has a new part."""
+
+    def _grow_in(self, path: str, fresh: Sequence[str], first: bool) -> bool:
+        names = {*self._named}
+        outline = self.mentions.outline(path)
+        held = [item for items in (outline.imports.values() if outline else ()) for item in items]
+        names |= {item.name for item in held if item.member in self._named}
+        grown = False
+        for unit in self.units(path):
+            if names & unit.identifiers or self._is_of_part(unit.owner):
+                grown |= self._grow(unit)
+        return grown
+
+
+GATES = [[["alpha"], ["beta"]], [["gamma"]], [["delta"], ["epsilon", "alpha"]], [["beta"], ["gamma"], ["delta"]]]
+
+
+WORDS = ("alpha", "beta", "gamma", "delta", "epsilon")
+
+
+def written(random: Random, place: Path) -> list[str]:
+    """Modules of functions and classes that mention each other and words of rules at random."""
+    modules = [f"module_{number}" for number in range(5)]
+    for module in modules:
+        taken = [(other, f"f{random.randrange(6)}", f"f{random.randrange(7, 10)}") for other in modules]
+        lines = [f"from {other} import {name} as {alias}" for other, name, alias in taken]
+        for number in range(6):
+            words = random.sample(WORDS, random.choice([0, 0, 0, 1, 2]))
+            called = [f"f{random.randrange(10)}()" for _ in range(random.randrange(3))]
+            body = "; ".join([*words, *called]) or "pass"
+            if random.random() < 0.5:
+                lines.append(f"def f{number}():\n    {body}\n")
+                continue
+            base, method = random.choice(["f0", "f8", "f9", "object"]), random.choice(["forward", "go", "__init__"])
+            other = random.choice([f"self.{method}()", "f1()", "pass", *WORDS])
+            lines.append(f"class f{number}({base}):\n    def {method}(self):\n        {body}\n")
+            lines.append(f"    def other(self):\n        {other}\n")
+        (place / f"{module}.py").write_text("\n".join(lines))
+    return [str(place / f"{module}.py") for module in modules]
+
+
+def learnt(kind: type[Reach], place: Path, paths: Sequence[str]) -> dict[str, list[str]]:
+    project = Project(place, map(read, paths))
+    reach = kind(project, GATES)
+    project.index = Index(reach.words.vocabulary)
+    reach.learn(paths)
+    return {path: sorted(names) for path, names in sorted(reach.learnt.leading.items())}
+
+
+def test_nothing_is_missed_by_looking_again_only_where_something_is_new(tmp_path: Path) -> None:
+    found = 0
+    for seed in range(150):
+        place = tmp_path / str(seed)
+        place.mkdir()
+        paths = written(Random(seed), place)
+        right = learnt(Naive, place, paths)
+        assert learnt(Reach, place, paths) == right, seed
+        found += bool(right)
+    assert found > 75
+
+
+def test_what_objects_do_gives_their_methods_a_part_later(tmp_path: Path) -> None:
+    texts = {
+        "a": "from b import Base\n\n\nclass Sub(Base):\n    def other(self):\n        epsilon\n",
+        "b": "from c import f\n\n\nclass Base:\n    def forward(self):\n        f(); epsilon\n",
+        "c": "def f():\n    delta; epsilon\n",
+    }
+    for name, text in texts.items():
+        (tmp_path / f"{name}.py").write_text(text)
+    paths = [str(tmp_path / f"{name}.py") for name in texts]
+    found = learnt(Reach, tmp_path, paths)
+    assert "Sub.other" in found[paths[0]]
+    assert found == learnt(Naive, tmp_path, paths)

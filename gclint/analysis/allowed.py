@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 
 from gclint.finding import Finding
+from gclint.pins.pin import canonical
 
 from .versions import Target, Targets
 
@@ -33,8 +34,8 @@ class Origins:
         held = self._entries.get(key_of(finding))
         if held is None:
             return {}
-        targets = {package: held[1][package] for package, _ in finding.target}
-        return {name: target for name, target in targets.items() if target.oldest and not target.exact}
+        stated = {package: held[1].stated.get(canonical(package)) for package, _ in finding.target}
+        return {name: target for name, target in stated.items() if target and target.oldest and not target.exact}
 
     def entry(self, finding: Finding) -> str:
         """The file whose walk made the finding."""

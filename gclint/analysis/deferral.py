@@ -7,30 +7,14 @@ once. Whether a module is quiet in this way is told from its text.
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Container, Iterable
 from typing import TYPE_CHECKING
 
-from .units import ONLY_WHEN_STARTED, Sheet
+from .outline import Outline
 
 if TYPE_CHECKING:
     from .mentions import Mentions
     from .project import Project
-
-CHANGES_THE_PROCESS = (
-    *("environ[", "environ.", "putenv", "setattr(", "torch.backends", "sys.path", "addsitedir"),
-    *("set_default", "init_process_group", "set_device"),
-)
-TAKES_WHAT_MAY_BE_REPLACED = ("utils.checkpoint", "torch.utils import", "torch.utils as", "torch import utils")
-_ACTS = re.compile(
-    r"^[ \t]*(?!warnings\.|logger\.|logging\.|print\(|super\()[A-Za-z_][\w.]*\("
-    r"|^[ \t]*[A-Za-z_][\w.]*\.\w+[ \t]*[-+|]?=(?!=)",
-    re.MULTILINE,
-)
-_ASSIGNS = re.compile(r"[A-Za-z_][\w.]*[ \t]*=(?!=)")
-_LOOPS = re.compile(r"(?:for|while|with|del|async|match)\b")
-_REGISTERS = re.compile(r"regist|subscribe", re.IGNORECASE)
-_CALLED = re.compile(r"([A-Za-z_]\w*)\(")
 
 
 class Deferral:
@@ -51,8 +35,8 @@ class Deferral:
     def is_quiet(self, path: str) -> bool:
         """Whether nothing but names comes of importing a file of the project, besides what it imports itself."""
         if path not in self._quiet:
-            sheet = self._project.sheet(path)
-            self._quiet[path] = bool(self._words) and sheet is not None and self._judged(sheet)
+            outline = self._project.outline(path) if self._words else None
+            self._quiet[path] = outline is not None and self._judged(outline)
         self.asked[path] = self._quiet[path]
         return self._quiet[path]
 
@@ -62,8 +46,8 @@ class Deferral:
         if path not in self._imported:
             libraries: dict[str, None] = {}
             files: dict[str, None] = {}
-            sheet = self._project.sheet(path)
-            for item in sheet.executed if sheet is not None else ():
+            outline = self._project.outline(path)
+            for item in outline.executed if outline is not None else ():
                 found = [os.path.realpath(file) for file in self._mentions.reads(path, item) if file]
                 files |= dict.fromkeys(found)
                 if not found and item.level == 0:
@@ -71,21 +55,6 @@ class Deferral:
             self._imported[path] = (tuple(libraries), tuple(files))
         return self._imported[path]
 
-    def _judged(self, sheet: Sheet) -> bool:
-        units = [unit for held in sheet.units.values() for unit in held]
-        registers = any(_REGISTERS.search(unit.decorators) for unit in units if unit.decorators)
-        return not registers and not any(map(self._acts, sheet.statements))
-
-    def _acts(self, statement: str) -> bool:
-        if ONLY_WHEN_STARTED.match(statement):
-            return False
-        if any(word in statement for word in TAKES_WHAT_MAY_BE_REPLACED):
-            return True
-        if statement.startswith(("import ", "from ")):
-            return False
-        if any(word in statement.replace("environ.get(", "") for word in CHANGES_THE_PROCESS):
-            return True
-        acts = _LOOPS.match(statement) is not None or _ACTS.search(statement) is not None
-        called = _CALLED.findall(statement)
-        assigns = _ASSIGNS.match(statement) is not None
-        return acts or any(name in self._words or (assigns and name in self._names) for name in called)
+    def _judged(self, outline: Outline) -> bool:
+        free = self._words.isdisjoint(outline.calls) and not any(name in self._names for name in outline.assigned)
+        return free and not outline.acts

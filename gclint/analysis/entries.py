@@ -9,7 +9,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from gclint.launch import Command, Launch, commands, launches
+from gclint.launch import Command, Launch, console_scripts, launches
 
 if TYPE_CHECKING:
     from gclint.files.source import Source
@@ -69,6 +69,8 @@ class Entries:
         """
         near = self._started_near(path).launches.get(path, [])
         everywhere = self._started_below(self._project.root).launches.get(path, [])
+        if not near and not everywhere:
+            return []
         told = {(launch.path, launch.line) for launch in near}
         own = [*near, *(item for item in everywhere if (item.path, item.line) not in told)]
         own.sort(key=lambda launch: (not launch.distributed, str(launch.path), launch.line))
@@ -85,7 +87,7 @@ class Entries:
             made = _Started({}, {})
             for launch in launches(root):
                 made.launches.setdefault(os.path.realpath(launch.program), []).append(launch)
-            for command in commands(root):
+            for command in console_scripts(root):
                 made.commands.setdefault(os.path.realpath(command.program), []).append(command)
             self._below[root] = made
         return self._below[root]

@@ -53,8 +53,9 @@ def promised(it: Interpreter, module: Module, name: str) -> Value | None:
     from .imports import member_of
 
     path = it.project.absolute(module)
-    sheet = it.project.sheet(os.fspath(path))
-    for item in sheet.promised.get(name, ()) if sheet is not None else ():
+    it.project.consulted.add(os.fspath(path))
+    outline = it.project.outline(os.fspath(path))
+    for item in outline.promised.get(name, ()) if outline is not None else ():
         file = it.project.imports.resolve(item.module, item.level, path)
         if file is not None and file.suffix == ".py" and item.member not in ("", "*"):
             return forced(it, member_of(it, os.path.realpath(file), item.member))

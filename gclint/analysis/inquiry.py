@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from ..files.cache import digest
+from ..files.ledger import Ledger
 from ..listing import Listed
 from ..rule import Rule
 from .deferral import Deferral
 from .entries import Entries
+from .index import Index
 from .project import Project
 from .reach import Reach
 
@@ -28,4 +31,11 @@ class Inquiry:
         self.reach = Reach(project, () if keep_runs else gates)
         telling = self.reach.telling if self.reach.gated else ()
         project.deferral = Deferral(project, self.reach.mentions, telling, self.reach.learnt.names)
+        project.index = Index(self.reach.words.vocabulary)
         self.entries = Entries(project)
+
+    def keep_index(self, place: str | dict[str, str]) -> None:
+        """Take what texts told from an earlier check, and keep it for a later one."""
+        words = self.reach.words
+        ledger = Ledger(place, f"index-{digest([str(self.project.root), *words.words])}")
+        self.project.index = Index(words.vocabulary, ledger)

@@ -21,8 +21,8 @@ from ..finding import finding_from
 from ..packs import FRAMEWORKS, brought, pack_stamps
 from ..pins.manifests import SCRIPT
 from .inquiry import Inquiry
+from .learnt import Fingerprints, fingerprints_of, kept, still
 from .versions import Targets, targets_for
-from .views import Views, kept, still, views_of
 from .walks import Consulted, Entered, Task, Walked, Wanted
 
 _Entry = dict[str, Any]
@@ -36,12 +36,14 @@ class Memory:
     def __init__(self, inquiry: Inquiry, place: str | dict[str, str]):
         self._inquiry = inquiry
         self._rules = [rule.code for rule in inquiry.rules]
+        self._asked_for = digest([repr(sorted(inquiry.target.items())), *self._rules])
         self._state = _state_of(inquiry)
         self._given: Sequence[str] = ()
-        self._views = Views(frozenset(), {})
+        self._prints = Fingerprints(frozenset(), {})
         self._pinned: dict[tuple[Path, str], Targets] = {}
         key = f"walks-{digest([str(inquiry.project.root)])}"
         self._cache = Cache(place, key) if isinstance(place, str) else Passing(place, key)
+        inquiry.keep_index(place)
         self._entries = self._held("walks")
         self._reaches = self._held("reach")
 
@@ -62,7 +64,8 @@ class Memory:
             reach.recall(paths, learnt)
         else:
             reach.learn(paths)
-            self._views = views_of(reach, project)
+            self._prints = fingerprints_of(reach, project)
+            project.save_index()
         self._given = paths
 
     def recall(self, wanted: Wanted) -> Walked | None:
@@ -106,17 +109,18 @@ class Memory:
         if self._state:
             reach = self._inquiry.reach
             if reach.paths:
-                if not reach.mentions.read <= self._views.files.keys():
-                    self._views = views_of(reach, self._inquiry.project)
-                made = kept(reach.learnt, self._views, self._given)
+                if not reach.mentions.read <= self._prints.files.keys():
+                    self._prints = fingerprints_of(reach, self._inquiry.project)
+                made = kept(reach.learnt, self._prints, self._given)
                 self._reaches[digest(self._rules)] = {"state": self._state, **made}
             self._cache.put("walks", self._entries)
             self._cache.put("reach", self._reaches)
             self._cache.save()
+            self._inquiry.project.save_index()
 
     def _name(self, task: Task) -> str:
         started = repr(task.entry) if task.entry is not None else ""
-        return digest([task.path, started, repr(sorted(self._inquiry.target.items())), *self._rules])
+        return digest([task.path, started, self._asked_for])
 
     def _asked(self, wanted: Wanted) -> list[Any]:
         """What a walk is given besides the files that it reads."""

@@ -8,8 +8,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from .outline import Import, Outline, Unit
 from .resolve import Imports, inserted_paths
-from .units import Import, Sheet, Unit
 
 if TYPE_CHECKING:
     from ..files.source import Source
@@ -27,6 +27,7 @@ class Mentions:
         self._project = project
         self.read: set[str] = set()
         self._called: dict[Unit, tuple[Unit, ...]] = {}
+        self._reached: dict[Unit, frozenset[Unit]] = {}
         self._done: dict[Unit, tuple[Unit, ...]] = {}
         self._meant: dict[tuple[str, str], tuple[Unit | str, ...]] = {}
         self._files: dict[tuple[str, Import], tuple[str, str]] = {}
@@ -40,38 +41,42 @@ class Mentions:
     def _imports(self) -> Imports:
         return Imports(self._project.root, None, self.inserted)
 
-    def sheet(self, path: str) -> Sheet | None:
-        """The units of a file (an absolute path), which is one that was `read` from here on; None as the project's."""
+    def outline(self, path: str) -> Outline | None:
+        """The outline of a file (an absolute path), which was `read` from here on; None as the project's."""
         self.read.add(path)
-        return self._project.sheet(path)
+        return self._project.outline(path)
 
-    def reached(self, unit: Unit) -> tuple[Unit, ...]:
-        """All that a unit leads to, itself first; at most about `MOST_UNITS`."""
-        seen, todo = {unit: None}, [unit]
-        while todo and len(seen) < MOST_UNITS:
-            fresh = [other for other in self.all_of(todo.pop()) if other not in seen]
-            seen.update(dict.fromkeys(fresh))
-            todo += fresh
-        return tuple(seen)
+    def reached(self, unit: Unit) -> frozenset[Unit]:
+        """All that a unit leads to, itself among it; at most about `MOST_UNITS`."""
+        if unit not in self._reached:
+            seen, todo = {unit}, [unit]
+            while todo and len(seen) < MOST_UNITS:
+                for other in self.all_of(todo.pop()):
+                    if other in self._reached:
+                        seen |= self._reached[other]
+                    elif other not in seen:
+                        seen.add(other)
+                        todo.append(other)
+            self._reached[unit] = frozenset(seen)
+        return self._reached[unit]
 
     def all_of(self, unit: Unit) -> tuple[Unit, ...]:
         """All that runs because of a unit, as far as names tell: what it calls, and what decorates it."""
         if not unit.name:
             return (*self.called(unit), *self._decorated(unit.path))
-        decorators = Unit(unit.path, unit.name, unit.decorators)
-        return (*self.called(unit), *(self.called(decorators) if unit.decorators else ()))
+        return (*self.called(unit), *(self.called(unit.decorators) if unit.decorators is not None else ()))
 
     def _decorated(self, path: str) -> Iterator[Unit]:
         """The units of a file that their decorators may hand to whoever calls them."""
-        sheet = self.sheet(path)
-        for units in sheet.units.values() if sheet is not None else ():
-            yield from (unit for unit in units if unit.decorators)
+        outline = self.outline(path)
+        for units in outline.units.values() if outline is not None else ():
+            yield from (unit for unit in units if unit.decorators is not None)
 
     def called(self, unit: Unit) -> tuple[Unit, ...]:
         """What a unit's own text names, and what a method's object does before it or by itself, inherited or not."""
         if unit not in self._called:
-            sheet = self.sheet(unit.path)
-            names = sheet.names if sheet is not None else frozenset[str]()
+            outline = self.outline(unit.path)
+            names = outline.names if outline is not None else frozenset[str]()
             known = unit.identifiers if names is None else unit.identifiers & names
             found = dict.fromkeys(other for name in sorted(known) for other in self.named(unit.path, name, unit))
             if unit.owner is not None:
@@ -107,12 +112,12 @@ class Mentions:
             todo = [(path, name, 0)]
             while todo:
                 here, wanted, hops = todo.pop()
-                sheet = self.sheet(here)
-                if sheet is None or hops > MOST_HOPS:
+                outline = self.outline(here)
+                if outline is None or hops > MOST_HOPS:
                     continue
-                found |= dict.fromkeys(sheet.units.get(wanted, ()))
-                promised = [item for item in sheet.promised.get(wanted, ()) if item.member != "*"]
-                for item in (*sheet.imports.get(wanted, ()), *sheet.imports.get("*", ()), *promised):
+                found |= dict.fromkeys(outline.units.get(wanted, ()))
+                promised = [item for item in outline.promised.get(wanted, ()) if item.member != "*"]
+                for item in (*outline.imports.get(wanted, ()), *outline.imports.get("*", ()), *promised):
                     file, submodule = self.reads(here, item)
                     if submodule or (file and not item.member):
                         found[submodule or file] = None
@@ -125,8 +130,8 @@ class Mentions:
 
     def files(self, path: str) -> Iterator[str]:
         """The files of the project that a file imports from, wherever in it."""
-        sheet = self.sheet(path) if not self.is_alone(path) else None
-        for held in (*sheet.imports.values(), *sheet.promised.values()) if sheet is not None else ():
+        outline = self.outline(path) if not self.is_alone(path) else None
+        for held in (*outline.imports.values(), *outline.promised.values()) if outline is not None else ():
             for item in held:
                 yield from (file for file in self.reads(path, item) if file)
 
@@ -150,8 +155,8 @@ class Mentions:
         return self._files[path, item]
 
     def _of_module(self, path: str, by: Unit | None) -> Iterator[Unit]:
-        sheet = self.sheet(path)
-        for name, units in sheet.units.items() if sheet else ():
+        outline = self.outline(path)
+        for name, units in outline.units.items() if outline else ():
             if by is None or name in by.identifiers:
                 yield from units
 
@@ -161,9 +166,9 @@ class Mentions:
         todo = [unit.owner or unit]
         while todo:
             one = todo.pop()
-            for name in Unit(one.path, "", one.bases).identifiers:
+            for name in sorted(one.bases or ()):
                 for base in self.named(one.path, name, None):
-                    if base not in seen and base.bases:
+                    if base not in seen and base.bases is not None:
                         seen.add(base)
                         todo.append(base)
                         wanted = (unit.identifiers | CALLED_BY_MODULES) & base.methods.keys()

@@ -22,11 +22,11 @@ from ..listing import Listed
 from ..progress import tell
 from ..rule import Rule
 from ..timing import stage
-from .again import Again, Kept
 from .allowed import Origins, said
 from .configs import MAX_BYTES
 from .entries import Entry
 from .inquiry import Inquiry
+from .kept_runs import KeptRuns, KeptWalk
 from .memory import Memory
 from .project import Project
 from .walks import CONFIGURATION_KINDS, Entered, Key, Task, Walked, Wanted, keep
@@ -46,7 +46,7 @@ class Analysis:
     findings: list[Finding] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
     runs: list[Run] = field(default_factory=list)
-    walks: dict[Task, Kept] = field(default_factory=dict)
+    walks: dict[Task, KeptWalk] = field(default_factory=dict)
 
 
 def analyse(
@@ -71,7 +71,7 @@ def analyse(
     """
     inquiry = Inquiry(Project(root, sources), target, rules, keep_runs)
     runs: list[Run] = []
-    again = Again(inquiry, runs, like.walks if like is not None else {}) if keep_runs else None
+    again = KeptRuns(inquiry, runs, like.walks if like is not None else {}) if keep_runs else None
     programs = _Programs(inquiry, runs, jobs, again or (Memory(inquiry, memory) if memory != "" else None))
     try:
         if launch is not None:
@@ -103,7 +103,7 @@ def analyse(
 class _Programs:
     """The programs of a project, walked in order, and all that came of it; the `runs` of those that are kept."""
 
-    def __init__(self, inquiry: Inquiry, runs: list[Run], jobs: int = 1, memory: Memory | Again | None = None):
+    def __init__(self, inquiry: Inquiry, runs: list[Run], jobs: int = 1, memory: Memory | KeptRuns | None = None):
         self.inquiry = inquiry
         self.runs = runs
         self.memory = memory
@@ -215,8 +215,8 @@ class _Programs:
         """
         acting = self.reach.learnt.acting
         if self.reach.started(path) and path not in acting:
-            sheet = self.project.sheet(path)
-            starts = sheet is not None and not any(item.level for item in sheet.executed)
+            outline = self.project.outline(path)
+            starts = outline is not None and not any(item.level for item in outline.executed)
             acting[path] = starts and (self.reach.matters(path) or not self.project.deferral.is_quiet(path))
         return acting.get(path, False)
 

@@ -10,15 +10,17 @@ from typing import TYPE_CHECKING, Any
 
 from gclint.files.cache import digest
 from gclint.files.depth import too_deep
+from gclint.files.folders import holds_any
 from gclint.files.source import Source, Unreadable, content, inside, read, real_paths
 from gclint.files.syntax import UNREADABLE, SyntaxFault, any_tree_of, fault_of
 from gclint.timing import stage
 
 from .configs import DocumentError, read_document
 from .deferral import Deferral
+from .index import FileIndex, Index
 from .mentions import Mentions
+from .outline import Outline
 from .resolve import Imports
-from .units import Sheet
 
 if TYPE_CHECKING:
     from .syntax import Module
@@ -47,7 +49,7 @@ class Project:
         self._absolute: dict[str, Path] = {}
         self._data: dict[str, Any] = {}
         self._read: dict[str, Source | None] = {}
-        self._sheets: dict[str, Sheet | None] = {}
+        self.index = Index()
         self._roots: dict[str, Path] = {os.fspath(self.root): self.root}
         self.deferral = Deferral(self, Mentions(self), (), ())
 
@@ -73,7 +75,7 @@ class Project:
         module = self._modules.pop(path, None)
         if module is not None:
             module.forget()
-        self._sheets.pop(path, None)
+        self.index.let_go(path)
 
     def text(self, path: str) -> str | None:
         """The Python text of a file (an absolute path); None when it cannot be read."""
@@ -81,19 +83,20 @@ class Project:
         source = self._source(path)
         return source.text if source is not None else None
 
-    def text_once(self, path: str) -> str:
-        """The text of a file that is looked at once, and not kept; "" when it cannot be read."""
-        source = self._source(path)
-        return source.decoded() if source is not None else ""
+    def told(self, path: str) -> FileIndex | None:
+        """What the text of a file (an absolute path) tells; None when it cannot be read."""
+        holds_code = path in self.sources or path.endswith((".py", ".ipynb"))
+        source = self._source(path) if holds_code else None
+        return self.index.of(path, source) if source is not None else None
 
-    def sheet(self, path: str) -> Sheet | None:
-        """The units of a file (an absolute path); None when it cannot be read."""
-        self.consulted.add(path)
-        if path not in self._sheets:
-            holds_code = path.endswith((".py", ".ipynb")) or path in self.sources
-            source = self._source(path) if holds_code else None
-            self._sheets[path] = Sheet(path, source.decoded()) if source is not None else None
-        return self._sheets[path]
+    def outline(self, path: str) -> Outline | None:
+        """The outline of a file (an absolute path); None when it cannot be read."""
+        told = self.told(path)
+        return told.outline if told is not None else None
+
+    def save_index(self) -> None:
+        """Keep what the texts told for a later check."""
+        self.index.save({**self.sources, **{path: source for path, source in self._read.items() if source is not None}})
 
     def digest(self, path: str) -> str:
         """What tells whether the content of a file (an absolute path) changed; "" where the project has no file."""
@@ -111,11 +114,6 @@ class Project:
             return {}
         named = {source.path for source in map(self._source, paths) if source is not None}
         return {path: fault for path, fault in self.broken.items() if path in named}
-
-    def is_notebook(self, path: str) -> bool:
-        """Whether a file is a notebook, whose magics its Python text does not show."""
-        source = self._source(path)
-        return source is not None and source.kind == "notebook"
 
     def source(self, path: str) -> Source | None:
         """The file at an absolute path; None when it cannot be read, or lies outside."""
@@ -188,7 +186,7 @@ class Project:
     def _root_above(self, directory: str) -> Path:
         if directory not in self._roots:
             above = os.path.dirname(directory)
-            marked = above != directory and _is_marked(directory)
+            marked = above != directory and holds_any(directory, ROOT_MARKS)
             outermost = self.root if above == directory else None
             self._roots[directory] = Path(directory) if marked else outermost or self._root_above(above)
         return self._roots[directory]
@@ -212,10 +210,6 @@ class Project:
             source = self._source(path)
             self._data[path] = _load(source) if source is not None else None
         return self._data[path]
-
-
-def _is_marked(directory: str) -> bool:
-    return any(os.path.exists(os.path.join(directory, mark)) for mark in ROOT_MARKS)
 
 
 def shown(path: str) -> str:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from pathlib import Path
+
+from ..files.folders import names
 
 SOURCE_DIRECTORIES = ("src", "lib", "python")
 
@@ -64,7 +66,7 @@ class Imports:
         self.script_directory = _absolute(entry).parent if entry is not None else self.root
         starts = (self.root, self.script_directory)
         self.inserted = tuple(_absolute(start / place) for place in inserted for start in starts)
-        self._names: dict[Path, frozenset[str]] = {}
+        self._names: dict[Path, Collection[str]] = {}
         self._directories: dict[str, Path] = {}
         self._described: dict[Path, bool] = {}
         self._of_library: dict[str, bool] = {}
@@ -240,12 +242,9 @@ class Imports:
     def _has(self, directory: Path, name: str) -> bool:
         return name in self._entries(directory)
 
-    def _entries(self, directory: Path) -> frozenset[str]:
+    def _entries(self, directory: Path) -> Collection[str]:
         if directory not in self._names:
-            try:
-                self._names[directory] = frozenset(os.listdir(directory))
-            except OSError:
-                self._names[directory] = frozenset()
+            self._names[directory] = names(os.fspath(directory))
         return self._names[directory]
 
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from ..files.lines import line_starts, split_lines
 from ..finding import Location
 from ..timing import stage
-from .units import STRING
+from .scan import STRING
 
 if TYPE_CHECKING:
     import libcst

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gclint.analysis.releases import LAST_OF_LINE, allowed, newest
+from gclint.packs import installed_version
 from gclint.pins import companions
 from gclint.pins.near import words_near
 from gclint.pins.pin import canonical
@@ -175,11 +176,9 @@ def _without_pin(package: str) -> Target:
 
 
 def _installed(package: str) -> Version | None:
-    from importlib import metadata
-
     from packaging.version import InvalidVersion, Version
 
     try:
-        return Version(Version(metadata.version(package)).public)
-    except (metadata.PackageNotFoundError, InvalidVersion, ValueError, TypeError):
+        return Version(Version(installed_version(package) or "").public)
+    except (InvalidVersion, ValueError, TypeError):
         return None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import NoReturn
 
@@ -35,8 +35,10 @@ class Parser(argparse.ArgumentParser):
             raise argparse.ArgumentError(action, text)
 
 
-def build() -> tuple[Parser, dict[str, Parser]]:
-    """Return the parser, and the parser of each command by name."""
+def build(wanted: str = "") -> tuple[Parser, dict[str, Parser]]:
+    """Return the parser, and the parser of each command by name; with the options of the `wanted` command alone where
+    there is such a command.
+    """
     top = Parser(
         prog="gclint",
         description="Finds PyTorch training runs that crash or silently mis-train,\n"
@@ -50,7 +52,7 @@ def build() -> tuple[Parser, dict[str, Parser]]:
     commands = top.add_subparsers(dest="command", metavar="COMMAND")
     made: dict[str, Parser] = {}
 
-    def command(name: str, text: str) -> Parser:
+    for name, (text, with_options) in _COMMANDS.items():
         made[name] = commands.add_parser(
             name,
             help=text,
@@ -58,18 +60,8 @@ def build() -> tuple[Parser, dict[str, Parser]]:
             formatter_class=argparse.RawDescriptionHelpFormatter,
             allow_abbrev=False,
         )
-        return made[name]
-
-    _check(command("check", "report what is found"))
-    _fix(command("fix", "remove the causes of what is found"))
-    _rule(command("rule", "explain a rule, or all of them"))
-    _prove(command("prove", "run the rules' reproductions on this machine"))
-    _new_rule(command("new-rule", "write the files of a new rule, to be filled in"))
-    _config(command("config", "list the configuration's keys, or print its JSON schema"))
-    _clean(command("clean", "delete the cache"))
-    _preflight(command("preflight", "check a run, then start it"))
-    command("server", "run the language server")
-    _completion(command("completion", "print the completion script of a shell"))
+        if wanted not in _COMMANDS or name == wanted:
+            with_options(made[name])
     return top, made
 
 
@@ -260,3 +252,17 @@ def _positive(text: str) -> int:
         if int(text) > 0:
             return int(text)
     raise argparse.ArgumentTypeError(f"{text} is not a positive number")
+
+
+_COMMANDS: dict[str, tuple[str, Callable[[Parser], None]]] = {
+    "check": ("report what is found", _check),
+    "fix": ("remove the causes of what is found", _fix),
+    "rule": ("explain a rule, or all of them", _rule),
+    "prove": ("run the rules' reproductions on this machine", _prove),
+    "new-rule": ("write the files of a new rule, to be filled in", _new_rule),
+    "config": ("list the configuration's keys, or print its JSON schema", _config),
+    "clean": ("delete the cache", _clean),
+    "preflight": ("check a run, then start it", _preflight),
+    "server": ("run the language server", lambda parser: None),
+    "completion": ("print the completion script of a shell", _completion),
+}

@@ -11,7 +11,6 @@ from importlib import import_module
 from gclint.cli import EXIT_CLEAN, EXIT_ERROR, complain
 from gclint.cli.parser import EVIDENCE, UsageError, build, unknown_flag
 from gclint.config import BadConfig, suggestion
-from gclint.fix.proof import ProofUnavailable
 
 _COMMANDS = {
     "check": "gclint.cli.check",
@@ -38,13 +37,14 @@ def run(arguments: Sequence[str]) -> int:
             return EXIT_CLEAN
         module = import_module(_COMMANDS[options.command])
         return int(getattr(module, options.command.replace("-", "_"))(options))
-    except (UsageError, BadConfig, ProofUnavailable) as error:
+    except (UsageError, BadConfig) as error:
         complain(str(error))
     except Exception as error:
+        from gclint.fix.proof import ProofUnavailable
         from gclint.fix.write import NotWritten
         from gclint.rule import RuleConflict
 
-        if not isinstance(error, (NotWritten, RuleConflict)):
+        if not isinstance(error, (NotWritten, ProofUnavailable, RuleConflict)):
             raise
         complain(str(error))
     return EXIT_ERROR
@@ -52,7 +52,7 @@ def run(arguments: Sequence[str]) -> int:
 
 def _parsed(arguments: Sequence[str]) -> Namespace | None:
     """Return the options, None when help was printed; raises `UsageError`."""
-    top, commands = build()
+    top, commands = build(arguments[0] if arguments else "")
     if not arguments:
         top.print_help()
         return None

@@ -9,15 +9,17 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from contextlib import suppress
 from typing import Any
+
+from gclint.files.folders import status
 
 DIRECTORY = ".gclint_cache"
 _TAG = "Signature: 8a477f597d28d172789f06886806bc55\n# This file marks a cache made by gclint.\n"
 _FILES = {"CACHEDIR.TAG": _TAG, ".gitignore": "# Made by gclint.\n*\n"}
 _RACY = 2_000_000_000
-_ENTRIES = re.compile(r"(?:[a-z0-9]+-)?[0-9a-f]{40}\.json")
+_ENTRIES = re.compile(r"(?:[a-z0-9]+-)?[0-9a-f]{40}\.(?:json|lines)")
 _HELD = re.compile(rf"{_ENTRIES.pattern}|tmp\w+\.tmp|lock|CACHEDIR\.TAG|\.gitignore")
 _KEPT = 30 * 24 * 3600
 Entry = dict[str, Any]
@@ -43,12 +45,12 @@ def stamp(path: str) -> list[int] | None:
     from time import time_ns
 
     try:
-        status = os.stat(path)
+        found = status(path)
     except OSError:
         return None
-    if time_ns() - max(status.st_mtime_ns, status.st_ctime_ns) < _RACY:
+    if time_ns() - max(found.st_mtime_ns, found.st_ctime_ns) < _RACY:
         return None
-    return [status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino]
+    return [found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_ino]
 
 
 class Cache:
@@ -89,7 +91,7 @@ class Cache:
             prepare(self._directory)
             if not os.path.exists(self._path):
                 _forget_old(self._directory)
-            _write(self._path, self._entries)
+            write_whole(self._path, json.dumps(self._entries, separators=(",", ":")))
         except (OSError, ValueError, TypeError):
             return
         self._changed = False
@@ -170,13 +172,14 @@ def _forget_old(directory: str) -> None:
                 os.unlink(path)
 
 
-def _write(path: str, entries: Mapping[str, Any]) -> None:
+def write_whole(path: str, text: str) -> None:
+    """Write a file whole or not at all; raises `OSError`."""
     import tempfile
 
     handle, temporary = tempfile.mkstemp(dir=os.path.dirname(path), suffix=".tmp")
     try:
         with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(json.dumps(entries, separators=(",", ":")))
+            file.write(text)
         os.replace(temporary, path)
     except BaseException:
         os.unlink(temporary)

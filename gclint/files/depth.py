@@ -10,6 +10,7 @@ import ctypes
 import re
 import threading
 from collections.abc import Callable
+from contextvars import copy_context
 from typing import TypeVar
 
 MOST_BRACKETS = 200
@@ -51,10 +52,12 @@ def deeply(work: Callable[[], T]) -> T:
     errors: list[BaseException] = []
     done = threading.Event()  # an interrupted `join` of Python 3.11 takes a thread that runs for one that has ended
 
+    context = copy_context()
+
     def run() -> None:
         _here.deep = True
         try:
-            results.append(work())
+            results.append(context.run(work))
         except BaseException as error:
             errors.append(error)
         finally:

@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from gclint.files.folders import entries
 from gclint.files.ignored import Patterns, gitignore_in, gitignores_above, ignored
 from gclint.files.source import Unreadable, unreadable_from
 
@@ -93,15 +94,14 @@ def _walk(root: str, exclusion: Exclusion, problems: list[Unreadable]) -> Iterat
     while todo:
         directory, levels = todo.pop()
         try:
-            with os.scandir(directory) as listing:
-                entries = list(listing)
+            listing = entries(directory)
         except OSError as error:
             problems.append(unreadable_from(shown(directory), error))
             continue
-        if exclusion.respect_gitignore and any(entry.name == ".gitignore" for entry in entries):
+        if exclusion.respect_gitignore and any(entry.name == ".gitignore" for entry in listing):
             own = gitignore_in(directory)
             levels = (*levels, own) if own else levels
-        for entry in entries:
+        for entry in listing:
             if entry.is_dir(follow_symlinks=False):
                 if not _left_out(entry.path, True, exclusion, levels):
                     todo.append((entry.path, levels))

@@ -41,12 +41,14 @@ class Vocabulary:
     def __init__(self, words: Iterable[str]) -> None:
         self._cores = [(word, max(IDENTIFIER.findall(spelled(word)), key=len)) for word in words]
         self._seen: set[str] = set()
+        self._together: dict[frozenset[str], frozenset[str]] = {}
         self._held: dict[str, tuple[str, ...]] = {}
 
     def within(self, text: str, identifiers: AbstractSet[str] | None = None) -> frozenset[str]:
         """Return which words occur in the text, whose identifiers may be given."""
         maybe = self.perhaps(identifiers_in(text) if identifiers is None else identifiers)
-        return frozenset([word for word in maybe if word.isidentifier() or counts(word, text)])
+        found = frozenset([word for word in maybe if word.isidentifier() or counts(word, text)])
+        return self._together.setdefault(found, found)
 
     def perhaps(self, identifiers: AbstractSet[str]) -> set[str]:
         """Return the words that a text with these identifiers may hold."""

@@ -14,6 +14,7 @@ from types import MappingProxyType
 
 from gclint.files.cache import digest
 from gclint.files.encoding import Encoding, Undecodable, plain_encoding, python_encoding
+from gclint.files.folders import is_link
 from gclint.files.kinds import Kind, kind_of
 from gclint.files.lines import newline_of, split_lines
 from gclint.files.notebook import BadNotebook, Notebook, read_notebook
@@ -182,7 +183,7 @@ def real_paths(paths: Iterable[str]) -> Iterator[str]:
     directories: dict[str, str] = {}
     for path in paths:
         directory, name = os.path.split(path)
-        if os.path.islink(path):
+        if is_link(path):
             yield os.path.realpath(path)
             continue
         if directory not in directories:

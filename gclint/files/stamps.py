@@ -5,10 +5,12 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from time import time_ns
 
 from gclint.config import FILES
 from gclint.files.cache import digest
+from gclint.files.folders import entries
 from gclint.files.kinds import kind_of
 from gclint.files.source import content
 
@@ -70,13 +72,12 @@ def _content_stamp(entry: os.DirEntry[str]) -> str:
 def _read_by_analyses(root: str) -> Iterator[os.DirEntry[str]]:
     todo = [root]
     while todo:
-        with os.scandir(todo.pop()) as entries:
-            for entry in entries:
-                if entry.is_dir(follow_symlinks=False):
-                    if entry.name not in _SKIPPED:
-                        todo.append(entry.path)
-                elif kind_of(entry.name) != "other" or entry.name == ".gitignore":
-                    yield entry
+        for entry in entries(todo.pop()):
+            if entry.is_dir(follow_symlinks=False):
+                if entry.name not in _SKIPPED:
+                    todo.append(entry.path)
+            elif kind_of(entry.name) != "other" or entry.name == ".gitignore":
+                yield entry
 
 
 def surroundings(root: str) -> list[str]:
@@ -86,12 +87,18 @@ def surroundings(root: str) -> list[str]:
     pack is installed), and the configuration files above `root`.
     """
     package = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-    found = [sys.version, *_times(_modules(package)), *_times(sys.path)]
+    found = [sys.version, *_own_times(package), *_times(sys.path)]
     here = os.path.dirname(root)
     while here != os.path.dirname(here):
         found += _times(os.path.join(here, name) for name in FILES)
         here = os.path.dirname(here)
     return found
+
+
+@lru_cache(maxsize=1)
+def _own_times(package: str) -> list[str]:
+    """The stamps of gclint's own modules, which a process has loaded as they were when it began."""
+    return _times(_modules(package))
 
 
 def _modules(package: str) -> list[str]:

@@ -29,6 +29,7 @@ from ..analysis.values import (
     root,
     union,
 )
+from .adapted_layers import is_adapted
 from .registry import Framework
 
 framework = Framework(
@@ -362,7 +363,7 @@ def activated(call: Call, item: Object, result: Value, through: Object | None = 
 
 def _layer_result(call: Call, item: Object) -> Value:
     made = call.it.derived(call.site, call.positional + list(call.keywords.values()))
-    if item.class_name in PARAMETRIC and trainable(item) != "none":
+    if item.class_name in PARAMETRIC and _may_train(item):
         made.state["grad"] = TRUE
         made.kind = "tensor"
     elif item.class_name in ("Embedding", "EmbeddingBag"):
@@ -373,6 +374,11 @@ def _layer_result(call: Call, item: Object) -> Value:
     ):
         made.kind = "tensor"
     return of(made)
+
+
+def _may_train(layer: Object) -> bool:
+    how = trainable(layer)
+    return how != "none" and (how != "adapters" or is_adapted(layer) is not False)
 
 
 def trainable(item: Object) -> str:

@@ -11,13 +11,15 @@ from pathlib import Path
 
 from gclint.engine import gathered_for, report_of
 from gclint.files.encoding import Undecodable, python_encoding
-from gclint.files.source import Source, Unreadable, parse
+from gclint.files.folders import listed_once
+from gclint.files.remembered import Files
+from gclint.files.source import Source, Unreadable, parse, real_paths
 from gclint.gather import Batch, Gathered, Request, project_root, settings_of
-from gclint.integrations.nearby import root_of, state_of
+from gclint.integrations.nearby import has_more_modules, root_of
 from gclint.judge import Judge, Judgement, builtin_judge, judge_batch
 from gclint.report.content import Report
 
-MOST_WHOLE = 60
+MOST_WHOLE = 1000
 
 
 def document(path: str, text: str) -> Source | None:
@@ -55,17 +57,20 @@ def examine(documents: Iterable[Source]) -> dict[str, Report]:
         by_root.setdefault(root_of(source.path), []).append(source)
     found: dict[str, Report] = {}
     for root, sources in sorted(by_root.items()):
-        report = _report(root, sources)
+        with listed_once():
+            report = _report(root, sources)
         found |= {source.path: report for source in sources}
     return found
 
 
 def _report(root: str, documents: Sequence[Source]) -> Report:
-    whole = state_of(root)[1] <= MOST_WHOLE
+    whole = not has_more_modules(root, MOST_WHOLE)
     saved = [source.path for source in documents if os.path.isfile(source.path)]
     request = Request([root] if whole else saved, {"force_exclude": True}, cache=False)
     judge = replace(_judge(), remembers=root)
-    gathered = gathered_for(request, judge)
+    files = Files(settings_of(request, root).cache_below(root))
+    gathered = gathered_for(request, judge, files)
+    files.save()
     batches = _with_documents(gathered.batches, documents, request)
     made = Judgement()
     for batch in batches:
@@ -89,10 +94,10 @@ def _with_documents(batches: Iterable[Batch], documents: Sequence[Source], reque
 
 
 def _in_place(sources: Mapping[str, Source], open_ones: Mapping[str, Source]) -> dict[str, Source]:
-    found = {}
-    for name, source in sources.items():
-        changed = open_ones.get(os.path.realpath(source.absolute))
-        found[name] = source if changed is None else replace(changed, path=name, absolute=source.absolute)
+    found = dict(sources)
+    for place, (name, source) in zip(real_paths(each.where for each in sources.values()), sources.items(), strict=True):
+        if place in open_ones:
+            found[name] = replace(open_ones[place], path=name, absolute=source.absolute)
     return found
 
 

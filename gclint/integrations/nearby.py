@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 
 from gclint.config import FILES
 from gclint.files.cache import digest
+from gclint.files.folders import entries
 from gclint.files.kinds import kind_of
 
 MARKS = (*FILES, "setup.py", "setup.cfg", "requirements.txt", "environment.yml", ".git")
@@ -64,6 +65,16 @@ def state_of(root: str) -> tuple[str, int]:
     return digest(lines), len(modules)
 
 
+def has_more_modules(root: str, most: int) -> bool:
+    """Return whether more than `most` modules lie below `root`, or too many other files to look at."""
+    modules = 0
+    for number, entry in enumerate(_files(root)):
+        modules += entry.name.endswith(SUFFIXES)
+        if modules > most or number > 2 * MOST_FILES:
+            return True
+    return False
+
+
 def modules_below(root: str) -> Iterator[bytes]:
     """Yield the bytes of every module below `root`."""
     return (_content(entry.path) for entry in _files(root) if entry.name.endswith(SUFFIXES))
@@ -81,8 +92,7 @@ def _files(root: str) -> Iterator[os.DirEntry[str]]:
 
 def _entries(directory: str) -> Iterable[os.DirEntry[str]]:
     try:
-        with os.scandir(directory) as listing:
-            return sorted(listing, key=lambda entry: entry.name)
+        return sorted(entries(directory), key=lambda entry: entry.name)
     except OSError:
         return ()
 

@@ -7,6 +7,7 @@ import os
 import sys
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
+from time import monotonic
 from urllib.parse import unquote, urlparse
 
 from lsprotocol import types
@@ -20,7 +21,7 @@ from gclint.integrations.documents import document, examine, notebook
 from gclint.integrations.shapes import FIX_ALL, FIX_NOTEBOOK, Shapes, rewritten
 from gclint.report.content import Report
 
-DELAY = 0.25
+SHORTEST_PAUSE, LONGEST_PAUSE = 0.05, 0.25
 KINDS = [types.CodeActionKind.QuickFix, FIX_ALL, FIX_NOTEBOOK]
 _CELLS = [types.NotebookCellLanguage(language=language) for language in ("python", "markdown")]
 _NOTEBOOKS = types.NotebookDocumentSyncOptions(
@@ -30,7 +31,7 @@ _NOTEBOOKS = types.NotebookDocumentSyncOptions(
 
 @dataclass
 class Session:
-    """What is open, what is known of it, and the examination under way."""
+    """What is open, what is known of it, the seconds that the last examination took, and the one under way."""
 
     documents: dict[str, Source] = field(default_factory=dict)
     uris: dict[str, str] = field(default_factory=dict)
@@ -39,6 +40,7 @@ class Session:
     fixes: dict[str, types.WorkspaceEdit | None] = field(default_factory=dict)
     told: str = ""
     stale: bool = False
+    took: float = SHORTEST_PAUSE
     task: asyncio.Task[None] | None = None
 
 
@@ -142,14 +144,15 @@ class Server(LanguageServer):
             self.session.task = asyncio.get_running_loop().create_task(self._examine())
 
     async def _examine(self) -> None:
-        """Examine what is open, once typing pauses, until nothing has changed meanwhile."""
+        """Examine what is open, once typing pauses as long as that takes, until nothing has changed meanwhile."""
         session = self.session
         while session.stale:
             session.stale = False
-            await asyncio.sleep(DELAY)
+            await asyncio.sleep(min(max(SHORTEST_PAUSE, session.took), LONGEST_PAUSE))
             if session.stale:
                 continue
             documents = list(session.documents.values())
+            began = monotonic()
             try:
                 reports = await asyncio.get_running_loop().run_in_executor(None, examine, documents)
             except BadConfig as error:
@@ -157,6 +160,7 @@ class Server(LanguageServer):
             except Exception as error:
                 self._say(f"not checked, {type(error).__name__}: {error}")
             else:
+                session.took = monotonic() - began
                 if not session.stale:
                     self._tell(reports)
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import ast
-import configparser
 import os
 import re
 from collections.abc import Iterator, Mapping
@@ -12,9 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from gclint.files.source import content, inside
-from gclint.launch.commands import PREFIXES
 from gclint.launch.programs import module_file
-from gclint.pins.manifests import parse_toml
 
 MAX_BYTES = 1_000_000
 MANIFESTS = ("pyproject.toml", "setup.cfg", "setup.py")
@@ -32,7 +28,7 @@ class Command(NamedTuple):
     function: str
 
 
-def commands(root: Path) -> tuple[Command, ...]:
+def console_scripts(root: Path) -> tuple[Command, ...]:
     """The commands that `pyproject.toml`, `setup.cfg` and `setup.py` of `root` define; none is run."""
     found: dict[str, Command] = {}
     for manifest in MANIFESTS:
@@ -49,6 +45,8 @@ def commands(root: Path) -> tuple[Command, ...]:
 
 def command_of(words: tuple[str, ...], known: Mapping[str, Command]) -> tuple[int, Command] | None:
     """Where in a command line one of the project's commands stands, and which it is; None without one."""
+    from gclint.launch.commands import PREFIXES
+
     for at, word in enumerate(words):
         name = word.rsplit("/", 1)[-1]
         if name in known:
@@ -72,6 +70,8 @@ def _read(path: Path, changed: int, size: int) -> tuple[Command, ...]:
 
 
 def _pyproject(text: str) -> Iterator[tuple[str, str]]:
+    from gclint.pins.manifests import parse_toml
+
     document = parse_toml(text)
     project = _table(document, "project")
     poetry = _table(_table(document, "tool"), "poetry")
@@ -87,6 +87,8 @@ def _table(document: dict[str, Any], key: str) -> dict[str, Any]:
 
 
 def _setup_cfg(text: str) -> Iterator[tuple[str, str]]:
+    import configparser
+
     parser = configparser.ConfigParser(interpolation=None, strict=False)
     try:
         parser.read_string(text)
@@ -98,6 +100,8 @@ def _setup_cfg(text: str) -> Iterator[tuple[str, str]]:
 
 def _setup_py(text: str) -> Iterator[tuple[str, str]]:
     """The literal entry points in a call such as setup(entry_points={"console_scripts": ["a = b:c"]})."""
+    import ast
+
     try:
         tree = ast.parse(text)
     except (SyntaxError, ValueError, RecursionError, MemoryError):

@@ -40,8 +40,8 @@ from gclint.analysis.events import LibraryCall
 from gclint.analysis.guards import Guard, compares_release
 from gclint.analysis.layout import is_spread
 from gclint.analysis.run import Run
+from gclint.analysis.scan import imports_of
 from gclint.analysis.syntax import Site, dotted
-from gclint.analysis.units import imports_of
 from gclint.analysis.values import Class
 from gclint.finding import Finding, Fix
 from gclint.rule import Reproduction, Rule

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from gclint.launch import commands, launches
+from gclint.launch import console_scripts, launches
 
 PYPROJECT = '[project]\nname = "x"\n[project.scripts]\nfit = "pkg.cli:main"\n'
 
@@ -35,7 +35,7 @@ def project(root: Path, **files: str) -> Path:
     ],
 )
 def test_what_installs_no_command_of_the_project(tmp_path: Path, name: str, text: str) -> None:
-    assert commands(project(tmp_path, **{name: text})) == ()
+    assert console_scripts(project(tmp_path, **{name: text})) == ()
 
 
 @pytest.mark.parametrize(
@@ -49,7 +49,7 @@ def test_what_installs_no_command_of_the_project(tmp_path: Path, name: str, text
     ],
 )
 def test_an_installed_command(tmp_path: Path, name: str, text: str) -> None:
-    (found,) = commands(project(tmp_path, **{name: text}))
+    (found,) = console_scripts(project(tmp_path, **{name: text}))
     assert (found.name, found.function, found.program) == ("fit", "main", tmp_path / "src/pkg/cli.py")
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from gclint.launch import Launch, image_environment, launches, launches_of
-from gclint.launch.project import launches_in_text
+from gclint.launch.reading import launches_in_text
 
 
 @pytest.fixture

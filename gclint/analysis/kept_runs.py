@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Kept:
+class KeptWalk:
     """A walk that was made, what it was given, what it asked for, and the runs that it made."""
 
     wanted: Wanted
@@ -28,15 +28,15 @@ class Kept:
     runs: tuple[Run, ...]
 
 
-class Again:
+class KeptRuns:
     """The walks of an analysis that keeps its `runs`; `walks` has them, those of `like` among them where they hold."""
 
-    def __init__(self, inquiry: Inquiry, runs: list[Run], like: dict[Task, Kept]):
+    def __init__(self, inquiry: Inquiry, runs: list[Run], like: dict[Task, KeptWalk]):
         self._inquiry = inquiry
         self._like = like
         self._runs = runs
         self._taken = 0
-        self.walks: dict[Task, Kept] = {}
+        self.walks: dict[Task, KeptWalk] = {}
 
     def learn(self, paths: Sequence[str]) -> None:
         """Learn what leads to a finding: where all runs are kept, everything counts."""
@@ -55,7 +55,7 @@ class Again:
         """Keep a walk with the runs that were made since the last one."""
         runs, self._taken = tuple(self._runs[self._taken :]), len(self._runs)
         if made.consulted is not None and not made.problems:
-            self.walks[wanted.task] = Kept(wanted, made, made.consulted, runs)
+            self.walks[wanted.task] = KeptWalk(wanted, made, made.consulted, runs)
 
     def save(self) -> None:
         """Nothing is written: runs do not outlive the process."""

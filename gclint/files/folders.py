@@ -1,0 +1,69 @@
+"""Directories as one command sees them: each is listed once, however many parts of it ask what lies there."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+
+Listing = dict[str, "os.DirEntry[str]"]
+_listed: ContextVar[dict[str, Listing] | None] = ContextVar("listed", default=None)
+
+
+@contextmanager
+def listed_once() -> Iterator[None]:
+    """Meanwhile what was seen of a directory stays as it was seen first."""
+    held = _listed.set({})
+    try:
+        yield
+    finally:
+        _listed.reset(held)
+
+
+def entries(directory: str) -> Collection[os.DirEntry[str]]:
+    """Return what lies in a directory; raises `OSError`."""
+    listed = _listed.get()
+    if listed is not None and directory in listed:
+        return listed[directory].values()
+    with os.scandir(directory) as listing:
+        found = {entry.name: entry for entry in listing}
+    if listed is not None:
+        listed[directory] = found
+    return found.values()
+
+
+def names(directory: str) -> Collection[str]:
+    """Return the names of what lies in a directory, none where it cannot be read."""
+    try:
+        return frozenset(entry.name for entry in entries(directory))
+    except OSError:
+        return frozenset()
+
+
+def status(path: str) -> os.stat_result:
+    """Return what the file system tells of a file; raises `OSError`."""
+    seen = _seen(path)
+    return seen.stat() if seen is not None else os.stat(path)
+
+
+def is_link(path: str) -> bool:
+    """Return whether a path is a symbolic link."""
+    seen = _seen(path)
+    return seen.is_symlink() if seen is not None else os.path.islink(path)
+
+
+def holds_any(directory: str, wanted: Collection[str]) -> bool:
+    """Return whether anything of these names lies in a directory."""
+    listed = (_listed.get() or {}).get(directory)
+    if listed is not None:
+        return any(name in listed for name in wanted)
+    return any(os.path.exists(os.path.join(directory, name)) for name in wanted)
+
+
+def _seen(path: str) -> os.DirEntry[str] | None:
+    listed = _listed.get()
+    if not listed:
+        return None
+    directory, _, name = path.rpartition(os.sep)
+    return listed[directory].get(name) if directory in listed else None
