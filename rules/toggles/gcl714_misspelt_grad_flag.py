@@ -38,6 +38,7 @@ from collections.abc import Iterator
 
 from gclint.analysis import rewrite
 from gclint.analysis.events import AttributeSet
+from gclint.analysis.guards import without_elements
 from gclint.analysis.layout import on_its_own
 from gclint.analysis.run import Run
 from gclint.analysis.syntax import Site
@@ -76,7 +77,7 @@ def nothing_reads_it(event: AttributeSet, run: Run) -> Iterator[Finding]:
     target = event.target
     if target is None or event.name not in (FLAG, MISSPELT) or _has_its_own(target, event.name):
         return
-    if event.name == FLAG and _is_module(target):
+    if event.name == FLAG and _is_module(target) and not event.guard - without_elements(event.guard):
         words = "`requires_grad` is set on a module: its parameters keep what they have"
     elif event.name == MISSPELT and (_is_module(target) or target.kind in ("parameter", "tensor")):
         words = "`require_grad` is no flag of tensors or modules: nothing reads it"
