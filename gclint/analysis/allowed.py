@@ -43,7 +43,8 @@ class Origins:
 
 
 def said(findings: list[Finding], origins: Origins, again: Again) -> list[Finding]:
-    """The findings, each saying where it does not hold for the oldest releases that its pins allow.
+    """The findings, each saying where it does not hold for the oldest releases that its pins allow; it is fragile then:
+    nobody knows which release runs.
 
     `again` walks some entries for other targets and gives what is found then.
     """
@@ -68,4 +69,4 @@ def _said(finding: Finding, open_: Mapping[str, Target], then: Finding | None) -
         f"{name} {target.oldest}, which {target.origin} allows too" for name, target in sorted(open_.items())
     )
     answer = "only fragile" if then is not None else "not so"
-    return replace(finding, message=f"{finding.message}; with {named}, it is {answer}")
+    return replace(finding, certainty="fragile", message=f"{finding.message}; with {named}, it is {answer}")
