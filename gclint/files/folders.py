@@ -53,6 +53,14 @@ def is_link(path: str) -> bool:
     return seen.is_symlink() if seen is not None else os.path.islink(path)
 
 
+def leads_to_directory(entry: os.DirEntry[str]) -> bool:
+    """Return whether an entry is a directory, or a link to one; a link that goes round is none."""
+    try:
+        return entry.is_dir()
+    except OSError:
+        return False
+
+
 def holds_any(directory: str, wanted: Collection[str]) -> bool:
     """Return whether anything of these names lies in a directory."""
     listed = (_listed.get() or {}).get(directory)

@@ -182,13 +182,14 @@ def real_paths(paths: Iterable[str]) -> Iterator[str]:
     """Each path with its links followed, as `os.path.realpath` gives it, directories looked up once."""
     directories: dict[str, str] = {}
     for path in paths:
-        directory, name = os.path.split(path)
-        if is_link(path):
+        directory, _, name = path.rpartition(os.sep)
+        if not directory or is_link(path):
             yield os.path.realpath(path)
             continue
         if directory not in directories:
             directories[directory] = os.path.realpath(directory)
-        yield os.path.join(directories[directory], name)
+        real = directories[directory]
+        yield path if real == directory else os.path.join(real, name)
 
 
 def parse(path: str, absolute: Path, data: bytes, kind: Kind | None = None) -> Source:

@@ -6,7 +6,7 @@ import os
 from functools import lru_cache
 from pathlib import Path
 
-from gclint.files.folders import entries
+from gclint.files.folders import entries, leads_to_directory
 from gclint.files.source import NOTEBOOK_LIMIT, given, inside
 from gclint.launch.console import Command, console_scripts
 from gclint.launch.launched import Launch, Setting
@@ -112,7 +112,7 @@ def _launcher_files(root: Path) -> list[Path]:
             held = sorted(entries(directory), key=lambda entry: entry.name)
         except OSError:
             continue
-        names = [entry.name for entry in held if not entry.is_dir()]
+        names = [entry.name for entry in held if not leads_to_directory(entry)]
         seen += len(names)
         if seen > MAX_ENTRIES:
             break
