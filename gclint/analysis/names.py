@@ -185,6 +185,13 @@ def class_attribute(owner: Class, name: str, after: Class | None = None) -> Valu
     return None
 
 
+def library_base(owner: Class, after: Class) -> External | None:
+    """The class of a library that a class inherits from, that comes after one of its bases."""
+    bases = list(owner.ancestry())
+    start = bases.index(after) if after in bases else 0
+    return next((base for base in bases[start:] if isinstance(base, External)), None)
+
+
 def _bound(it: Interpreter, value: Value, receiver: Object) -> Value:
     parts = []
     for guard, item in value:
@@ -236,7 +243,7 @@ def _of_super(it: Interpreter, item: Super, name: str) -> Value:
         found = class_attribute(item.receiver.type, name, after=item.owner)
         if found is not None:
             return _bound(it, found, item.receiver)
-        external = next((base for base in item.owner.ancestry() if isinstance(base, External)), None)
+        external = library_base(item.receiver.type, item.owner)
         if name == "__init__" and external is not None:
             return of(Method(item.receiver, f"{external.name}.__init__"))
         return of(Method(item.receiver, name))
@@ -246,7 +253,7 @@ def _of_super(it: Interpreter, item: Super, name: str) -> Value:
             return Value(
                 (guard, part.bound(item.receiver) if isinstance(part, Function) else part) for guard, part in held
             )
-        external = next((base for base in item.owner.ancestry() if isinstance(base, External)), None)
+        external = library_base(item.receiver, item.owner)
         if external is not None:
             return of(Inherited(f"{external.name}.{name}", item.receiver))
     return of(it.unknown(f"super().{name}"))

@@ -189,11 +189,26 @@ def mark_trainable(it: Interpreter, item: Object, literal: str, site: Site) -> N
         return
     held, it.guard = it.guard, without_elements(it.guard)
     set_state(it, item, "trainable", const(literal), const(before))
+    for part in _told_apart(item) if literal in ("all", "none") else ():
+        set_state(it, part, "trainable", const(literal), part.state["trainable"])
     it.guard = held
     it.emit(TrainableChanged(it.moment(site=site), item, before, literal))
     for outer in holders(item):
         if trainable(outer) != literal:
             outer.state["trainable"] = const("some")
+
+
+def _told_apart(item: Object) -> list[Object]:
+    """The parts of a module, at any depth, of which it is known by themselves how much trains."""
+    found: dict[Object, None] = {}
+    waiting = [item]
+    while waiting:
+        whole = waiting.pop()
+        for value in (*whole.attributes.values(), *(whole.items or [])):
+            inner = [part for part in value.objects() if part.parent is whole and part not in found]
+            found.update(dict.fromkeys(inner))
+            waiting += inner
+    return [part for part in found if "trainable" in part.state]
 
 
 def holders(item: Object) -> Iterator[Object]:
