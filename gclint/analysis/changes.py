@@ -26,7 +26,7 @@ from .elements import (
     ways,
 )
 from .events import ItemSet
-from .guards import ALWAYS, Guard, compatible, complement, conj
+from .guards import ALWAYS, Guard, complement, conj
 from .pages import SPREAD, is_written
 from .syntax import Site
 from .values import MISSING, NOTHING, TRUE, Alternative, Const, External, Object, Value, assigned, of, union
@@ -95,15 +95,16 @@ def _store(it: Interpreter, item: Object, key: Alternative, value: Value, site: 
     key = conditions.known_literal(it, key)
     if item.entries is not None:
         if isinstance(key, Const):
-            old = item.entries.get(key.value, of(MISSING))
+            old = containers.entry_of(it, item, key.value) or of(MISSING)
+            _gone_from_keyed(it, item, key, ALWAYS)
             item.entries[key.value] = assigned(since(it, item), value, old)
             item.sites[str(key.value)] = site
-        elif isinstance(key, Object) and is_counted(item) and containers.is_told(key, list(item.entries)):
+        elif isinstance(key, Object) and _is_one_key(it, item, key):
             _store_somewhere(it, item, key, value)
         else:
             if not item.open:
                 item.state["own_names"] = TRUE
-            item.open = True
+            item.open, item.keyed = True, None
     elif item.items is not None:
         if isinstance(key, Const) and isinstance(key.value, int) and not item.each:
             for guard, at in chosen(item.items, key.value):
@@ -128,10 +129,30 @@ def _store_somewhere(it: Interpreter, item: Object, key: Object, value: Value) -
         return NOTHING
 
     _, none = containers.each_by_key(it, key, list(held), put)
-    if compatible(it.guard, none):
-        item.attributes[ANY] = union([value, item.attributes.get(ANY, NOTHING)])
-        item.state["own_names"] = TRUE
-        item.open = True
+    with it.under(none) as possible:
+        if possible:
+            before = item.keyed[1] if item.keyed is not None else of(MISSING)
+            item.keyed = key, assigned(since(it, item), value, before)
+            item.attributes[ANY] = union([value, item.attributes.get(ANY, NOTHING)])
+            item.state["own_names"] = TRUE
+            item.open = True
+
+
+def _is_one_key(it: Interpreter, item: Object, key: Object) -> bool:
+    """Whether a key that nobody knows is the same whenever it is met here, and the only such key of a dict."""
+    alone = is_counted(item) or (item.keyed is not None and item.keyed[0] is key)
+    few = len(item.entries or {}) <= containers.MOST_KEYS
+    return alone and few and conditions.is_undecided(key) and not key.each and it.vague == item.vague
+
+
+def _gone_from_keyed(it: Interpreter, item: Object, key: Const, guard: Guard) -> None:
+    """Where the unknown key of a dict equals a literal, nothing is under it any more."""
+    if item.keyed is not None and key.value not in (item.entries or {}):
+        other, held = item.keyed
+        ((same, _), _) = conditions.equality(it, other, key)
+        way = conj(guard, same)
+        if way is not None:
+            item.keyed = other, assigned(way, of(MISSING), held)
 
 
 def add(it: Interpreter, item: Object, value: Value, first: bool = False) -> None:
@@ -195,8 +216,8 @@ def _taken_out(it: Interpreter, item: Object, key: Alternative, node: ast.AST) -
         if item.items is not None:
             mix(item)
         return held
-    if item.entries is not None and key.value in item.entries:
-        _remove(it, item.entries, key.value, since(it, item))
+    if item.entries is not None:
+        _drop(it, item, key)
     elif item.items is not None and not item.each and isinstance(key.value, int):
         for guard, at in sorted(chosen(item.items, key.value), key=lambda pair: -pair[1]):
             way = conj(since(it, item), guard)
@@ -225,8 +246,10 @@ def pop(it: Interpreter, item: Object, key: Value, default: Value | None, node: 
 def _drop(it: Interpreter, item: Object, key: Alternative) -> None:
     """The entry of a key is gone."""
     entries, key = item.entries or {}, conditions.known_literal(it, key)
-    if isinstance(key, Const) and key.value in entries:
-        _remove(it, entries, key.value, since(it, item))
+    if isinstance(key, Const):
+        if key.value in entries:
+            _remove(it, entries, key.value, since(it, item))
+        _gone_from_keyed(it, item, key, since(it, item))
     elif isinstance(key, Object) and is_counted(item) and containers.is_told(key, list(entries)):
 
         def drop(each: object) -> Value:
@@ -269,7 +292,7 @@ def _merge(it: Interpreter, into: Object, item: Alternative, whole: bool) -> Non
                 into.sites[str(key)] = item.sites[str(key)]
         if item.site is not None and is_written(item.site):
             into.sites[SPREAD] = item.site
-        into.open = into.open or item.open
+        into.open, into.keyed = into.open or item.open, None
         if whole and "of" in item.attributes:
             into.attributes["of"] = item.attributes["of"]
     elif isinstance(item, Object) and (pairs := rounds(it, of(item))) is not None and _are_pairs(pairs):
@@ -279,7 +302,7 @@ def _merge(it: Interpreter, into: Object, item: Alternative, whole: bool) -> Non
                     key, entry = at(it, pair, 0, 2, it.module.tree), at(it, pair, 1, 2, it.module.tree)
                     store(it, into, key, entry, item.site or it.site(it.module.tree))
     elif not (isinstance(item, Const) and item.value is None):
-        into.open = True
+        into.open, into.keyed = True, None
     if isinstance(item, Object):
         into.origins |= item.origins
         it.library.propagate([item], into)

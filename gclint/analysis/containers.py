@@ -8,11 +8,11 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from . import conditions, environment
-from .elements import ANY, any_of, chosen, is_counted, is_missing, mix, one_of, present, sliced, there
+from .elements import ANY, any_of, chosen, is_counted, is_missing, mix, one_of, sliced, there
 from .folding import folded
-from .guards import ALWAYS, NEVER, Guard, complement, either
+from .guards import ALWAYS, NEVER, Guard, complement, conj, either
 from .jumps import leave_under
-from .values import MISSING, NOTHING, TRUE, Alternative, Const, External, Object, Value, of, replaced, union
+from .values import MISSING, NOTHING, TRUE, Alternative, Const, External, Object, Value, assigned, of, replaced, union
 
 if TYPE_CHECKING:
     from .interpreter import Interpreter
@@ -99,9 +99,12 @@ def item_at(it: Interpreter, item: Object, key: Alternative, node: ast.AST) -> V
     key = conditions.known_literal(it, key)
     if not isinstance(key, Const):
         return _at_unknown(it, item, key, node)
-    if item.entries is not None and key.value in item.entries:
-        held = item.entries[key.value]
-        if "factory" not in item.state or not held.where(is_missing):
+    if item.entries is not None:
+        held = entry_of(it, item, key.value)
+        told = key.value in item.entries or item.keyed is not None or _is_plain(item)
+        if held is not None and told and "factory" in item.state and held.where(is_missing):
+            return _made_for(it, item, key, held, node)
+        if held is not None and told:
             return _or_raise(it, held, held.where(is_missing), "KeyError", node)
     if item.items is not None and not item.each and isinstance(key.value, int):
         return _at_index(it, item, int(key.value), node)
@@ -109,40 +112,76 @@ def item_at(it: Interpreter, item: Object, key: Alternative, node: ast.AST) -> V
         each = [there(value) for value in item.items]
         literal = any(isinstance(part, Const) for value in each for _, part in value)
         return one_of(each) if literal and "mixed" not in item.state else any_of(it, item, node)
-    if item.entries is not None and is_counted(item) and _is_plain(item):
-        if "factory" in item.state:
-            return _made_for(it, item, key, node)
-        return _or_raise(it, NOTHING, [ALWAYS], "KeyError", node)
     it.risks += 1
     return of(it.child(item, f"[{key.value!r}]", it.site(node)))
 
 
-def _made_for(it: Interpreter, item: Object, key: Const, node: ast.AST) -> Value:
-    """What a `defaultdict` makes for a key that is not there, and keeps."""
+def entry_of(it: Interpreter, item: Object, key: object) -> Value | None:
+    """What a dict has under a literal key, `MISSING` where it has none; None where nobody knows."""
+    assert item.entries is not None
+    if key in item.entries:
+        return item.entries[key]
+    if item.keyed is None:
+        return None if item.open or item.each else of(MISSING)
+    other, held = item.keyed
+    ((same, _), (different, _)) = conditions.equality(it, other, Const(key))
+    return union([held.under(same), of(MISSING).under(different)])
+
+
+def _made_for(it: Interpreter, item: Object, key: Const, held: Value, node: ast.AST) -> Value:
+    """What a `defaultdict` has, and makes and keeps where it has nothing."""
     from .calls import Call
 
     assert item.entries is not None
-    made = it.call(item.state["factory"], Call(it, it.site(node), "__missing__"))
-    item.entries[key.value] = present(it.guard - item.born - it.run.assumed, made)
-    return made
+    with it.under(either(held.where(is_missing))) as possible:
+        if possible:
+            made = it.call(item.state["factory"], Call(it, it.site(node), "__missing__"))
+            item.entries[key.value] = assigned(it.guard - item.born - it.run.assumed, made, held)
+            held = replaced(held, made)
+    return held
 
 
 def _at_unknown(it: Interpreter, item: Object, key: Alternative, node: ast.AST) -> Value:
     """What a key takes that nobody knows: each entry where it equals that key; elsewhere it raises."""
     it.risks += 1
     if "factory" in item.state:
-        item.open = True
-    keys: list[object] = list(range(len(item.items))) if item.items is not None else list(item.entries or {})
-    if is_counted(item) and is_told(key, keys):
+        item.open, item.keyed = True, None
+    found = None
+    if item.entries is not None:
+        found = _by_unknown(it, item, key, lambda each: item_at(it, item, Const(each), node))
+    if found is not None:
+        parts, other, none = found
+        leave_under(it, either([conj(none, gone) or NEVER for gone in other.where(is_missing)]), _KEY_ERROR)
+        return union([*parts, there(other).under(none)])
+    keys: list[object] = list(range(len(item.items or [])))
+    if item.items is not None and is_counted(item) and is_told(key, keys):
         assert isinstance(key, Object)
-        parts, none = each_by_key(it, key, keys, lambda each: item_at(it, item, Const(each), node))
-        if item.items is None:
-            leave_under(it, none, of(External("builtins.KeyError")))
-        return union(parts)
+        return union(each_by_key(it, key, keys, lambda each: item_at(it, item, Const(each), node))[0])
     held = [there(value) for value in (item.items or (item.entries or {}).values())]
     if held and (item.items or not item.open):
         return one_of(held)
     return of(it.child(item, ANY, it.site(node), each=True))
+
+
+_KEY_ERROR = of(External("builtins.KeyError"))
+
+
+def _by_unknown(
+    it: Interpreter, item: Object, key: Alternative, what: Callable[[object], Value]
+) -> tuple[list[Value], Value, Guard] | None:
+    """What a dict has under a key that nobody knows: each entry where it equals that key, what it has where it equals
+    none, and the guard under which it does not; None where that is not told.
+    """
+    keys = list(item.entries or {})
+    same = item.keyed is not None and item.keyed[0] is key
+    if (
+        not (is_counted(item) or same)
+        or not isinstance(key, Object)
+        or not is_told(key, [*keys, key][-max(len(keys), same) :])
+    ):
+        return None
+    parts, none = each_by_key(it, key, keys, what)
+    return parts, item.keyed[1] if same and item.keyed is not None else of(MISSING), none
 
 
 def is_told(key: Alternative, keys: Sequence[object]) -> bool:
@@ -192,24 +231,19 @@ def look_up(it: Interpreter, item: Object, key: Value, default: Value | None, no
 
 
 def _or_default(it: Interpreter, item: Object, key: Alternative, default: Value | None, node: ast.AST) -> Value:
-    assert item.entries is not None
     key = conditions.known_literal(it, key)
     if isinstance(key, Const):
-        held = item.entries.get(key.value)
-        if held is None and item.open:
+        held = entry_of(it, item, key.value)
+        if held is None:
             return of(it.child(item, f"[{key.value!r}]", it.site(node)))
-        held = of(MISSING) if held is None else held
-        return (
-            _or_raise(it, held, held.where(is_missing), "KeyError", node)
-            if default is None
-            else replaced(held, default)
-        )
-    keys = list(item.entries)
-    if is_counted(item) and is_told(key, keys):
-        assert isinstance(key, Object)
-        parts, none = each_by_key(it, key, keys, lambda each: _or_default(it, item, Const(each), default, node))
-        return union([*parts, (NOTHING if default is None else default).under(none)])
-    return of(it.derived(it.site(node), [of(item), of(key)]))
+        if default is not None:
+            return replaced(held, default)
+        return _or_raise(it, held, held.where(is_missing), "KeyError", node)
+    found = _by_unknown(it, item, key, lambda each: _or_default(it, item, Const(each), default, node))
+    if found is None:
+        return of(it.derived(it.site(node), [of(item), of(key)]))
+    parts, other, none = found
+    return union([*parts, replaced(other, NOTHING if default is None else default).under(none)])
 
 
 def _or_raise(it: Interpreter, held: Value, gone: list[Guard], error: str, node: ast.AST) -> Value:

@@ -152,12 +152,13 @@ class Deferred:
 class Object:
     """Something on the abstract heap; aliases share it.
 
-    `kind` is what the frameworks know it as ("model", "ddp", "trainer", "list", "unknown", ...), `type` the
-    library class or the project's class. `attributes` are what the code reads and sets on it, `state` what
-    the frameworks know of it. Elements, entries and attributes that are there under some guard only are `MISSING`
-    elsewhere. It was made under the guard `born`, in so many loops that are walked once (`vague`). `origins` are the
-    tracked objects it was computed from. `parent` is the object it is a part of, `each` says that it stands for
-    every element of a collection. Once it has `escaped`, code that nobody knows may have changed it.
+    `kind` is what the frameworks know it as ("model", "ddp", "trainer", "list", "unknown", ...), `type` the library
+    class or the project's class. `attributes` are what the code reads and sets on it, `state` what the frameworks know
+    of it. Elements, entries and attributes that are there under some guard only are `MISSING` elsewhere; of a dict that
+    is `open` for one key only that nobody knows, `keyed` has that key and what it holds where it equals no literal key.
+    It was made under the guard `born`, in so many loops that are walked once (`vague`). `origins` are the tracked
+    objects it was computed from. `parent` is the object it is a part of, `each` says that it stands for every element
+    of a collection. Once it has `escaped`, code that nobody knows may have changed it.
     """
 
     id: int
@@ -170,6 +171,7 @@ class Object:
     items: list[Value] | None = None
     entries: dict[Any, Value] | None = None
     open: bool = False
+    keyed: tuple[Object, Value] | None = None
     origins: frozenset[Object] = frozenset()
     parent: Object | None = None
     each: bool = False
@@ -190,7 +192,7 @@ class Object:
         """Forget everything it is tied to, once nothing asks of it any more."""
         self.attributes.clear()
         self.state.clear()
-        self.items = self.entries = self.parent = self.built = None
+        self.items = self.entries = self.parent = self.built = self.keyed = None
         self.origins = frozenset()
 
     @property

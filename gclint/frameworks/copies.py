@@ -31,6 +31,7 @@ def shallow_copy(call: Call, item: Object) -> Object:
     made.attributes, made.state = dict(item.attributes), dict(item.state)
     made.items = list(item.items) if item.items is not None else None
     made.entries = dict(item.entries) if item.entries is not None else None
+    made.keyed = item.keyed
     made.open, made.each, made.origins, made.sites = item.open, item.each, item.origins, dict(item.sites)
     return made
 

@@ -86,7 +86,7 @@ others.mode = "set"
 for key, value in json.loads(os.environ.get("SETTINGS", "{}")).items():
     setattr(others, key, value)
 checkpoint(block, 1, use_reentrant=others.mode)  # 'set', ?
-checkpoint(block, 1, use_reentrant=table.get("other", "none"))  # ?
+checkpoint(block, 1, use_reentrant=table.get("other", "none"))  # 'none', 2
 checkpoint(block, 1, use_reentrant=table.get("k", "none"))  # 1, 2
 checkpoint(block, 1, use_reentrant=held[::-1][0])  # 'q', 'r'
 checkpoint(block, 1, use_reentrant=held[::2][1:])  # ?
