@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from . import conditions, containers, environment
@@ -11,7 +11,7 @@ from .defaults import unsure
 from .elements import (
     ANY,
     MOST_UNSURE,
-    Way,
+    Arrangement,
     at,
     chosen,
     columns,
@@ -21,9 +21,9 @@ from .elements import (
     mix,
     presence,
     present,
+    rearranged,
     rounds,
     there,
-    ways,
 )
 from .events import ItemSet
 from .guards import ALWAYS, Guard, complement, conj
@@ -167,21 +167,17 @@ def add(it: Interpreter, item: Object, value: Value, first: bool = False) -> Non
     item.items.insert(0 if first else len(item.items), value if item.each else present(guard, value))
 
 
-def rearrange(it: Interpreter, item: Object, change: Callable[[list[Value]], list[Value] | None]) -> None:
-    """Change a list as a whole: `change` makes of its elements those that it has then; None where nobody knows."""
-    found = ways(item.items or []) if is_counted(item) and it.vague == item.vague else None
-    guard, made = since(it, item), list[Way]()
-    for held, each in found or []:
-        then, after = conj(held, guard), change(list(each))
-        otherwise = conj(held, complement(guard))
-        if after is None:
-            found = None
-            break
-        made += [(way, each) for way, each in ((then, after), (otherwise, each)) if way is not None]
+def rearrange(it: Interpreter, item: Object, arrange: Arrangement) -> None:
+    """Change a list as a whole: `arrange` makes of its elements those that it has then; None where nobody knows."""
+    known = is_counted(item) and it.vague == item.vague
+    found = rearranged(item.items or [], arrange) if known else None
     if found is None:
         mix(item)
-    else:
-        item.items = merged(made)
+        return
+    guard = since(it, item)
+    ways = [(conj(held, guard), after) for held, _, after in found]
+    ways += [(conj(held, complement(guard)), before) for held, before, _ in found]
+    item.items = merged([(way, each) for way, each in ways if way is not None])
 
 
 def extend(it: Interpreter, item: Object, value: Value, node: ast.AST) -> None:

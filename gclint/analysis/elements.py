@@ -7,7 +7,7 @@ among those that are there.
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from .guards import ALWAYS, Guard, choices, complement, conj, either
@@ -21,6 +21,7 @@ MOST_UNSURE = 6
 MOST_WAYS = 12
 Chosen = tuple[Guard, int]
 Way = tuple[Guard, list[Value]]
+Arrangement = Callable[[list[Value]], "list[Value] | None"]
 
 
 def one_of(values: Sequence[Value]) -> Value:
@@ -105,21 +106,33 @@ def chosen(items: Sequence[Value], index: int) -> list[tuple[Guard, int]]:
     return found
 
 
-def ways(items: Sequence[Value]) -> list[Way] | None:
-    """The sequences that a list may be, each under the guard in which it is that one; None for too many."""
+def ways(items: Sequence[Value], apart: bool = False) -> list[Way] | None:
+    """The sequences that a list may be, each under the guard in which it is that one, what an element may be also told
+    `apart`; None for too many.
+    """
     found: list[Way] = [(ALWAYS, [])]
     for value in items:
         guard, here = presence(value), there(value)
-        without = complement(guard) if guard else None
+        choices = [(held, Value([(ALWAYS, item)])) for held, item in here] if apart else [(guard, here)]
         after: list[Way] = []
         for held, each in found:
-            after += [(both, [*each, here]) for both in [conj(held, guard)] if both is not None]
-            if without is not None:
-                after += [(both, each) for both in [conj(held, without)] if both is not None]
+            after += [(both, [*each, part]) for way, part in choices if (both := conj(held, way)) is not None]
+            if guard and (both := conj(held, complement(guard))) is not None:
+                after.append((both, each))
         if len(after) > MOST_WAYS:
             return None
         found = after
     return found
+
+
+def rearranged(items: Sequence[Value], arrange: Arrangement) -> list[tuple[Guard, list[Value], list[Value]]] | None:
+    """Each sequence that a list may be, with what `arrange` makes of it; None where that is not known of one."""
+    for apart in (False, True):
+        found = [(guard, each, arrange(list(each))) for guard, each in ways(items, apart) or []]
+        made = [(guard, each, after) for guard, each, after in found if after is not None]
+        if made and len(made) == len(found):
+            return made
+    return None
 
 
 def merged(found: Sequence[Way]) -> list[Value]:

@@ -137,7 +137,7 @@ def count_or_index(call: Call) -> Value:
     assert call.receiver is not None
     wanted, ways = call.get("", 0).only(), None
     if isinstance(wanted, Const) and elements.is_counted(call.receiver) and len(call.positional) == 1:
-        ways = elements.ways(call.receiver.items or [])
+        ways = elements.ways(call.receiver.items or [], apart=True)
     parts = []
     for guard, way in ways or []:
         literals = [item.value for value in way if isinstance(item := value.only(), Const)]

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import builtins
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from itertools import product
 from typing import Any
 
 from ..analysis import changes, conditions, elements
 from ..analysis.calls import Call
+from ..analysis.elements import Arrangement
 from ..analysis.folding import folded
 from ..analysis.guards import ALWAYS, NEVER, Guard, all_of, complement, conj, either, narrowed
 from ..analysis.jumps import leave_under
@@ -22,7 +23,6 @@ framework = Framework("builtin.sequences")
 LONGEST = 64
 MOST_WAYS = 8
 Elements = list[tuple[Guard, Value]]
-Arrangement = Callable[[list[Value]], "list[Value] | None"]
 _TYPES: dict[str, type] = {"int": int, "float": float, "str": str, "bool": bool}
 _PURE = ("abs", "round", "ord", "chr", "pow", "hex", "bin", "oct", "repr", "ascii", "min", "max", "sum")
 _TEXT = [name for name in dir(str) if not name.startswith("_")]
@@ -250,13 +250,11 @@ def _new_list(call: Call, item: Alternative, each: Elements) -> Object:
 
 def _arrange(made: Object, arrange: Arrangement | None) -> None:
     """Bring the elements of a list in an order; nobody knows it where there is none to bring them in."""
-    found = elements.ways(made.items or []) if arrange is not None else None
-    arranged = [(guard, arrange(way)) for guard, way in found or [] if arrange is not None]
-    known = [(guard, way) for guard, way in arranged if way is not None]
-    if found is None or len(known) < len(arranged):
+    found = elements.rearranged(made.items or [], arrange) if arrange is not None else None
+    if found is None:
         elements.mix(made)
     else:
-        made.items = elements.merged(known)
+        made.items = elements.merged([(guard, after) for guard, _, after in found])
 
 
 def in_order(held: list[Value]) -> list[Value] | None:
