@@ -10,11 +10,15 @@ from gclint.cli.output import emit, format_of
 from gclint.cli.parser import UsageError
 from gclint.cli.request import request_of
 from gclint.engine import check as check_request
+from gclint.files.kinds import kind_of
 from gclint.gather import Request
 from gclint.report.content import UNREADABLE, Report, place_text
 from gclint.report.tally import counted
 from gclint.report.walks import walks_shown
 from gclint.timing import begin, stage, table
+
+_LAUNCHERS = ("shell", "make", "docker")
+_NO_PROGRAM = "what a launcher starts was not judged; name its folder, or run `gclint preflight -- COMMAND`"
 
 
 def check(options: Namespace) -> int:
@@ -51,6 +55,8 @@ def finish(report: Report, options: Namespace) -> int:
         complain(str(problem))
     if not report.files_checked and not report.findings:
         print("gclint: warning: no Python files or notebooks found", file=sys.stderr)
+    if options.paths and not report.findings and all(kind_of(path) in _LAUNCHERS for path in options.paths):
+        print(f"gclint: warning: {_NO_PROGRAM}", file=sys.stderr)
     if options.timing:
         sys.stderr.write(table())
     if report.failed:

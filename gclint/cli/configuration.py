@@ -27,19 +27,32 @@ def config(options: Namespace) -> int:
 
 
 def clean(options: Namespace) -> int:
-    """Delete the cache of each project named; return the exit status."""
-    from gclint.files.cache import remove
-
+    """Delete the cache of each project named and say what became of it; return the exit status."""
     paths = options.paths or ["."]
     missing = next((path for path in paths if not os.path.isdir(path)), None)
     if missing is not None:
         raise UsageError(f"{missing}: no such directory; name a project's directory")
-    for path in paths:
-        settings = settings_of(Request(), os.path.abspath(path))
-        directory = settings.cache_below(os.path.abspath(path))
-        if remove(directory):
-            print(f"Removed {directory}")
-    return EXIT_CLEAN
+    settings = [(settings_of(Request(), os.path.abspath(path)), path) for path in paths]
+    gone = [_cleaned(own.cache_below(os.path.abspath(path))) for own, path in settings]
+    return EXIT_CLEAN if all(gone) else EXIT_ERROR
+
+
+def _cleaned(directory: str) -> bool:
+    """Delete the cache in `directory` and say so; return whether none is left there."""
+    from gclint.files.cache import is_cache, remove
+
+    removed = remove(directory)
+    if not os.path.lexists(directory):
+        print(f"Removed {directory}" if removed else f"No cache at {directory}")
+    elif is_cache(directory):
+        complain(f"{directory}: cannot be removed; make it writable (chmod -R u+w) and run gclint again")
+        return False
+    elif removed:
+        print(f"Removed gclint's files from {directory}; others are in it")
+    else:
+        complain(f"{directory}: not removed: it cannot be read, or is not gclint's; look, and remove it by hand")
+        return False
+    return True
 
 
 def show(request: Request, options: Namespace) -> int:

@@ -31,6 +31,7 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
     ),
     "rule": (
         ("gclint rule GCL201", "its page: why it breaks, and what to do"),
+        ("gclint rule GCL2", "every rule of this family in a line"),
         ("gclint rule --all", "every rule in a line"),
     ),
     "prove": (

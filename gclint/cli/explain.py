@@ -14,10 +14,14 @@ from gclint.selection import OWN_RULES
 
 
 def rule(options: Namespace) -> int:
-    """Print the page of a rule, or of all; return the exit status."""
+    """Print the page of a rule, or a line for each rule of a family (`GCL2`) or of all; return the exit status."""
     rules = _rules()
     if options.code:
         wanted = [item for item in rules if options.code.upper() == item.code or options.code == item.name]
+        family = [item for item in rules if item.code.startswith(options.code.upper())]
+        if not wanted and family:
+            _print(family, options.output_format, pages=False)
+            return EXIT_CLEAN
         if not wanted:
             known = [*(item.code for item in rules), *(item.name for item in rules)]
             near = suggestion(options.code.upper(), known) or suggestion(options.code, known)

@@ -181,7 +181,7 @@ def _fix(parser: Parser) -> None:
 
 
 def _rule(parser: Parser) -> None:
-    parser.add_argument("code", nargs="?", metavar="CODE", help="the rule, by code or name")
+    parser.add_argument("code", nargs="?", metavar="CODE", help="the rule, by code or name; GCL2 lists a family")
     parser.add_argument("--all", action="store_true", help="every rule")
     parser.add_argument("--output-format", choices=("text", "json", "markdown"), default="text")
 

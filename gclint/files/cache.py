@@ -116,7 +116,7 @@ def remove(directory: str) -> bool:
     """Delete the cache in `directory`; return whether there was one. A directory that is not one is kept, and so is
     whatever is in it that no cache holds.
     """
-    if not _is_ours(directory):
+    if not is_cache(directory):
         return False
     for name in os.listdir(directory):
         if _HELD.fullmatch(name):
@@ -127,7 +127,8 @@ def remove(directory: str) -> bool:
     return True
 
 
-def _is_ours(directory: str) -> bool:
+def is_cache(directory: str) -> bool:
+    """Return whether gclint made the cache in `directory`; a directory that cannot be read is none."""
     try:
         with open(os.path.join(directory, "CACHEDIR.TAG"), encoding="utf-8") as file:
             return file.read() == _TAG
@@ -149,7 +150,7 @@ def prepare(directory: str) -> None:
     if os.path.islink(directory):
         raise OSError("the cache directory is a link")
     os.makedirs(directory, exist_ok=True)
-    if not _is_ours(directory) and any(name not in _FILES for name in os.listdir(directory)):
+    if not is_cache(directory) and any(name not in _FILES for name in os.listdir(directory)):
         raise OSError("the directory holds something else")
     for name, text in _FILES.items():
         path = os.path.join(directory, name)

@@ -5,24 +5,27 @@ from __future__ import annotations
 from collections import Counter
 
 from gclint.report.columns import wrapped
-from gclint.report.content import Report, severity
+from gclint.report.content import UNREADABLE, Report, severity
 from gclint.report.style import Style
 
 
 def tally(report: Report, style: Style) -> str:
-    """Return one sentence: how many findings of which certainty in how many files, and how many can be
-    fixed.
+    """Return how many findings of which certainty there are in how many files, how many paths could not be judged,
+    and how many findings can be fixed.
     """
     files = counted(report.files_checked, "file")
-    if not report.defective:
-        clean = not report.problems and not report.findings
-        text = f"No findings in {files}." if clean else f"No findings in {files}, but see above."
-        return style.paint(text, "green" if clean else "yellow")
-    levels = Counter(severity(finding) for finding in report.findings)
+    unjudged = len({finding.location.path for finding in report.findings if finding.code == UNREADABLE})
+    levels = Counter(severity(finding) for finding in report.findings if finding.code != UNREADABLE)
     failing, fragile, notes = levels["error"], levels["warning"], levels["note"]
+    if not failing + fragile:
+        clean = not report.problems and not report.findings
+        but = f"{counted(unjudged, 'path')} could not be judged" if unjudged else "see above"
+        text = f"No findings in {files}." if clean else f"No findings in {files}, but {but}."
+        return style.paint(wrapped(text, style.width), "green" if clean else "yellow")
     parts = [f"{failing} failing" if failing else "", f"{fragile} fragile" if fragile else ""]
     parts += [f"besides {counted(notes, 'note')}" if notes else ""]
     sentence = f"{counted(failing + fragile, 'finding')} in {files}: {', '.join(p for p in parts if p)}."
+    sentence += f" {counted(unjudged, 'path')} could not be judged." if unjudged else ""
     return wrapped(sentence + _fixes(report), style.width)
 
 

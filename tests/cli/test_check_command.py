@@ -78,6 +78,26 @@ def test_missing_path(gclint):
     assert status == 2 and "nowhere.py:1:1: GCL000 no such file or directory" in out
 
 
+def test_what_could_not_be_judged_is_counted_apart_from_findings(gclint, project):
+    (project / "a.py").write_text("def f(:\n")
+    assert gclint("check", "a.py")[1].endswith("\n\nNo findings in 1 file, but 1 path could not be judged.\n")
+    assert "No findings in 0 files, but 1 path could not be judged.\n" in gclint("check", "nowhere.py")[1]
+    (project / "b.py").write_text(BAD)
+    status, out, _ = gclint("check", "a.py", "b.py", "nowhere.py")
+    assert status == 2
+    assert out.endswith("\n1 finding in 2 files: 1 failing. 2 paths could not be judged. 1 fix by `gclint fix`.\n")
+
+
+@pytest.mark.parametrize("name", ["run.sh", "Makefile"])
+def test_a_launcher_named_alone_is_told_to_name_no_program(gclint, project, name):
+    (project / name).write_text("train:\n\tpython a.py\n")
+    (project / "a.py").write_text("x = 1\n")
+    status, out, err = gclint("check", name)
+    assert (status, out) == (0, "No findings in 1 file.\n")
+    assert err.startswith("gclint: warning: what a launcher starts was not judged; ") and err.count("\n") == 1
+    assert gclint("check", name, "a.py")[2] == gclint("check", ".")[2] == ""
+
+
 def test_problem_of_a_rule_is_one_line_and_status_2(gclint, project):
     (project / "a.py").write_text("raise_here\nboom(1)\n")
     status, _, err = gclint("check")
@@ -364,4 +384,5 @@ def test_help_fits_80_columns_and_begins_with_examples_that_parse(command):
 def test_rule_pages(gclint):
     assert gclint("rule", "GCL101")[1].startswith("# goes-boom (GCL101)\n\nWhat it does.")
     assert gclint("rule", "--all")[1].splitlines()[1] == "GCL201  is-shaky: What it does."
+    assert gclint("rule", "gcl2") == (0, "GCL201  is-shaky: What it does.\n", "")
     assert json.loads(gclint("rule", "is-shaky", "--output-format", "json")[1])["certainty"] == "fragile"

@@ -10,6 +10,7 @@ import pytest
 
 import gclint as package
 from gclint.config import BadConfig, Settings, json_schema, keys, load, nearest
+from gclint.files.cache import prepare
 
 
 def write(tmp_path, text, name="gclint.toml"):
@@ -119,7 +120,36 @@ def test_config_and_clean_commands(gclint, project):
     assert json.loads(gclint("config", "--schema")[1])["title"] == "gclint"
     assert gclint("config", "target")[1].startswith("target: The library versions")
     assert "did you mean `target`" in gclint("config", "taget")[2]
-    assert gclint("clean") == (0, "", "")
+    assert gclint("clean") == (0, f"No cache at {project / '.gclint_cache'}\n", "")
+
+
+def test_clean_says_what_it_could_not_remove(gclint, project):
+    cache = project / ".gclint_cache"
+    cache.mkdir()
+    (cache / "notes.txt").write_text("mine")
+    status, out, err = gclint("clean")
+    assert (status, out) == (2, "") and err.startswith(f"gclint: error: {cache}: not removed: ")
+    assert err.count("\n") == 1 and (cache / "notes.txt").read_text() == "mine"
+
+
+def test_clean_says_that_other_files_in_the_cache_stay(gclint, project):
+    cache = project / ".gclint_cache"
+    prepare(str(cache))
+    (cache / "notes.txt").write_text("mine")
+    assert gclint("clean") == (0, f"Removed gclint's files from {cache}; others are in it\n", "")
+    assert [file.name for file in cache.iterdir()] == ["notes.txt"]
+
+
+def test_clean_of_what_may_not_be_deleted_is_status_2(gclint, project, monkeypatch):
+    cache = project / ".gclint_cache"
+    prepare(str(cache))
+
+    def refused(*_):
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr("os.unlink", refused)
+    status, out, err = gclint("clean")
+    assert (status, out, err.count("\n")) == (2, "", 1) and f"{cache}: cannot be removed" in err
 
 
 def test_a_mistake_in_the_configuration_is_status_2(gclint, project):
