@@ -96,11 +96,21 @@ def _of_interrupt(error: BaseException | None) -> bool:
 
 
 def _of_system(error: OSError) -> str:
-    """What the system refused; an error of writing standard output names no file."""
+    """What the system refused; an error of writing standard output, and of a directory that is gone, names no file."""
+    if error.filename is None and _is_nowhere():
+        return "the working directory is gone; change to another one"
     if error.filename is None:
         _say_no_more()
         return f"standard output cannot be written ({error.strerror})"
     return f"{os.fsdecode(error.filename)}: {error.strerror}; --traceback shows what was being done"
+
+
+def _is_nowhere() -> bool:
+    try:
+        os.getcwd()
+    except FileNotFoundError:
+        return True
+    return False
 
 
 def _internal(error: BaseException) -> str:

@@ -73,6 +73,15 @@ def test_what_the_system_refuses_is_one_line(there):
     assert done.stderr.startswith("gclint: error: taken") and "internal" not in done.stderr
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="a directory in use cannot be removed there")
+@pytest.mark.parametrize("arguments", ["check", "check --isolated {}/a.py", "fix", "clean"])
+def test_a_working_directory_that_is_gone_is_told(there, arguments):
+    (there / "gone").mkdir()
+    done = shell(f'cd gone && rmdir ../gone && "$0" "$@" {arguments.format(there)}')
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == "gclint: error: the working directory is gone; change to another one\n"
+
+
 @pytest.mark.parametrize("arguments", [["check", "--no-cache"], ["check", "--no-cache", "--watch"]])
 @pytest.mark.parametrize("seconds", [0.3, 1.5])
 def test_an_interrupted_check_says_nothing_more(there, arguments, seconds):
