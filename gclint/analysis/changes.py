@@ -36,6 +36,9 @@ if TYPE_CHECKING:
     from .interpreter import Interpreter
 
 
+MOST_ELEMENTS = 500
+
+
 def assign_item(it: Interpreter, target: ast.Subscript, value: Value, place: ast.AST | None) -> None:
     """`base[key] = value`."""
     if isinstance(target.slice, ast.Slice):
@@ -160,6 +163,9 @@ def add(it: Interpreter, item: Object, value: Value, first: bool = False) -> Non
     if item.items is None:
         item.items = []
     guard = since(it, item)
+    if len(item.items) >= MOST_ELEMENTS:
+        mix(item)
+        item.items = [union(item.items)]
     if it.vague > item.vague:
         item.each = True
     elif guard and sum(bool(presence(each)) for each in item.items) >= MOST_UNSURE:

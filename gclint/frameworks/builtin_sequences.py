@@ -230,8 +230,21 @@ def new_list(call: Call) -> Value:
     parts = []
     for guard, item in call.positional[0].possible(call.it.guard):
         each = elements.rounds(call.it, of(item))
-        parts.append(of(item if each is None else _new_list(call, item, each)).under(guard))
+        made_of = item
+        if each is not None:
+            made_of = _new_list(call, item, each)
+        elif isinstance(item, Object) and item.entries is not None:
+            made_of = _of_keys(call, item)
+        parts.append(of(made_of).under(guard))
     return union(parts)
+
+
+def _of_keys(call: Call, item: Object) -> Object:
+    """A list of the keys of a dict of which not all are known."""
+    made = call.make("list", "")
+    made.items, made.each = [elements.element(call.it, of(item), call.site.node)], True
+    made.origins = item.origins
+    return made
 
 
 def _new_list(call: Call, item: Alternative, each: Elements) -> Object:

@@ -426,7 +426,7 @@ def _change_list(g: Grammar, depth: int) -> list[str]:
             f"{held}[:] = [{literal}]",
             f"{held}[:1] = [{literal}, {literal}]",
             f"{held}.copy().append({literal})",
-            f"{held} *= 2",
+            f"if len({held}) < 4:\n    {held} *= 2",
         )
     )
     return change.split("\n")
