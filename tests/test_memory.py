@@ -55,6 +55,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Two programs, one of which asks a module of the project how to recompute."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "pyproject.toml").write_text("")
+    os.utime(tmp_path / "pyproject.toml", (1, 1))  # what was written just now is told by its content, later by its time
     (tmp_path / "settings.py").write_text("REENTRANT = True\n")
     (tmp_path / "asks.py").write_text(DANGEROUS.format(imports="import settings", reentrant="settings.REENTRANT"))
     (tmp_path / "knows.py").write_text(DANGEROUS.format(imports="", reentrant="True"))

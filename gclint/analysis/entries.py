@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from .project import Project
 
-MOST_LAUNCHES = 6
+LAUNCHES, MOST_LAUNCHES = 3, 6
 STARTS = re.compile(rb"^if\b.*__name__.*__main__|^if\b.*__main__.*__name__", re.MULTILINE)
 
 
@@ -94,13 +94,13 @@ class Entries:
 
 
 def differing(launches: Sequence[Launch]) -> list[Launch]:
-    """The first launch, and again and again the one that says most of what none before it said, as far as the bound
-    goes; in their own order.
+    """The first launch, and again and again the one that says most of what none before it said, at most
+    `MOST_LAUNCHES`; of those that say nothing else as many as make `LAUNCHES` with them. In their own order.
     """
     left, chosen, told = list(launches), list[Launch](), set[object]()
     while left and len(chosen) < MOST_LAUNCHES:
         best = left[0] if not chosen else max(left, key=lambda launch: len(_said(launch) - told))
-        if chosen and _said(best) <= told:
+        if len(chosen) >= LAUNCHES and _said(best) <= told:
             break
         left.remove(best)
         chosen.append(best)
