@@ -19,14 +19,6 @@ OWN_WAY = ("unsloth", "diffusers", "vision", "fairscale")
 KWARGS = '{"use_reentrant": False}'
 
 
-def newer_names(run: Run) -> bool:
-    """Whether the target transformers calls it activation_checkpointing (5.23 and later)."""
-    from packaging.version import Version
-
-    version = run.targets.version("transformers")
-    return version is not None and version >= Version("5.23")
-
-
 def non_reentrant(checkpointing: Object) -> Fix | None:
     """Pass use_reentrant=False where this checkpointing is turned on; None where no call can take it."""
     if checkpointing.type == "wrapper":

@@ -117,8 +117,16 @@ def _alias_of(value: ast.expr) -> str:
 
 
 def own_changes(node: ast.AST, receiver: str) -> Iterator[tuple[ast.AST, str]]:
-    """The nodes that make an object's attribute depend on what it was: `self.n += 1`, `self.seen.append(x)`."""
+    """The nodes that make an object's attribute depend on what it was: `self.n += 1`, `self.seen.append(x)`.
+
+    A loop that runs until what it changes is as it should be (`while n >= self.end: self.end *= 2`) changes nothing
+    when it is come to again.
+    """
     if isinstance(node, (*DEFINITIONS, ast.Lambda)):
+        return
+    if isinstance(node, ast.While):
+        inner = [change for part in (*node.body, *node.orelse) for change in own_changes(part, receiver)]
+        yield from [] if _read(node.test) & {name for _, name in inner} else inner
         return
     lead = f"{receiver}."
     if isinstance(node, ast.AugAssign) and dotted(node.target).startswith(lead):

@@ -33,11 +33,6 @@ def reentrant_ways(region: CheckpointCall) -> list[Guard]:
     return (region.reentrant or TRUE).is_const(True)
 
 
-def plain_ways(region: CheckpointCall) -> list[Guard]:
-    """The guards under which a region is not reentrant."""
-    return region.reentrant.is_const(False)
-
-
 def without_gradients(event: Event) -> bool:
     """Whether an event happens where no gradients are recorded."""
     return event.moment.unrecorded() is not None

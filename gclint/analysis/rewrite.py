@@ -9,7 +9,6 @@ from functools import partial
 from typing import Any
 
 from ..finding import Edit
-from .calls import Call
 from .layout import end_of, line_of, on_its_own
 from .pages import SPREAD, Written
 from .syntax import COMPOUND, FUNCTIONS, Module, Site, arguments, keyword
@@ -241,11 +240,6 @@ def insert_after(site: Site, *lines: str) -> Edit | None:
     rest = site.module.lines[place.end_line - 1].rstrip("\r\n")[place.end_column - 1 :]
     text = rest + "".join(f"{newline}{lead}{line}" for line in lines)
     return Edit(site.module.path, place.end_line, place.end_column, place.end_line, place.end_column + len(rest), text)
-
-
-def may_add(call: Call | None) -> bool:
-    """Whether a keyword may be added to a call: nothing unresolved could pass it already."""
-    return call is not None and not call.open
 
 
 def ensure_import(module: Module, line: str) -> list[Edit]:
