@@ -308,6 +308,7 @@ def as_dict(call: Call) -> Value:
     made.entries, made.open = {}, True
     item = call.get("", 0).only()
     if isinstance(item, Object):
+        item.escaped = item.escaped or call.last == "vars"  # what is put into that dict is an attribute
         made.entries = item.attributes if call.last == "vars" else dict(item.attributes)
         made.sites.update(item.sites)
         made.open = not isinstance(item.type, Class)
