@@ -1,4 +1,8 @@
-"""Ranges of versions: judged for the newest that is allowed; a finding says where the oldest gives another answer."""
+"""Ranges of versions: judged for the newest that is allowed; a finding says where the oldest gives another answer.
+
+A release that nothing states, and that is not installed, is assumed: what fails with it has to fail with the oldest
+that the rules were measured with, too.
+"""
 
 from __future__ import annotations
 
@@ -8,8 +12,10 @@ from dataclasses import replace
 from gclint.finding import Finding
 from gclint.pins.pin import canonical
 
+from .releases import MEASURED_FROM
 from .versions import Target, Targets
 
+ASSUMED = "newest"  # where nothing says the release
 Key = tuple[str, int, str]
 Again = Callable[[set[str], Mapping[str, str]], Iterable[Finding]]
 
@@ -30,12 +36,20 @@ class Origins:
         self._entries.setdefault(key_of(finding), (path, targets))
 
     def open_targets(self, finding: Finding) -> dict[str, Target]:
-        """The packages the finding was judged for of which the pins allow several releases."""
+        """The packages the finding was judged for of which the pins allow several releases, or, where it fails, of
+        which nothing says the release: for the newest it would only be assumed to fail.
+        """
         held = self._entries.get(key_of(finding))
         if held is None:
             return {}
-        stated = {package: held[1].stated.get(canonical(package)) for package, _ in finding.target}
-        return {name: target for name, target in stated.items() if target and target.oldest and not target.exact}
+        found: dict[str, Target] = {}
+        for package, _ in finding.target:
+            stated = held[1].stated.get(canonical(package))
+            if stated is None and finding.certainty == "fails":
+                stated = _assumed(package, held[1][package])
+            if stated is not None and stated.oldest and not stated.exact:
+                found[package] = stated
+        return found
 
     def entry(self, finding: Finding) -> str:
         """The file whose walk made the finding."""
@@ -65,8 +79,19 @@ def said(findings: list[Finding], origins: Origins, again: Again) -> list[Findin
 def _said(finding: Finding, open_: Mapping[str, Target], then: Finding | None) -> Finding:
     if then is not None and (then.certainty == finding.certainty or then.certainty == "fails"):
         return finding
-    named = " and ".join(
-        f"{name} {target.oldest}, which {target.origin} allows too" for name, target in sorted(open_.items())
-    )
+    named = " and ".join(f"{name} {target.oldest}, which {_reason(target)}" for name, target in sorted(open_.items()))
     answer = "only fragile" if then is not None else "not so"
     return replace(finding, certainty="fragile", message=f"{finding.message}; with {named}, it is {answer}")
+
+
+def _reason(target: Target) -> str:
+    return "nothing rules out" if target.origin == ASSUMED else f"{target.origin} allows too"
+
+
+def _assumed(package: str, target: Target) -> Target | None:
+    """The releases that an assumed one stands for; None where it is not assumed, or no others were measured."""
+    from packaging.version import Version
+
+    if target.origin != ASSUMED or package not in MEASURED_FROM:
+        return None
+    return replace(target, oldest=Version(MEASURED_FROM[package]))

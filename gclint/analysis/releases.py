@@ -50,6 +50,21 @@ LAST_OF_LINE = {
 }
 
 
+# the oldest releases that the rules were measured with
+MEASURED_FROM = {
+    "torch": "2.4.1",
+    "transformers": "4.44.2",
+    "peft": "0.12.0",
+    "trl": "0.10.1",
+    "accelerate": "0.33.0",
+    "deepspeed": "0.14.5",
+    "lightning": "2.4.0",
+    "pytorch-lightning": "2.4.0",
+    "diffusers": "0.30.3",
+    "bitsandbytes": "0.43.3",
+}
+
+
 def newest(package: str) -> Version | None:
     """The newest release known; None for a package that is not in the table."""
     from packaging.version import Version
