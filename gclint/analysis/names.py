@@ -7,7 +7,7 @@ import builtins
 from typing import TYPE_CHECKING
 
 from . import changes, elements
-from .elements import there
+from .elements import is_missing, there
 from .events import AttributeSet, ForwardPatched
 from .filling import forced, promised
 from .pages import place_of
@@ -148,7 +148,7 @@ def of_object(it: Interpreter, item: Object, name: str, node: ast.expr) -> Value
         return of(owner)
     held = item.attributes.get(name)
     if held is not None:
-        gone = held.where(lambda part: part is MISSING)
+        gone = held.where(is_missing)
         return there(held) if gone else held
     if isinstance(item.type, Class):
         found = class_attribute(item.type, name)

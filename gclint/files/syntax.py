@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import warnings
+from contextlib import suppress
 from typing import NamedTuple
 
 from gclint.files.depth import too_deep
@@ -38,10 +39,8 @@ def any_tree_of(text: str) -> ast.Module:
         older = without_newer(text)
         if older is None or older == text:
             raise
-        try:
+        with suppress(SyntaxError):
             return tree_of(older)
-        except SyntaxError:
-            pass
         raise
 
 

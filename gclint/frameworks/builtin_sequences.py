@@ -12,7 +12,7 @@ from ..analysis import changes, conditions, elements
 from ..analysis.calls import Call
 from ..analysis.elements import Arrangement
 from ..analysis.folding import folded
-from ..analysis.guards import ALWAYS, NEVER, Guard, all_of, complement, conj, either, narrowed
+from ..analysis.guards import NEVER, Guard, all_of, complement, either, narrowed
 from ..analysis.jumps import leave_under
 from ..analysis.pages import placed
 from ..analysis.values import NOTHING, Alternative, Const, External, Object, Release, Value, const, of, union
@@ -394,18 +394,11 @@ def any_or_all(call: Call) -> Value:
         for guard, part in each
         for held, item in part
         for decided, truth in conditions.truths(call.it, item)
-        if truth == wanted and (both := _all(guard, held, decided)) is not None
+        if truth == wanted and (both := all_of((guard, held, decided))) is not None
     ]
     found = either(ways)
     outcomes = ((found, wanted), (complement(found), not wanted))
     return Value([(guard, Const(truth)) for guard, truth in outcomes if guard != NEVER])
-
-
-def _all(*guards: Guard) -> Guard | None:
-    made: Guard | None = ALWAYS
-    for guard in guards:
-        made = None if made is None else conj(made, guard)
-    return made
 
 
 @framework.function("builtins.len")

@@ -124,7 +124,7 @@ def observe(text: str, inputs: Inputs) -> Happened | None:
         except TooLong:
             return None
         except SystemExit:
-            pass
+            happened.crashed = False
         except Exception as error:
             happened.crashed = not _is_raised_by_name(error, text)
         finally:
