@@ -5,7 +5,7 @@ from __future__ import annotations
 __version__ = "0.1.0"
 __all__ = ["__version__", "check_paths", "check_source", "fix_source"]
 
-_ENGINE = {"check_paths": "gclint.engine", "check_source": "gclint.engine", "fix_source": "gclint.fix.text"}
+_ENGINE = {"check_paths": "gclint.check.engine", "check_source": "gclint.check.engine", "fix_source": "gclint.fix.text"}
 
 
 def __getattr__(name: str) -> object:

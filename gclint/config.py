@@ -14,7 +14,7 @@ from difflib import get_close_matches
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from gclint.files.source import content
+from gclint.source.source import content
 
 if TYPE_CHECKING:
     from dataclasses import Field

@@ -13,9 +13,9 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
-from .files.cache import digest
-from .files.source import content
 from .packs import RULES
+from .source.cache import digest
+from .source.source import content
 
 if TYPE_CHECKING:
     from .rule import Rule

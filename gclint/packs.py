@@ -87,7 +87,7 @@ def pack_stamps() -> list[str]:
     """Return a line for each file, and its directory, that was imported for rules or frameworks of others.
 
     Empty where they have not been imported; that a package was installed or removed shows in its directory on
-    `sys.path` already (`gclint.files.stamps.surroundings`).
+    `sys.path` already (`gclint.source.stamps.surroundings`).
     """
     tops = {name.partition(".")[0] for group in (RULES, FRAMEWORKS) for name in brought(group)}
     files = set()

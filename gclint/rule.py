@@ -14,17 +14,17 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from .analysis.guards import is_exact, satisfiable
 from .failures import Problem, unloaded
 from .finding import Aspect, Certainty, Condition, Finding, Fix, Location
 from .listing import Listed, listed
 from .packs import RULES, brought
+from .run.guards import is_exact, satisfiable
 
 if TYPE_CHECKING:
-    from .analysis.events import FileSite
-    from .analysis.guards import Guard
-    from .analysis.run import Run
-    from .analysis.syntax import Site
+    from .ir.syntax import Site
+    from .run.events import FileSite
+    from .run.guards import Guard
+    from .run.run import Run
 
 Question = Callable[[Any, "Run"], "Iterable[Finding]"]
 F = TypeVar("F", bound=Question)
@@ -142,7 +142,7 @@ class Rule:
     @property
     def asks_of_files(self) -> bool:
         """Whether it asks about configuration files by themselves, whatever program reads them."""
-        from .analysis.events import ConfigurationRead
+        from .run.events import ConfigurationRead
 
         return self.listens(ConfigurationRead)
 

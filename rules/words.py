@@ -5,8 +5,8 @@ A word is any piece of text, so that `.forward =` tells an assignment from the t
 
 from __future__ import annotations
 
-from gclint.files.gate import unless
 from gclint.frameworks.trl import CHECKPOINT_BY_DEFAULT
+from gclint.ir.gate import unless
 
 BACKWARD = (".backward", "import backward", '"backward"', "'backward'")
 TRAINS = (*BACKWARD, "Trainer")

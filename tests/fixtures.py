@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from gclint.engine import check_paths
+from gclint.check.engine import check_paths
 from gclint.finding import Finding
 
 ROOT = Path(__file__).parent.parent / "fixtures"

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from gclint.analysis.guards import Atom
-from gclint.analysis.values import MOST_CONDITIONS, assigned, const
 from gclint.cli import main
 from gclint.report.formats import FORMATS
+from gclint.run.guards import Atom
+from gclint.run.values import MOST_CONDITIONS, assigned, const
 
 PROGRAM = """import torch
 
@@ -41,7 +41,7 @@ def program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def bound(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gclint.analysis.interpreter.MAX_STEPS", 50)
+    monkeypatch.setattr("gclint.run.interpreter.MAX_STEPS", 50)
 
 
 def checked(capfd: pytest.CaptureFixture[str], *options: str) -> tuple[int, str]:
@@ -68,9 +68,9 @@ def test_a_function_whose_walks_take_long_is_not_followed_at_every_call(
     most: int, cut: bool, program: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     program.write_text(PROGRAM + "long(1)\n" * 30)
-    monkeypatch.setattr("gclint.analysis.interpreter.MAX_STEPS", 500)
-    monkeypatch.setattr("gclint.analysis.invocation.CALLS_AT_ANY_COST", 2)
-    monkeypatch.setattr("gclint.analysis.invocation.MOST_STEPS_IN_ONE", most)
+    monkeypatch.setattr("gclint.run.interpreter.MAX_STEPS", 500)
+    monkeypatch.setattr("gclint.run.invocation.CALLS_AT_ANY_COST", 2)
+    monkeypatch.setattr("gclint.run.invocation.MOST_STEPS_IN_ONE", most)
     assert ("GCL002" in checked(capfd)[1]) == cut
 
 
@@ -155,6 +155,6 @@ def test_what_a_definition_was_cut_short_in_is_walked_for_its_own_sake(
     program.write_text(LIBRARY)
     whole = found_in_library(capfd)
     assert len(whole) == 2
-    monkeypatch.setattr("gclint.analysis.walker.STEPS_PER_DEFINITION", 50)
-    monkeypatch.setattr("gclint.analysis.walker.FEWEST_STEPS_PER_METHOD", 50)
+    monkeypatch.setattr("gclint.check.walker.STEPS_PER_DEFINITION", 50)
+    monkeypatch.setattr("gclint.check.walker.FEWEST_STEPS_PER_METHOD", 50)
     assert found_in_library(capfd) == whole

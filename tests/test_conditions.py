@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import pytest
 
-from gclint.analysis import conditions
+from gclint.run import conditions
 
 OPERATORS: dict[type[ast.cmpop], Callable[[int, int], bool]] = {
     ast.Eq: operator.eq,

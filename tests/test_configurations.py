@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from gclint.engine import check_paths
+from gclint.check.engine import check_paths
 
 
 def test_a_deepspeed_file_is_judged_at_the_line_of_its_key(tmp_path: Path) -> None:

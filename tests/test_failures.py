@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from gclint.analysis.interpreter import Interpreter
+from gclint.check.engine import check
+from gclint.check.findings import builtin_judge
+from gclint.check.request import Request
 from gclint.cli import main
-from gclint.engine import check
 from gclint.frameworks import torch_training
-from gclint.gather import Request
-from gclint.judge import builtin_judge
+from gclint.run.interpreter import Interpreter
 from test_packs import PROGRAM, gclint, install
 
 

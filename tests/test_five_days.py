@@ -145,7 +145,7 @@ def test_the_order_of_environment_and_import_is_seen_in_a_real_process(tmp_path:
 def test_check_imports_no_training_library(tmp_path: Path) -> None:
     project = copied("abel", "before", tmp_path)
     program = (
-        "import sys; from gclint.engine import check_paths; assert check_paths(['.']).findings;"
+        "import sys; from gclint.check.engine import check_paths; assert check_paths(['.']).findings;"
         "print(sorted({'torch', 'transformers', 'peft', 'accelerate', 'numpy'} & set(sys.modules)))"
     )
     made = subprocess.run([sys.executable, "-c", program], cwd=project, capture_output=True, text=True, check=True)

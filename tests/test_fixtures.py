@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 import fixtures
+from gclint.check.request import Request
 from gclint.fix.job import fix
-from gclint.gather import Request
 from gclint.rule import load_rules
 
 GOOD = fixtures.scripts("good_")

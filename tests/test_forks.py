@@ -12,11 +12,11 @@ from pathlib import Path
 
 import pytest
 
-from gclint.analysis import program
-from gclint.engine import check
+from gclint.check import program
+from gclint.check.engine import check
+from gclint.check.findings import builtin_judge
+from gclint.check.request import Request
 from gclint.forks import AHEAD, Forks, Lost
-from gclint.gather import Request
-from gclint.judge import builtin_judge
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="forks are made on Linux only")
 
@@ -152,7 +152,7 @@ def test_an_interruption_leaves_no_process(tmp_path: Path) -> None:
     code = (
         "import os, signal, sys, time\n"
         "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
-        "from gclint.analysis import program, walker\n"
+        "from gclint.check import program, walker\n"
         "program.SECONDS_ALONE = -1.0\n"
         "walker.Walker.walk = lambda self, wanted: (os.write(1, b'asked\\n'), time.sleep(600))\n"
         "from gclint.cli import main\n"

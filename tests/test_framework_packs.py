@@ -12,7 +12,7 @@ from test_packs import gclint
 from test_packs import install as install_rules
 
 FRAMEWORK = '''"""What acme does."""
-from gclint.analysis.values import of
+from gclint.run.values import of
 from gclint.frameworks.registry import Framework
 
 framework = Framework("acme")
@@ -35,7 +35,7 @@ RULE = '''"""acme-trains (XYZ301)
 ## What it does
 Finds an acme program.
 """
-from gclint.analysis.events import RunEnded
+from gclint.run.events import RunEnded
 from gclint.rule import Rule
 
 rule = Rule(code="XYZ301", name="acme-trains", docs=__doc__, words=(("acme",),))

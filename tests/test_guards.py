@@ -7,8 +7,8 @@ from itertools import product
 
 import pytest
 
-from gclint.analysis import guards
-from gclint.analysis.guards import ALWAYS, Atom, Guard, compatible, complement, conj, forget
+from gclint.run import guards
+from gclint.run.guards import ALWAYS, Atom, Guard, compatible, complement, conj, forget
 
 PLAIN = "abcd"
 LITERALS = ("one", "two", "three")

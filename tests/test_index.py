@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from gclint.analysis.index import FileIndex, Index
-from gclint.analysis.outline import Outline
-from gclint.files.gate import Vocabulary
-from gclint.files.ledger import Ledger
-from gclint.files.source import parse
+from gclint.ir.gate import Vocabulary
+from gclint.ir.index import FileIndex, Index
+from gclint.ir.outline import Outline
+from gclint.source.ledger import Ledger
+from gclint.source.source import parse
 
 WORDS = Vocabulary(["checkpoint", "torch.utils", "use_reentrant"])
 TEXT = '''"""Says checkpoint."""

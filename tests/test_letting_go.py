@@ -5,9 +5,9 @@ from __future__ import annotations
 import gc
 from pathlib import Path
 
-from gclint.analysis.program import analyse
-from gclint.analysis.values import Object
-from gclint.files.source import read
+from gclint.check.program import analyse
+from gclint.run.values import Object
+from gclint.source.source import read
 
 PROGRAM = """import torch
 from torch import nn

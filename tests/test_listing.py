@@ -14,7 +14,7 @@ from gclint.rule import load_rules
 
 IMPORTED = """
 import sys
-from gclint.engine import check_paths
+from gclint.check.engine import check_paths
 found = check_paths(["."], select=("GCL",))
 names = [name.rsplit(".", 1)[1] for name in sys.modules if name.startswith("gclint.rules.")]
 rules = sorted(name[:6].upper() for name in names if name.startswith("gcl"))

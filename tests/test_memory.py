@@ -11,15 +11,16 @@ from pathlib import Path
 
 import pytest
 
-from gclint.analysis import index, program, scan
-from gclint.analysis.deferral import Deferral
-from gclint.analysis.project import Project
-from gclint.analysis.reach import Reach
-from gclint.analysis.walker import Walker
-from gclint.analysis.walks import Walked, Wanted
-from gclint.engine import check
+from gclint.check import program
+from gclint.check.engine import check
+from gclint.check.request import Request
+from gclint.check.walker import Walker
+from gclint.check.walks import Walked, Wanted
 from gclint.finding import Finding
-from gclint.gather import Request
+from gclint.ir import index, scan
+from gclint.ir.deferral import Deferral
+from gclint.ir.project import Project
+from gclint.ir.reach import Reach
 
 DANGEROUS = """
 from torch.nn.parallel import DistributedDataParallel
@@ -314,7 +315,7 @@ def test_only_the_text_of_a_changed_file_is_looked_at_again(here: Path, monkeypa
 def test_an_edit_that_changes_no_walk_needs_no_walker_and_no_check_needs_libcst(here: Path) -> None:
     code = (
         "import sys; from gclint.cli import main; main(['check', '--output-format', 'concise']); "
-        "print([name for name in ('libcst', 'gclint.analysis.walker') if name in sys.modules])"
+        "print([name for name in ('libcst', 'gclint.check.walker') if name in sys.modules])"
     )
 
     def checked() -> list[str]:
@@ -324,7 +325,7 @@ def test_an_edit_that_changes_no_walk_needs_no_walker_and_no_check_needs_libcst(
     (here / "apart.py").write_text("def other():\n    return 1\n")
     first = checked()
     (here / "apart.py").write_text("def other():\n    return 2\n")
-    assert first[-1] == "['gclint.analysis.walker']" and "GCL201" in first[0]
+    assert first[-1] == "['gclint.check.walker']" and "GCL201" in first[0]
     assert checked() == [*first[:-1], "[]"]
 
 

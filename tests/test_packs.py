@@ -12,7 +12,7 @@ RULE = '''"""# no-sum (XYZ101)
 ## What it does
 Finds a backward.
 """
-from gclint.analysis.events import Backward
+from gclint.run.events import Backward
 from gclint.rule import Rule
 
 rule = Rule(code="{code}", name="no-sum", docs=__doc__, words=(("backward",),))
@@ -29,7 +29,7 @@ Finds a backward in a file with calls that end in a comma.
 """
 import libcst as cst
 
-from gclint.analysis.events import Backward
+from gclint.run.events import Backward
 from gclint.rule import Rule
 
 rule = Rule(code="{code}", name="no-sum", docs=__doc__, words=(("backward",),))

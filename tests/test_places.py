@@ -8,8 +8,8 @@ from pathlib import Path
 import libcst as cst
 import pytest
 
-from gclint.analysis.syntax import Module, nodes
-from gclint.files.syntax import any_tree_of
+from gclint.ir.syntax import Module, nodes
+from gclint.source.syntax import any_tree_of
 
 LIBRARY = Path(ast.__file__).parent
 WITHOUT = (ast.Module, ast.arguments, ast.withitem, ast.comprehension, ast.match_case, ast.MatchStar, ast.MatchValue)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import readme_rules
 from gclint import listing
-from gclint.engine import check_paths
+from gclint.check.engine import check_paths
 from gclint.rule import load_rules
 
 if sys.version_info >= (3, 11):

@@ -10,13 +10,13 @@ from random import Random
 
 import pytest
 
-from gclint.analysis.index import Index
-from gclint.analysis.project import Project
-from gclint.analysis.reach import Reach
-from gclint.engine import check
-from gclint.files.source import read
-from gclint.gather import Request
-from gclint.judge import Judge
+from gclint.check.engine import check
+from gclint.check.findings import Judge
+from gclint.check.request import Request
+from gclint.ir.index import Index
+from gclint.ir.project import Project
+from gclint.ir.reach import Reach
+from gclint.source.source import read
 from identity.everything import ungated
 
 RECOMPUTED = """

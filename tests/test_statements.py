@@ -8,9 +8,9 @@ from itertools import product
 
 import pytest
 
-from gclint.analysis import formula, guards, statement
-from gclint.analysis.guards import ALWAYS, Atom, Guard, all_of, complement
-from gclint.analysis.syntax import Module
+from gclint.ir.syntax import Module
+from gclint.run import formula, guards, statement
+from gclint.run.guards import ALWAYS, Atom, Guard, all_of, complement
 
 
 def state(guard: Guard, known: Guard = ALWAYS) -> str:

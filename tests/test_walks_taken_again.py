@@ -10,14 +10,14 @@ from typing import Any
 
 import pytest
 
-from gclint.analysis.program import Analysis, analyse
-from gclint.analysis.walker import Walker
-from gclint.analysis.walks import Walked, Wanted
-from gclint.files.source import Source, read
+from gclint.check.program import Analysis, analyse
+from gclint.check.request import Request
+from gclint.check.walker import Walker
+from gclint.check.walks import Walked, Wanted
 from gclint.fix.job import fix
 from gclint.fix.proof import Proof, ProofOptions, ProofRequest
-from gclint.gather import Request
 from gclint.rule import load_rules
+from gclint.source.source import Source, read
 from gclint.verify import proofs
 
 TRAINS = """

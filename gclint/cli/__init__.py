@@ -70,7 +70,7 @@ def start() -> NoReturn:
     """
     checks = sys.argv[1:2] == ["check"]
     if checks:
-        from gclint.collector import collect_rarely
+        from gclint.check.garbage import collect_rarely
 
         collect_rarely()
     status = main()

@@ -10,11 +10,11 @@ from dataclasses import replace
 
 from gclint.cli.output import write_text
 from gclint.cli.parser import UsageError
-from gclint.files.source import content
 from gclint.finding import Finding
 from gclint.report.content import UNREADABLE, Report
 from gclint.report.fingerprint import content_hash
 from gclint.report.tally import counted
+from gclint.source.source import content
 
 VERSION = 1
 

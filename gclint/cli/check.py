@@ -5,16 +5,16 @@ from __future__ import annotations
 import sys
 from argparse import Namespace
 
+from gclint.check.engine import check as check_request
+from gclint.check.request import Request
 from gclint.cli import EXIT_CLEAN, EXIT_ERROR, EXIT_FINDINGS, complain
 from gclint.cli.output import emit, format_of
 from gclint.cli.parser import UsageError
 from gclint.cli.request import request_of
-from gclint.engine import check as check_request
-from gclint.files.kinds import kind_of
-from gclint.gather import Request
 from gclint.report.content import UNREADABLE, Report, place_text
 from gclint.report.tally import counted
 from gclint.report.walks import walks_shown
+from gclint.source.kinds import kind_of
 from gclint.timing import begin, stage, table
 
 _LAUNCHERS = ("shell", "make", "docker")

@@ -6,10 +6,10 @@ import json
 import os
 from argparse import Namespace
 
+from gclint.check.request import Request, find, settings_of
 from gclint.cli import EXIT_CLEAN, EXIT_ERROR, complain
 from gclint.cli.parser import UsageError
 from gclint.config import json_schema, keys, suggestion
-from gclint.gather import Request, find, settings_of
 
 
 def config(options: Namespace) -> int:
@@ -39,7 +39,7 @@ def clean(options: Namespace) -> int:
 
 def _cleaned(directory: str) -> bool:
     """Delete the cache in `directory` and say so; return whether none is left there."""
-    from gclint.files.cache import is_cache, remove
+    from gclint.source.cache import is_cache, remove
 
     removed = remove(directory)
     if not os.path.lexists(directory):

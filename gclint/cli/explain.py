@@ -7,10 +7,10 @@ import sys
 from argparse import Namespace
 from typing import Any
 
+from gclint.check.selection import OWN_RULES
 from gclint.cli import EXIT_CLEAN
 from gclint.cli.parser import UsageError
 from gclint.config import suggestion
-from gclint.selection import OWN_RULES
 
 
 def rule(options: Namespace) -> int:

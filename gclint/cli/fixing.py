@@ -9,24 +9,24 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
+from gclint.check.request import Request
 from gclint.cli import EXIT_CLEAN, EXIT_FINDINGS, complain
 from gclint.cli.check import finish, tell_unread
 from gclint.cli.interactive import ask, require_terminal
 from gclint.cli.output import emit, format_of, write_text
 from gclint.cli.parser import UsageError
 from gclint.cli.request import pairs, request_of
-from gclint.files.source import Source
 from gclint.fix.choose import Decision
 from gclint.fix.job import Ask, Outcome, Prove
 from gclint.fix.job import fix as fix_request
 from gclint.fix.proof import ProofOptions, verify_fixes
 from gclint.fix.proof import proving as proving_fixes
 from gclint.fix.trials import Trial
-from gclint.gather import Request
 from gclint.report.formats import render
 from gclint.report.style import style_for
 from gclint.report.tally import counted
 from gclint.report.walks import walks_shown
+from gclint.source.source import Source
 from gclint.timing import begin
 
 

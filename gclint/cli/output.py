@@ -6,12 +6,12 @@ import os
 import sys
 from argparse import Namespace
 
+from gclint.check.request import Request, settings_of
 from gclint.cli.parser import UsageError
-from gclint.files.discover import SUFFIXES
-from gclint.gather import Request, settings_of
 from gclint.report.content import Report
 from gclint.report.formats import FORMATS, render
 from gclint.report.style import Style, style_for
+from gclint.source.discover import SUFFIXES
 
 
 def format_of(options: Namespace, request: Request) -> str:

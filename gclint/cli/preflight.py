@@ -12,20 +12,20 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
+from gclint.check.engine import check, without
+from gclint.check.findings import Judge, builtin_judge
+from gclint.check.request import Request
 from gclint.cli import EXIT_ERROR, EXIT_FINDINGS, complain
 from gclint.cli.parser import UsageError
 from gclint.cli.request import selection_of
-from gclint.engine import check, without
-from gclint.files.source import parse
 from gclint.finding import Finding
-from gclint.gather import Request
-from gclint.judge import Judge, builtin_judge
 from gclint.launch.command_line import SHOWN, Planned, planned
 from gclint.launch.launched import Launch
 from gclint.report.content import Report
 from gclint.report.formats import render
 from gclint.report.style import style_for
 from gclint.report.tally import counted
+from gclint.source.source import parse
 
 KNOWN = "python, torchrun, accelerate launch, deepspeed, srun, mpirun, and shell scripts and Makefiles that run them"
 # an ignored signal stays ignored in the program that takes over
@@ -82,7 +82,7 @@ def _request(run: Planned, options: Namespace) -> Request:
 
 
 def _judge(launch: Launch) -> Judge:
-    from gclint.analysis.program import analyse
+    from gclint.check.program import analyse
 
     return replace(builtin_judge(), analyse=partial(analyse, launch=launch))
 

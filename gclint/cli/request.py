@@ -7,11 +7,11 @@ import sys
 from argparse import Namespace
 from typing import Any
 
+from gclint.check.request import Request
 from gclint.cli.parser import UsageError
 from gclint.config import LIBRARIES, BadConfig
 from gclint.config_check import misspelt
 from gclint.forks import cores
-from gclint.gather import Request
 
 _TARGET = re.compile(r"^([A-Za-z][\w.-]*)\s*={1,2}\s*([0-9][\w.+!-]*)$")
 _CODE = re.compile(r"^(ALL|[A-Z]+[0-9]*)$")

@@ -37,8 +37,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gclint.analysis.events import Backward
-from gclint.analysis.run import Run
+from gclint.run.events import Backward
+from gclint.run.run import Run
 from gclint.finding import Finding
 from gclint.rule import Reproduction, Rule
 

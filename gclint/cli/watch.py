@@ -7,9 +7,9 @@ import sys
 import time
 from collections.abc import Callable
 
+from gclint.check.request import Request, find, project_root
 from gclint.cli import EXIT_ERROR, EXIT_INTERRUPTED, complain
 from gclint.config import BadConfig
-from gclint.gather import Request, find, project_root
 from gclint.integrations.nearby import state_of
 
 INTERVAL = 0.5

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from .parts import KeyPath, Parts
 
 if TYPE_CHECKING:
-    from ..analysis.configs import Document
+    from ..ir.configs import Document
 
 _PUT_IN = re.compile(r"\$\{|\{\{|<%")
 _GENERATED = re.compile(r"(?i)@generated|\bdo not (?:edit|modify)\b|\bautomatically generated\b|\bauto-?generated\b")

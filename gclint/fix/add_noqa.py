@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from gclint.files.source import Source
-from gclint.files.suppress import Directive, directives, logical_lines
+from gclint.check.selection import OWN_RULES
+from gclint.check.suppress import Directive, directives, logical_lines
 from gclint.finding import Edit
 from gclint.fix.edits import apply
 from gclint.report.content import Report
-from gclint.selection import OWN_RULES
+from gclint.source.source import Source
 
 NOT_SILENCED = frozenset(rule.code for rule in OWN_RULES)
 _HASH_COMMENTS = frozenset({"python", "notebook", "yaml", "toml", "shell", "make", "docker", "requirements"})

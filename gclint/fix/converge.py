@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from gclint.files.source import Source, Unwritable
 from gclint.finding import Finding
 from gclint.fix.choose import Policy, choose
 from gclint.fix.documents import check_settings
@@ -13,6 +12,7 @@ from gclint.fix.edits import BadEdit, Chosen, apply_all, compatible, spans_of
 from gclint.fix.left_out import LeftOut, left_out, moved, remaining
 from gclint.fix.remains import Made, idle, made, shifted, tried_again
 from gclint.fix.soundness import Unsound, check_sound
+from gclint.source.source import Source, Unwritable
 
 ROUNDS = 10
 REMAINS = "the finding remains after it"

@@ -5,9 +5,9 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable, Iterator
 
-from gclint.files.lines import split_lines
-from gclint.files.source import Source
 from gclint.report.escape import printable
+from gclint.source.lines import split_lines
+from gclint.source.source import Source
 
 
 def unified(before: Source, after: Source) -> str:

@@ -7,12 +7,12 @@ from itertools import accumulate
 from pathlib import Path
 from typing import NamedTuple
 
-from gclint.analysis.configs import DocumentError, read_document
 from gclint.documents.proof import Piece, fault_of
-from gclint.files.source import Source
 from gclint.fix.edits import Span
 from gclint.fix.soundness import Unsound
+from gclint.ir.configs import DocumentError, read_document
 from gclint.launch.shell_words import Word, tokens
+from gclint.source.source import Source
 
 DOCUMENTS = ("yaml", "json", "toml")
 LAUNCHERS = ("shell", "make", "docker", "other")

@@ -8,8 +8,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from gclint.files.lines import line_starts, newline_of, with_newlines
 from gclint.finding import Edit, Finding, Fix
+from gclint.source.lines import line_starts, newline_of, with_newlines
 
 
 class BadEdit(ValueError):

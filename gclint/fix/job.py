@@ -6,8 +6,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
-from gclint.engine import gathered_for, read_beside, report_of
-from gclint.files.source import Source
+from gclint.check.engine import gathered_for, read_beside, report_of
+from gclint.check.findings import Judge, Judgement, judge_batch, judge_for
+from gclint.check.request import Batch, Request
+from gclint.check.selection import ALL
 from gclint.finding import Finding, Fix
 from gclint.fix.choose import Decision, Policy, check_codes, check_names
 from gclint.fix.converge import Convergence, Refused, converge
@@ -15,10 +17,8 @@ from gclint.fix.edits import Chosen
 from gclint.fix.proof import Proof, ProofOptions, ProofRequest, verify_fixes
 from gclint.fix.trials import Trial, tried, ways
 from gclint.fix.write import remove_leftovers, write_all
-from gclint.gather import Batch, Request
-from gclint.judge import Judge, Judgement, judge_batch, judge_for
 from gclint.report.content import Report
-from gclint.selection import ALL
+from gclint.source.source import Source
 
 Prove = Callable[[ProofRequest], Sequence[Proof]]
 Ask = Callable[[Sequence[Sequence[Trial]]], Iterable[Decision]]

@@ -6,9 +6,9 @@ from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from gclint.files.lines import line_starts
 from gclint.finding import Edit
 from gclint.fix.edits import Chosen, spans_of
+from gclint.source.lines import line_starts
 
 
 @dataclass(frozen=True)

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from gclint.files.source import Source
 from gclint.finding import Finding
 from gclint.fix.edits import Chosen
+from gclint.source.source import Source
 
 if TYPE_CHECKING:
     from gclint.launch import Launch

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from gclint.files.source import Source
-from gclint.files.suppress import logical_lines
+from gclint.check.suppress import logical_lines
 from gclint.finding import Edit, Finding
 from gclint.fix.edits import BadEdit, Chosen, spans_of
 from gclint.fix.left_out import place_after
+from gclint.source.source import Source
 
 Sources = Mapping[str, Source]
 

@@ -6,9 +6,9 @@ import ast
 from collections.abc import Iterator, Sequence
 from itertools import accumulate
 
-from gclint.files.lines import line_starts, split_lines
-from gclint.files.syntax import syntax_error, tree_of
 from gclint.fix.edits import Span
+from gclint.source.lines import line_starts, split_lines
+from gclint.source.syntax import syntax_error, tree_of
 
 Range = tuple[int, int]
 Statement = tuple[int, str]

@@ -6,9 +6,9 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
+from gclint.check.request import Request
 from gclint.config import checked
 from gclint.fix.job import fix
-from gclint.gather import Request
 
 
 def fix_source(

@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from gclint.files.source import Source
 from gclint.finding import Finding, Fix
 from gclint.fix.choose import Policy
 from gclint.fix.converge import Convergence
 from gclint.fix.edits import Chosen
 from gclint.fix.proof import Proof
+from gclint.source.source import Source
 
 VERDICTS = ("confirmed", "passes", "unverified", "rejected")
 FITS = (True, None, False)

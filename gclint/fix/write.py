@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from contextlib import ExitStack, suppress
 from pathlib import Path
 
-from gclint.files.source import Source
+from gclint.source.source import Source
 
 try:
     import fcntl

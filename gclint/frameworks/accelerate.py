@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from ..analysis import environment
-from ..analysis.calls import Call
-from ..analysis.events import Wrapped
-from ..analysis.interpreter import Interpreter
-from ..analysis.values import FALSE, NONE, NOTHING, Object, Value, const, of
+from ..run import environment
+from ..run.calls import Call
+from ..run.events import Wrapped
+from ..run.interpreter import Interpreter
+from ..run.values import FALSE, NONE, NOTHING, Object, Value, const, of
 from .registry import Framework
 from .settings import with_settings
 from .sharding import PLAIN_DDP, is_none, remember_launched

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from ..analysis.values import NOTHING, Const, Object
+from ..run.values import NOTHING, Const, Object
 
 
 def is_adapted(layer: Object) -> bool | None:

@@ -9,13 +9,13 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from ..analysis import defaults, names
-from ..analysis.calls import Call
-from ..analysis.commands import command
-from ..analysis.interpreter import Interpreter
-from ..analysis.pages import place_of, placed
-from ..analysis.syntax import Site
-from ..analysis.values import MISSING, NONE, Const, External, Function, Object, Value, const, of
+from ..ir.syntax import Site
+from ..run import defaults, names
+from ..run.calls import Call
+from ..run.commands import command
+from ..run.interpreter import Interpreter
+from ..run.pages import place_of, placed
+from ..run.values import MISSING, NONE, Const, External, Function, Object, Value, const, of
 from .registry import Framework
 
 framework = Framework("arguments", kinds={"option": "unknown"})

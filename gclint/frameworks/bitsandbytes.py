@@ -6,8 +6,8 @@ Linear4bit makes its weight with requires_grad=False, Linear8bitLt with requires
 
 from __future__ import annotations
 
-from ..analysis.calls import Call
-from ..analysis.values import TRUE, Value, const, of
+from ..run.calls import Call
+from ..run.values import TRUE, Value, const, of
 from .registry import Framework
 from .torch_training import make_optimizer
 

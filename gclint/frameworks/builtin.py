@@ -6,11 +6,11 @@ import ast
 import builtins
 from typing import TYPE_CHECKING
 
-from ..analysis import changes, names
-from ..analysis.calls import Call
-from ..analysis.defaults import unsure
-from ..analysis.jumps import RAISE, leave
-from ..analysis.values import (
+from ..run import changes, names
+from ..run.calls import Call
+from ..run.defaults import unsure
+from ..run.jumps import RAISE, leave
+from ..run.values import (
     FALSE,
     NONE,
     NOTHING,
@@ -30,7 +30,7 @@ from .registry import Framework
 from .settings import with_settings
 
 if TYPE_CHECKING:
-    from ..analysis.interpreter import Interpreter
+    from ..run.interpreter import Interpreter
 
 framework = Framework("builtin", kinds={"option": "unknown", "data": "unknown"})
 

@@ -5,30 +5,19 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from ..analysis import changes, containers, elements
-from ..analysis.calls import Call
-from ..analysis.defaults import unsure
-from ..analysis.folding import folded
-from ..analysis.guards import ALWAYS, complement
-from ..analysis.syntax import Site
-from ..analysis.values import (
-    NONE,
-    NOTHING,
-    TRUE,
-    Class,
-    Const,
-    Object,
-    Value,
-    const,
-    of,
-    union,
-)
+from ..ir.syntax import Site
+from ..run import changes, containers, elements
+from ..run.calls import Call
+from ..run.defaults import unsure
+from ..run.folding import folded
+from ..run.guards import ALWAYS, complement
+from ..run.values import NONE, NOTHING, TRUE, Class, Const, Object, Value, const, of, union
 from .builtin_sequences import in_order
 from .copies import shallow_copy
 from .registry import Framework
 
 if TYPE_CHECKING:
-    from ..analysis.interpreter import Interpreter
+    from ..run.interpreter import Interpreter
 
 framework = Framework("builtin.containers")
 

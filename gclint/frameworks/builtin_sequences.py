@@ -8,14 +8,14 @@ from collections.abc import Sequence
 from itertools import product
 from typing import Any
 
-from ..analysis import changes, conditions, elements
-from ..analysis.calls import Call
-from ..analysis.elements import Arrangement
-from ..analysis.folding import folded
-from ..analysis.guards import NEVER, Guard, all_of, complement, either, narrowed
-from ..analysis.jumps import leave_under
-from ..analysis.pages import placed
-from ..analysis.values import NOTHING, Alternative, Const, External, Object, Release, Value, const, of, union
+from ..run import changes, conditions, elements
+from ..run.calls import Call
+from ..run.elements import Arrangement
+from ..run.folding import folded
+from ..run.guards import NEVER, Guard, all_of, complement, either, narrowed
+from ..run.jumps import leave_under
+from ..run.pages import placed
+from ..run.values import NOTHING, Alternative, Const, External, Object, Release, Value, const, of, union
 from .registry import Framework
 
 framework = Framework("builtin.sequences")

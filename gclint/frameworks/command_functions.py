@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ..analysis import names
-from ..analysis.calls import Call
-from ..analysis.commands import command
-from ..analysis.pages import placed
-from ..analysis.syntax import parameters
-from ..analysis.values import FALSE, NONE, Alternative, Class, Function, Object, Partial, Value, const, of, union
+from ..ir.syntax import parameters
+from ..run import names
+from ..run.calls import Call
+from ..run.commands import command
+from ..run.pages import placed
+from ..run.values import FALSE, NONE, Alternative, Class, Function, Object, Partial, Value, const, of, union
 from .arguments import given_argument, launched, literal, overridable, said, typed, unknown_option
 from .registry import Framework
 

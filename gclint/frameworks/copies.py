@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ..analysis.calls import Call
-from ..analysis.values import Object, Value, of, union
+from ..run.calls import Call
+from ..run.values import Object, Value, of, union
 from .registry import Framework
 
 framework = Framework("copy")

@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 from typing import NamedTuple
 
-from ..analysis import environment, names
-from ..analysis.calls import Call
-from ..analysis.commands import command
-from ..analysis.pages import SPREAD, is_written
-from ..analysis.syntax import Site
-from ..analysis.values import NOTHING, Class, Object, Value, const, of
+from ..ir.syntax import Site
+from ..run import environment, names
+from ..run.calls import Call
+from ..run.commands import command
+from ..run.pages import SPREAD, is_written
+from ..run.values import NOTHING, Class, Object, Value, const, of
 from .arguments import given_argument, launched, literal, overridable, said
 from .registry import Framework
 from .system import lifted

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from ..analysis.calls import Call
-from ..analysis.events import Wrapped
-from ..analysis.values import NONE, NOTHING, Const, Object, Value, of, union
+from ..run.calls import Call
+from ..run.events import Wrapped
+from ..run.values import NONE, NOTHING, Const, Object, Value, of, union
 from .registry import Framework
 from .system import lifted
 from .torch_distributed import call_ddp, inner_module

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import ast
 
-from ..analysis.calls import Call
-from ..analysis.events import CheckpointingEnabled, ModelLoaded
-from ..analysis.interpreter import Interpreter
-from ..analysis.syntax import Site
-from ..analysis.values import FALSE, NONE, TRUE, Alternative, Const, External, Object, Partial, Value, of, union
+from ..ir.syntax import Site
+from ..run.calls import Call
+from ..run.events import CheckpointingEnabled, ModelLoaded
+from ..run.interpreter import Interpreter
+from ..run.values import FALSE, NONE, TRUE, Alternative, Const, External, Object, Partial, Value, of, union
 from .registry import Framework
 from .torch_checkpoint import checkpointing_object, turn_on
 from .transformers import load_model

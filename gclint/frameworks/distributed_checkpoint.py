@@ -8,10 +8,10 @@ its `strict` leaves it to torch's planner to raise unless it is given.
 
 from __future__ import annotations
 
-from ..analysis.calls import Call
-from ..analysis.interpreter import Frame, Interpreter
-from ..analysis.syntax import FUNCTIONS
-from ..analysis.values import NONE, TRUE, External, Object, Value, root
+from ..ir.syntax import FUNCTIONS
+from ..run.calls import Call
+from ..run.interpreter import Frame, Interpreter
+from ..run.values import NONE, TRUE, External, Object, Value, root
 from .registry import Framework
 
 STATEFUL = "torch.distributed.checkpoint.stateful.Stateful"

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from ..analysis import environment, names
-from ..analysis.calls import Call
-from ..analysis.values import NONE, Object, Value
+from ..run import environment, names
+from ..run.calls import Call
+from ..run.values import NONE, Object, Value
 from .registry import Framework
 
 _OF_A_PROCESS = ("RANK", "LOCAL_RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE", "MASTER_*")

@@ -7,8 +7,8 @@ FullyShardedDataParallel is of before torch had one, and knows flatten_parameter
 
 from __future__ import annotations
 
-from ..analysis.calls import Call
-from ..analysis.values import TRUE, Const, Value, of, root
+from ..run.calls import Call
+from ..run.values import TRUE, Const, Value, of, root
 from .registry import Framework
 from .torch_checkpoint import checkpointing_object, turn_on
 from .torch_distributed import inner_module

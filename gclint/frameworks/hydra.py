@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from gclint.files.source import inside
+from gclint.source.source import inside
 
-from ..analysis import imports, names
-from ..analysis.calls import Call
-from ..analysis.commands import command
-from ..analysis.hydra_configs import composed
-from ..analysis.pages import SPREAD, is_written
-from ..analysis.syntax import Site
-from ..analysis.values import NONE, NOTHING, Class, External, Object, Partial, Value, const, of, union
+from ..ir.syntax import Site
+from ..run import imports, names
+from ..run.calls import Call
+from ..run.commands import command
+from ..run.hydra_configs import composed
+from ..run.pages import SPREAD, is_written
+from ..run.values import NONE, NOTHING, Class, External, Object, Partial, Value, const, of, union
 from .arguments import given_argument, launched, literal
 from .hydra_store import asked, awaited, settings, stored
 from .registry import Framework

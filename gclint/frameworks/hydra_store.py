@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ..analysis import names
-from ..analysis.calls import Call
-from ..analysis.hydra_configs import MANDATORY, Stored, is_mandatory
-from ..analysis.interpreter import Interpreter
-from ..analysis.pages import Mapping
-from ..analysis.values import NONE, Class, Const, Object, Value, const, of
+from ..run import names
+from ..run.calls import Call
+from ..run.hydra_configs import MANDATORY, Stored, is_mandatory
+from ..run.interpreter import Interpreter
+from ..run.pages import Mapping
+from ..run.values import NONE, Class, Const, Object, Value, const, of
 from .arguments import unknown_option
 from .registry import Framework
 

@@ -6,11 +6,11 @@ From 2.2 on `fit` leaves the modules in the mode they are in; before, it put all
 
 from __future__ import annotations
 
-from ..analysis import names
-from ..analysis.calls import Call
-from ..analysis.events import GradientsCleared
-from ..analysis.interpreter import Interpreter
-from ..analysis.values import FALSE, NONE, TRUE, Class, Function, Object, Value, const, of, union
+from ..run import names
+from ..run.calls import Call
+from ..run.events import GradientsCleared
+from ..run.interpreter import Interpreter
+from ..run.values import FALSE, NONE, TRUE, Class, Function, Object, Value, const, of, union
 from .lightning_strategies import started, wrap
 from .registry import Framework
 from .settings import with_settings

@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from ..analysis.calls import Call
-from ..analysis.events import Wrapped
-from ..analysis.guards import DISTRIBUTED
-from ..analysis.interpreter import Interpreter
-from ..analysis.values import FALSE, NONE, NOTHING, Alternative, Const, Object, Value, const, of, root, union
+from ..run.calls import Call
+from ..run.events import Wrapped
+from ..run.guards import DISTRIBUTED
+from ..run.interpreter import Interpreter
+from ..run.values import FALSE, NONE, NOTHING, Alternative, Const, Object, Value, const, of, root, union
 from .deepspeed import remember
 from .process_starters import on_processes, shows_processes
 from .registry import Framework

@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from ..analysis import changes, conditions
-from ..analysis.guards import ALWAYS, NEVER, Guard, complement, conj, either
-from ..analysis.interpreter import Interpreter
-from ..analysis.values import (
+from ..run import changes, conditions
+from ..run.guards import ALWAYS, NEVER, Guard, complement, conj, either
+from ..run.interpreter import Interpreter
+from ..run.values import (
     FALSE,
     NONE,
     TRUE,

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from ..analysis.calls import Call
-from ..analysis.events import Adapted
-from ..analysis.interpreter import Interpreter
-from ..analysis.values import FALSE, NONE, TRUE, Const, Object, Value, const, of, union
+from ..run.calls import Call
+from ..run.events import Adapted
+from ..run.interpreter import Interpreter
+from ..run.values import FALSE, NONE, TRUE, Const, Object, Value, const, of, union
 from .registry import Framework
 from .settings import with_settings
 from .torch_modules import set_state

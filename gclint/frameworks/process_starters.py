@@ -9,11 +9,11 @@ import ast
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from ..analysis.calls import Call
-from ..analysis.guards import DISTRIBUTED
-from ..analysis.interpreter import Interpreter
-from ..analysis.syntax import FORS, Site, dotted
-from ..analysis.values import NONE, NOTHING, Const, External, Object, Value, const, of
+from ..ir.syntax import FORS, Site, dotted
+from ..run.calls import Call
+from ..run.guards import DISTRIBUTED
+from ..run.interpreter import Interpreter
+from ..run.values import NONE, NOTHING, Const, External, Object, Value, const, of
 from .registry import Framework
 
 framework = Framework("process starters")

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import ast
 
-from ..analysis.calls import Call
-from ..analysis.syntax import dotted
-from ..analysis.values import Value, of
+from ..ir.syntax import dotted
+from ..run.calls import Call
+from ..run.values import Value, of
 from .registry import Framework
 
 framework = Framework("pydantic")

@@ -16,16 +16,16 @@ from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from ..analysis import environment
-from ..analysis.events import LibraryCall
-from ..analysis.values import TRUE, Class, External, Function, Object, Value, adopt, union
 from ..failures import Problem, going_on, unloaded
 from ..packs import FRAMEWORKS, brought
+from ..run import environment
+from ..run.events import LibraryCall
+from ..run.values import TRUE, Class, External, Function, Object, Value, adopt, union
 
 if TYPE_CHECKING:
-    from ..analysis.calls import Call
-    from ..analysis.interpreter import Interpreter
-    from ..analysis.syntax import Site
+    from ..ir.syntax import Site
+    from ..run.calls import Call
+    from ..run.interpreter import Interpreter
 
 CallHandler = Callable[["Call"], "Value | None"]
 AttributeHandler = Callable[["Interpreter", Object, str, ast.AST], "Value | None"]
@@ -256,7 +256,7 @@ class Library:
 
     def decorated(self, it: Interpreter, decorator: Value, function: Value, site: Site) -> Value | None:
         """What a library's decorator makes of a function; None when it leaves it alone."""
-        from ..analysis.calls import Call
+        from ..run.calls import Call
 
         for _, item in decorator:
             name = item.name if isinstance(item, External) else ""
@@ -274,7 +274,7 @@ class Library:
         node = function.node
         if isinstance(node, ast.Lambda):
             return frozenset()
-        from ..analysis.syntax import dotted
+        from ..ir.syntax import dotted
 
         names = (dotted(item.func if isinstance(item, ast.Call) else item) for item in node.decorator_list)
         return frozenset(name.rsplit(".", 1)[-1] for name in names)
@@ -358,7 +358,7 @@ class Library:
         """An object of a project's class is complete."""
         handler = self._by_kind(self.all.methods, item.kind, "<built>")
         if handler is not None:
-            from ..analysis.calls import Call
+            from ..run.calls import Call
 
             handler(Call(it, site, "<built>", receiver=item))
 

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 
 from packaging.version import InvalidVersion, Version
 
-from ..analysis.calls import Call
-from ..analysis.guards import ANY_PACKAGE
-from ..analysis.values import Const, External, Release, Value, const, of
+from ..run.calls import Call
+from ..run.guards import ANY_PACKAGE
+from ..run.values import Const, External, Release, Value, const, of
 from .registry import Framework
 
 if TYPE_CHECKING:
-    from ..analysis.interpreter import Interpreter
+    from ..run.interpreter import Interpreter
 
 PACKAGES = ("torch", "transformers", "peft", "trl", "accelerate", "deepspeed", "lightning", "diffusers")
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ..analysis.calls import Call
-from ..analysis.values import Object
+from ..run.calls import Call
+from ..run.values import Object
 
 
 def with_settings(call: Call, kind: str) -> Object:

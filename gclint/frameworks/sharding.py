@@ -9,10 +9,10 @@ from __future__ import annotations
 import ast
 from functools import partial
 
-from ..analysis.calls import Call
-from ..analysis.guards import DEEPSPEED, DISTRIBUTED, FSDP, Atom
-from ..analysis.interpreter import Interpreter
-from ..analysis.values import NOTHING, Const, Object, Value, const, of
+from ..run.calls import Call
+from ..run.guards import DEEPSPEED, DISTRIBUTED, FSDP, Atom
+from ..run.interpreter import Interpreter
+from ..run.values import NOTHING, Const, Object, Value, const, of
 from .deepspeed import remember, stage
 from .registry import Framework
 from .system import lifted

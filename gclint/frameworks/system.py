@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..analysis import imports, names
-from ..analysis.calls import Call
-from ..analysis.interpreter import Interpreter
-from ..analysis.syntax import Site
-from ..analysis.values import NOTHING, Const, Object, Value, const, of, union
+from ..ir.syntax import Site
+from ..run import imports, names
+from ..run.calls import Call
+from ..run.interpreter import Interpreter
+from ..run.values import NOTHING, Const, Object, Value, const, of, union
 from .registry import Framework
 
 framework = Framework("system", kinds={"option": "unknown"})

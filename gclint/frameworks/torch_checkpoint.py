@@ -2,26 +2,11 @@
 
 from __future__ import annotations
 
-from ..analysis.calls import Call
-from ..analysis.events import (
-    CheckpointCall,
-    ForwardPatched,
-    LibraryCall,
-)
-from ..analysis.interpreter import Interpreter
-from ..analysis.syntax import Site
-from ..analysis.values import (
-    FALSE,
-    NOTHING,
-    TRUE,
-    Object,
-    Value,
-    assigned,
-    const,
-    of,
-    root,
-    union,
-)
+from ..ir.syntax import Site
+from ..run.calls import Call
+from ..run.events import CheckpointCall, ForwardPatched, LibraryCall
+from ..run.interpreter import Interpreter
+from ..run.values import FALSE, NOTHING, TRUE, Object, Value, assigned, const, of, root, union
 from .registry import Framework
 
 framework = Framework("torch.checkpoint")

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import ast
 
-from ..analysis import environment
-from ..analysis.calls import Call
-from ..analysis.events import Wrapped
-from ..analysis.guards import DISTRIBUTED
-from ..analysis.interpreter import Interpreter
-from ..analysis.values import FALSE, NONE, TRUE, Const, Object, Value, const, of, union
+from ..run import environment
+from ..run.calls import Call
+from ..run.events import Wrapped
+from ..run.guards import DISTRIBUTED
+from ..run.interpreter import Interpreter
+from ..run.values import FALSE, NONE, TRUE, Const, Object, Value, const, of, union
 from .registry import Framework
 from .torch_modules import activated, promote, set_state
 

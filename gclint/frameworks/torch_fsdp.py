@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from ..analysis.calls import Call
-from ..analysis.events import Wrapped
-from ..analysis.values import FALSE, NONE, TRUE, Object, Value, const, of
+from ..run.calls import Call
+from ..run.events import Wrapped
+from ..run.values import FALSE, NONE, TRUE, Object, Value, const, of
 from .registry import Framework
 from .torch_distributed import call_ddp, inner_module
 from .torch_modules import promote, set_state

@@ -5,15 +5,12 @@ from __future__ import annotations
 import ast
 import re
 
-from ..analysis import changes, elements, names
-from ..analysis.calls import Call
-from ..analysis.events import (
-    Forward,
-    ModuleCalled,
-)
-from ..analysis.interpreter import Interpreter
-from ..analysis.syntax import Site
-from ..analysis.values import (
+from ..ir.syntax import Site
+from ..run import changes, elements, names
+from ..run.calls import Call
+from ..run.events import Forward, ModuleCalled
+from ..run.interpreter import Interpreter
+from ..run.values import (
     FALSE,
     NONE,
     NOTHING,

@@ -4,23 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ..analysis import elements
-from ..analysis.calls import Call
-from ..analysis.events import (
-    TrainableChanged,
-)
-from ..analysis.guards import ALWAYS, without_elements
-from ..analysis.interpreter import Interpreter
-from ..analysis.syntax import Site
-from ..analysis.values import (
-    NOTHING,
-    TRUE,
-    Object,
-    Value,
-    const,
-    of,
-    root,
-)
+from ..ir.syntax import Site
+from ..run import elements
+from ..run.calls import Call
+from ..run.events import TrainableChanged
+from ..run.guards import ALWAYS, without_elements
+from ..run.interpreter import Interpreter
+from ..run.values import NOTHING, TRUE, Object, Value, const, of, root
 from . import module_trees
 from .module_trees import Named, children_of, modules_of, own_parameters, parameters_of, set_trains
 from .registry import Framework

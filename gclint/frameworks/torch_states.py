@@ -4,28 +4,9 @@ from __future__ import annotations
 
 import ast
 
-from ..analysis.calls import Call
-from ..analysis.events import (
-    Converted,
-    GradientsCleared,
-    LibraryCall,
-    StateDictLoaded,
-    StateDictSaved,
-)
-from ..analysis.values import (
-    NONE,
-    NOTHING,
-    TRUE,
-    Alternative,
-    Const,
-    External,
-    Object,
-    Value,
-    const,
-    of,
-    root,
-    union,
-)
+from ..run.calls import Call
+from ..run.events import Converted, GradientsCleared, LibraryCall, StateDictLoaded, StateDictSaved
+from ..run.values import NONE, NOTHING, TRUE, Alternative, Const, External, Object, Value, const, of, root, union
 from .distributed_checkpoint import was_demanded
 from .registry import Framework
 from .torch_modules import promote, set_state, trainable

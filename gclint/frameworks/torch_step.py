@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from ..analysis.calls import Call
-from ..analysis.conditions import truths
-from ..analysis.events import GradientsCleared, GradientsClipped, OptimizerStep, ScalerUsed
-from ..analysis.values import NONE, TRUE, Value, of
+from ..run.calls import Call
+from ..run.conditions import truths
+from ..run.events import GradientsCleared, GradientsClipped, OptimizerStep, ScalerUsed
+from ..run.values import NONE, TRUE, Value, of
 from .registry import Framework
 from .settings import with_settings
 

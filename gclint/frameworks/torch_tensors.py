@@ -2,16 +2,10 @@
 
 from __future__ import annotations
 
-from ..analysis.calls import Call
-from ..analysis.interpreter import Interpreter
-from ..analysis.syntax import Site
-from ..analysis.values import (
-    FALSE,
-    TRUE,
-    Object,
-    Value,
-    of,
-)
+from ..ir.syntax import Site
+from ..run.calls import Call
+from ..run.interpreter import Interpreter
+from ..run.values import FALSE, TRUE, Object, Value, of
 from .registry import Framework
 from .torch_modules import loosen
 from .torch_parameters import holders

@@ -2,21 +2,11 @@
 
 from __future__ import annotations
 
-from ..analysis.calls import Call
-from ..analysis.events import (
-    Backward,
-    OptimizerBuilt,
-    OptimizerStep,
-)
-from ..analysis.guards import CUDA, ROCM
-from ..analysis.interpreter import Interpreter
-from ..analysis.values import (
-    NONE,
-    Const,
-    Value,
-    const,
-    of,
-)
+from ..run.calls import Call
+from ..run.events import Backward, OptimizerBuilt, OptimizerStep
+from ..run.guards import CUDA, ROCM
+from ..run.interpreter import Interpreter
+from ..run.values import NONE, Const, Value, const, of
 from .registry import Framework
 
 framework = Framework(

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from ..analysis.calls import Call
-from ..analysis.events import CheckpointCall
-from ..analysis.interpreter import Interpreter
-from ..analysis.values import FALSE, NONE, Const, External, Object, Partial, Value, const, of, union
+from ..run.calls import Call
+from ..run.events import CheckpointCall
+from ..run.interpreter import Interpreter
+from ..run.values import FALSE, NONE, Const, External, Object, Partial, Value, const, of, union
 from .registry import Framework
 from .torch_checkpoint import announce, checkpointing_object, turn_on
 from .torch_modules import promote

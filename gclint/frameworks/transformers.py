@@ -9,32 +9,18 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from ..analysis.calls import Call
-from ..analysis.events import CheckpointingEnabled, Generated, ModelLoaded
-from ..analysis.interpreter import Interpreter
-from ..analysis.invocation import instantiate
-from ..analysis.values import (
-    FALSE,
-    NONE,
-    TRUE,
-    Class,
-    Const,
-    External,
-    Object,
-    Value,
-    const,
-    of,
-    replaced,
-    root,
-    union,
-)
+from ..run.calls import Call
+from ..run.events import CheckpointingEnabled, Generated, ModelLoaded
+from ..run.interpreter import Interpreter
+from ..run.invocation import instantiate
+from ..run.values import FALSE, NONE, TRUE, Class, Const, External, Object, Value, const, of, replaced, root, union
 from .key_value_caches import fills_cache
 from .registry import Framework
 from .torch_checkpoint import checkpointing_object, turn_on
 from .torch_modules import activated, set_state
 
 if TYPE_CHECKING:
-    from ..analysis.syntax import Site
+    from ..ir.syntax import Site
 
 HEADS = (
     "CausalLM",

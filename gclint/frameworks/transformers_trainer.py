@@ -2,26 +2,12 @@
 
 from __future__ import annotations
 
-from ..analysis import names
-from ..analysis.calls import Call
-from ..analysis.events import TrainerStarted, Wrapped
-from ..analysis.interpreter import Interpreter
-from ..analysis.pages import SPREAD
-from ..analysis.values import (
-    FALSE,
-    NONE,
-    NOTHING,
-    TRUE,
-    Class,
-    Const,
-    Function,
-    Object,
-    Value,
-    const,
-    of,
-    replaced,
-    union,
-)
+from ..run import names
+from ..run.calls import Call
+from ..run.events import TrainerStarted, Wrapped
+from ..run.interpreter import Interpreter
+from ..run.pages import SPREAD
+from ..run.values import FALSE, NONE, NOTHING, TRUE, Class, Const, Function, Object, Value, const, of, replaced, union
 from .registry import Framework
 from .torch_distributed import unwrapped
 from .torch_modules import set_state
@@ -198,7 +184,7 @@ def _columns(call: Call, forward: Function) -> dict[str, Value]:
 
 
 def _checkpoint_by_arguments(it: Interpreter, model: Object, args: Object) -> None:
-    from ..analysis.conditions import truths
+    from ..run.conditions import truths
 
     if "unsloth" in model.state:
         return  # its own flag decides (unsloth/models/_utils.py)

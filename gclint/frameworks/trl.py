@@ -8,10 +8,10 @@ with adapters, and use reentrant checkpointing for these under ZeRO-3 (read in 0
 
 from __future__ import annotations
 
-from ..analysis.calls import Call
-from ..analysis.events import ModelLoaded
-from ..analysis.guards import Guard
-from ..analysis.values import FALSE, NONE, NOTHING, TRUE, Alternative, Const, Object, Value, of
+from ..run.calls import Call
+from ..run.events import ModelLoaded
+from ..run.guards import Guard
+from ..run.values import FALSE, NONE, NOTHING, TRUE, Alternative, Const, Object, Value, of
 from .deepspeed import configuration, stage
 from .peft import adapt
 from .registry import Framework

@@ -9,10 +9,10 @@ from 2026.10.6 on a trainer picks find_unused_parameters=False for adapters that
 
 from __future__ import annotations
 
-from ..analysis.calls import Call
-from ..analysis.conditions import truths
-from ..analysis.events import ModelLoaded
-from ..analysis.values import FALSE, NONE, TRUE, Const, Value, assigned, const, of
+from ..run.calls import Call
+from ..run.conditions import truths
+from ..run.events import ModelLoaded
+from ..run.values import FALSE, NONE, TRUE, Const, Value, assigned, const, of
 from .peft import adapt
 from .registry import Framework
 from .sharding import PLAIN_DDP

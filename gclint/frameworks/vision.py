@@ -8,10 +8,10 @@ TIMM_REENTRANT_CKPT or set_reentrant_ckpt() says otherwise (models/_manipulate.p
 
 from __future__ import annotations
 
-from ..analysis.calls import Call
-from ..analysis.events import CheckpointCall, CheckpointingEnabled, ModelLoaded
-from ..analysis.interpreter import Interpreter
-from ..analysis.values import FALSE, NONE, NOTHING, TRUE, Const, Object, Value, assigned, const, of
+from ..run.calls import Call
+from ..run.events import CheckpointCall, CheckpointingEnabled, ModelLoaded
+from ..run.interpreter import Interpreter
+from ..run.values import FALSE, NONE, NOTHING, TRUE, Const, Object, Value, assigned, const, of
 from .registry import Framework
 from .torch_checkpoint import announce, checkpointing_object, turn_on
 from .torch_modules import set_state

@@ -9,15 +9,15 @@ from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 
-from gclint.engine import gathered_for, report_of
-from gclint.files.encoding import Undecodable, python_encoding
-from gclint.files.folders import listed_once
-from gclint.files.remembered import Files
-from gclint.files.source import Source, Unreadable, parse, real_paths
-from gclint.gather import Batch, Gathered, Request, project_root, settings_of
+from gclint.check.engine import gathered_for, report_of
+from gclint.check.findings import Judge, Judgement, builtin_judge, judge_batch
+from gclint.check.request import Batch, Gathered, Request, project_root, settings_of
 from gclint.integrations.nearby import has_more_modules, root_of
-from gclint.judge import Judge, Judgement, builtin_judge, judge_batch
 from gclint.report.content import Report
+from gclint.source.encoding import Undecodable, python_encoding
+from gclint.source.folders import listed_once
+from gclint.source.remembered import Files
+from gclint.source.source import Source, Unreadable, parse, real_paths
 
 MOST_WHOLE = 1000
 

@@ -98,8 +98,8 @@ async def _hover(ls: Server, given: types.HoverParams) -> types.Hover | None:
 
 
 def _page(code: str) -> str:
+    from gclint.check.selection import OWN_RULES
     from gclint.rule import load_rules
-    from gclint.selection import OWN_RULES
 
     rules: list[RuleInfo] = [*load_rules(), *OWN_RULES]
     found = next((rule for rule in rules if rule.code == code), None)

@@ -9,13 +9,13 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from gclint import __version__
-from gclint.files.cache import Cache, digest, prepare
-from gclint.files.stamps import surroundings
 from gclint.integrations.nearby import MOST_MODULES, modules_below, root_of, state_of
 from gclint.packs import pack_stamps, unchanged
+from gclint.source.cache import Cache, digest, prepare
+from gclint.source.stamps import surroundings
 
 if TYPE_CHECKING:
-    from gclint.files.gate import Vocabulary
+    from gclint.ir.gate import Vocabulary
 
 Found = tuple[int, int, str]
 
@@ -28,7 +28,7 @@ class Project:
     """
 
     def __init__(self, root: str, target: Mapping[str, str], jobs: int = 1) -> None:
-        from gclint.gather import Request, settings_of
+        from gclint.check.request import Request, settings_of
 
         self.root = root
         self.target = dict(target)
@@ -56,7 +56,7 @@ class Project:
 
     def admits(self, data: bytes) -> bool:
         """Return whether any rule's anchor occurs in `data`."""
-        from gclint.files.gate import admits
+        from gclint.ir.gate import admits
 
         vocabulary, anchors = self._gate()
         present = vocabulary.within(data.decode("utf-8", "replace"))
@@ -102,7 +102,7 @@ class Project:
                 cache.put("packs", packs)
                 cache.save()
             self._packs = packs
-            from gclint.files.gate import Vocabulary
+            from gclint.ir.gate import Vocabulary
 
             self._words = Vocabulary({word for anchor in anchors for choice in anchor for word in choice}), anchors
         return self._words
@@ -127,9 +127,9 @@ def asked(
     """
     from dataclasses import replace
 
-    from gclint.engine import check
-    from gclint.gather import Request
-    from gclint.judge import builtin_judge
+    from gclint.check.engine import check
+    from gclint.check.findings import builtin_judge
+    from gclint.check.request import Request
     from gclint.report.content import JUDGED_IN_PART, UNREADABLE
 
     name, data = stdin or ("stdin.py", None)

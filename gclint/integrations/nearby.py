@@ -6,9 +6,9 @@ import os
 from collections.abc import Iterable, Iterator
 
 from gclint.config import FILES
-from gclint.files.cache import digest
-from gclint.files.folders import entries
-from gclint.files.kinds import kind_of
+from gclint.source.cache import digest
+from gclint.source.folders import entries
+from gclint.source.kinds import kind_of
 
 MARKS = (*FILES, "setup.py", "setup.cfg", "requirements.txt", "environment.yml", ".git")
 MOST_MODULES = 300
@@ -98,6 +98,6 @@ def _entries(directory: str) -> Iterable[os.DirEntry[str]]:
 
 
 def _content(path: str) -> bytes:
-    from gclint.files.source import content
+    from gclint.source.source import content
 
     return content(path)

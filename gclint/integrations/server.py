@@ -15,11 +15,11 @@ from pygls.lsp.server import LanguageServer
 
 from gclint import __version__
 from gclint.config import BadConfig
-from gclint.files.source import Source
 from gclint.finding import Finding
 from gclint.integrations.documents import document, examine, notebook
 from gclint.integrations.shapes import FIX_ALL, FIX_NOTEBOOK, Shapes, rewritten
 from gclint.report.content import Report
+from gclint.source.source import Source
 
 SHORTEST_PAUSE, LONGEST_PAUSE = 0.05, 0.25
 KINDS = [types.CodeActionKind.QuickFix, FIX_ALL, FIX_NOTEBOOK]
@@ -113,8 +113,8 @@ class Server(LanguageServer):
         return self.session.fixes[path]
 
     def _fixed(self, path: str) -> types.WorkspaceEdit | None:
+        from gclint.check.request import Request
         from gclint.fix.job import fix
-        from gclint.gather import Request
 
         source = self.session.documents.get(path)
         report = self.session.reports.get(path)

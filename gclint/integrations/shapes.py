@@ -9,9 +9,9 @@ from pathlib import Path
 
 from lsprotocol import types
 
-from gclint.files.source import Source
 from gclint.finding import Edit, Finding, Fix, Location
 from gclint.report.content import Report, severity
+from gclint.source.source import Source
 
 FIX_ALL = "source.fixAll.gclint"
 FIX_NOTEBOOK = f"notebook.{FIX_ALL}"
@@ -101,7 +101,7 @@ def rewritten(source: Source, text: str) -> list[Edit]:
     """Return the edits, line by line, that make the text of `source` into `text`."""
     from difflib import SequenceMatcher
 
-    from gclint.files.lines import split_lines
+    from gclint.source.lines import split_lines
 
     new = split_lines(text)
     edits = []

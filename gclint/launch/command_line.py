@@ -15,9 +15,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
+from gclint.check.request import project_root
 from gclint.config import LIBRARIES
-from gclint.files.source import content
-from gclint.gather import project_root
 from gclint.launch.accelerate import configured
 from gclint.launch.commands import PYTHON, started
 from gclint.launch.devices import as_variables, visible_devices
@@ -26,6 +25,7 @@ from gclint.launch.options import whole
 from gclint.launch.programs import launch_of
 from gclint.launch.shell_script import Shell
 from gclint.launch.variables import OF_A_SHELL, together
+from gclint.source.source import content
 
 SHOWN = "<command line>"
 # what differs between the processes of a run, so that no one process's value stands for all

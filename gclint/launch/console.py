@@ -9,8 +9,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from gclint.files.source import content, inside
 from gclint.launch.programs import module_file
+from gclint.source.source import content, inside
 
 MAX_BYTES = 1_000_000
 MANIFESTS = ("pyproject.toml", "setup.cfg", "setup.py")

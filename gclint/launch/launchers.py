@@ -6,7 +6,7 @@ import os
 import re
 from pathlib import Path
 
-from gclint.files.source import NOTEBOOK_LIMIT, content
+from gclint.source.source import NOTEBOOK_LIMIT, content
 
 MAX_BYTES = 256_000
 SHELL = re.compile(r".*\.(?:sh|bash|zsh|ksh|sbatch|slurm|job|pbs|lsf)(?:\.template)?")

@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from gclint.files.source import Unreadable, read
 from gclint.launch.launched import Invocation, Setting
 from gclint.launch.shell_script import Shell
+from gclint.source.source import Unreadable, read
 
 SETS = re.compile(r"%(?:set_)?env\s+([A-Za-z_]\w*)(?:\s*=\s*|\s+)(.*\S)\s*")
 ASSIGNS = re.compile(r"os\.environ\[['\"](\w+)['\"]\]\s*=\s*['\"]([^'\"]*)['\"]\s*(?:#.*)?")

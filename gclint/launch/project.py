@@ -6,11 +6,11 @@ import os
 from functools import lru_cache
 from pathlib import Path
 
-from gclint.files.folders import entries, leads_to_directory
-from gclint.files.source import NOTEBOOK_LIMIT, given, inside
 from gclint.launch.console import Command, console_scripts
 from gclint.launch.launched import Launch, Setting
 from gclint.launch.launchers import DOCKERFILE, MAX_BYTES, may_start, text_of
+from gclint.source.folders import entries, leads_to_directory
+from gclint.source.source import NOTEBOOK_LIMIT, given, inside
 
 MAX_ENTRIES = 50_000
 HIDDEN_BUT_READ = frozenset({".github", ".vscode", ".devcontainer"})

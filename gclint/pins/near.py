@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
-from gclint.files.source import inside
 from gclint.pins.environments import read_conda, read_dockerfile
 from gclint.pins.locks import read_pipfile_lock, read_toml_lock
 from gclint.pins.manifests import (
@@ -21,6 +20,7 @@ from gclint.pins.manifests import (
 )
 from gclint.pins.pin import FilePins, Pin
 from gclint.pins.requirements_txt import read_requirements
+from gclint.source.source import inside
 
 MAX_BYTES = 16_000_000
 MAX_INCLUDES = 50

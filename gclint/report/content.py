@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
-from gclint.files.source import Source
 from gclint.finding import Finding, Location
+from gclint.source.source import Source
 
 UNREADABLE = "GCL000"
 JUDGED_IN_PART = "GCL002"

@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from gclint.analysis import events as ev
-from gclint.analysis.guards import ALWAYS, DISTRIBUTED, Guard, conj
-from gclint.analysis.parallel import models_of
-from gclint.analysis.run import Run
-from gclint.analysis.values import FALSE, NONE, NOTHING, Const, Function, Object, Partial, Value, root
 from gclint.frameworks.deepspeed import stage
+from gclint.run import events as ev
+from gclint.run.guards import ALWAYS, DISTRIBUTED, Guard, conj
+from gclint.run.parallel import models_of
+from gclint.run.run import Run
+from gclint.run.values import FALSE, NONE, NOTHING, Const, Function, Object, Partial, Value, root
 from gclint.verify import moments as mo
 from gclint.verify.recipe import Recipe
 from gclint.verify.rounds import rounds
@@ -289,7 +289,7 @@ def _style(value: Value) -> Any:
     if isinstance(item, Partial):
         return "partial"
     if isinstance(item, Function):
-        from gclint.analysis.closures import late_bound
+        from gclint.run.closures import late_bound
 
         loops = list(item.module.ancestors(item.node))
         return "late-binding-lambda" if late_bound(item, loops) else "lambda"

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from gclint.analysis.guards import Guard, conj
-from gclint.analysis.values import Class, Const, External, Object, Value
+from gclint.run.guards import Guard, conj
+from gclint.run.values import Class, Const, External, Object, Value
 from gclint.verify.recipe import OwnClass
 
 PLAIN = (int, float, str, bool, type(None))

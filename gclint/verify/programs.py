@@ -8,12 +8,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from gclint.analysis.run import Run
-from gclint.files.source import Source
 from gclint.fix.edits import Chosen
 from gclint.fix.proof import ProofRequest
 from gclint.launch import Launch, launches
 from gclint.launch.command_line import launch_of_command
+from gclint.run.run import Run
+from gclint.source.source import Source
 from gclint.verify.api import Verification
 from gclint.verify.documented import documented_launch
 from gclint.verify.errors import VerifyUnavailable
@@ -185,7 +185,7 @@ def _recipe(
 
 
 def _sets_environment(run: Run | None) -> bool:
-    from gclint.analysis.events import EnvSet
+    from gclint.run.events import EnvSet
 
     return run is not None and any(event.name.startswith(RELEVANT) for event in run.of_type(EnvSet))
 

@@ -7,16 +7,16 @@ from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
-from gclint.analysis.guards import ALWAYS, DISTRIBUTED, Guard
-from gclint.analysis.program import Analysis, analyse
-from gclint.analysis.run import Run
-from gclint.analysis.values import Object
-from gclint.files.source import Source
+from gclint.check.program import Analysis, analyse
 from gclint.finding import Aspect, Finding
 from gclint.fix.edits import Chosen
 from gclint.fix.proof import Proof, ProofRequest
 from gclint.launch import Launch
 from gclint.rule import Rule, load_rules
+from gclint.run.guards import ALWAYS, DISTRIBUTED, Guard
+from gclint.run.run import Run
+from gclint.run.values import Object
+from gclint.source.source import Source
 from gclint.verify.api import Verification, Verifier
 from gclint.verify.codec import to_data
 from gclint.verify.derive import recipe_of, trained_models

@@ -7,11 +7,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import takewhile
 
-from gclint.analysis.events import Backward, LibraryCall
-from gclint.analysis.guards import Guard, conj
-from gclint.analysis.run import Run
-from gclint.analysis.values import Object
 from gclint.frameworks.torch_states import mode_set
+from gclint.run.events import Backward, LibraryCall
+from gclint.run.guards import Guard, conj
+from gclint.run.run import Run
+from gclint.run.values import Object
 from gclint.verify.moments import Evaluate, Train
 
 

@@ -11,13 +11,13 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from gclint.analysis import events as ev
-from gclint.analysis.guards import FSDP, Guard, conj
-from gclint.analysis.run import Run
-from gclint.analysis.values import NONE, NOTHING, Const, Object, Value
-from gclint.files.source import Source
 from gclint.frameworks.deepspeed import stage
 from gclint.frameworks.transformers_trainer import argument
+from gclint.run import events as ev
+from gclint.run.guards import FSDP, Guard, conj
+from gclint.run.run import Run
+from gclint.run.values import NONE, NOTHING, Const, Object, Value
+from gclint.source.source import Source
 from gclint.verify.footprint import Sizes
 
 LENGTHS = re.compile(

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from gclint.analysis import events as ev
-from gclint.analysis.run import Run
-from gclint.analysis.values import NONE, Class, Object
+from gclint.run import events as ev
+from gclint.run.run import Run
+from gclint.run.values import NONE, Class, Object
 from gclint.verify.recipe import ModelSpec, Variable
 
 RELEVANT = ("HIP_", "HSA_", "AMD_", "OMP_", "TORCH_", "PYTORCH_", "CUDA_VISIBLE_DEVICES")

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 from typing import Any
 
-from gclint.files.source import Source
+from gclint.source.source import Source
 from gclint.verify.recipe import Recipe
 
 Derive = Callable[[Mapping[str, Source]], "Recipe | None"]

@@ -38,13 +38,13 @@ from collections.abc import Iterator
 
 from packaging.version import Version
 
-from gclint.analysis import cures, rewrite
-from gclint.analysis.events import Backward, TrainerStarted
-from gclint.analysis.run import Run, ways
-from gclint.analysis.values import FALSE, NOTHING, Const, Object, Value
 from gclint.finding import Finding, Fix
 from gclint.frameworks.deepspeed import stage
 from gclint.rule import Reproduction, Rule
+from gclint.run import rewrite, shared_fixes
+from gclint.run.events import Backward, TrainerStarted
+from gclint.run.run import Run, ways
+from gclint.run.values import FALSE, NOTHING, Const, Object, Value
 
 from ..words import TRAINS, TURNS_ON
 
@@ -100,7 +100,7 @@ def _reentrant(run: Run, model: Object, adapter: Object, region: Object, base: V
             symptom=SYMPTOM,
             related=related,
             versions=("transformers", "peft"),
-            fixes=(None if needs_reentrant(run, model) else cures.non_reentrant(region), input_grads(adapter)),
+            fixes=(None if needs_reentrant(run, model) else shared_fixes.non_reentrant(region), input_grads(adapter)),
         )
         return
 

@@ -30,15 +30,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gclint.analysis import rewrite
-from gclint.analysis.events import Backward, TrainerStarted
-from gclint.analysis.guards import Guard
-from gclint.analysis.layout import on_its_own
-from gclint.analysis.run import Run, ways
-from gclint.analysis.syntax import COMPOUND, Module, Site, Span
-from gclint.analysis.values import NOTHING, Const, Object
 from gclint.finding import Edit, Finding, Fix
+from gclint.ir.layout import on_its_own
+from gclint.ir.syntax import COMPOUND, Module, Site, Span
 from gclint.rule import Reproduction, Rule
+from gclint.run import rewrite
+from gclint.run.events import Backward, TrainerStarted
+from gclint.run.guards import Guard
+from gclint.run.run import Run, ways
+from gclint.run.values import NOTHING, Const, Object
 
 from ..words import TRAINS
 

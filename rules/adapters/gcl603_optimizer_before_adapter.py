@@ -31,9 +31,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gclint.analysis import rewrite
-from gclint.analysis.closures import enclosing_function
-from gclint.analysis.events import (
+from gclint.finding import Finding, Fix
+from gclint.ir.layout import on_its_own
+from gclint.ir.syntax import COMPOUND, Site
+from gclint.rule import Reproduction, Rule
+from gclint.run import rewrite
+from gclint.run.closures import enclosing_function
+from gclint.run.events import (
     Adapted,
     AttributeSet,
     Converted,
@@ -43,14 +47,10 @@ from gclint.analysis.events import (
     OptimizerStep,
     TrainerStarted,
 )
-from gclint.analysis.guards import all_of, conj
-from gclint.analysis.layout import on_its_own
-from gclint.analysis.parallel import inside, models_of, since
-from gclint.analysis.run import Run
-from gclint.analysis.syntax import COMPOUND, Site
-from gclint.analysis.values import NOTHING, Object, root
-from gclint.finding import Finding, Fix
-from gclint.rule import Reproduction, Rule
+from gclint.run.guards import all_of, conj
+from gclint.run.parallel import inside, models_of, since
+from gclint.run.run import Run
+from gclint.run.values import NOTHING, Object, root
 
 from ..words import STEPS
 

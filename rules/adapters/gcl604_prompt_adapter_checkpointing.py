@@ -30,13 +30,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gclint.analysis import cures
-from gclint.analysis.events import Backward, TrainerStarted
-from gclint.analysis.parallel import trained
-from gclint.analysis.run import Run, ways
-from gclint.analysis.values import NOTHING, Object
 from gclint.finding import Finding
 from gclint.rule import Reproduction, Rule
+from gclint.run import shared_fixes
+from gclint.run.events import Backward, TrainerStarted
+from gclint.run.parallel import trained
+from gclint.run.run import Run, ways
+from gclint.run.values import NOTHING, Object
 
 from ..words import TRAINS, TURNS_ON
 
@@ -72,7 +72,7 @@ def prefix_and_checkpointing(event: Backward | TrainerStarted, run: Run) -> Iter
                 guard=guard,
                 symptom="ValueError, or a size mismatch between attention mask and keys",
                 related=[(adapter.site, "the prefix is added here")] if adapter.site is not None else [],
-                fixes=(cures.checkpointing_off(model),),
+                fixes=(shared_fixes.checkpointing_off(model),),
                 versions=("transformers", "peft"),
             )
             return

@@ -33,12 +33,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from gclint.analysis.events import LibraryCall
-from gclint.analysis.run import Run
-from gclint.analysis.values import Object
 from gclint.finding import Finding
 from gclint.frameworks.peft import is_quantised
 from gclint.rule import Reproduction, Rule
+from gclint.run.events import LibraryCall
+from gclint.run.run import Run
+from gclint.run.values import Object
 
 SYMPTOM = "silent: all parameters become float32, checkpointing stays off"
 QUANTISED = re.compile(r"gptq|awq|[_-]?\d-?bits?\b|bnb|int[48]|fp8|quant|hqq|aqlm|gguf|exl2|w\da\d", re.IGNORECASE)

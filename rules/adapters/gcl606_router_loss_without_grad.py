@@ -30,15 +30,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gclint.analysis import cures
-from gclint.analysis.events import AttributeSet, Backward, LibraryCall, TrainerStarted
-from gclint.analysis.guards import Guard
-from gclint.analysis.parallel import trained
-from gclint.analysis.run import Run, together, ways
-from gclint.analysis.syntax import Site
-from gclint.analysis.values import NOTHING, Const, Object
 from gclint.finding import Finding
+from gclint.ir.syntax import Site
 from gclint.rule import Reproduction, Rule
+from gclint.run import shared_fixes
+from gclint.run.events import AttributeSet, Backward, LibraryCall, TrainerStarted
+from gclint.run.guards import Guard
+from gclint.run.parallel import trained
+from gclint.run.run import Run, together, ways
+from gclint.run.values import NOTHING, Const, Object
 
 from ..words import TRAINS, TURNS_ON
 
@@ -87,7 +87,7 @@ def _finding(run: Run, region: Object, site: Site, asked: Site, guard: Guard) ->
         guard=guard,
         symptom="silent: the auxiliary loss has no gradient",
         related=[(asked, "router logits are asked for here")],
-        fixes=(cures.non_reentrant(region),),
+        fixes=(shared_fixes.non_reentrant(region),),
         versions=("transformers",),
     )
 

@@ -31,17 +31,17 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from gclint.analysis import rewrite
-from gclint.analysis.events import Adapted, Converted, ScalerUsed, TrainerStarted
-from gclint.analysis.guards import Guard
-from gclint.analysis.parallel import inside, models_of
-from gclint.analysis.run import Run, ways
-from gclint.analysis.syntax import Site
-from gclint.analysis.values import NOTHING, Const, Object, root
 from gclint.finding import Finding, Fix
 from gclint.frameworks.torch_modules import trainable
 from gclint.frameworks.transformers_trainer import argument
+from gclint.ir.syntax import Site
 from gclint.rule import Reproduction, Rule
+from gclint.run import rewrite
+from gclint.run.events import Adapted, Converted, ScalerUsed, TrainerStarted
+from gclint.run.guards import Guard
+from gclint.run.parallel import inside, models_of
+from gclint.run.run import Run, ways
+from gclint.run.values import NOTHING, Const, Object, root
 
 from ..words import STEPS
 

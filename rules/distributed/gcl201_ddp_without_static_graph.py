@@ -41,14 +41,14 @@ from itertools import combinations
 
 from packaging.version import Version
 
-from gclint.analysis import cures, rewrite
-from gclint.analysis.events import Backward, CheckpointCall, TrainerStarted
-from gclint.analysis.guards import DISTRIBUTED, Guard, without_elements
-from gclint.analysis.run import Run, together, ways, weakest
-from gclint.analysis.syntax import Site
-from gclint.analysis.values import NOTHING, Const, Object, Value, root
 from gclint.finding import Edit, Finding, Fix, Location
+from gclint.ir.syntax import Site
 from gclint.rule import Reproduction, Rule
+from gclint.run import rewrite, shared_fixes
+from gclint.run.events import Backward, CheckpointCall, TrainerStarted
+from gclint.run.guards import DISTRIBUTED, Guard, without_elements
+from gclint.run.run import Run, together, ways, weakest
+from gclint.run.values import NOTHING, Const, Object, Value, root
 
 from ..words import TRAINS, TURNS_ON
 
@@ -124,9 +124,9 @@ def judge(run: Run, model: Object, ddp: Object, region: Object, guard: Guard, ag
             fixes=_placed(
                 ddp,
                 _non_reentrant(run, region, ddp),
-                cures.find_unused_off(ddp) if unused == Const(True) else None,
-                cures.static_graph(run, ddp),
-                cures.checkpointing_off(model),
+                shared_fixes.find_unused_off(ddp) if unused == Const(True) else None,
+                shared_fixes.static_graph(run, ddp),
+                shared_fixes.checkpointing_off(model),
             ),
         )
         return
@@ -140,13 +140,13 @@ def _non_reentrant(run: Run, region: Object, ddp: Object) -> Fix | None:
     version = run.targets.version("transformers")
     if region.type in ("kbit", "arguments", "method") and version is not None and version < Version("4.35"):
         return None
-    fix = cures.non_reentrant(region)
+    fix = shared_fixes.non_reentrant(region)
     args = ddp.attributes.get("args", NOTHING).objects()
     if fix is None or region.type != "kbit" or not args or args[0].site is None or args[0].open:
         return fix
     if args[0].attributes.get("gradient_checkpointing", NOTHING).constant() is False:
         return fix
-    again = rewrite.set_argument(args[0].site, cures.kwargs_name(args[0].site), cures.KWARGS)
+    again = rewrite.set_argument(args[0].site, shared_fixes.kwargs_name(args[0].site), shared_fixes.KWARGS)
     return fix if again is None else replace(fix, edits=(*fix.edits, again))
 
 

@@ -30,14 +30,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gclint.analysis import rewrite
-from gclint.analysis.events import Backward, TrainerStarted
-from gclint.analysis.guards import Guard
-from gclint.analysis.run import Run, ways
-from gclint.analysis.syntax import Site
-from gclint.analysis.values import Const, Object
 from gclint.finding import Finding, Fix
+from gclint.ir.syntax import Site
 from gclint.rule import Reproduction, Rule
+from gclint.run import rewrite
+from gclint.run.events import Backward, TrainerStarted
+from gclint.run.guards import Guard
+from gclint.run.run import Run, ways
+from gclint.run.values import Const, Object
 
 SYMPTOM = "RuntimeError: expect_autograd_hooks_ INTERNAL ASSERT FAILED"
 

@@ -34,16 +34,16 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from gclint.analysis import rewrite
-from gclint.analysis.closures import enclosing_function
-from gclint.analysis.events import Backward, Forward
-from gclint.analysis.guards import conj
-from gclint.analysis.parallel import alone, forwards_of, trained, wrapped_by_hand
-from gclint.analysis.run import Run
-from gclint.analysis.syntax import Site, dotted
-from gclint.analysis.values import Object
 from gclint.finding import Finding, Fix
+from gclint.ir.syntax import Site, dotted
 from gclint.rule import Reproduction, Rule
+from gclint.run import rewrite
+from gclint.run.closures import enclosing_function
+from gclint.run.events import Backward, Forward
+from gclint.run.guards import conj
+from gclint.run.parallel import alone, forwards_of, trained, wrapped_by_hand
+from gclint.run.run import Run
+from gclint.run.values import Object
 
 from ..words import BACKWARD
 

@@ -32,17 +32,17 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from gclint.analysis import rewrite
-from gclint.analysis.closures import enclosing_function
-from gclint.analysis.events import Backward, Converted, RunEnded, Wrapped
-from gclint.analysis.guards import conj
-from gclint.analysis.layout import on_its_own, value_of
-from gclint.analysis.parallel import alone, inside, since, trained
-from gclint.analysis.run import Run
-from gclint.analysis.syntax import Site, arguments, dotted, keyword
-from gclint.analysis.values import Object, root
 from gclint.finding import Edit, Finding, Fix
+from gclint.ir.layout import on_its_own, value_of
+from gclint.ir.syntax import Site, arguments, dotted, keyword
 from gclint.rule import Reproduction, Rule
+from gclint.run import rewrite
+from gclint.run.closures import enclosing_function
+from gclint.run.events import Backward, Converted, RunEnded, Wrapped
+from gclint.run.guards import conj
+from gclint.run.parallel import alone, inside, since, trained
+from gclint.run.run import Run
+from gclint.run.values import Object, root
 
 SYMPTOM = "silent: gradients are not averaged over processes"
 DEVICES = ("cuda", "xpu")

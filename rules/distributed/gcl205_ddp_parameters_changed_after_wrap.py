@@ -36,17 +36,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gclint.analysis import rewrite
-from gclint.analysis.closures import enclosing_function
-from gclint.analysis.events import Adapted, AttributeSet, Backward, Event, RunEnded, TrainableChanged, Wrapped
-from gclint.analysis.guards import conj
-from gclint.analysis.layout import held_by, on_its_own
-from gclint.analysis.parallel import alone, inside, since, trained
-from gclint.analysis.run import Run
-from gclint.analysis.syntax import Site
-from gclint.analysis.values import Object, root
 from gclint.finding import Finding, Fix
+from gclint.ir.layout import held_by, on_its_own
+from gclint.ir.syntax import Site
 from gclint.rule import Reproduction, Rule
+from gclint.run import rewrite
+from gclint.run.closures import enclosing_function
+from gclint.run.events import Adapted, AttributeSet, Backward, Event, RunEnded, TrainableChanged, Wrapped
+from gclint.run.guards import conj
+from gclint.run.parallel import alone, inside, since, trained
+from gclint.run.run import Run
+from gclint.run.values import Object, root
 
 SYMPTOM = (
     "silent: what is added or unfrozen is not averaged over processes; what is frozen or replaced: "

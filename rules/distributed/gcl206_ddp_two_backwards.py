@@ -31,14 +31,14 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from gclint.analysis import rewrite
-from gclint.analysis.events import Backward, OptimizerStep
-from gclint.analysis.guards import conj
-from gclint.analysis.parallel import alone, forwards_of, since
-from gclint.analysis.run import Run
-from gclint.analysis.syntax import Site, arguments
 from gclint.finding import Finding, Fix
+from gclint.ir.syntax import Site, arguments
 from gclint.rule import Reproduction, Rule
+from gclint.run import rewrite
+from gclint.run.events import Backward, OptimizerStep
+from gclint.run.guards import conj
+from gclint.run.parallel import alone, forwards_of, since
+from gclint.run.run import Run
 
 from ..words import BACKWARD
 

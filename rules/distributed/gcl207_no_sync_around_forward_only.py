@@ -34,14 +34,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gclint.analysis import rewrite
-from gclint.analysis.events import AttributeSet, Backward, Forward
-from gclint.analysis.guards import conj
-from gclint.analysis.parallel import alone, forwards_of
-from gclint.analysis.run import Run, together
-from gclint.analysis.syntax import WITHS, Site
 from gclint.finding import Finding, Fix
+from gclint.ir.syntax import WITHS, Site
 from gclint.rule import Reproduction, Rule
+from gclint.run import rewrite
+from gclint.run.events import AttributeSet, Backward, Forward
+from gclint.run.guards import conj
+from gclint.run.parallel import alone, forwards_of
+from gclint.run.run import Run, together
 
 from ..words import BACKWARD
 

@@ -32,13 +32,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gclint.analysis import rewrite
-from gclint.analysis.events import Converted, LibraryCall, Wrapped
-from gclint.analysis.parallel import inside
-from gclint.analysis.run import Run
-from gclint.analysis.values import Class, Const, Object, root
 from gclint.finding import Finding, Fix
 from gclint.rule import Reproduction, Rule
+from gclint.run import rewrite
+from gclint.run.events import Converted, LibraryCall, Wrapped
+from gclint.run.parallel import inside
+from gclint.run.run import Run
+from gclint.run.values import Class, Const, Object, root
 
 MOVES = ("to", "cuda", "xpu", "to_empty")
 

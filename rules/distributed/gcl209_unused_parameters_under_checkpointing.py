@@ -34,16 +34,16 @@ import ast
 import re
 from collections.abc import Iterator
 
-from gclint.analysis import rewrite
-from gclint.analysis.closures import enclosing_function
-from gclint.analysis.events import Backward, CheckpointCall, ModuleCalled
-from gclint.analysis.guards import Guard, common
-from gclint.analysis.parallel import alone, trained, wrapped_by_hand
-from gclint.analysis.run import Run, ways
-from gclint.analysis.values import FALSE, TRUE, Const, Object, root
 from gclint.finding import Finding, Fix
 from gclint.frameworks.torch_modules import trainable
 from gclint.rule import Reproduction, Rule
+from gclint.run import rewrite
+from gclint.run.closures import enclosing_function
+from gclint.run.events import Backward, CheckpointCall, ModuleCalled
+from gclint.run.guards import Guard, common
+from gclint.run.parallel import alone, trained, wrapped_by_hand
+from gclint.run.run import Run, ways
+from gclint.run.values import FALSE, TRUE, Const, Object, root
 
 from ..words import BACKWARD, TURNS_ON
 

@@ -30,17 +30,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gclint.analysis import rewrite
-from gclint.analysis.closures import enclosing_function
-from gclint.analysis.events import OptimizerBuilt, OptimizerStep, Wrapped
-from gclint.analysis.guards import all_of
-from gclint.analysis.layout import held_by, on_its_own
-from gclint.analysis.parallel import inside, models_of, since
-from gclint.analysis.run import Run
-from gclint.analysis.syntax import COMPOUND, Site
-from gclint.analysis.values import Const, root
 from gclint.finding import Finding, Fix
+from gclint.ir.layout import held_by, on_its_own
+from gclint.ir.syntax import COMPOUND, Site
 from gclint.rule import Reproduction, Rule
+from gclint.run import rewrite
+from gclint.run.closures import enclosing_function
+from gclint.run.events import OptimizerBuilt, OptimizerStep, Wrapped
+from gclint.run.guards import all_of
+from gclint.run.parallel import inside, models_of, since
+from gclint.run.run import Run
+from gclint.run.values import Const, root
 
 rule = Rule(
     code="GCL211",

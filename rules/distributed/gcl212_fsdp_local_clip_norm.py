@@ -29,15 +29,15 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from gclint.analysis import rewrite
-from gclint.analysis.events import GradientsClipped
-from gclint.analysis.layout import spelled, value_of
-from gclint.analysis.parallel import owners
-from gclint.analysis.run import Run, ways
-from gclint.analysis.syntax import arguments
-from gclint.analysis.values import NOTHING, Const, External, Object, root
 from gclint.finding import Finding, Fix
+from gclint.ir.layout import spelled, value_of
+from gclint.ir.syntax import arguments
 from gclint.rule import Reproduction, Rule
+from gclint.run import rewrite
+from gclint.run.events import GradientsClipped
+from gclint.run.parallel import owners
+from gclint.run.run import Run, ways
+from gclint.run.values import NOTHING, Const, External, Object, root
 
 rule = Rule(
     code="GCL212",

@@ -34,16 +34,16 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from gclint.analysis import rewrite
-from gclint.analysis.closures import enclosing_function
-from gclint.analysis.events import CheckpointCall, Wrapped
-from gclint.analysis.guards import conj
-from gclint.analysis.layout import held_by, on_its_own
-from gclint.analysis.run import Run, ways
-from gclint.analysis.syntax import Site
-from gclint.analysis.values import NOTHING, Const, Function, Object
 from gclint.finding import Finding, Fix
+from gclint.ir.layout import held_by, on_its_own
+from gclint.ir.syntax import Site
 from gclint.rule import Reproduction, Rule
+from gclint.run import rewrite
+from gclint.run.closures import enclosing_function
+from gclint.run.events import CheckpointCall, Wrapped
+from gclint.run.guards import conj
+from gclint.run.run import Run, ways
+from gclint.run.values import NOTHING, Const, Function, Object
 
 rule = Rule(
     code="GCL213",

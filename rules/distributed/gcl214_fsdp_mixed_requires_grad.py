@@ -29,13 +29,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gclint.analysis import rewrite
-from gclint.analysis.events import TrainableChanged, Wrapped
-from gclint.analysis.run import Run
-from gclint.analysis.values import Const
 from gclint.finding import Finding, Fix
 from gclint.frameworks.torch_modules import trainable
 from gclint.rule import Reproduction, Rule
+from gclint.run import rewrite
+from gclint.run.events import TrainableChanged, Wrapped
+from gclint.run.run import Run
+from gclint.run.values import Const
 
 SYMPTOMS = {
     "use_orig_params": "ValueError: Must flatten tensors with uniform requires_grad when use_orig_params=False",

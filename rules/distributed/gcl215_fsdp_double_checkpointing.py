@@ -30,13 +30,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gclint.analysis import rewrite
-from gclint.analysis.events import TrainerStarted
-from gclint.analysis.run import Run, ways
-from gclint.analysis.values import NOTHING, Const, Object
 from gclint.finding import Finding, Fix
 from gclint.frameworks.transformers_trainer import argument
 from gclint.rule import Reproduction, Rule
+from gclint.run import rewrite
+from gclint.run.events import TrainerStarted
+from gclint.run.run import Run, ways
+from gclint.run.values import NOTHING, Const, Object
 
 NAMES = ("activation_checkpointing", "fsdp_activation_checkpointing")
 

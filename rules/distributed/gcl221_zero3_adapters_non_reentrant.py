@@ -35,14 +35,14 @@ from collections.abc import Iterator
 
 from packaging.version import Version
 
-from gclint.analysis import cures
-from gclint.analysis.events import Backward, TrainerStarted
-from gclint.analysis.parallel import trained
-from gclint.analysis.run import Run, ways
-from gclint.analysis.values import NOTHING, Const, Object
 from gclint.finding import Edit, Finding, Fix
 from gclint.frameworks.deepspeed import stage
 from gclint.rule import Reproduction, Rule
+from gclint.run import shared_fixes
+from gclint.run.events import Backward, TrainerStarted
+from gclint.run.parallel import trained
+from gclint.run.run import Run, ways
+from gclint.run.values import NOTHING, Const, Object
 
 rule = Rule(
     code="GCL221",
@@ -87,7 +87,7 @@ def frozen_under_zero3(event: Backward | TrainerStarted, run: Run) -> Iterator[F
 
 def _reentrant(region: Object) -> Fix | None:
     """The edit that makes checkpointing non-reentrant, with the other answer."""
-    made = cures.non_reentrant(region)
+    made = shared_fixes.non_reentrant(region)
     if made is None or not region.attributes.get("kwargs", NOTHING):
         return None
     edits = tuple(

@@ -36,13 +36,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gclint.analysis import cures, rewrite
-from gclint.analysis.events import Backward, TrainerStarted
-from gclint.analysis.guards import ROCM, Guard
-from gclint.analysis.run import Run, together
-from gclint.analysis.values import Object
 from gclint.finding import Finding, Fix, Location
 from gclint.rule import Reproduction, Rule
+from gclint.run import rewrite, shared_fixes
+from gclint.run.events import Backward, TrainerStarted
+from gclint.run.guards import ROCM, Guard
+from gclint.run.run import Run, together
+from gclint.run.values import Object
 
 from ..words import TRAINS, TURNS_ON
 
@@ -89,7 +89,7 @@ def first_backward_on_rocm(event: Backward | TrainerStarted, run: Run) -> Iterat
                 certainty="fragile",
                 symptom=SYMPTOM,
                 related=related,
-                fixes=(set_before_import(run), cures.checkpointing_off(model)),
+                fixes=(set_before_import(run), shared_fixes.checkpointing_off(model)),
             )
             break
 

@@ -44,17 +44,17 @@ import os
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from gclint.analysis import rewrite
-from gclint.analysis.closures import calls_in, enclosing_function
-from gclint.analysis.events import EnvSet, LibraryCall, RunEnded
-from gclint.analysis.layout import value_of
-from gclint.analysis.meaning import definition
-from gclint.analysis.run import Run
-from gclint.analysis.syntax import COMPOUND, Module, Site, arguments, dotted
-from gclint.analysis.values import NOTHING, Const
 from gclint.finding import Finding, Fix
+from gclint.ir.layout import value_of
+from gclint.ir.syntax import COMPOUND, Module, Site, arguments, dotted
 from gclint.launch.interpreters import may_run_python
 from gclint.rule import Reproduction, Rule
+from gclint.run import rewrite
+from gclint.run.closures import calls_in, enclosing_function
+from gclint.run.events import EnvSet, LibraryCall, RunEnded
+from gclint.run.meaning import definition
+from gclint.run.run import Run
+from gclint.run.values import NOTHING, Const
 
 READ_AT_IMPORT = {"OMP_NUM_THREADS": "torch", "TORCH_LOGS": "torch", "TORCH_DISTRIBUTED_DEBUG": "torch"}
 READ_WITH_RUNTIME = (

@@ -34,22 +34,15 @@ from __future__ import annotations
 import ast
 from collections.abc import Collection, Iterator
 
-from gclint.analysis import names, rewrite
-from gclint.analysis.closures import body_of, bound_names, calls_in, enclosing_function
-from gclint.analysis.events import (
-    AttributeSet,
-    ForwardPatched,
-    ItemSet,
-    LibraryCall,
-    RunEnded,
-    StateDictLoaded,
-)
-from gclint.analysis.layout import gather
-from gclint.analysis.run import Run, together
-from gclint.analysis.syntax import FUNCTIONS, Site, dotted
-from gclint.analysis.values import Class, Function, Object, Value, root
 from gclint.finding import Edit, Finding, Fix
+from gclint.ir.layout import gather
+from gclint.ir.syntax import FUNCTIONS, Site, dotted
 from gclint.rule import Reproduction, Rule
+from gclint.run import names, rewrite
+from gclint.run.closures import body_of, bound_names, calls_in, enclosing_function
+from gclint.run.events import AttributeSet, ForwardPatched, ItemSet, LibraryCall, RunEnded, StateDictLoaded
+from gclint.run.run import Run, together
+from gclint.run.values import Class, Function, Object, Value, root
 
 from ..words import assigned
 

@@ -36,22 +36,15 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from gclint.analysis import rewrite
-from gclint.analysis.closures import (
-    body_of,
-    forwarding,
-    late_bound,
-    parameter_edit,
-    partial_name,
-    read_names,
-)
-from gclint.analysis.events import ForwardPatched
-from gclint.analysis.layout import gather
-from gclint.analysis.run import Run
-from gclint.analysis.syntax import FUNCTIONS, Site, nodes
-from gclint.analysis.values import Alternative, Function, Partial
 from gclint.finding import Edit, Finding, Fix
+from gclint.ir.layout import gather
+from gclint.ir.syntax import FUNCTIONS, Site, nodes
 from gclint.rule import Reproduction, Rule
+from gclint.run import rewrite
+from gclint.run.closures import body_of, forwarding, late_bound, parameter_edit, partial_name, read_names
+from gclint.run.events import ForwardPatched
+from gclint.run.run import Run
+from gclint.run.values import Alternative, Function, Partial
 
 from ..words import assigned
 

@@ -32,14 +32,14 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from gclint.analysis import rewrite
-from gclint.analysis.closures import forwarding, free_names, partial_name
-from gclint.analysis.events import ForwardPatched, LibraryCall
-from gclint.analysis.run import Run, together
-from gclint.analysis.syntax import FUNCTIONS, Site
-from gclint.analysis.values import Function, Object, Value, root
 from gclint.finding import Edit, Finding, Fix
+from gclint.ir.syntax import FUNCTIONS, Site
 from gclint.rule import Reproduction, Rule
+from gclint.run import rewrite
+from gclint.run.closures import forwarding, free_names, partial_name
+from gclint.run.events import ForwardPatched, LibraryCall
+from gclint.run.run import Run, together
+from gclint.run.values import Function, Object, Value, root
 
 from ..words import assigned
 

@@ -32,14 +32,14 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from gclint.analysis import rewrite
-from gclint.analysis.events import LibraryCall, StateDictLoaded
-from gclint.analysis.layout import value_of
-from gclint.analysis.run import Run
-from gclint.analysis.syntax import Site, arguments
-from gclint.analysis.values import Object, root
 from gclint.finding import Finding, Fix
+from gclint.ir.layout import value_of
+from gclint.ir.syntax import Site, arguments
 from gclint.rule import Reproduction, Rule
+from gclint.run import rewrite
+from gclint.run.events import LibraryCall, StateDictLoaded
+from gclint.run.run import Run
+from gclint.run.values import Object, root
 
 PREFIX = "_checkpoint_wrapped_module."
 MISSING = "RuntimeError: Error(s) in loading state_dict: Missing key(s) in state_dict"

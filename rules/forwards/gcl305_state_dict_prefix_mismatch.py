@@ -32,15 +32,15 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from gclint.analysis import rewrite
-from gclint.analysis.events import LibraryCall, RunEnded, StateDictLoaded
-from gclint.analysis.guards import Guard
-from gclint.analysis.run import Run, together
-from gclint.analysis.saved import content_of
-from gclint.analysis.syntax import Site
-from gclint.analysis.values import Object
 from gclint.finding import Finding, Fix
+from gclint.ir.syntax import Site
 from gclint.rule import Reproduction, Rule
+from gclint.run import rewrite
+from gclint.run.events import LibraryCall, RunEnded, StateDictLoaded
+from gclint.run.guards import Guard
+from gclint.run.run import Run, together
+from gclint.run.saved import content_of
+from gclint.run.values import Object
 
 MISSING = "RuntimeError: Error(s) in loading state_dict: Missing key(s) in state_dict"
 MODULES = ("ddp", "dp", "module", "model", "modules", "layer")

@@ -39,16 +39,16 @@ import ast
 from collections.abc import Iterator
 from itertools import pairwise
 
-from gclint.analysis import rewrite
-from gclint.analysis.closures import calls_in, contains, enclosing_function, read_names
-from gclint.analysis.events import Event, LibraryCall, RunEnded, StateDictLoaded
-from gclint.analysis.guards import ALWAYS, Guard
-from gclint.analysis.layout import gather, on_its_own, spelled, value_of
-from gclint.analysis.run import Run, together
-from gclint.analysis.syntax import COMPOUND, DEFINITIONS, TRIES, Module, Site, arguments, dotted, nodes
-from gclint.analysis.values import Object
 from gclint.finding import Edit, Finding, Fix
+from gclint.ir.layout import gather, on_its_own, spelled, value_of
+from gclint.ir.syntax import COMPOUND, DEFINITIONS, TRIES, Module, Site, arguments, dotted, nodes
 from gclint.rule import Reproduction, Rule
+from gclint.run import rewrite
+from gclint.run.closures import calls_in, contains, enclosing_function, read_names
+from gclint.run.events import Event, LibraryCall, RunEnded, StateDictLoaded
+from gclint.run.guards import ALWAYS, Guard
+from gclint.run.run import Run, together
+from gclint.run.values import Object
 
 from .lacking import works_out
 from .purpose import by_membership, is_own, on_purpose

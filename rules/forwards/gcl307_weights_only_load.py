@@ -35,14 +35,14 @@ from collections.abc import Iterator
 
 from packaging.version import Version
 
-from gclint.analysis import rewrite
-from gclint.analysis.events import LibraryCall, RunEnded
-from gclint.analysis.guards import Guard
-from gclint.analysis.run import Run, together
-from gclint.analysis.saved import Saved, file_key, saves
-from gclint.analysis.values import Class, Object, Value
 from gclint.finding import Finding, Fix
 from gclint.rule import Reproduction, Rule
+from gclint.run import rewrite
+from gclint.run.events import LibraryCall, RunEnded
+from gclint.run.guards import Guard
+from gclint.run.run import Run, together
+from gclint.run.saved import Saved, file_key, saves
+from gclint.run.values import Class, Object, Value
 
 SYMPTOM = "UnpicklingError: Weights only load failed"
 MODULES = ("module", "modules", "model", "layer", "ddp")

@@ -33,15 +33,15 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from gclint.analysis import rewrite
-from gclint.analysis.events import LibraryCall, StateDictLoaded
-from gclint.analysis.guards import Guard
-from gclint.analysis.layout import is_spread, value_of
-from gclint.analysis.run import Run, together
-from gclint.analysis.syntax import arguments
-from gclint.analysis.values import Const, Object, Value, root
 from gclint.finding import Finding, Fix
+from gclint.ir.layout import is_spread, value_of
+from gclint.ir.syntax import arguments
 from gclint.rule import Reproduction, Rule
+from gclint.run import rewrite
+from gclint.run.events import LibraryCall, StateDictLoaded
+from gclint.run.guards import Guard
+from gclint.run.run import Run, together
+from gclint.run.values import Const, Object, Value, root
 
 MIXED = "RuntimeError: While copying the parameter, got mixed torch.Tensor and DTensor"
 COPY = "AssertionError: FSDP does not support deepcopy. Please use state dict for serialization."

@@ -33,15 +33,15 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from gclint.analysis import rewrite
-from gclint.analysis.calls import Call
-from gclint.analysis.closures import body_of
-from gclint.analysis.events import LibraryCall
-from gclint.analysis.run import Run
-from gclint.analysis.syntax import Site
-from gclint.analysis.values import Const, Function
 from gclint.finding import Edit, Finding, Fix
+from gclint.ir.syntax import Site
 from gclint.rule import Reproduction, Rule
+from gclint.run import rewrite
+from gclint.run.calls import Call
+from gclint.run.closures import body_of
+from gclint.run.events import LibraryCall
+from gclint.run.run import Run
+from gclint.run.values import Const, Function
 
 MODULE = "torch.distributed.algorithms._checkpoint.checkpoint_wrapper"
 

@@ -29,12 +29,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gclint.analysis import rewrite
-from gclint.analysis.events import AttributeSet, RunEnded
-from gclint.analysis.run import Run
-from gclint.analysis.values import Const, Object
 from gclint.finding import Finding, Fix
 from gclint.rule import Reproduction, Rule
+from gclint.run import rewrite
+from gclint.run.events import AttributeSet, RunEnded
+from gclint.run.run import Run
+from gclint.run.values import Const, Object
 
 from ..words import assigned
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Iterator
 
-from gclint.analysis.closures import calls_in, enclosing_function, read_names
-from gclint.analysis.meaning import definition, method_called
-from gclint.analysis.syntax import FORS, Module, Site, arguments, dotted, nodes
+from gclint.ir.syntax import FORS, Module, Site, arguments, dotted, nodes
+from gclint.run.closures import calls_in, enclosing_function, read_names
+from gclint.run.meaning import definition, method_called
 
 SETS = ("set", "frozenset", "keys")
 DIFFERENCES = ("difference", "symmetric_difference")

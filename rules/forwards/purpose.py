@@ -6,14 +6,14 @@ import ast
 import re
 from collections.abc import Iterator
 
-from gclint.analysis.closures import read_names
-from gclint.analysis.events import StateDictLoaded
-from gclint.analysis.meaning import definition
-from gclint.analysis.names import class_attribute
-from gclint.analysis.run import Run
-from gclint.analysis.saved import content_of
-from gclint.analysis.syntax import Module, nodes
-from gclint.analysis.values import NOTHING, Class, Object, root
+from gclint.ir.syntax import Module, nodes
+from gclint.run.closures import read_names
+from gclint.run.events import StateDictLoaded
+from gclint.run.meaning import definition
+from gclint.run.names import class_attribute
+from gclint.run.run import Run
+from gclint.run.saved import content_of
+from gclint.run.values import NOTHING, Class, Object, root
 
 from .lacking import of_a_model
 

@@ -32,15 +32,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gclint.analysis import rewrite
-from gclint.analysis.events import Backward, ModelLoaded, TrainerStarted
-from gclint.analysis.guards import ALWAYS, DISTRIBUTED, Guard
-from gclint.analysis.layout import value_of
-from gclint.analysis.run import Run, together, ways
-from gclint.analysis.syntax import Site
-from gclint.analysis.values import NOTHING, Const, Object, const
 from gclint.finding import Finding, Fix
+from gclint.ir.layout import value_of
+from gclint.ir.syntax import Site
 from gclint.rule import Reproduction, Rule
+from gclint.run import rewrite
+from gclint.run.events import Backward, ModelLoaded, TrainerStarted
+from gclint.run.guards import ALWAYS, DISTRIBUTED, Guard
+from gclint.run.run import Run, together, ways
+from gclint.run.values import NOTHING, Const, Object, const
 
 from ..words import TRAINS
 

@@ -32,14 +32,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gclint.analysis import rewrite
-from gclint.analysis.events import Backward, TrainerStarted
-from gclint.analysis.guards import DISTRIBUTED
-from gclint.analysis.run import Run, together
-from gclint.analysis.values import Const, Object
 from gclint.finding import Finding, Fix
 from gclint.frameworks.peft import is_quantised
 from gclint.rule import Reproduction, Rule
+from gclint.run import rewrite
+from gclint.run.events import Backward, TrainerStarted
+from gclint.run.guards import DISTRIBUTED
+from gclint.run.run import Run, together
+from gclint.run.values import Const, Object
 
 from ..words import TRAINS
 

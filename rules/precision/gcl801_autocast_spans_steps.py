@@ -39,13 +39,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gclint.analysis import rewrite
-from gclint.analysis.events import Forward, OptimizerStep
-from gclint.analysis.run import Run
-from gclint.analysis.stepping import is_off
-from gclint.analysis.values import FALSE, NOTHING, Object
 from gclint.finding import Finding, Fix
 from gclint.rule import Reproduction, Rule
+from gclint.run import rewrite
+from gclint.run.events import Forward, OptimizerStep
+from gclint.run.run import Run
+from gclint.run.stepping import is_off
+from gclint.run.values import FALSE, NOTHING, Object
 
 SYMPTOM = "silent: the loss does not move, later forwards use the weights of the first step"
 

@@ -33,15 +33,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gclint.analysis import rewrite
-from gclint.analysis.events import GradientsClipped, ScalerUsed
-from gclint.analysis.guards import conj
-from gclint.analysis.parallel import models_of
-from gclint.analysis.run import Run
-from gclint.analysis.stepping import argument_text, receiver_text, together
-from gclint.analysis.values import NOTHING, Object
 from gclint.finding import Finding, Fix
 from gclint.rule import Reproduction, Rule
+from gclint.run import rewrite
+from gclint.run.events import GradientsClipped, ScalerUsed
+from gclint.run.guards import conj
+from gclint.run.parallel import models_of
+from gclint.run.run import Run
+from gclint.run.stepping import argument_text, receiver_text, together
+from gclint.run.values import NOTHING, Object
 
 SYMPTOM = "silent: the clipped gradients are smaller than the limit by the loss scale"
 

@@ -36,14 +36,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gclint.analysis import rewrite
-from gclint.analysis.events import OptimizerStep, RunEnded, ScalerUsed
-from gclint.analysis.run import Run
-from gclint.analysis.stepping import argument_text, looped, receiver_text, together
-from gclint.analysis.syntax import Site
-from gclint.analysis.values import Object
 from gclint.finding import Finding, Fix
+from gclint.ir.syntax import Site
 from gclint.rule import Reproduction, Rule
+from gclint.run import rewrite
+from gclint.run.events import OptimizerStep, RunEnded, ScalerUsed
+from gclint.run.run import Run
+from gclint.run.stepping import argument_text, looped, receiver_text, together
+from gclint.run.values import Object
 
 rule = Rule(
     code="GCL803",

@@ -33,13 +33,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gclint.analysis import rewrite
-from gclint.analysis.events import LibraryCall, OptimizerStep, RunEnded
-from gclint.analysis.run import Run
-from gclint.analysis.stepping import looped, receiver_text
-from gclint.analysis.values import NOTHING, Const, Object
 from gclint.finding import Finding, Fix
 from gclint.rule import Reproduction, Rule
+from gclint.run import rewrite
+from gclint.run.events import LibraryCall, OptimizerStep, RunEnded
+from gclint.run.run import Run
+from gclint.run.stepping import looped, receiver_text
+from gclint.run.values import NOTHING, Const, Object
 
 from ..words import BACKWARD
 

@@ -33,13 +33,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gclint.analysis import rewrite
-from gclint.analysis.events import AttributeSet, Backward, GradientsCleared, OptimizerBuilt, OptimizerStep, RunEnded
-from gclint.analysis.run import Run
-from gclint.analysis.stepping import argument_text, looped, receiver_text, together
-from gclint.analysis.syntax import Site
 from gclint.finding import Edit, Finding, Fix
+from gclint.ir.syntax import Site
 from gclint.rule import Reproduction, Rule
+from gclint.run import rewrite
+from gclint.run.events import AttributeSet, Backward, GradientsCleared, OptimizerBuilt, OptimizerStep, RunEnded
+from gclint.run.run import Run
+from gclint.run.stepping import argument_text, looped, receiver_text, together
 
 from ..words import BACKWARD
 

@@ -31,12 +31,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gclint.analysis import rewrite
-from gclint.analysis.events import CheckpointCall
-from gclint.analysis.run import Run
 from gclint.finding import Finding, Fix
 from gclint.frameworks.torch_checkpoint import CHECKPOINT_OPTIONS
 from gclint.rule import Reproduction, Rule
+from gclint.run import rewrite
+from gclint.run.events import CheckpointCall
+from gclint.run.run import Run
 
 from ..words import CHECKPOINTS
 

@@ -32,20 +32,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gclint.analysis.events import CheckpointCall, RunEnded
-from gclint.analysis.guards import Guard
-from gclint.analysis.regions import (
-    module_of,
-    non_reentrant,
-    reentrant_ways,
-    trains,
-    without_gradients,
-)
-from gclint.analysis.run import Run, together, weakest
-from gclint.analysis.values import Const, Object, Value, root
 from gclint.finding import Finding
 from gclint.frameworks.torch_modules import trainable
 from gclint.rule import Reproduction, Rule
+from gclint.run.events import CheckpointCall, RunEnded
+from gclint.run.guards import Guard
+from gclint.run.regions import module_of, non_reentrant, reentrant_ways, trains, without_gradients
+from gclint.run.run import Run, together, weakest
+from gclint.run.values import Const, Object, Value, root
 
 from ..words import CHECKPOINTS, TRAINS
 

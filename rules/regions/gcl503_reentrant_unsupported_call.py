@@ -33,16 +33,16 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from gclint.analysis.closures import body_of, free_names
-from gclint.analysis.events import Backward, CheckpointCall, LibraryCall
-from gclint.analysis.guards import Guard
-from gclint.analysis.layout import gather
-from gclint.analysis.regions import OWN, functions, non_reentrant, reentrant_ways, without_gradients
-from gclint.analysis.run import Run, together, weakest
-from gclint.analysis.syntax import DEFINITIONS, parts
-from gclint.analysis.values import Const, Function, Object, Value
 from gclint.finding import Finding
+from gclint.ir.layout import gather
+from gclint.ir.syntax import DEFINITIONS, parts
 from gclint.rule import Reproduction, Rule
+from gclint.run.closures import body_of, free_names
+from gclint.run.events import Backward, CheckpointCall, LibraryCall
+from gclint.run.guards import Guard
+from gclint.run.regions import OWN, functions, non_reentrant, reentrant_ways, without_gradients
+from gclint.run.run import Run, together, weakest
+from gclint.run.values import Const, Function, Object, Value
 
 from ..words import CHECKPOINTS
 

@@ -34,21 +34,14 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from gclint.analysis.closures import (
-    contains,
-    enclosing_function,
-    free_names,
-    parameter_edit,
-    rebinding_loops,
-    varying_names,
-)
-from gclint.analysis.events import Backward, CheckpointCall, RunEnded
-from gclint.analysis.layout import line_of
-from gclint.analysis.run import Run
-from gclint.analysis.syntax import FUNCTIONS, Site
-from gclint.analysis.values import Alternative, Function, Partial
 from gclint.finding import Finding, Fix
+from gclint.ir.layout import line_of
+from gclint.ir.syntax import FUNCTIONS, Site
 from gclint.rule import Reproduction, Rule
+from gclint.run.closures import contains, enclosing_function, free_names, parameter_edit, rebinding_loops, varying_names
+from gclint.run.events import Backward, CheckpointCall, RunEnded
+from gclint.run.run import Run
+from gclint.run.values import Alternative, Function, Partial
 
 from ..words import CHECKPOINTS
 

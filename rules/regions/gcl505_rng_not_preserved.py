@@ -28,15 +28,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gclint.analysis import rewrite
-from gclint.analysis.events import Backward, CheckpointCall, LibraryCall, ModuleCalled, RunEnded, TrainerStarted
-from gclint.analysis.guards import Guard
-from gclint.analysis.regions import is_false, region_of, without_gradients
-from gclint.analysis.run import Run, together
-from gclint.analysis.syntax import Site
-from gclint.analysis.values import NOTHING, Const, Object, Value, const
 from gclint.finding import Edit, Finding, Fix
+from gclint.ir.syntax import Site
 from gclint.rule import Reproduction, Rule
+from gclint.run import rewrite
+from gclint.run.events import Backward, CheckpointCall, LibraryCall, ModuleCalled, RunEnded, TrainerStarted
+from gclint.run.guards import Guard
+from gclint.run.regions import is_false, region_of, without_gradients
+from gclint.run.run import Run, together
+from gclint.run.values import NOTHING, Const, Object, Value, const
 
 DRAWS = ("rand", "randn", "randint", "rand_like", "randn_like", "bernoulli", "multinomial", "randperm", "normal")
 FUNCTIONAL = ("dropout", "dropout1d", "dropout2d", "alpha_dropout", "feature_alpha_dropout", "gumbel_softmax")

@@ -33,13 +33,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gclint.analysis import rewrite
-from gclint.analysis.events import LibraryCall
-from gclint.analysis.layout import is_spread
-from gclint.analysis.regions import region_of, without_gradients
-from gclint.analysis.run import Run
 from gclint.finding import Edit, Finding, Fix
+from gclint.ir.layout import is_spread
 from gclint.rule import Reproduction, Rule
+from gclint.run import rewrite
+from gclint.run.events import LibraryCall
+from gclint.run.regions import region_of, without_gradients
+from gclint.run.run import Run
 
 from ..words import CHECKPOINTS
 

@@ -30,12 +30,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gclint.analysis.events import ModuleCalled, RunEnded
-from gclint.analysis.regions import called_plainly, region_of, without_gradients
-from gclint.analysis.run import Run
-from gclint.analysis.values import NOTHING, Object
 from gclint.finding import Finding
 from gclint.rule import Reproduction, Rule
+from gclint.run.events import ModuleCalled, RunEnded
+from gclint.run.regions import called_plainly, region_of, without_gradients
+from gclint.run.run import Run
+from gclint.run.values import NOTHING, Object
 
 from ..words import CHECKPOINTS
 

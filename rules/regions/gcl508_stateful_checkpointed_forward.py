@@ -34,22 +34,15 @@ import ast
 import re
 from collections.abc import Iterator
 
-from gclint.analysis.events import AttributeSet, CheckpointCall, ModuleCalled, RunEnded
-from gclint.analysis.layout import by_place
-from gclint.analysis.mutation import own_changes
-from gclint.analysis.regions import (
-    called_plainly,
-    functions,
-    non_reentrant,
-    reentrant_ways,
-    region_of,
-    without_gradients,
-)
-from gclint.analysis.run import Run
-from gclint.analysis.syntax import Module, Site, dotted
-from gclint.analysis.values import Class, Function, of
 from gclint.finding import Finding
+from gclint.ir.layout import by_place
+from gclint.ir.syntax import Module, Site, dotted
 from gclint.rule import Reproduction, Rule
+from gclint.run.events import AttributeSet, CheckpointCall, ModuleCalled, RunEnded
+from gclint.run.mutation import own_changes
+from gclint.run.regions import called_plainly, functions, non_reentrant, reentrant_ways, region_of, without_gradients
+from gclint.run.run import Run
+from gclint.run.values import Class, Function, of
 
 from ..words import CHECKPOINTS
 

@@ -36,17 +36,17 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from gclint.analysis import rewrite
-from gclint.analysis.closures import body_of, bound_names, read_names
-from gclint.analysis.events import CheckpointCall, RunEnded
-from gclint.analysis.layout import by_place, gather, line_of, spelled, value_of
-from gclint.analysis.mutation import changed_inputs, told_in_place
-from gclint.analysis.regions import functions, without_gradients
-from gclint.analysis.run import Run
-from gclint.analysis.syntax import Module, Site, arguments
-from gclint.analysis.values import Const, Function, Object
 from gclint.finding import Finding, Fix
+from gclint.ir.layout import by_place, gather, line_of, spelled, value_of
+from gclint.ir.syntax import Module, Site, arguments
 from gclint.rule import Reproduction, Rule
+from gclint.run import rewrite
+from gclint.run.closures import body_of, bound_names, read_names
+from gclint.run.events import CheckpointCall, RunEnded
+from gclint.run.mutation import changed_inputs, told_in_place
+from gclint.run.regions import functions, without_gradients
+from gclint.run.run import Run
+from gclint.run.values import Const, Function, Object
 
 from ..words import CHECKPOINTS
 

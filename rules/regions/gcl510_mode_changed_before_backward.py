@@ -35,14 +35,14 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from gclint.analysis import rewrite
-from gclint.analysis.events import Backward, Forward, LibraryCall, OptimizerStep
-from gclint.analysis.guards import Guard
-from gclint.analysis.run import Run, together
-from gclint.analysis.syntax import Module
-from gclint.analysis.values import Object, Value, root
 from gclint.finding import Finding, Fix
+from gclint.ir.syntax import Module
 from gclint.rule import Reproduction, Rule
+from gclint.run import rewrite
+from gclint.run.events import Backward, Forward, LibraryCall, OptimizerStep
+from gclint.run.guards import Guard
+from gclint.run.run import Run, together
+from gclint.run.values import Object, Value, root
 
 from ..words import BACKWARD, TURNS_ON
 

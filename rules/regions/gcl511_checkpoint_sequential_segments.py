@@ -30,13 +30,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gclint.analysis import rewrite
-from gclint.analysis.events import CheckpointCall
-from gclint.analysis.run import Run
-from gclint.analysis.syntax import Site
-from gclint.analysis.values import Object, Value
 from gclint.finding import Edit, Finding, Fix
+from gclint.ir.syntax import Site
 from gclint.rule import Reproduction, Rule
+from gclint.run import rewrite
+from gclint.run.events import CheckpointCall
+from gclint.run.run import Run
+from gclint.run.values import Object, Value
 
 SECOND = "TypeError: checkpoint_sequential() got multiple values for argument 'use_reentrant'"
 

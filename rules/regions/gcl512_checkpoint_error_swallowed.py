@@ -33,15 +33,15 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from gclint.analysis import rewrite
-from gclint.analysis.closures import calls_in, contains
-from gclint.analysis.events import CheckpointCall
-from gclint.analysis.layout import gather, value_of
-from gclint.analysis.meaning import spellings
-from gclint.analysis.run import Run
-from gclint.analysis.syntax import TRIES, Site, arguments
 from gclint.finding import Finding, Fix
+from gclint.ir.layout import gather, value_of
+from gclint.ir.syntax import TRIES, Site, arguments
 from gclint.rule import Reproduction, Rule
+from gclint.run import rewrite
+from gclint.run.closures import calls_in, contains
+from gclint.run.events import CheckpointCall
+from gclint.run.meaning import spellings
+from gclint.run.run import Run
 
 from ..words import CHECKPOINTS
 

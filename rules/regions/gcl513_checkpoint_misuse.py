@@ -32,17 +32,17 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from gclint.analysis import names, rewrite
-from gclint.analysis.closures import enclosing_function
-from gclint.analysis.events import CheckpointCall, LibraryCall, ModuleCalled
-from gclint.analysis.layout import by_place, spelled, value_of
-from gclint.analysis.meaning import definition
-from gclint.analysis.regions import functions
-from gclint.analysis.run import Run
-from gclint.analysis.syntax import FUNCTIONS, Site, arguments, dotted
-from gclint.analysis.values import Class, Function
 from gclint.finding import Edit, Finding, Fix
+from gclint.ir.layout import by_place, spelled, value_of
+from gclint.ir.syntax import FUNCTIONS, Site, arguments, dotted
 from gclint.rule import Reproduction, Rule
+from gclint.run import names, rewrite
+from gclint.run.closures import enclosing_function
+from gclint.run.events import CheckpointCall, LibraryCall, ModuleCalled
+from gclint.run.meaning import definition
+from gclint.run.regions import functions
+from gclint.run.run import Run
+from gclint.run.values import Class, Function
 
 from ..words import CHECKPOINTS
 

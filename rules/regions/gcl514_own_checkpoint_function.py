@@ -34,15 +34,15 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Iterator
 
-from gclint.analysis import rewrite
-from gclint.analysis.closures import calls_in
-from gclint.analysis.events import LibraryCall, RunEnded
-from gclint.analysis.layout import by_place, gather, line_of
-from gclint.analysis.meaning import definition, method_called
-from gclint.analysis.run import Run
-from gclint.analysis.syntax import FUNCTIONS, WITHS, FunctionDef, Module, Site, With, dotted, nodes
 from gclint.finding import Edit, Finding, Fix
+from gclint.ir.layout import by_place, gather, line_of
+from gclint.ir.syntax import FUNCTIONS, WITHS, FunctionDef, Module, Site, With, dotted, nodes
 from gclint.rule import Reproduction, Rule
+from gclint.run import rewrite
+from gclint.run.closures import calls_in
+from gclint.run.events import LibraryCall, RunEnded
+from gclint.run.meaning import definition, method_called
+from gclint.run.run import Run
 
 REPLAYS = ("rng_state", "fork_rng", "set_device_states", "get_device_states", "manual_seed")
 

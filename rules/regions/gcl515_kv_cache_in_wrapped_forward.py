@@ -33,14 +33,14 @@ from collections.abc import Iterator
 
 from packaging.version import Version
 
-from gclint.analysis import rewrite
-from gclint.analysis.events import AttributeSet, Backward, Forward, LibraryCall, TrainerStarted
-from gclint.analysis.guards import Guard
-from gclint.analysis.run import Run, together
-from gclint.analysis.syntax import Site, dotted
-from gclint.analysis.values import NOTHING, Const, Object, root
 from gclint.finding import Finding, Fix
+from gclint.ir.syntax import Site, dotted
 from gclint.rule import Reproduction, Rule
+from gclint.run import rewrite
+from gclint.run.events import AttributeSet, Backward, Forward, LibraryCall, TrainerStarted
+from gclint.run.guards import Guard
+from gclint.run.run import Run, together
+from gclint.run.values import NOTHING, Const, Object, root
 
 rule = Rule(
     code="GCL515",

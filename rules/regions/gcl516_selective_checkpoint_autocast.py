@@ -33,16 +33,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gclint.analysis import rewrite
-from gclint.analysis.closures import body_of, contains, enclosing_function
-from gclint.analysis.events import CheckpointCall, ModuleCalled, RunEnded
-from gclint.analysis.regions import region_of, without_gradients
-from gclint.analysis.run import Run
-from gclint.analysis.syntax import LOOPS, Site
-from gclint.analysis.values import Alternative, Const, External, Function, Object, Partial
 from gclint.finding import Finding, Fix
 from gclint.frameworks.torch_modules import PARAMETRIC
+from gclint.ir.syntax import LOOPS, Site
 from gclint.rule import Reproduction, Rule
+from gclint.run import rewrite
+from gclint.run.closures import body_of, contains, enclosing_function
+from gclint.run.events import CheckpointCall, ModuleCalled, RunEnded
+from gclint.run.regions import region_of, without_gradients
+from gclint.run.run import Run
+from gclint.run.values import Alternative, Const, External, Function, Object, Partial
 
 SELECTIVE = "create_selective_checkpoint_contexts"
 SYMPTOM = "RuntimeError: aten._to_copy.default encountered during backward but not found in storage"

@@ -33,16 +33,16 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from gclint.analysis import rewrite
-from gclint.analysis.closures import read_names
-from gclint.analysis.events import AttributeSet, LoopNameRebound, TrainerStarted
-from gclint.analysis.layout import gather, on_its_own
-from gclint.analysis.run import Run, ways
-from gclint.analysis.syntax import FORS, Site
-from gclint.analysis.values import NOTHING, Class, Object
 from gclint.finding import Finding, Fix
 from gclint.frameworks.transformers_trainer import argument
+from gclint.ir.layout import gather, on_its_own
+from gclint.ir.syntax import FORS, Site
 from gclint.rule import Reproduction, Rule
+from gclint.run import rewrite
+from gclint.run.closures import read_names
+from gclint.run.events import AttributeSet, LoopNameRebound, TrainerStarted
+from gclint.run.run import Run, ways
+from gclint.run.values import NOTHING, Class, Object
 
 from ..words import CHECKPOINTS, LIBRARIES
 

@@ -34,16 +34,16 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from gclint.analysis import rewrite
-from gclint.analysis.closures import contains, read_names
-from gclint.analysis.events import AttributeSet, CheckpointCall, Event, Imported, NameTaken, RunEnded
-from gclint.analysis.parallel import since
-from gclint.analysis.run import Run
-from gclint.analysis.stepping import together
-from gclint.analysis.syntax import Site, dotted, nodes
-from gclint.analysis.values import External, Function
 from gclint.finding import Finding, Fix
+from gclint.ir.syntax import Site, dotted, nodes
 from gclint.rule import Reproduction, Rule
+from gclint.run import rewrite
+from gclint.run.closures import contains, read_names
+from gclint.run.events import AttributeSet, CheckpointCall, Event, Imported, NameTaken, RunEnded
+from gclint.run.parallel import since
+from gclint.run.run import Run
+from gclint.run.stepping import together
+from gclint.run.values import External, Function
 
 from ..words import assigned
 

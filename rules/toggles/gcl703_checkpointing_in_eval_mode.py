@@ -35,16 +35,16 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from gclint.analysis import rewrite
-from gclint.analysis.closures import enclosing_function
-from gclint.analysis.events import Backward, RunEnded
-from gclint.analysis.guards import Guard, conj
-from gclint.analysis.parallel import forwards_of, trained
-from gclint.analysis.run import Run, ways
-from gclint.analysis.syntax import Site
-from gclint.analysis.values import Alternative, Const, Object, root
 from gclint.finding import Finding, Fix
+from gclint.ir.syntax import Site
 from gclint.rule import Reproduction, Rule
+from gclint.run import rewrite
+from gclint.run.closures import enclosing_function
+from gclint.run.events import Backward, RunEnded
+from gclint.run.guards import Guard, conj
+from gclint.run.parallel import forwards_of, trained
+from gclint.run.run import Run, ways
+from gclint.run.values import Alternative, Const, Object, root
 
 from ..words import BACKWARD
 from .rounds import Loop, left_in_evaluation

@@ -33,12 +33,12 @@ from collections.abc import Iterator
 
 from packaging.version import Version
 
-from gclint.analysis import rewrite
-from gclint.analysis.events import Generated
-from gclint.analysis.run import Run, ways
-from gclint.analysis.values import NOTHING, Const, Object
 from gclint.finding import Finding, Fix
 from gclint.rule import Reproduction, Rule
+from gclint.run import rewrite
+from gclint.run.events import Generated
+from gclint.run.run import Run, ways
+from gclint.run.values import NOTHING, Const, Object
 
 from ..words import LIBRARIES, TURNS_ON
 

@@ -31,15 +31,15 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from gclint.analysis import names, rewrite
-from gclint.analysis.calls import Call
-from gclint.analysis.events import LibraryCall, TrainerStarted
-from gclint.analysis.run import Run, ways
-from gclint.analysis.syntax import Site, arguments
-from gclint.analysis.values import NOTHING, Class, Const, Object
 from gclint.finding import Edit, Finding, Fix
 from gclint.frameworks.transformers_trainer import argument
+from gclint.ir.syntax import Site, arguments
 from gclint.rule import Reproduction, Rule
+from gclint.run import names, rewrite
+from gclint.run.calls import Call
+from gclint.run.events import LibraryCall, TrainerStarted
+from gclint.run.run import Run, ways
+from gclint.run.values import NOTHING, Class, Const, Object
 
 from ..words import LIBRARIES
 

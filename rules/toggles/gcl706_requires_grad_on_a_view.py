@@ -32,16 +32,16 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from gclint.analysis import rewrite
-from gclint.analysis.closures import read_names
-from gclint.analysis.events import AttributeSet, Event, LibraryCall
-from gclint.analysis.layout import gather
-from gclint.analysis.run import Run
-from gclint.analysis.syntax import FORS, For, Module, Site
-from gclint.analysis.values import Object
-from gclint.files.gate import unless
 from gclint.finding import Finding, Fix
+from gclint.ir.gate import unless
+from gclint.ir.layout import gather
+from gclint.ir.syntax import FORS, For, Module, Site
 from gclint.rule import Reproduction, Rule
+from gclint.run import rewrite
+from gclint.run.closures import read_names
+from gclint.run.events import AttributeSet, Event, LibraryCall
+from gclint.run.run import Run
+from gclint.run.values import Object
 
 from ..words import assigned
 

@@ -36,15 +36,15 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from gclint.analysis import rewrite
-from gclint.analysis.events import AttributeSet
-from gclint.analysis.guards import without_elements
-from gclint.analysis.layout import on_its_own
-from gclint.analysis.run import Run
-from gclint.analysis.syntax import Site
-from gclint.analysis.values import Class, Object
 from gclint.finding import Finding, Fix
+from gclint.ir.layout import on_its_own
+from gclint.ir.syntax import Site
 from gclint.rule import Reproduction, Rule
+from gclint.run import rewrite
+from gclint.run.events import AttributeSet
+from gclint.run.guards import without_elements
+from gclint.run.run import Run
+from gclint.run.values import Class, Object
 
 from ..words import TRAINS, assigned
 

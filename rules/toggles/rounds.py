@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import ast
 
-from gclint.analysis.closures import contains, enclosing_function, leaves_after, read_names, varying_names
-from gclint.analysis.events import Backward, LibraryCall
-from gclint.analysis.meaning import definition
-from gclint.analysis.parallel import since
-from gclint.analysis.run import Run
-from gclint.analysis.syntax import LOOPS, For, Module, Site, nodes
-from gclint.analysis.values import Object
 from gclint.frameworks.torch_states import mode_set
+from gclint.ir.syntax import LOOPS, For, Module, Site, nodes
+from gclint.run.closures import contains, enclosing_function, leaves_after, read_names, varying_names
+from gclint.run.events import Backward, LibraryCall
+from gclint.run.meaning import definition
+from gclint.run.parallel import since
+from gclint.run.run import Run
+from gclint.run.values import Object
 
 Loop = For | ast.While
 

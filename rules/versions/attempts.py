@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from gclint.analysis.syntax import DEFINITIONS, TRIES, Site, dotted
+from gclint.ir.syntax import DEFINITIONS, TRIES, Site, dotted
 
 LACKING = ("AttributeError", "ImportError", "ModuleNotFoundError", "NameError", "TypeError")
 

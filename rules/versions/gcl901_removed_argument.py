@@ -36,15 +36,15 @@ from collections.abc import Iterator
 
 from packaging.version import Version
 
-from gclint.analysis import invocation, rewrite
-from gclint.analysis.calls import Call
-from gclint.analysis.events import LibraryCall
-from gclint.analysis.guards import compares_release
-from gclint.analysis.run import Run
-from gclint.analysis.syntax import Site
-from gclint.analysis.values import Class
 from gclint.finding import Edit, Finding, Fix
+from gclint.ir.syntax import Site
 from gclint.rule import Reproduction, Rule
+from gclint.run import invocation, rewrite
+from gclint.run.calls import Call
+from gclint.run.events import LibraryCall
+from gclint.run.guards import compares_release
+from gclint.run.run import Run
+from gclint.run.values import Class
 
 from ..words import LIBRARIES
 from .attempts import attempted

@@ -35,16 +35,16 @@ from typing import NamedTuple
 
 from packaging.version import Version
 
-from gclint.analysis import rewrite
-from gclint.analysis.events import LibraryCall
-from gclint.analysis.guards import Guard, compares_release
-from gclint.analysis.layout import is_spread
-from gclint.analysis.run import Run
-from gclint.analysis.scan import imports_of
-from gclint.analysis.syntax import Site, dotted
-from gclint.analysis.values import Class
 from gclint.finding import Finding, Fix
+from gclint.ir.layout import is_spread
+from gclint.ir.scan import imports_of
+from gclint.ir.syntax import Site, dotted
 from gclint.rule import Reproduction, Rule
+from gclint.run import rewrite
+from gclint.run.events import LibraryCall
+from gclint.run.guards import Guard, compares_release
+from gclint.run.run import Run
+from gclint.run.values import Class
 
 from ..words import LIBRARIES
 from .attempts import attempted

@@ -34,10 +34,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gclint.analysis.events import ConfigurationRead
-from gclint.analysis.run import Run
 from gclint.finding import Finding
 from gclint.rule import Reproduction, Rule
+from gclint.run.events import ConfigurationRead
+from gclint.run.run import Run
 
 from .conflicts import CONFLICTS, SIGNS, at, tool_of
 

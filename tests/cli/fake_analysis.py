@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
+from gclint.check.findings import Judge
 from gclint.finding import Condition, Edit, Finding, Fix, Location
-from gclint.judge import Judge
 from gclint.report.content import Problem
 
 SYMPTOM = "RuntimeError: it went boom"

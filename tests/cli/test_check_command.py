@@ -67,7 +67,7 @@ def test_unreadable_file_is_told_whatever_is_selected(gclint, project):
 
 
 def test_enormous_file(gclint, project, monkeypatch):
-    monkeypatch.setattr("gclint.files.source.SIZE_LIMIT", 100)
+    monkeypatch.setattr("gclint.source.source.SIZE_LIMIT", 100)
     (project / "a.py").write_text("x = 1\n" * 100)
     status, out, _ = gclint("check")
     assert status == 2 and "larger than" in out
@@ -151,7 +151,7 @@ def test_a_path_in_place_of_the_command(gclint, project):
 
 
 def test_internal_error_is_one_line(gclint, project, monkeypatch):
-    monkeypatch.setattr("gclint.engine.gather", lambda *given: 1 / 0)
+    monkeypatch.setattr("gclint.check.engine.gather", lambda *given: 1 / 0)
     status, _, err = gclint("check")
     assert status == 2 and err.count("\n") == 1
     assert "internal error, ZeroDivisionError" in err and "test_check_command.py" in err
@@ -164,12 +164,12 @@ def test_an_interrupt_is_one_line_and_status_130(gclint, project, monkeypatch, w
             raise RuntimeError("Error calling __set_name__") from KeyboardInterrupt()
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("gclint.engine.gather", interrupted)
+    monkeypatch.setattr("gclint.check.engine.gather", interrupted)
     assert gclint("check") == (130, "", "gclint: interrupted\n")
 
 
 def test_internal_error_with_traceback(gclint, project, monkeypatch):
-    monkeypatch.setattr("gclint.engine.gather", lambda *given: 1 / 0)
+    monkeypatch.setattr("gclint.check.engine.gather", lambda *given: 1 / 0)
     monkeypatch.setenv("GCLINT_TRACEBACK", "1")
     with pytest.raises(ZeroDivisionError):
         gclint("check")
@@ -301,8 +301,8 @@ def test_force_exclude(gclint, project):
 
 @pytest.mark.parametrize("seen", [False, True])
 def test_watch_runs_again_after_a_change(project, monkeypatch, capsys, seen):
+    from gclint.check.request import Request
     from gclint.cli.watch import watch
-    from gclint.gather import Request
 
     (project / "a.py").write_text("x = 1\n")
     runs = []
@@ -323,8 +323,8 @@ def test_watch_runs_again_after_a_change(project, monkeypatch, capsys, seen):
 def test_gate_changes_no_finding(project):
     import fake_analysis
 
-    from gclint.engine import check
-    from gclint.gather import Request
+    from gclint.check.engine import check
+    from gclint.check.request import Request
 
     (project / "a.py").write_text("boom(1)\nshaky(1)  # noqa: GCL201\nx = 1  # noqa: GCL101\n")
     (project / "b.py").write_text("x = 1\n")

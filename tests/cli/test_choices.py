@@ -13,11 +13,11 @@ from pathlib import Path
 import fake_analysis
 import pytest
 
+from gclint.check.request import Request
 from gclint.cli import main
 from gclint.fix.job import fix
 from gclint.fix.proof import Proof, ProofOptions
 from gclint.fix.trials import ranked
-from gclint.gather import Request
 
 SEEDS = Path(__file__).parents[2] / "fixtures" / "seeds"
 TEXT = "boom(1)\nshaky(2)\nx = 1\nboom(3)\n"

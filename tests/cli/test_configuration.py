@@ -10,7 +10,7 @@ import pytest
 
 import gclint as package
 from gclint.config import BadConfig, Settings, json_schema, keys, load, nearest
-from gclint.files.cache import prepare
+from gclint.source.cache import prepare
 
 
 def write(tmp_path, text, name="gclint.toml"):

@@ -11,10 +11,10 @@ import fake_analysis
 import pytest
 
 import gclint
-from gclint.files.source import read
+from gclint.check.request import Request
 from gclint.fix.job import fix
 from gclint.fix.proof import Proof, ProofOptions
-from gclint.gather import Request
+from gclint.source.source import read
 
 
 def test_nothing_to_fix_writes_nothing(gclint, project):
@@ -265,7 +265,7 @@ def test_killed_during_fix_leaves_the_old_or_the_new_file_whole(project):
     old, new = "boom(1)\n" * 5000, "calm(1)\n" * 5000
     env = {**os.environ, "PYTHONPATH": str(Path(gclint.__file__).parents[1])}
     code = (
-        "import sys; from pathlib import Path; from gclint.files.source import read; "
+        "import sys; from pathlib import Path; from gclint.source.source import read; "
         "from gclint.fix.write import write_all\n"
         f"old, new = {old[:8]!r} * 5000, {new[:8]!r} * 5000\n"
         "print('ready', flush=True)\n"

@@ -16,7 +16,7 @@ def judged(project, monkeypatch):
         return fake_analysis.analyse(*arguments)
 
     judge = fake_analysis.Judge(analyse, fake_analysis.RULES, gated=False)
-    monkeypatch.setattr("gclint.engine.judge_for", lambda request: judge)
+    monkeypatch.setattr("gclint.check.engine.judge_for", lambda request: judge)
     return asked
 
 

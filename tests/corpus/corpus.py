@@ -16,7 +16,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from gclint.engine import check_paths
+from gclint.check.engine import check_paths
 
 TABLE = Path(__file__).parent / "findings.csv"
 PACKAGES = {

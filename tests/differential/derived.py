@@ -9,11 +9,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from types import SimpleNamespace
 
-from gclint.analysis.events import CheckpointCall
-from gclint.analysis.guards import Atom, Guard
-from gclint.analysis.program import analyse
-from gclint.analysis.values import Const, Value
-from gclint.files.source import Source, read
+from gclint.check.program import analyse
+from gclint.run.events import CheckpointCall
+from gclint.run.guards import Atom, Guard
+from gclint.run.values import Const, Value
+from gclint.source.source import Source, read
 
 from .executed import Inputs, modules, process
 

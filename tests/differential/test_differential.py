@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from gclint.analysis.values import Const, const
+from gclint.run.values import Const, const
 
 from . import compared
 from .compared import Compared, compare

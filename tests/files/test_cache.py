@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from gclint.files.cache import Cache, digest, remove
+from gclint.source.cache import Cache, digest, remove
 
 
 @pytest.fixture

@@ -4,8 +4,8 @@ import os
 
 import pytest
 
-from gclint.files.discover import Exclusion, discover
-from gclint.files.ignored import DEFAULT_EXCLUDE, patterns
+from gclint.source.discover import Exclusion, discover
+from gclint.source.ignored import DEFAULT_EXCLUDE, patterns
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from gclint.files import folders
+from gclint.source import folders
 
 
 def test_a_directory_stays_as_it_was_seen_first(tmp_path: Path) -> None:

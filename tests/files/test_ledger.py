@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from gclint.files import ledger
-from gclint.files.ledger import Ledger
+from gclint.source import ledger
+from gclint.source.ledger import Ledger
 
 
 def test_what_is_kept_is_there_again_and_what_is_new_is_added(tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from gclint.files.source import Unreadable, Unwritable, parse
+from gclint.source.source import Unreadable, Unwritable, parse
 
 
 def notebook(*cells, indent=1, ascii_only=False, tail="\n", **metadata):

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from gclint.files import remembered
-from gclint.files.kinds import Kind
-from gclint.files.remembered import Files
-from gclint.files.source import Source, read
+from gclint.source import remembered
+from gclint.source.kinds import Kind
+from gclint.source.remembered import Files
+from gclint.source.source import Source, read
 
 TEXT = b'# coding: latin-1\nif __name__ == "__main__":\n    print("\xe9")  # noqa: GCL201\n'
 
@@ -20,7 +20,7 @@ TEXT = b'# coding: latin-1\nif __name__ == "__main__":\n    print("\xe9")  # noq
 @pytest.fixture(autouse=True)
 def trusted(monkeypatch: pytest.MonkeyPatch) -> None:
     """A file written just now is believed, as one written three seconds ago is."""
-    monkeypatch.setattr("gclint.files.cache._RACY", 0)
+    monkeypatch.setattr("gclint.source.cache._RACY", 0)
 
 
 @pytest.fixture
@@ -54,7 +54,7 @@ def opened(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 def test_a_file_changed_just_now_is_not_remembered(
     file: Path, opened: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("gclint.files.cache._RACY", 2_000_000_000)
+    monkeypatch.setattr("gclint.source.cache._RACY", 2_000_000_000)
     checked(file)
     checked(file)
     assert opened == ["train.py", "train.py"] and not (file.parent / ".gclint_cache").exists()

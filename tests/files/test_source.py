@@ -7,10 +7,10 @@ import time
 
 import pytest
 
-from gclint.files.depth import deeply, too_deep
-from gclint.files.gate import Vocabulary, admits, unless
-from gclint.files.kinds import kind_of
-from gclint.files.source import Unreadable, Unwritable, parse, read
+from gclint.ir.gate import Vocabulary, admits, unless
+from gclint.source.depth import deeply, too_deep
+from gclint.source.kinds import kind_of
+from gclint.source.source import Unreadable, Unwritable, parse, read
 
 
 @pytest.mark.parametrize(

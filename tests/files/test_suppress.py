@@ -2,11 +2,11 @@ from __future__ import annotations
 
 import pytest
 
-from gclint.files.source import parse
-from gclint.files.suppress import directives, logical_lines
-from gclint.files.unused import suppress
+from gclint.check.suppress import directives, logical_lines
+from gclint.check.unused import suppress
 from gclint.finding import Finding, Location
 from gclint.fix.edits import apply
+from gclint.source.source import parse
 
 ENABLED = ["GCL101", "GCL201", "GCL202"]
 

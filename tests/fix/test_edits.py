@@ -2,10 +2,10 @@ from __future__ import annotations
 
 import pytest
 
-from gclint.files.syntax import syntax_error
 from gclint.finding import Edit, Finding, Fix, Location
 from gclint.fix.edits import BadEdit, Chosen, apply, apply_all, compatible, spans_of
 from gclint.fix.soundness import Unsound, check_sound
+from gclint.source.syntax import syntax_error
 
 
 def edit(line, column, end_line, end_column, text, path="a.py"):

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from gclint.files.source import Source, read
+from gclint.check.request import Request
 from gclint.finding import Edit, Finding, Fix, Location
 from gclint.fix.choose import Policy
 from gclint.fix.converge import ENDLESS, REMAINS, UNDOES, Convergence, converge
 from gclint.fix.job import fix
-from gclint.gather import Request
+from gclint.source.source import Source, read
 
 Rule = Callable[[int, re.Match[str]], tuple[Edit, ...]]
 

@@ -11,15 +11,15 @@ from pathlib import Path
 
 import pytest
 
-from gclint.files.source import Source, read
+from gclint.check.request import Request
 from gclint.fix.job import fix
 from gclint.fix.write import remove_leftovers, write_all
-from gclint.gather import Request
+from gclint.source.source import Source, read
 
 KILLED = """
 import os, signal, sys
 from pathlib import Path
-from gclint.files.source import read
+from gclint.source.source import read
 from gclint.fix import write
 write._replace = lambda *given: os.kill(os.getpid(), signal.SIGKILL)
 write.write_all([(read(Path("train.py"), "train.py"), b"x = 2")])

@@ -6,9 +6,9 @@ import ast
 
 import pytest
 
-from gclint.analysis.rewrite import remove_statement
-from gclint.analysis.syntax import Module, Site, dotted
 from gclint.fix.edits import apply
+from gclint.ir.syntax import Module, Site, dotted
+from gclint.run.rewrite import remove_statement
 
 
 def removed(text: str, comments: bool = True) -> str:

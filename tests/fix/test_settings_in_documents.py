@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from gclint.engine import check_paths
+from gclint.check.engine import check_paths
+from gclint.check.request import Request
 from gclint.fix.job import Outcome, fix
-from gclint.gather import Request
 
 TRAIN = """import json, tomllib, yaml
 from peft import LoraConfig, get_peft_model

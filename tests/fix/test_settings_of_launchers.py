@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from gclint.check.engine import check_paths
+from gclint.check.request import Request
 from gclint.cli import main
-from gclint.engine import check_paths
 from gclint.fix.job import Outcome, fix
-from gclint.gather import Request
 from gclint.report.formats import FORMATS, render
 
 HEAD = """from peft import LoraConfig, get_peft_model

@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from gclint.analysis.events import LibraryCall
-from gclint.analysis.program import analyse
-from gclint.analysis.run import Run
-from gclint.analysis.values import FALSE, Object, root
-from gclint.files.source import read
+from gclint.check.program import analyse
+from gclint.run.events import LibraryCall
+from gclint.run.run import Run
+from gclint.run.values import FALSE, Object, root
+from gclint.source.source import read
 
 
 @dataclass(frozen=True)

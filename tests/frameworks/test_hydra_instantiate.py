@@ -8,7 +8,7 @@ import pytest
 from both import printed, run_of
 from test_hydra_store import data
 
-from gclint.analysis.values import of
+from gclint.run.values import of
 
 TWO = '{"_target_": "PLACE.pair", "a": 1, "b": {"_target_": "PLACE.pair", "a": 2}}'
 GIVEN = {

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from both import printed, run_of
 
-from gclint.analysis.values import Const, Object, Value, of
+from gclint.run.values import Const, Object, Value, of
 
 HEAD = """
 from dataclasses import dataclass, field

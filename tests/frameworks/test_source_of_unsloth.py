@@ -19,8 +19,8 @@ peft = pytest.importorskip("peft")
 
 from both import run_of  # noqa: E402
 
-from gclint.analysis.events import Wrapped  # noqa: E402
 from gclint.frameworks import unsloth as stated  # noqa: E402
+from gclint.run.events import Wrapped  # noqa: E402
 
 
 def place(package: str, path: str) -> Path:

@@ -18,13 +18,13 @@ pytest.importorskip("peft")
 
 import installed  # noqa: E402
 
-from gclint.analysis.events import CheckpointCall  # noqa: E402
-from gclint.analysis.program import analyse  # noqa: E402
-from gclint.analysis.values import Value  # noqa: E402
-from gclint.files.source import read  # noqa: E402
+from gclint.check.program import analyse  # noqa: E402
 from gclint.frameworks import builtin, torch_checkpoint, torch_modules, torch_training, trl  # noqa: E402
 from gclint.frameworks.transformers import MODULES  # noqa: E402
 from gclint.frameworks.transformers_trainer import DEFAULTS  # noqa: E402
+from gclint.run.events import CheckpointCall  # noqa: E402
+from gclint.run.values import Value  # noqa: E402
+from gclint.source.source import read  # noqa: E402
 
 METHODS_OF_CLASSES = ("from_pretrained", "from_config", "from_single_file", "from_unet")
 

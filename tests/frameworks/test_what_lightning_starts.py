@@ -15,9 +15,9 @@ lightning = pytest.importorskip("lightning")
 from both import printed, reentrant_in, run_of, watched  # noqa: E402
 from lightning.pytorch.strategies import DDPStrategy, DeepSpeedStrategy, StrategyRegistry  # noqa: E402
 
-from gclint.analysis.events import Wrapped  # noqa: E402
-from gclint.analysis.run import Run  # noqa: E402
 from gclint.frameworks.deepspeed import stage  # noqa: E402
+from gclint.run.events import Wrapped  # noqa: E402
+from gclint.run.run import Run  # noqa: E402
 
 NET = """
 import lightning

@@ -18,7 +18,7 @@ from pathlib import Path
 from random import Random
 
 import fixtures
-from gclint.judge import builtin_judge
+from gclint.check.findings import builtin_judge
 
 from .mutations import mutated
 from .trial import Result, tried

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import fixtures
-from gclint.judge import builtin_judge
+from gclint.check.findings import builtin_judge
 
 from . import measure
 from .trial import tried

@@ -14,14 +14,14 @@ from typing import Any
 from unittest import mock
 
 import fixtures
-from gclint.engine import check
-from gclint.files.lines import line_starts
-from gclint.files.syntax import syntax_error
+from gclint.check.engine import check
+from gclint.check.findings import Judge, Judgement, judge_batch
+from gclint.check.request import Batch, Request
 from gclint.finding import Edit, Finding
 from gclint.fix.converge import ENDLESS, REMAINS, UNDOES
 from gclint.fix.job import Outcome, fix
-from gclint.gather import Batch, Request
-from gclint.judge import Judge, Judgement, judge_batch
+from gclint.source.lines import line_starts
+from gclint.source.syntax import syntax_error
 
 SECONDS = 60.0
 

@@ -15,12 +15,12 @@ from dataclasses import asdict, replace
 from pathlib import Path
 
 import fixtures
-from gclint.analysis import program
-from gclint.analysis.events import ConfigurationRead
-from gclint.engine import check
-from gclint.gather import Request
-from gclint.judge import Judge, builtin_judge
+from gclint.check import program
+from gclint.check.engine import check
+from gclint.check.findings import Judge, builtin_judge
+from gclint.check.request import Request
 from gclint.rule import load_rules
+from gclint.run.events import ConfigurationRead
 from projects import reader
 
 LONG_AGO = 1_000_000_000

@@ -76,10 +76,10 @@ def test_add_noqa_says_where_no_comment_can_stand(check, project):
 def test_a_comment_never_cuts_a_command_in_two():
     from pathlib import Path
 
-    from gclint.files.source import parse
     from gclint.finding import Finding, Location
     from gclint.fix.add_noqa import silenced
     from gclint.report.content import Report
+    from gclint.source.source import parse
 
     source = parse("run.sh", Path("/run.sh"), b"torchrun \\\n  train.py\n")
     finding = Finding("GCL101", "x", "m", Location("run.sh", 1, 1, 1, 5), "fails")

@@ -10,10 +10,10 @@ from functools import partial
 import pytest
 import trainings
 
-from gclint.analysis.program import analyse
-from gclint.engine import check
-from gclint.gather import Request
-from gclint.judge import builtin_judge
+from gclint.check.engine import check
+from gclint.check.findings import builtin_judge
+from gclint.check.program import analyse
+from gclint.check.request import Request
 from gclint.launch.command_line import planned
 
 MODEL, _, TRAINS = trainings.BAD.partition('if __name__ == "__main__":\n    model = Block()\n')

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from gclint.engine import check
-from gclint.gather import Request
+from gclint.check.engine import check
+from gclint.check.request import Request
 from gclint.integrations import documents
 from gclint.integrations.nearby import has_more_modules
 

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from gclint.analysis.configs import load_document
-from gclint.analysis.resolve import Imports
-from gclint.analysis.versions import targets_for
+from gclint.ir.configs import load_document
+from gclint.ir.resolve import Imports
 from gclint.launch import launches_of
+from gclint.pins.versions import targets_for
 
 SEEDS = Path(__file__).parents[2] / "fixtures" / "seeds"
 

@@ -16,13 +16,14 @@ import yaml
 from .operators import OPERATORS
 
 ROOT = Path(__file__).parent.parent.parent
-OF_ANALYSIS = (
+OF_THE_RUN = (
     "changes comprehensions conditions containers contexts elements environment evaluation exceptions execution "
-    "folding formula guards invocation jumps loops matching names values versions"
+    "folding formula guards invocation jumps loops matching names values"
 )
 OF_FRAMEWORKS = "builtin_containers builtin_sequences module_trees"
 CORE = [
-    *(ROOT / "gclint" / "analysis" / f"{name}.py" for name in OF_ANALYSIS.split()),
+    *(ROOT / "gclint" / "run" / f"{name}.py" for name in OF_THE_RUN.split()),
+    ROOT / "gclint" / "pins" / "versions.py",
     *(ROOT / "gclint" / "frameworks" / f"{name}.py" for name in OF_FRAMEWORKS.split()),
 ]
 _MOST_SHOWN = 70

@@ -15,7 +15,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from gclint.engine import check_paths
+from gclint.check.engine import check_paths
 from gclint.finding import Finding
 
 ROOT = Path(__file__).parent

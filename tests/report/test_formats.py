@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from gclint.files.source import parse
+from gclint.check.selection import OwnRule
 from gclint.finding import Condition, Edit, Finding, Fix, Location
 from gclint.report.columns import width_of
 from gclint.report.content import Problem, Report
 from gclint.report.formats import FORMATS, render
 from gclint.report.style import Style
-from gclint.selection import OwnRule
+from gclint.source.source import parse
 
 TEXT = "import torch\n\nmodel = DDP(model)\nloss.backward()\n"
 

@@ -10,11 +10,11 @@ from urllib.parse import unquote_to_bytes
 
 import pytest
 
-from gclint.files.source import parse
 from gclint.finding import Condition, Edit, Finding, Fix, Location
 from gclint.report.content import Problem, Report
 from gclint.report.formats import FORMATS, render
 from gclint.report.style import Style
+from gclint.source.source import parse
 
 NAMES = {
     "newline": "a\n::error title=x::owned\nb.py",

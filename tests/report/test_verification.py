@@ -14,7 +14,6 @@ from pathlib import Path
 
 import pytest
 
-from gclint.files.source import parse
 from gclint.finding import Edit, Finding, Fix, Location
 from gclint.fix.edits import Chosen
 from gclint.fix.job import Outcome
@@ -24,6 +23,7 @@ from gclint.report.content import Report
 from gclint.report.fits import distinct
 from gclint.report.html import page
 from gclint.report.verification import document, schema
+from gclint.source.source import parse
 
 GIB = 2**30
 PARTS = {"weights": 12 * GIB, "adapters": GIB, "gradients": 2 * GIB, "optimizer": 4 * GIB, "activations": 8 * GIB,

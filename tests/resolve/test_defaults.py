@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from gclint.engine import check_paths
+from gclint.check.engine import check_paths
 
 PROGRAM = """
 import argparse

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from gclint.analysis.configs import DocumentError, load_document, read_document
+from gclint.ir.configs import DocumentError, load_document, read_document
 
 
 def doc(text: str, name: str = "c.yaml"):

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from gclint.analysis.hydra_configs import composed
+from gclint.run.hydra_configs import composed
 
 FILES = {
     "config.yaml": "defaults:\n  - model: small\n  - optional data: absent\n  - base\n  - _self_\nlr: 0.1\n"

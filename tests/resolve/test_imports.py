@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from gclint.analysis.resolve import Imports
+from gclint.ir.resolve import Imports
 
 
 @pytest.fixture

@@ -20,8 +20,8 @@ from random import Random
 import libcst as cst
 
 import fixtures
-from gclint.engine import check
-from gclint.gather import Request
+from gclint.check.engine import check
+from gclint.check.request import Request
 
 from . import arguments, branches, functions, imports, marks, rename, spellings
 

@@ -9,10 +9,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from gclint.files.source import read
 from gclint.finding import Edit, Finding, Fix, Location
 from gclint.fix.edits import Chosen
 from gclint.fix.proof import Proof, ProofOptions, ProofRequest, proving
+from gclint.source.source import read
 from tests.verdicts.operators import BAD, HARMLESS
 
 PROGRAMS = Path(__file__).parent / "programs"
@@ -23,7 +23,7 @@ PACK = '''"""# planted (ZZZ101)
 ## What it does
 Finds every training.
 """
-from gclint.analysis.events import Backward, TrainerStarted
+from gclint.run.events import Backward, TrainerStarted
 from gclint.rule import Rule
 
 rule = Rule(code="ZZZ101", name="planted", docs=__doc__, words=(("backward", "train"),))

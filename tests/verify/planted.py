@@ -16,7 +16,7 @@ RULE = '''"""# planted (ZZZ101)
 ## What it does
 Finds a backward, and replaces one text by another.
 """
-from gclint.analysis.events import Backward
+from gclint.run.events import Backward
 from gclint.finding import Edit, Fix
 from gclint.rule import Rule
 

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from gclint.analysis.program import analyse
+from gclint.check.program import analyse
 from gclint.cli import main
-from gclint.files.source import read
+from gclint.source.source import read
 from gclint.verify import Claim, ModelSpec, Recipe, Verifier
 from gclint.verify.derive import recipe_of, trained_models
 from gclint.verify.moments import Checkpointing, Evaluate, Load, Moment, Train

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from gclint.analysis.program import analyse
-from gclint.files.source import read
+from gclint.check.program import analyse
+from gclint.source.source import read
 from gclint.verify.derive import recipe_of, trained_models
 from gclint.verify.moments import Wrap
 

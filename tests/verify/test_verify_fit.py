@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from gclint.analysis.program import analyse
+from gclint.check.program import analyse
 from gclint.cli.parser import UsageError, build
-from gclint.files.source import parse
+from gclint.source.source import parse
 from gclint.verify.derive import trained_models
 from gclint.verify.fit import fit
 from gclint.verify.footprint import Footprint, Sizes

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from gclint.analysis import versions
 from gclint.cli import main
+from gclint.pins import versions
 
 PROGRAM = """import torch
 from torch import nn

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from gclint.analysis.versions import targets_for
 from gclint.pins.environments import read_conda, read_dockerfile
 from gclint.pins.locks import read_pipfile_lock, read_toml_lock
 from gclint.pins.manifests import (
@@ -16,6 +15,7 @@ from gclint.pins.manifests import (
     read_setup_py,
 )
 from gclint.pins.requirements_txt import read_requirements
+from gclint.pins.versions import targets_for
 
 READERS = [
     read_conda,

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from packaging.version import Version
 
-from gclint.analysis import versions
-from gclint.analysis.versions import TargetError, targets_for
+from gclint.pins import versions
+from gclint.pins.versions import TargetError, targets_for
 
 
 def write(root: Path, files: dict[str, str]) -> Path:
@@ -179,8 +179,8 @@ def test_fast_when_there_is_nothing(tmp_path):
 
 def test_importing_it_imports_neither_packaging_nor_yaml():
     code = (
-        "import sys, gclint.analysis.versions, pathlib;"
-        "gclint.analysis.versions.targets_for(pathlib.Path('.nowhere'));"
+        "import sys, gclint.pins.versions, pathlib;"
+        "gclint.pins.versions.targets_for(pathlib.Path('.nowhere'));"
         "print([m for m in ('packaging', 'yaml', 'torch', 'transformers') if m in sys.modules])"
     )
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

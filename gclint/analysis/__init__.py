@@ -1,1 +1,0 @@
-"""The analysis: programs walked as the runs they start, and the rules asked at every moment."""

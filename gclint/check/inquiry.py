@@ -1,0 +1,41 @@
+"""An inquiry: what is asked of a project, and what its texts tell before anything of it is walked."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from ..ir.deferral import Deferral
+from ..ir.entries import Entries
+from ..ir.index import Index
+from ..ir.project import Project
+from ..ir.reach import Reach
+from ..listing import Listed
+from ..rule import Rule
+from ..source.cache import digest
+from ..source.ledger import Ledger
+
+
+class Inquiry:
+    """The rules that are asked of a project and the versions it is judged for; what of it leads to a finding, and how
+    its programs start. With `keep_runs` every program is of interest, and its run is kept.
+    """
+
+    def __init__(
+        self, project: Project, target: Mapping[str, str], rules: Sequence[Rule | Listed], keep_runs: bool = False
+    ):
+        self.project = project
+        self.target = target
+        self.rules = rules
+        self.keep_runs = keep_runs
+        gates = [rule.words for rule in rules if not rule.asks_of_files]
+        self.reach = Reach(project, () if keep_runs else gates)
+        telling = self.reach.telling if self.reach.gated else ()
+        project.deferral = Deferral(project, self.reach.mentions, telling, self.reach.learnt.names)
+        project.index = Index(self.reach.words.vocabulary)
+        self.entries = Entries(project)
+
+    def keep_index(self, place: str | dict[str, str]) -> None:
+        """Take what texts told from an earlier check, and keep it for a later one."""
+        words = self.reach.words
+        ledger = Ledger(place, f"index-{digest([str(self.project.root), *words.words])}")
+        self.project.index = Index(words.vocabulary, ledger)

@@ -1,0 +1,165 @@
+"""What a command is about, made ready: files read, grouped by the configuration that holds for them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from gclint.config import Settings, load, nearest
+from gclint.source.discover import Discovery, Exclusion, Found, discover
+from gclint.source.folders import holds_any
+from gclint.source.ignored import DEFAULT_EXCLUDE, patterns
+from gclint.source.kinds import Kind, kind_of
+from gclint.source.remembered import Files
+from gclint.source.source import Source, Unreadable, parse, read
+
+_ROOT_MARKS = ("pyproject.toml", "setup.py", "setup.cfg", ".git", "gclint.toml", ".gclint.toml")
+_WEAK_ROOT_MARKS = ("requirements.txt", "environment.yml")
+
+
+@dataclass(frozen=True)
+class Request:
+    """Which files, and what the command line says of the configuration.
+
+    `given` are keys of `Settings` that take the place of the files' own; `config` is one file for
+    everything, `isolated` none at all. `stdin` is text that stands for the file `stdin_name`. A long check is divided
+    among `jobs` processes.
+    """
+
+    paths: Sequence[str] = (".",)
+    given: Mapping[str, Any] = field(default_factory=dict)
+    config: str | None = None
+    isolated: bool = False
+    cache: bool = True
+    stdin: bytes | None = None
+    stdin_name: str = "stdin.py"
+    jobs: int = 1
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Files with the same configuration and project root; `sources` by path as shown, `named` by the
+    user.
+    """
+
+    settings: Settings
+    root: Path
+    sources: Mapping[str, Source]
+    named: frozenset[str]
+
+
+@dataclass(frozen=True)
+class Gathered:
+    """The batches of a request, what could not be read, and how many files there were."""
+
+    batches: tuple[Batch, ...]
+    unreadable: tuple[Unreadable, ...]
+    files: int
+
+
+def settings_of(request: Request, directory: str, known: dict[str, Settings | None] | None = None) -> Settings:
+    """Return the settings that hold in `directory`; raises `BadConfig`."""
+    if request.isolated:
+        found = Settings()
+    elif request.config:
+        found = load(request.config)
+    else:
+        found = nearest(directory, {} if known is None else known) or Settings()
+    return found.merged(**request.given) if request.given else found
+
+
+def find(request: Request) -> Discovery:
+    """Return the files the request names, by the exclusions that hold in the working directory's project."""
+    start = os.path.abspath(request.paths[0]) if request.paths else os.getcwd()
+    settings = settings_of(request, start if os.path.isdir(start) else os.path.dirname(start))
+    return discover(request.paths, exclusion_of(settings))
+
+
+def exclusion_of(settings: Settings) -> Exclusion:
+    """Return what the settings leave out of a walk."""
+    base = settings.root or os.getcwd()
+    lines = (*(DEFAULT_EXCLUDE if settings.exclude is None else settings.exclude), *settings.extend_exclude)
+    return Exclusion((patterns(base, lines),), settings.respect_gitignore, settings.force_exclude)
+
+
+def gather(request: Request, files: Files | None = None) -> Gathered:
+    """Return the request's files, read and grouped, those that `files` remembers unread; raises `BadConfig`."""
+    if request.stdin is not None:
+        return _gather_stdin(request, request.stdin)
+    discovery = find(request)
+    unreadable = list(discovery.problems)
+    members: dict[str, list[Source]] = {}
+    settings: dict[str, Settings] = {}
+    known: dict[str, Settings | None] = {}
+    roots: dict[str, str] = {}
+    marked: dict[str, bool] = {}
+    beside = set(discovery.configurations)
+    for found in (*discovery.files, *discovery.configurations):
+        directory = os.path.dirname(found.absolute)
+        if directory not in roots:
+            own = settings_of(request, directory, known)
+            roots[directory] = own.root or project_root(directory, request.paths, marked)
+            settings[roots[directory]] = own
+        try:
+            source = (files.read if files is not None else read)(found.absolute, found.path, _kind(found))
+        except Unreadable as error:
+            if found not in beside:
+                unreadable.append(error)
+            continue
+        members.setdefault(roots[directory], []).append(source)
+    named = frozenset(found.path for found in discovery.files if found.explicit)
+    batches = tuple(
+        Batch(settings[root], Path(root), {source.path: source for source in sources}, named)
+        for root, sources in sorted(members.items())
+    )
+    return Gathered(batches, tuple(unreadable), len(discovery.files))
+
+
+def _gather_stdin(request: Request, data: bytes) -> Gathered:
+    absolute = os.path.abspath(request.stdin_name)
+    directory = os.path.dirname(absolute)
+    settings = settings_of(request, directory)
+    try:
+        source = parse(request.stdin_name, Path(absolute), data)
+    except Unreadable as error:
+        return Gathered((), (error,), 1)
+    root = Path(settings.root or project_root(directory, ()))
+    return Gathered((Batch(settings, root, {source.path: source}, frozenset([source.path])),), (), 1)
+
+
+def project_root(directory: str, paths: Sequence[str], marked: dict[str, bool] | None = None) -> str:
+    """Return the nearest directory at or above `directory` that looks like a project's root.
+
+    Without one it is the directory named in `paths` that holds `directory`, else the nearest with a list of
+    requirements, else `directory` itself. `marked` remembers which directories look like a root.
+    """
+    known = {} if marked is None else marked
+    start = directory if os.path.isdir(directory) else os.path.dirname(directory)
+    for here in _upwards(start):
+        if here not in known:
+            known[here] = holds_any(here, _ROOT_MARKS)
+        if known[here]:
+            return here
+    for path in paths:
+        named = os.path.abspath(path)
+        if os.path.isdir(named) and (directory + os.sep).startswith(named.rstrip(os.sep) + os.sep):
+            return named
+    return next((here for here in _upwards(start) if holds_any(here, _WEAK_ROOT_MARKS)), directory)
+
+
+def _upwards(directory: str) -> Iterator[str]:
+    while True:
+        yield directory
+        parent = os.path.dirname(directory)
+        if parent == directory:
+            return
+        directory = parent
+
+
+def _kind(found: Found) -> Kind:
+    """Return the kind its name says; a file named by the user that says none is Python."""
+    kind = kind_of(found.path)
+    return "python" if kind == "other" else kind

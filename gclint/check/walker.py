@@ -1,0 +1,262 @@
+"""The walk of one program, or of what no program reached in a file, and what came of it."""
+
+from __future__ import annotations
+
+import ast
+import os
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from gclint.launch import Launch
+from gclint.source.source import Source
+
+from ..failures import failure
+from ..finding import Location
+from ..frameworks.registry import load_library
+from ..ir.configs import DocumentError, read_document
+from ..ir.entries import Entry
+from ..ir.gate import IDENTIFIER
+from ..ir.project import shown
+from ..ir.resolve import inserted_paths
+from ..ir.syntax import DEFINITIONS, Definition, Module, Site
+from ..pins.versions import targets_for
+from ..rule import Question, Rule
+from ..run.bounds import judged_in_part
+from ..run.calls import Call
+from ..run.events import ConfigurationRead, Event, Moment, RunEnded
+from ..run.interpreter import Frame, Interpreter
+from ..run.invocation import instantiate
+from ..run.jumps import Jump
+from ..run.run import Run
+from ..run.setters import leave_open
+from ..run.starting import assumed, call_function
+from ..run.values import Alternative, Class, External, Function, Partial, Scope, const, of
+from ..timing import measured, stage
+from .inquiry import Inquiry
+from .walks import CONFIGURATION_KINDS, Consulted, Entered, Walked, Wanted, keep
+
+MANY_MODULES = 40
+STEPS_PER_DEFINITION = 10_000
+FEWEST_STEPS_PER_METHOD = 2_000
+CALLS_PER_DEFINITION = 6
+
+
+class Walker:
+    """Makes the walks of an inquiry and asks its rules; where runs are kept they are added to `runs`."""
+
+    def __init__(self, inquiry: Inquiry, runs: list[Run]):
+        self.project, self.reach, self.entries = inquiry.project, inquiry.reach, inquiry.entries
+        self.target = inquiry.target
+        self.keep_runs = inquiry.keep_runs
+        with stage("import of the rules"):
+            self.rules = [rule.load() for rule in inquiry.rules]
+        with stage("import of the frameworks"):
+            self.library = load_library()
+        self.runs = runs
+        self._asked: dict[type, list[tuple[Rule, Question]]] = {}
+        self._seen: set[str] = set()
+
+    def walk(self, wanted: Wanted) -> Walked:
+        """Make a walk; where it raises, a problem names the file, for the others to be made."""
+        task, before = wanted
+        made = Walked(task.path, problems=dict.fromkeys(self.library.problems))
+        self.project.consulted.clear()
+        self.project.deferral.asked.clear()
+        try:
+            with stage("walking"):
+                source = self.project.sources.get(task.path)
+                if task.entry is not None:
+                    self._program(made, task.entry)
+                elif source is not None and source.kind in CONFIGURATION_KINDS:
+                    self._configuration(made, source)
+                else:
+                    self._rest(made, before)
+        except Exception as error:
+            made.problems[failure("the analysis", error, Location(shown(task.path), 1, 1, 1, 1))] = None
+        made.broken = self.project.broken_among(self.project.consulted)
+        made.consulted = Consulted(
+            {path: self.project.digest(path) for path in self.project.consulted}, dict(self.project.deferral.asked)
+        )
+        return made
+
+    def _run(self, made: Walked, launch: Launch | None) -> Run:
+        """A run that has just started; what the rules find of it, and what fails, is what came of that walk."""
+        path = Path(made.path)
+        made.targets = targets_for(self.project.program_root(path), path, self.target)
+        run = Run(made.targets, assumed(launch), path=made.path)
+        run.listener = lambda event: self._listen(event, run, made)
+        run.failures = made.problems
+        if launch is not None:
+            run.launch_places = (launch,)
+            run.facts["arguments"] = launch.arguments
+            run.absent = launch.lacks
+            for setting in launch.environment:
+                run.environment[setting.name] = const(setting.value)
+        if self.keep_runs:
+            self.runs.append(run)
+        return run
+
+    def _program(self, made: Walked, entry: Entry) -> None:
+        path = made.path
+        self.project.enter(Path(path), inserted_paths(self.project.text(path) or ""))
+        module = self.project.module(path)
+        if module is None:
+            return
+        run = self._run(made, entry.launch)
+        run.entry = module
+        it = Interpreter(self.project, run, self.library)
+        scope = Scope()
+        it.walk_module(module, scope, module.name if entry.function else "__main__")
+        if entry.function and not it.is_dead:
+            call_function(it, module, scope, entry.function)
+        ended = any(jump.guard <= run.assumed and _is_for_a_key(jump) for jump in it.jumps)
+        run.emit(RunEnded(it_moment(run, module), whole=not (it.stopped or ended)))
+        if it.stopped:
+            made.cut = judged_in_part(module, it.stopped)
+        self._remember(made, it)
+
+    def _rest(self, made: Walked, before: Entered | None) -> None:
+        """Functions and classes of a module that no program reached: each with arguments nobody knows."""
+        path = made.path
+        module = self.project.module(path) if self.reach.anything_in(path) else None
+        if module is None:
+            return
+        functions, classes = ({id(module.definitions[place]) for place in places} for places in before or Entered())
+        if not self._unreached(module, functions | classes) and (before or not self.reach.matters(path)):
+            return
+        self.project.enter(Path(path), inserted_paths(self.project.text(path) or ""))
+        run = self._run(made, next(iter(self.entries.launches(path)), None))
+        run.entry = module
+        it = Interpreter(self.project, run, self.library, as_library=True)
+        it.interpreted, it.instantiated = functions, classes
+        scope = Scope()
+        it.walk_module(module, scope, module.name)
+        it.frames.append(Frame(None, module, scope))
+        for name, item in _in_order(it, module, scope):
+            self._walk_definition(it, name, item)
+        run.emit(RunEnded(it_moment(run, module), whole=not it.stopped))
+        if before or not self.reach.mentions.is_alone(path):
+            self._remember(made, it)
+        else:
+            self.project.let_go(path)
+            it.end()
+
+    def _configuration(self, made: Walked, source: Source) -> None:
+        """A configuration file by itself, whatever reads it."""
+        self.project.consulted.add(made.path)
+        try:
+            document = read_document(source.text, Path(source.path))
+        except DocumentError:
+            return
+        module = Module(source.path, "", ast.Module([], []))
+        moment = Moment(Site.at(module, module.tree))
+        self._run(made, None).emit(ConfigurationRead(moment, document, source))
+
+    def _unreached(self, module: Module, reached: set[int]) -> bool:
+        path = os.fspath(self.project.absolute(module))
+        return any(
+            id(node) not in reached and self.reach.matters(path, name) for name, node in _definitions(module.tree.body)
+        )
+
+    def _walk_definition(self, it: Interpreter, name: str, given: Alternative) -> None:
+        item = _definition(given)
+        if item is None or item.node_id in it.interpreted:
+            return
+        path = os.fspath(self.project.absolute(item.module))
+        if not self.reach.matters(path, name):
+            return
+        it.steps, it.call_limit = STEPS_PER_DEFINITION, CALLS_PER_DEFINITION
+        it.entered.clear()
+        it.spent.clear()
+        it.jumps.clear()
+        it.guard = it.run.assumed
+        site = Site.at(item.module, item.node)
+        call = Call(it, site, name, open=True, uncalled=True)
+        if isinstance(item, Function):
+            it.call(of(given), call)
+            return
+        it.interpreted.add(item.node_id)
+        built = len(it.heap)
+        made = instantiate(it, item, call)
+        leave_open(it, it.heap[built:])
+        for method, held in list(item.names.items()):
+            for _, part in held:
+                if (
+                    isinstance(part, Function)
+                    and part.node_id not in it.interpreted
+                    and self.reach.matters(path, f"{name}.{method}")
+                ):
+                    it.steps = max(it.steps, FEWEST_STEPS_PER_METHOD)
+                    receiver = made.only()
+                    bound = part.bound(receiver) if receiver is not None else part
+                    place = Site.at(part.module, part.node)
+                    it.call(of(bound), Call(it, place, "method", open=True, uncalled=True))
+
+    def _remember(self, made: Walked, it: Interpreter) -> None:
+        for path in it.modules:
+            module = self.project.known(path)
+            if module is not None:
+                places = [
+                    frozenset(place for place, node in enumerate(module.definitions) if id(node) in entered)
+                    for entered in (it.interpreted, it.instantiated)
+                ]
+                made.files[os.path.realpath(self.project.absolute(module))] = Entered(*places)
+                if len(self._seen) > MANY_MODULES:
+                    module.forget()
+        self._seen |= made.files.keys()
+        if not self.keep_runs:
+            it.end()
+
+    def _listen(self, event: Event, run: Run, made: Walked) -> None:
+        asked = self._asked.get(type(event))
+        if asked is None:
+            asked = self._asked[type(event)] = [
+                (rule, measured(f"rule {rule.code}", question))
+                for rule in self.rules
+                for question in rule.questions_at(type(event))
+            ]
+        for rule, question in asked:
+            try:
+                for finding in question(event, run):
+                    if finding.key in run.found or finding.key not in run.impossible:
+                        keep(made.found, finding)
+            except Exception as error:
+                made.problems[failure(f"rule {rule.code}", error, event.site.location())] = None
+
+
+def _in_order(it: Interpreter, module: Module, scope: Scope) -> list[tuple[str, Alternative]]:
+    """The module's own definitions, those that nothing in it mentions first."""
+    own = [
+        (name, item)
+        for name, value in list(scope.names.items())
+        for _, item in value
+        if (held := _definition(item)) is not None and held.module is module and held.node_id not in it.interpreted
+    ]
+    mentioned = Counter(IDENTIFIER.findall(module.text))
+    return sorted(own, key=lambda pair: mentioned[pair[0]] > 1)
+
+
+def _is_for_a_key(jump: Jump) -> bool:
+    """Whether it is for something that is not there, such as a variable that nobody set."""
+    return jump.raised.only() == External("builtins.KeyError")
+
+
+def it_moment(run: Run, module: Module) -> Moment:
+    """The moment at which a program ends, in one way or another."""
+    return Moment(Site.at(module, module.tree), run.assumed)
+
+
+def _definitions(body: Iterable[ast.stmt], owner: str = "") -> Iterator[tuple[str, Definition]]:
+    for statement in body:
+        if isinstance(statement, DEFINITIONS):
+            yield owner + statement.name, statement
+        if isinstance(statement, ast.ClassDef) and not owner:
+            yield from _definitions(statement.body, f"{statement.name}.")
+
+
+def _definition(item: Alternative) -> Function | Class | None:
+    """The project's function or class that a value is, also where some of its arguments are given already."""
+    while isinstance(item, Partial):
+        item = item.function
+    return item if isinstance(item, (Function, Class)) else None

@@ -1,0 +1,90 @@
+"""Walks: which is to be made, and what came of it; what crosses from one process, or from one check, to another."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NamedTuple
+
+from ..failures import Problem
+from ..finding import Finding
+from ..ir.entries import Entry
+from ..pins.versions import Targets
+from ..source.syntax import SyntaxFault
+
+if TYPE_CHECKING:
+    from ..ir.project import Project
+
+Key = tuple[str, int, int, str]
+CONFIGURATION_KINDS = ("yaml", "json")
+
+
+class Task(NamedTuple):
+    """A walk to be made: of the program that starts so or, where `entry` is None, of what no program reached in the
+    file; of a configuration file by itself.
+    """
+
+    path: str
+    entry: Entry | None
+
+
+class Wanted(NamedTuple):
+    """A walk that is asked for, and what earlier ones entered of its file; None where they did not walk it."""
+
+    task: Task
+    before: Entered | None
+
+
+class Entered(NamedTuple):
+    """What was entered of a file whose top level was walked: the functions and the classes that were instantiated,
+    each by its place in `Module.definitions`.
+    """
+
+    functions: frozenset[int] = frozenset()
+    classes: frozenset[int] = frozenset()
+
+    def __or__(self, other: Entered) -> Entered:
+        return Entered(self.functions | other.functions, self.classes | other.classes)
+
+
+class Consulted(NamedTuple):
+    """The files that a walk asked for, each with what tells whether its content changed, and those of which it asked
+    whether they are quiet, each with the answer.
+    """
+
+    texts: dict[str, str]
+    quiet: dict[str, bool]
+
+    def holds(self, project: Project) -> bool:
+        """Whether a walk that asked for this would be told the same of a project now."""
+        return all(project.digest(path) == told for path, told in self.texts.items()) and all(
+            project.deferral.is_quiet(path) == told for path, told in self.quiet.items()
+        )
+
+
+@dataclass
+class Walked:
+    """What came of a walk; it may cross from one process to another.
+
+    `found` is unique by place and code; `files` are those whose top level was walked; `broken` are those it asked for
+    that do not parse; `cut` says where a program reached its bound. A walk that was remembered consulted nothing.
+    """
+
+    path: str
+    targets: Targets = field(default_factory=Targets)
+    found: dict[Key, Finding] = field(default_factory=dict)
+    problems: dict[Problem, None] = field(default_factory=dict)
+    files: dict[str, Entered] = field(default_factory=dict)
+    broken: dict[str, SyntaxFault] = field(default_factory=dict)
+    cut: Finding | None = None
+    consulted: Consulted | None = None
+
+
+def keep(found: dict[Key, Finding], finding: Finding) -> None:
+    """Keep a finding, unless one of the same place and code says more."""
+    held = found.get(finding.key)
+    if held is None or _weight(finding) > _weight(held):
+        found[finding.key] = finding
+
+
+def _weight(finding: Finding) -> tuple[bool, int, int]:
+    return (finding.certainty == "fails", -len(finding.condition), len(finding.fixes))

@@ -1,1 +1,0 @@
-"""Files as gclint sees them: found, read, decoded, gated, cached; notebooks as one module."""

@@ -1,0 +1,125 @@
+"""Entries: how each file of a project is started, by launchers, by itself, or by the commands it installs."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Sequence
+from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from gclint.launch import Command, Launch, console_scripts, launches
+
+if TYPE_CHECKING:
+    from gclint.source.source import Source
+
+    from .project import Project
+
+LAUNCHES, MOST_LAUNCHES = 3, 6
+STARTS = re.compile(rb"^if\b.*__name__.*__main__|^if\b.*__main__.*__name__", re.MULTILINE)
+
+
+class Entry(NamedTuple):
+    """One way a program starts: the launch, None when no launcher starts it so, and the function that is called
+    in its module, "" where the file is run as a script.
+    """
+
+    launch: Launch | None = None
+    function: str = ""
+
+
+def _starts(source: Source) -> bool:
+    return "__main__" in source.marks and STARTS.search(source.data) is not None
+
+
+class _Started(NamedTuple):
+    """What is started below a directory, by file (an absolute path): by launchers, and by installed commands."""
+
+    launches: dict[str, list[Launch]]
+    commands: dict[str, list[Command]]
+
+
+class Entries:
+    """The entries of a project's files; launchers and manifests are read once per program root."""
+
+    def __init__(self, project: Project):
+        self._project = project
+        self._below: dict[Path, _Started] = {}
+        self._near: dict[str, _Started] = {}
+
+    def of(self, path: str) -> list[Entry]:
+        """How the file starts, several processes first; empty for a module that only others import."""
+        source = self._project.sources.get(path)
+        if source is None:
+            return []
+        found = [Entry(launch, launch.function) for launch in self.launches(path)]
+        if not found and (source.kind == "notebook" or _starts(source)):
+            found.append(Entry())
+        launched = {entry.function for entry in found}
+        for command in self._started_near(path).commands.get(path, ()):
+            if command.function not in launched:
+                found.append(Entry(None, command.function))
+                launched.add(command.function)
+        return found
+
+    def launches(self, path: str) -> list[Launch]:
+        """The launchers that start the file, several processes first: those that differ in what they say, at most
+        `MOST_LAUNCHES`, and among these the ones that say most.
+        """
+        near = self._started_near(path).launches.get(path, [])
+        everywhere = self._started_below(self._project.root).launches.get(path, [])
+        if not near and not everywhere:
+            return []
+        told = {(launch.path, launch.line) for launch in near}
+        own = [*near, *(item for item in everywhere if (item.path, item.line) not in told)]
+        own.sort(key=lambda launch: (not launch.distributed, str(launch.path), launch.line))
+        return differing(own)
+
+    def _started_near(self, path: str) -> _Started:
+        directory = os.path.dirname(path)
+        if directory not in self._near:
+            self._near[directory] = self._started_below(self._project.program_root(path))
+        return self._near[directory]
+
+    def _started_below(self, root: Path) -> _Started:
+        if root not in self._below:
+            made = _Started({}, {})
+            for launch in launches(root):
+                made.launches.setdefault(os.path.realpath(launch.program), []).append(launch)
+            for command in console_scripts(root):
+                made.commands.setdefault(os.path.realpath(command.program), []).append(command)
+            self._below[root] = made
+        return self._below[root]
+
+
+def differing(launches: Sequence[Launch]) -> list[Launch]:
+    """The first launch, and again and again the one that says most of what none before it said, at most
+    `MOST_LAUNCHES`; of those that say nothing else as many as make `LAUNCHES` with them. In their own order.
+    """
+    left, chosen, told = list(launches), list[Launch](), set[object]()
+    while left and len(chosen) < MOST_LAUNCHES:
+        best = left[0] if not chosen else max(left, key=lambda launch: len(_said(launch) - told))
+        if len(chosen) >= LAUNCHES and _said(best) <= told:
+            break
+        left.remove(best)
+        chosen.append(best)
+        told |= _said(best)
+    return sorted(chosen, key=launches.index)
+
+
+def _said(launch: Launch) -> frozenset[object]:
+    """What a launch says of a run: its options and variables with their values, other than where files are."""
+    words = [word for argument in launch.arguments for word in argument.split("=", 1)]
+    options = {
+        (word, following)
+        for word, following in pairwise([*words, ""])
+        if word.startswith("-") and not _is_place(following)
+    }
+    variables = {(setting.name, setting.value) for setting in launch.environment if not _is_place(setting.value)}
+    whole = (launch.distributed, launch.strategy, launch.function)
+    return frozenset({whole, *options, *variables, *map(str, launch.configs)})
+
+
+def _is_place(word: str) -> bool:
+    return "/" in word or "$" in word

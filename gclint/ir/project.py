@@ -1,0 +1,227 @@
+"""The project: its modules, parsed on demand, and the configuration files that its code names."""
+
+from __future__ import annotations
+
+import ast
+import os
+from collections.abc import Container, Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from gclint.source.cache import digest
+from gclint.source.depth import too_deep
+from gclint.source.folders import holds_any
+from gclint.source.source import Source, Unreadable, content, inside, read, real_paths
+from gclint.source.syntax import UNREADABLE, SyntaxFault, any_tree_of, fault_of
+from gclint.timing import stage
+
+from .configs import DocumentError, read_document
+from .deferral import Deferral
+from .index import FileIndex, Index
+from .mentions import Mentions
+from .outline import Outline
+from .resolve import Imports
+
+if TYPE_CHECKING:
+    from .syntax import Module
+
+ROOT_MARKS = ("pyproject.toml", "setup.py", "setup.cfg", "requirements.txt", "environment.yml", ".git")
+
+
+class Project:
+    """The first-party files around the files that are checked.
+
+    Files that are not among `sources` are read from disk when an import leads to them; their findings are
+    reported like any other's. `broken` lists what does not parse, by path; `consulted` has the files that were asked
+    for, whether they are there or not.
+    """
+
+    def __init__(self, root: Path, sources: Iterable[Source]):
+        self.root = Path(os.path.realpath(root))
+        sources = tuple(sources)
+        places = real_paths(source.where for source in sources)
+        self.sources = dict(zip(places, sources, strict=True))
+        self.imports = Imports(self.root)
+        self.broken: dict[str, SyntaxFault] = {}
+        self.consulted: set[str] = set()
+        self._digests: dict[str, str] = {}
+        self._modules: dict[str, Module | None] = {}
+        self._absolute: dict[str, Path] = {}
+        self._data: dict[str, Any] = {}
+        self._read: dict[str, Source | None] = {}
+        self.index = Index()
+        self._roots: dict[str, Path] = {os.fspath(self.root): self.root}
+        self.deferral = Deferral(self, Mentions(self), (), ())
+
+    def enter(self, entry: Path, inserted: Iterable[str] = ()) -> None:
+        """Imports from here on are those of a program that starts with `entry`."""
+        self.imports = self.imports.of_program(entry, inserted)
+
+    def module(self, path: str) -> Module | None:
+        """The module of a file (an absolute path); None when it cannot be read or parsed."""
+        self.consulted.add(path)
+        if path not in self._modules:
+            with stage("parsing"):
+                self._modules[path] = self._parse(path)
+        return self._modules[path]
+
+    def known(self, shown_path: str) -> Module | None:
+        """The module of a file that was parsed, by its path as reports name it; None for any other."""
+        path = self._absolute.get(shown_path)
+        return self.module(os.fspath(path)) if path is not None else None
+
+    def let_go(self, path: str) -> None:
+        """Drop the module and the units of a file that nothing reads again."""
+        module = self._modules.pop(path, None)
+        if module is not None:
+            module.forget()
+        self.index.let_go(path)
+
+    def text(self, path: str) -> str | None:
+        """The Python text of a file (an absolute path); None when it cannot be read."""
+        self.consulted.add(path)
+        source = self._source(path)
+        return source.text if source is not None else None
+
+    def told(self, path: str) -> FileIndex | None:
+        """What the text of a file (an absolute path) tells; None when it cannot be read."""
+        holds_code = path in self.sources or path.endswith((".py", ".ipynb"))
+        source = self._source(path) if holds_code else None
+        return self.index.of(path, source) if source is not None else None
+
+    def outline(self, path: str) -> Outline | None:
+        """The outline of a file (an absolute path); None when it cannot be read."""
+        told = self.told(path)
+        return told.outline if told is not None else None
+
+    def save_index(self) -> None:
+        """Keep what the texts told for a later check."""
+        self.index.save({**self.sources, **{path: source for path, source in self._read.items() if source is not None}})
+
+    def digest(self, path: str) -> str:
+        """What tells whether the content of a file (an absolute path) changed; "" where the project has no file."""
+        held = self.sources.get(path) or self._read.get(path)
+        if held is not None:
+            return held.digest
+        if path not in self._digests:
+            there = os.path.isfile(path) and inside(path, self.root)
+            self._digests[path] = digest([content(path)]) if there else ""
+        return self._digests[path]
+
+    def broken_among(self, paths: Iterable[str]) -> dict[str, SyntaxFault]:
+        """Those of some files (absolute paths) that do not parse, by path as shown."""
+        if not self.broken:
+            return {}
+        named = {source.path for source in map(self._source, paths) if source is not None}
+        return {path: fault for path, fault in self.broken.items() if path in named}
+
+    def source(self, path: str) -> Source | None:
+        """The file at an absolute path; None when it cannot be read, or lies outside."""
+        self.consulted.add(path)
+        return self._source(path)
+
+    def _source(self, path: str) -> Source | None:
+        if path not in self.sources and path not in self._read:
+            try:
+                self._read[path] = read(path, shown(path)) if inside(path, self.root) else None
+            except Unreadable:
+                self._read[path] = None
+        return self.sources.get(path) or self._read.get(path)
+
+    def _parse(self, path: str) -> Module | None:
+        from .syntax import Module
+
+        if os.path.isdir(path):
+            return self._keep(path, Module(os.path.relpath(path), "", ast.Module([], []), os.path.basename(path)))
+        source = self._source(path)
+        if source is None:
+            return None
+        if too_deep(source.text):
+            self.broken[source.path] = SyntaxFault("nested too deeply to be parsed", 1, 1)
+            return None
+        try:
+            tree = any_tree_of(source.text)
+        except UNREADABLE as error:
+            self.broken[source.path] = fault_of(error)
+            return None
+        return self._keep(path, Module(source.path, source.text, tree, self.imports.module_name(Path(path))))
+
+    def _keep(self, path: str, module: Module) -> Module:
+        self._absolute[module.path] = Path(path)
+        return module
+
+    def is_among(self, path: str, modules: Container[str]) -> bool:
+        """Whether a file's path as shown is one of these."""
+        source = self._source(path)
+        return source is not None and source.path in modules
+
+    def absolute(self, module: Module) -> Path:
+        """Where a module's file lies."""
+        return self._absolute[module.path]
+
+    def spelled_out(self, name: str, level: int, importer: Module) -> tuple[str, int]:
+        """The module and the dots of an import; within a described library's source its full name, without dots."""
+        return self.imports.spelled_out(name, level, self.absolute(importer))
+
+    def resolve(self, name: str, level: int, importer: Module) -> str | None:
+        """The file that an import reads, None when it is not the project's."""
+        found = self.imports.resolve(name, level, self.absolute(importer))
+        return self.imports.real(found) if found is not None else None
+
+    def submodule(self, package: Module, name: str) -> str | None:
+        """The file of a submodule, None when the package has none of this name."""
+        home = self.absolute(package)
+        directory = home if home.is_dir() else home.parent
+        if home.is_file() and home.name != "__init__.py":
+            return None
+        for candidate in (directory / f"{name}.py", directory / name / "__init__.py"):
+            if candidate.is_file():
+                return os.path.realpath(candidate)
+        return None
+
+    def program_root(self, entry: str | Path) -> Path:
+        """The nearest directory above an entry that looks like a project of its own, at most the root."""
+        return self._root_above(os.path.dirname(entry))
+
+    def _root_above(self, directory: str) -> Path:
+        if directory not in self._roots:
+            above = os.path.dirname(directory)
+            marked = above != directory and holds_any(directory, ROOT_MARKS)
+            outermost = self.root if above == directory else None
+            self._roots[directory] = Path(directory) if marked else outermost or self._root_above(above)
+        return self._roots[directory]
+
+    def data(self, name: str, module: Module) -> Any:
+        """The contents of a YAML, JSON or TOML file of the project; None when there is no such file."""
+        here = self.absolute(module).parent
+        for base in (self.program_root(here / "_"), here, self.root):
+            path = os.path.realpath(base / name)
+            if not Path(path).is_relative_to(self.root):
+                continue
+            self.consulted.add(path)
+            if os.path.isfile(path):
+                return self.document(path)
+        return None
+
+    def document(self, path: str) -> Any:
+        """The contents of such a file (an absolute path), which know where they are written; None for any other."""
+        self.consulted.add(path)
+        if path not in self._data:
+            source = self._source(path)
+            self._data[path] = _load(source) if source is not None else None
+        return self._data[path]
+
+
+def shown(path: str) -> str:
+    """A file as reports name it: relative to the working directory where it lies below it."""
+    relative = os.path.relpath(path)
+    return path if relative.startswith("..") else relative
+
+
+def _load(source: Source) -> Any:
+    from ..run.pages import DocumentPage
+
+    try:
+        return DocumentPage(source.path, read_document(source.text, Path(source.path))).data()
+    except DocumentError:
+        return None

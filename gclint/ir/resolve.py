@@ -1,0 +1,252 @@
+"""Which files of the project an import reads, found on the file system as Python finds them."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from collections.abc import Collection, Iterable
+from pathlib import Path
+
+from ..source.folders import names
+
+SOURCE_DIRECTORIES = ("src", "lib", "python")
+
+# installed names that a directory of data or scripts often happens to bear
+INSTALLED_NAMES = (
+    "accelerate apex bitsandbytes click dataclasses_json datasets deepspeed diffusers evaluate fairscale "
+    "fire flash_attn gradio huggingface_hub hydra jax jsonargparse lightning llmcompressor mlflow numpy "
+    "omegaconf open_clip optimum pandas peft pydantic pytest pytorch_lightning ray requests rich safetensors scipy "
+    "sentencepiece setuptools sklearn streamlit tensorboard tiktoken timm tokenizers torch torchao "
+    "torchaudio torchmetrics torchtune torchvision tqdm transformers trl typer unsloth vllm wandb xformers "
+    "yaml"
+)
+INSTALLED = frozenset(INSTALLED_NAMES.split())
+# the libraries that `gclint.frameworks` describes, each with a file that tells its source from a directory so named
+DESCRIBED = {
+    "accelerate": "accelerator.py",
+    "bitsandbytes": "functional.py",
+    "deepspeed": "runtime/engine.py",
+    "diffusers": "models/modeling_utils.py",
+    "fairscale": "nn/data_parallel/sharded_ddp.py",
+    "lightning": "pytorch/trainer/trainer.py",
+    "open_clip": "factory.py",
+    "peft": "peft_model.py",
+    "pytorch_lightning": "trainer/trainer.py",
+    "timm": "models/_factory.py",
+    "torch": "nn/modules/module.py",
+    "transformers": "modeling_utils.py",
+    "trl": "trainer/sft_trainer.py",
+    "unsloth": "models/loader.py",
+}
+_INSERTED = re.compile(r"sys\.path\.(?:insert\(\s*\d+\s*,|append\()\s*['\"]([^'\"\n]+)['\"]")
+
+
+def inserted_paths(text: str) -> list[str]:
+    """Return the literal entries that a file's text puts on sys.path."""
+    return _INSERTED.findall(text) if "sys.path" in text else []
+
+
+class Imports:
+    """First-party imports of one program.
+
+    The source of a described library is no part of it: what its names do is known better than walking them tells,
+    to its own modules too.
+
+    `entry` is the script that is started: its directory is the head of sys.path. `inserted` are literal
+    entries that the program or its launcher puts on sys.path; a relative one is taken from the root and
+    from the script's directory. Every answer lies inside `root`. The file system is read once: make a new
+    object to see changes.
+    """
+
+    def __init__(self, root: Path, entry: Path | None = None, inserted: Iterable[str | Path] = ()) -> None:
+        self.root = _absolute(root)
+        self._root = os.fspath(self.root)
+        self._below_root = os.path.join(self._root, "")
+        self.script_directory = _absolute(entry).parent if entry is not None else self.root
+        starts = (self.root, self.script_directory)
+        self.inserted = tuple(_absolute(start / place) for place in inserted for start in starts)
+        self._names: dict[Path, Collection[str]] = {}
+        self._directories: dict[str, Path] = {}
+        self._described: dict[Path, bool] = {}
+        self._of_library: dict[str, bool] = {}
+        self._real: dict[str, str] = {}
+        self._found: dict[tuple[str, int, str], Path | None] = {}
+        self._packages: dict[tuple[str, int, str], tuple[str, ...]] = {}
+
+    def of_program(self, entry: Path, inserted: Iterable[str | Path] = ()) -> Imports:
+        """The imports of a program below the same root; what was read of the file system is not read again."""
+        made = Imports(self.root, entry, inserted)
+        made._names, made._directories = self._names, self._directories
+        made._described, made._of_library, made._real = self._described, self._of_library, self._real
+        return made
+
+    def real(self, path: Path) -> str:
+        """The real path of a file."""
+        held = self._real.get(os.fspath(path))
+        if held is None:
+            held = self._real[os.fspath(path)] = os.path.realpath(path)
+        return held
+
+    def resolve(self, module: str, level: int, importer: Path) -> Path | None:
+        """What `from {'.' * level}{module} import ...` in `importer` reads.
+
+        A module gives its file, a package its `__init__.py`, a namespace package its directory; None when it
+        is not in the project.
+        """
+        here = self._directory(importer)
+        key = (module, level, os.fspath(here))
+        if key not in self._found:
+            module, level = self.spelled_out(module, level, importer)
+            self._found[key] = self._relative(module, level, here) if level else self._anywhere(module, here)
+        return self._found[key]
+
+    def _directory(self, importer: Path) -> Path:
+        held = self._directories.get(os.fspath(importer))
+        if held is None:
+            held = self._directories[os.fspath(importer)] = _absolute(importer).parent
+        return held
+
+    def spelled_out(self, module: str, level: int, importer: Path) -> tuple[str, int]:
+        """The module and the dots of an import; within a described library's source its full name, without dots."""
+        here = self._directory(importer)
+        if not level or not self._is_described(here):
+            return module, level
+        package = here.relative_to(self._top_package(here).parent).parts
+        return ".".join((*package[: len(package) - level + 1], *filter(None, [module]))), 0
+
+    def member(self, module: str, level: int, name: str, importer: Path) -> Path | None:
+        """The submodule that `from module import name` reads; None when `name` is no submodule."""
+        package = self.resolve(module, level, importer)
+        if package is None or (package.name != "__init__.py" and package.suffix == ".py"):
+            return None
+        directory = package.parent if package.suffix == ".py" else package
+        return self._below(directory, (name,), namespaces=True)
+
+    def executed(self, module: str, level: int, importer: Path) -> list[Path]:
+        """Every file that importing the module runs, in order: the packages' `__init__.py`, then its own."""
+        last = self.resolve(module, level, importer)
+        if last is None:
+            return []
+        parts = [part for part in module.split(".") if part]
+        packages = [self.resolve(".".join(parts[:count]), level, importer) for count in range(1, len(parts))]
+        files = [path for path in (*packages, last) if path is not None and path.suffix == ".py"]
+        return list(dict.fromkeys(files))
+
+    def packages(self, module: str, level: int, importer: Path) -> tuple[str, ...]:
+        """The real paths of the packages' files that importing the module runs before its own, in order."""
+        key = (module, level, os.fspath(self._directory(importer)))
+        if key not in self._packages:
+            last = self.resolve(module, level, importer)
+            before = (path for path in self.executed(module, level, importer) if path != last)
+            self._packages[key] = tuple(map(self.real, before))
+        return self._packages[key]
+
+    def module_name(self, path: Path) -> str:
+        """The dotted name a file has as a module: below the outermost package, else below the root."""
+        file = _absolute(path)
+        top = self._package_root(file.parent)
+        if not self._has(file.parent, "__init__.py"):
+            sources = (self.root / name for name in SOURCE_DIRECTORIES)
+            above = next((place for place in sources if place in file.parents), self.root)
+            top = above if above in file.parents else file.parent
+        parts = list(file.relative_to(top).with_suffix("").parts)
+        return ".".join(parts[:-1] if parts[-1] == "__init__" and len(parts) > 1 else parts)
+
+    def _relative(self, module: str, level: int, here: Path) -> Path | None:
+        for _ in range(level - 1):
+            here = here.parent
+        parts = tuple(part for part in module.split(".") if part)
+        return self._below(here, parts, namespaces=True)
+
+    def _anywhere(self, module: str, here: Path) -> Path | None:
+        parts = tuple(module.split("."))
+        if not all(parts):
+            return None
+        package_root = self._package_root(here)
+        certain = (*self.inserted, self.script_directory)
+        if parts[0] in sys.stdlib_module_names:
+            return self._regular(certain, parts)
+        if parts[0] in INSTALLED:
+            return self._own((*certain, package_root), parts)
+        likely = (*certain, package_root, self.root, *(self.root / name for name in SOURCE_DIRECTORIES))
+        above = tuple(parent for parent in (here, *here.parents) if self._inside(parent))
+        places = tuple(dict.fromkeys((*likely, *above)))
+        if any(self._below(place, parts[:1], namespaces=False) for place in places):
+            return self._regular(places, parts)
+        portions = (self._below(place, parts, namespaces=True) for place in places)
+        return next((path for path in portions if path is not None), None)
+
+    def _own(self, places: Iterable[Path], parts: tuple[str, ...]) -> Path | None:
+        """What a package of the project has that bears a library's name and is not that library's source."""
+        found = self._regular(places, parts[:1])
+        return self._regular(places, parts) if found is not None and not self._is_described(found.parent) else None
+
+    def is_described(self, path: str) -> bool:
+        """Whether a file (an absolute path) is of a described library's source."""
+        directory = os.path.dirname(path)
+        if directory not in self._of_library:
+            self._of_library[directory] = self._is_described(Path(directory))
+        return self._of_library[directory]
+
+    def _is_described(self, directory: Path) -> bool:
+        """Whether a directory lies in the source of a library that is described."""
+        if directory not in self._described:
+            package = self._top_package(directory)
+            telling = DESCRIBED.get(package.name)
+            self._described[directory] = telling is not None and (package / telling).is_file()
+        return self._described[directory]
+
+    def _regular(self, places: Iterable[Path], parts: tuple[str, ...]) -> Path | None:
+        for place in places:
+            if self._below(place, parts[:1], namespaces=False) is not None:
+                return self._below(place, parts, namespaces=True)
+        return None
+
+    def _below(self, place: Path, parts: tuple[str, ...], namespaces: bool) -> Path | None:
+        if not self._inside(place):
+            return None
+        for part in parts[:-1]:
+            place = place / part
+            if not self._has(place.parent, part):
+                return None
+        if not parts:
+            return self._package(place, namespaces)
+        package = self._package(place / parts[-1], False) if self._has(place, parts[-1]) else None
+        if package is None and self._has(place, f"{parts[-1]}.py"):
+            return place / f"{parts[-1]}.py"
+        if package is None and namespaces and self._has(place, parts[-1]):
+            return self._package(place / parts[-1], True)
+        return package
+
+    def _package(self, directory: Path, namespaces: bool) -> Path | None:
+        if self._has(directory, "__init__.py"):
+            return directory / "__init__.py"
+        holds_code = any(name.endswith(".py") or "." not in name for name in self._entries(directory))
+        return directory if namespaces and holds_code else None
+
+    def _package_root(self, directory: Path) -> Path:
+        while self._inside(directory) and directory != self.root and self._has(directory, "__init__.py"):
+            directory = directory.parent
+        return directory
+
+    def _top_package(self, directory: Path) -> Path:
+        """The outermost package that a directory lies in; the directory itself where it is in none."""
+        above = self._package_root(directory)
+        inner = directory.relative_to(above).parts if above in directory.parents else ()
+        return above / inner[0] if inner and not self._has(above, "__init__.py") else above
+
+    def _inside(self, place: Path) -> bool:
+        return os.fspath(place) == self._root or os.fspath(place).startswith(self._below_root)
+
+    def _has(self, directory: Path, name: str) -> bool:
+        return name in self._entries(directory)
+
+    def _entries(self, directory: Path) -> Collection[str]:
+        if directory not in self._names:
+            self._names[directory] = names(os.fspath(directory))
+        return self._names[directory]
+
+
+def _absolute(path: Path) -> Path:
+    return Path(os.path.abspath(path))

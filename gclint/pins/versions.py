@@ -1,0 +1,184 @@
+"""The versions a run is judged for: asked for, configured, pinned, installed, or the newest known."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from gclint.packs import installed_version
+from gclint.pins import companions
+from gclint.pins.near import words_near
+from gclint.pins.pin import canonical
+from gclint.pins.releases import LAST_OF_LINE, allowed, newest
+
+if TYPE_CHECKING:
+    from packaging.specifiers import SpecifierSet
+    from packaging.version import Version
+
+
+class TargetError(ValueError):
+    """A target version that cannot be read; the text says which and from where."""
+
+
+@dataclass(frozen=True)
+class Target:
+    """The version of one package that a run is judged for.
+
+    `version` is None when nothing is known of the package. `origin` is "flag", "config", a place such as
+    "requirements.txt:3", "installed", "newest" (of those that fit what is pinned) or "unknown". `range` is what
+    the origin allows, None when it is no range; `oldest` and `version` are then its two ends among the known
+    releases, so that a rule can say that its answer differs inside the range. `path` and `line` are the place of a
+    pin, "" and 0 without.
+    """
+
+    version: Version | None
+    origin: str
+    range: SpecifierSet | None = None
+    oldest: Version | None = None
+    path: str = ""
+    line: int = 0
+
+    @property
+    def exact(self) -> bool:
+        """Whether the origin leaves no other known release."""
+        return self.oldest == self.version
+
+
+@dataclass(frozen=True)
+class Place:
+    """A line of a file, the path from the project's root."""
+
+    path: str
+    line: int
+
+
+@dataclass(frozen=True)
+class Targets:
+    """The targets of one program. A package is decided when it is first asked for."""
+
+    stated: Mapping[str, Target] = field(default_factory=dict)
+    rocm_place: Place | None = None
+    rocm_stated: bool = False
+
+    def __getitem__(self, package: str) -> Target:
+        """The package's target; never raises, an unknown package has no version."""
+        name = canonical(package)
+        return self.stated.get(name) or _without_pin(name)
+
+    def version(self, package: str) -> Version | None:
+        """The version that decides, None when nothing is known."""
+        return self[package].version
+
+    def differs(self, package: str, boundary: str) -> bool:
+        """Whether the allowed range lies on both sides of `boundary` (versions below it, and from it on)."""
+        from packaging.version import Version
+
+        target = self[package]
+        if target.version is None or target.oldest is None:
+            return False
+        return target.oldest < Version(boundary) <= target.version
+
+    @property
+    def rocm(self) -> bool:
+        """Whether pins, index URLs or images ask for ROCm builds (`rocm_place` says where)."""
+        return self.rocm_stated or self.rocm_place is not None
+
+
+def targets_for(
+    root: Path,
+    entry: Path | None = None,
+    flag: Mapping[str, str] | None = None,
+    config: Mapping[str, str] | None = None,
+) -> Targets:
+    """The targets for the program `entry` in the project `root`.
+
+    `flag` and `config` map a package to a version ("2.5" means any 2.5) or specifiers (">=4.40,<5"); the name
+    "rocm" states that the run is on ROCm. Raises TargetError when one of them cannot be read.
+    """
+    stated: dict[str, Target] = {}
+    for origin, wanted in (("flag", flag or {}), ("config", config or {})):
+        for package, text in wanted.items():
+            stated.setdefault(canonical(package), _asked(canonical(package), text, origin))
+    top = os.path.abspath(root)
+    rocm_place: Place | None = None
+    for word in words_near(root, entry):
+        path = os.path.relpath(word.path, top).replace(os.sep, "/")
+        if word.pin is None:
+            rocm_place = rocm_place or Place(path, word.line)
+        elif word.pin.package not in stated:
+            target = _decide(word.pin.package, word.pin.specifier, path, word.line)
+            if target is not None:
+                stated[word.pin.package] = target
+    stated |= _beside_each_other(stated)
+    return Targets(stated, rocm_place, rocm_stated="rocm" in (flag or {}) or "rocm" in (config or {}))
+
+
+def _beside_each_other(stated: Mapping[str, Target]) -> dict[str, Target]:
+    """The targets that differ where exact pins of other packages exclude what would be decided without them."""
+    pinned = {name: target.version for name, target in stated.items() if target.version is not None and target.exact}
+    open_ = [name for name in LAST_OF_LINE if name not in pinned and companions.concerns(name, pinned)]
+    found = {name: _fitting(name, stated.get(name) or _without_pin(name), pinned) for name in open_}
+    return {name: target for name, target in found.items() if target is not None}
+
+
+def _fitting(package: str, target: Target, pinned: Mapping[str, Version]) -> Target | None:
+    """The target among the releases that can be installed beside the pins; None where it stays as it is."""
+    fitting = companions.possible(package, allowed(package, target.range), pinned)
+    if not fitting or target.version in fitting:
+        return None
+    if target.range is None:
+        return Target(fitting[-1], "newest", oldest=fitting[-1])
+    return replace(target, version=fitting[-1], oldest=fitting[0])
+
+
+def _asked(package: str, text: str, origin: str) -> Target:
+    wanted = str(text).strip()
+    if re.fullmatch(r"v?\d+(\.\d+)?", wanted):
+        specifier = f"=={wanted.lstrip('v')}.*"
+    else:
+        specifier = wanted if wanted[:1] in "<>=!~" else f"=={wanted}"
+    if package == "rocm":
+        return Target(None, origin)
+    target = _decide(package, specifier, "", 0) if wanted else None
+    if target is None:
+        source = "--target" if origin == "flag" else "the configuration's target"
+        raise TargetError(f"{source} {package}={text}: not a version or a version specifier")
+    return Target(target.version, origin, target.range, target.oldest)
+
+
+@lru_cache(maxsize=1024)
+def _decide(package: str, specifier: str, path: str, line: int) -> Target | None:
+    from packaging.specifiers import InvalidSpecifier, SpecifierSet
+
+    try:
+        specifiers = SpecifierSet(specifier)
+    except InvalidSpecifier:
+        return None
+    known = allowed(package, specifiers)
+    if not known or (newest(package) is None and not re.match(r"===?[^*,]+$", specifier)):
+        return Target(None, f"{path}:{line}", specifiers, None, path, line)
+    only = len(known) == 1
+    return Target(known[-1], f"{path}:{line}", None if only else specifiers, known[0], path, line)
+
+
+@lru_cache(maxsize=256)
+def _without_pin(package: str) -> Target:
+    version = _installed(package)
+    if version is not None:
+        return Target(version, "installed", oldest=version)
+    version = newest(package)
+    return Target(version, "newest" if version else "unknown", oldest=version)
+
+
+def _installed(package: str) -> Version | None:
+    from packaging.version import InvalidVersion, Version
+
+    try:
+        return Version(Version(installed_version(package) or "").public)
+    except (InvalidVersion, ValueError, TypeError):
+        return None

@@ -1,0 +1,43 @@
+"""A program whose walk reached its bound: how far it is judged, told as a note.
+
+The bound is a number of expressions, not of seconds: the same program is judged as far on every machine.
+"""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from ..finding import Finding, Location
+from ..ir.syntax import Site
+
+if TYPE_CHECKING:
+    from ..ir.syntax import Module
+    from .interpreter import Interpreter
+
+CODE, NAME = "GCL002", "program-judged-in-part"
+MAX_STEPS = 300_000
+
+
+def standing(it: Interpreter, node: ast.AST) -> tuple[Site, ...]:
+    """The calls in progress, outermost first, and the node that is being evaluated."""
+    return (*(frame.site for frame in it.frames if frame.site is not None), it.site(node))
+
+
+def judged_in_part(entry: Module, stopped: tuple[Site, ...]) -> Finding:
+    """The note at the statement of the entry's own file that was being walked when the bound was reached."""
+    own = [site for site in stopped if site.module is entry] or [Site.at(entry, entry.tree)]
+    place = _start(own[-1])
+    way = [_start(site, "called from here") for site in own[:-1]]
+    inner = _start(stopped[-1], "the analysis stood here")
+    related = [item for item in (*way, inner) if (item.path, item.line) != (place.path, place.line)]
+    message = (
+        f"this program is judged up to here only: its analysis stops after {MAX_STEPS:,} steps "
+        f"(what to do: gclint rule {CODE})"
+    )
+    return Finding(CODE, NAME, message, place, "fragile", related=tuple(dict.fromkeys(related)))
+
+
+def _start(site: Site, message: str = "") -> Location:
+    place = site.location(message)
+    return Location(place.path, place.line, place.column, place.line, place.column, message)

@@ -1,0 +1,75 @@
+"""Definitions: functions and classes of the project, with their decorators."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from ..ir.syntax import FunctionDef, dotted
+from . import evaluation
+from .calls import Call
+from .values import Alternative, Class, External, Function, Object, Value, of
+
+if TYPE_CHECKING:
+    from .interpreter import Interpreter
+
+DECORATOR_STEPS = 400
+
+
+def define_function(it: Interpreter, node: FunctionDef) -> bool:
+    """`def f(...)`: bind its name to what its decorators make of it."""
+    function = evaluation.function_value(it, node)
+    value = of(function)
+    for decorator in reversed(node.decorator_list):
+        value = _decorated(it, value, function, decorator)
+    it.bind(node.name, value)
+    return True
+
+
+def _decorated(it: Interpreter, value: Value, function: Function, decorator: ast.expr) -> Value:
+    """What a decorator makes of a function; the function itself where the decorator does too much to be followed."""
+    steps, it.steps = it.steps, min(it.steps, DECORATOR_STEPS)
+    allowed, stopped = it.steps, it.stopped
+    made = _applied(it, value, function, decorator)
+    spent, it.steps, it.stopped = allowed - it.steps, steps - (allowed - it.steps), stopped
+    return made if spent <= allowed else value
+
+
+def _applied(it: Interpreter, value: Value, function: Function, decorator: ast.expr) -> Value:
+    made = it.evaluate(decorator)
+    for _, item in made:
+        if isinstance(item, Function):
+            result = it.call(made, Call(it, it.site(decorator), "decorator", [value]))
+            return result if any(isinstance(part, Function) for _, part in result) else value
+        if isinstance(item, Object) and item.kind == "context":
+            it.decorations.setdefault(function.node_id, []).append(item)
+            return value
+    replaced = it.library.decorated(it, made, value, it.site(decorator))
+    return replaced if replaced is not None else value
+
+
+def define_class(it: Interpreter, node: ast.ClassDef) -> bool:
+    """`class C(...)`: walk its body in a scope of its own."""
+    bases: list[Alternative] = []
+    for argument in node.bases:
+        bases.extend(item for _, item in it.evaluate(argument) if isinstance(item, (Class, External)))
+    scope = it.within(it.scope, {}, is_class=True)
+    outer, it.frame.scope = it.frame.scope, scope
+    it.execute(node.body)
+    it.frame.scope = outer
+    decorators = tuple(_decorator_name(decorator) for decorator in node.decorator_list)
+    made = Class(node, it.module, scope.names, tuple(bases), decorators, id(node))
+    for name, value in scope.names.items():
+        scope.names[name] = Value((guard, _owned(item, made)) for guard, item in value)
+    it.bind(node.name, of(made))
+    return True
+
+
+def _owned(item: Alternative, owner: Class) -> Alternative:
+    if isinstance(item, Function) and item.owner is None:
+        return Function(item.node, item.module, item.scope, item.defaults, owner, item.receiver, item.node_id)
+    return item
+
+
+def _decorator_name(decorator: ast.expr) -> str:
+    return dotted(decorator.func if isinstance(decorator, ast.Call) else decorator).rsplit(".", 1)[-1]

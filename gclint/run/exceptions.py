@@ -1,0 +1,128 @@
+"""Exceptions: what catches what is known to be raised, and under which condition a handler runs for anything else."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING
+
+from ..ir.syntax import Try, dotted
+from . import imports
+from .guards import Atom, Guard, either, narrowed
+from .jumps import RAISE, Jump, left
+from .values import NOTHING, Alternative, Class, External, Object, Value, of, union
+
+if TYPE_CHECKING:
+    from ..ir.syntax import Module
+    from .interpreter import Interpreter
+
+_OF_AN_IMPORT = frozenset({"ImportError", "ModuleNotFoundError", "Exception", "BaseException"})
+
+
+def walk_try(it: Interpreter, statement: Try) -> None:
+    """A `try` statement. What is known to be raised goes to the first handler that catches it; where something in the
+    block may raise besides, each handler runs under the condition that it is needed.
+    """
+    it.handlers.append(it.site(statement))
+    held, mark, risks = it.guard, len(it.jumps), it.risks
+    kinds = [it.evaluate(handler.type) if handler.type is not None else None for handler in statement.handlers]
+    it.execute(statement.body)
+    it.handlers.pop()
+    end = it.guard
+    unsure = it.risks > risks and not imports.succeeds(it, statement.body)
+    atoms = [_needed(it, statement, handler) for handler in statement.handlers] if unsure else []
+    nothing_raised: Guard = frozenset((atom, False) for atom in atoms)
+    others = [_unless(jump, nothing_raised) for jump in it.jumps[mark:] if jump.kind != RAISE]
+    raised = [_unless(jump, nothing_raised) for jump in it.jumps[mark:] if jump.kind == RAISE]
+    del it.jumps[mark:]
+    made: list[Jump] = []
+    for place, (handler, kind) in enumerate(zip(statement.handlers, kinds, strict=True)):
+        caught = [jump for jump in raised if kind is None or catches(kind, jump.raised)]
+        raised = [jump for jump in raised if jump not in caught]
+        if caught:
+            it.guard = either(jump.guard for jump in caught)
+            _handle(it, handler, mark, union(jump.raised.under(jump.guard - held) for jump in caught), made)
+        if unsure:
+            it.guard = narrowed(held, frozenset({(atoms[place], True)}))
+            _handle(it, handler, mark, NOTHING, made)
+    it.guard = end
+    it.execute(statement.orelse)
+    jumps = [*others, *raised, *made, *it.jumps[mark:]]
+    it.jumps[mark:] = jumps
+    it.guard = left(held, jumps)
+    if statement.finalbody:
+        going_on, it.guard = it.guard, held
+        start = len(it.jumps)
+        it.execute(statement.finalbody)
+        it.go_on(going_on, start)
+
+
+def _unless(jump: Jump, guard: Guard) -> Jump:
+    return replace(jump, guard=narrowed(jump.guard, guard))
+
+
+def _handle(it: Interpreter, handler: ast.ExceptHandler, mark: int, raised: Value, made: list[Jump]) -> None:
+    """Walk a handler; its own jumps go to `made`."""
+    if it.is_dead:
+        return
+    if handler.name is not None:
+        it.bind(handler.name, raised or of(it.unknown("exception", it.site(handler))))
+    held, it.handled = it.handled, raised
+    it.execute(handler.body)
+    it.handled = held
+    made += it.jumps[mark:]
+    del it.jumps[mark:]
+
+
+def catches(kind: Value, raised: Value) -> bool:
+    """Whether an `except` of this type catches what was raised, as far as both are known."""
+    wanted = [name for _, item in kind for name in _names(item)]
+    thrown = [item for _, item in raised]
+    return not thrown or any(_is_one(item, wanted) for item in thrown)
+
+
+def _names(item: Alternative) -> list[Class | str]:
+    if isinstance(item, Object) and item.items is not None:
+        return [name for value in item.items for _, part in value for name in _names(part)]
+    if isinstance(item, External):
+        return [item.name.rsplit(".", 1)[-1]]
+    return [item] if isinstance(item, Class) else []
+
+
+def _is_one(thrown: Alternative, wanted: list[Class | str]) -> bool:
+    """Whether something raised is one of these types, or of a type below one of them."""
+    kind = thrown.type if isinstance(thrown, Object) else thrown
+    if isinstance(kind, Class):
+        lineage = list(kind.ancestry())
+        above = [base for item in lineage for base in (_above(item.name) if isinstance(item, External) else [])]
+        return any(each in lineage or each in above for each in wanted)
+    name = kind.name if isinstance(kind, External) else str(kind) if isinstance(kind, str) else ""
+    return not name or any(each in wanted for each in _above(name))
+
+
+def _above(name: str) -> list[Class | str]:
+    """The names of an exception of Python's and of those that it is a kind of; of any other, that of Exception too."""
+    last = name.rsplit(".", 1)[-1]
+    known = getattr(builtins, last, None)
+    if isinstance(known, type) and issubclass(known, BaseException):
+        return [each.__name__ for each in known.__mro__]
+    return [last, "Exception", "BaseException"]
+
+
+def _needed(it: Interpreter, statement: Try, handler: ast.ExceptHandler) -> Atom:
+    """The condition that something unknown raises what a handler catches."""
+    about = imports.tried(statement.body) if _is_for_imports(handler.type) else ""
+    return Atom(f"except:{id(handler)}", partial(_raised, it.module, handler), "", about=about)
+
+
+def _raised(module: Module, handler: ast.ExceptHandler) -> str:
+    kind = module.code(handler.type) if handler.type is not None else "an exception"
+    return f"if {kind} is raised"
+
+
+def _is_for_imports(kind: ast.expr | None) -> bool:
+    if isinstance(kind, ast.Tuple):
+        return any(_is_for_imports(element) for element in kind.elts)
+    return kind is None or dotted(kind) in _OF_AN_IMPORT

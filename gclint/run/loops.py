@@ -1,0 +1,146 @@
+"""Loops: over what is known each round is walked, within a budget; the body of any other once."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from ..ir.syntax import For, nodes
+from . import conditions, elements, names
+from .guards import ALWAYS, Guard, narrowed
+from .jumps import BREAK, CONTINUE, left, taken
+from .values import NOTHING, Alternative, Const, Object, Value, of
+
+if TYPE_CHECKING:
+    from .interpreter import Interpreter
+
+MOST_ROUNDS = 64
+STEPS_FOR_ALL = 6_000
+
+
+class _Rounds:
+    """The rounds of one loop: `held` is the guard at its start, to which each round adds its own."""
+
+    def __init__(self, it: Interpreter, loop: ast.For | ast.AsyncFor | ast.While):
+        self.it, self.loop = it, loop
+        self.held, self.mark, self.steps = it.guard, len(it.jumps), it.steps
+        self.before = _literals(it, it.module.bound_in(loop).stored)
+        self.count = 0
+
+    def walk(self, guard: Guard, value: Value | None = None) -> None:
+        """Walk the body under a further guard, with the value for a `for` loop's target; the guard is then that under
+        which the loop goes on.
+        """
+        it = self.it
+        before, start = it.guard, len(it.jumps)
+        it.guard = narrowed(before, guard)
+        it.loops.append(self.loop)
+        if value is not None and isinstance(self.loop, (ast.For, ast.AsyncFor)):
+            names.assign(it, self.loop.target, value)
+        it.execute(self.loop.body)
+        it.loops.pop()
+        taken(it, start, CONTINUE)
+        it.go_on(before, start)
+        self.count += 1
+
+    @property
+    def is_costly(self) -> bool:
+        """Whether as many rounds were walked as the budget is for."""
+        spent = self.steps - self.it.steps
+        return self.count >= MOST_ROUNDS or (self.count > 1 and spent + spent // self.count > STEPS_FOR_ALL)
+
+    def end(self) -> None:
+        """Walk the `else`, where no round broke off, and go on after the loop."""
+        it = self.it
+        breaks = taken(it, self.mark, BREAK)
+        it.go_on(self.held, self.mark)
+        if not self.loop.orelse:
+            return
+        before, start = it.guard, len(it.jumps)
+        it.guard = left(before, breaks)
+        it.execute(self.loop.orelse)
+        it.go_on(before, start)
+
+
+def walk_for(it: Interpreter, statement: For) -> None:
+    """A `for` statement."""
+    rounds = _Rounds(it, statement)
+    it.consumers[id(statement.iter)] = lambda value: rounds.walk(ALWAYS, value)
+    iterable = it.evaluate(statement.iter)
+    it.consumers.pop(id(statement.iter), None)
+    if iterable:
+        _over(it, rounds, statement, iterable)
+    rounds.end()
+
+
+def _over(it: Interpreter, rounds: _Rounds, statement: For, iterable: Value) -> None:
+    each = elements.rounds(it, iterable)
+    if each is not None and len(each) <= MOST_ROUNDS:
+        for guard, value in each:
+            rounds.walk(guard, value)
+            if rounds.is_costly and rounds.count < len(each):
+                break
+        else:
+            return
+    it.vague += 1
+    rounds.walk(ALWAYS, elements.element(it, iterable, statement.iter))
+    it.vague -= 1
+    bound = it.module.bound_in(statement)
+    _widen(it, rounds, bound.stored if each is not None else bound.counted)
+
+
+def walk_while(it: Interpreter, statement: ast.While) -> None:
+    """A `while` statement: round by round as long as what decides is known and changes; else its body once."""
+    rounds = _Rounds(it, statement)
+    stored = it.module.bound_in(statement).stored
+    while True:
+        goes_on, _ = conditions.decide(it, statement.test)
+        if goes_on is None or it.is_dead or it.steps < 0:
+            break
+        before, open_ = _literals(it, stored), isinstance(statement.test, ast.Constant) or not _decides(it, statement)
+        held = _held(it, statement)
+        it.vague += open_
+        rounds.walk(goes_on)
+        it.vague -= open_
+        if _literals(it, stored) == before and _held(it, statement) == held:
+            break
+        if rounds.is_costly or (open_ and not isinstance(statement.test, ast.Constant)):
+            _widen(it, rounds, stored)
+            break
+    rounds.end()
+
+
+def _decides(it: Interpreter, statement: ast.While) -> bool:
+    """Whether all that the condition reads is known."""
+    return all(not isinstance(item, Object) or elements.is_counted(item) for item in _read(it, statement))
+
+
+def _read(it: Interpreter, statement: ast.While) -> list[Alternative]:
+    """What the names in the condition hold."""
+    names = {node.id for node in nodes(statement.test) if isinstance(node, ast.Name)}
+    values = [value.possible(it.guard) for name in sorted(names) if (value := it.scope.lookup(name)) is not None]
+    return [item for value in values for _, item in value]
+
+
+def _held(it: Interpreter, statement: ast.While) -> list[list[Value]]:
+    """The elements of the collections that the condition is about."""
+    held = [item for item in _read(it, statement) if isinstance(item, Object) and elements.is_counted(item)]
+    return [list(item.items if item.items is not None else (item.entries or {}).values()) for item in held]
+
+
+def _literals(it: Interpreter, stored: Sequence[str]) -> dict[str, frozenset[tuple[Guard, Alternative]]]:
+    """What the names hold, of those that hold nothing but literals."""
+    found = {}
+    for name in stored:
+        value = (it.scope.lookup(name) or NOTHING).possible(it.guard)
+        found[name] = frozenset(value) if all(isinstance(item, Const) for _, item in value) else frozenset()
+    return found
+
+
+def _widen(it: Interpreter, rounds: _Rounds, names: Sequence[str]) -> None:
+    """After rounds that nobody counts, a literal that is another one than before them is unknown."""
+    after = _literals(it, names)
+    for name in names:
+        if after[name] and after[name] != rounds.before.get(name, frozenset()):
+            it.bind(name, of(it.unknown(name, it.site(rounds.loop))))

@@ -1,0 +1,57 @@
+"""What an expression stands for in the text: the one thing its name was bound to in the same function."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from ..ir.syntax import DEFINITIONS, FunctionDef, Module, dotted, parts
+from .closures import bound_names, enclosing_function
+
+MAX_HOPS = 4
+
+
+def definition(module: Module, node: ast.expr) -> ast.expr:
+    """The expression that a name was given, through other names too; the node itself when that is not certain."""
+    for _ in range(MAX_HOPS):
+        if not isinstance(node, ast.Name):
+            break
+        given = _given(enclosing_function(module, node), node.id)
+        if given is None:
+            break
+        node = given
+    return node
+
+
+def spellings(module: Module, node: ast.expr) -> set[str]:
+    """The texts under which the same thing is known: its own, that of its definition, of what a partial calls."""
+    meant = definition(module, node)
+    found = {module.code(node), module.code(meant)}
+    if isinstance(meant, ast.Call) and meant.args and dotted(meant.func).rsplit(".", 1)[-1] == "partial":
+        found |= spellings(module, meant.args[0])
+    return found
+
+
+def method_called(module: Module, call: ast.Call) -> tuple[str, str]:
+    """What a call's method belongs to, as text, and the method's name, also when it was kept in a variable."""
+    meant = definition(module, call.func)
+    return (module.code(meant.value), meant.attr) if isinstance(meant, ast.Attribute) else ("", "")
+
+
+def _given(scope: FunctionDef | ast.Module, name: str) -> ast.expr | None:
+    """What the only binding of a name in a scope assigns; None when there are several, or it is no assignment."""
+    if [each for part in scope.body for each in bound_names(part)].count(name) != 1:
+        return None
+    for node in (inner for part in scope.body for inner in _within(part)):
+        if isinstance(node, ast.Assign) and len(node.targets) == 1:
+            target = node.targets[0]
+            if isinstance(target, ast.Name) and target.id == name:
+                return node.value
+    return None
+
+
+def _within(node: ast.AST) -> Iterator[ast.AST]:
+    yield node
+    for child in parts(node):
+        if not isinstance(child, (*DEFINITIONS, ast.Lambda)):
+            yield from _within(child)

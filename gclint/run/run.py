@@ -1,0 +1,154 @@
+"""The run: the state of a training run while the interpreter walks the program."""
+
+from __future__ import annotations
+
+import os
+from bisect import bisect_left
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from itertools import chain, product
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..finding import Condition, Location
+from .guards import ALWAYS, DISTRIBUTED, Guard, all_of, without_elements
+from .statement import state as stated
+from .values import Alternative, Object, Value
+
+if TYPE_CHECKING:
+    from ..failures import Problem
+    from ..ir.syntax import Module, Site
+    from ..pins.versions import Targets
+    from .events import Event
+
+
+def unheard(event: Event) -> None:
+    """Nobody listens."""
+
+
+def no_modules(word: str) -> Iterable[Module]:
+    """Nobody has walked anything yet."""
+    return ()
+
+
+def untold(variable: str) -> bool:
+    """Of no environment variable it is told that the process starts without it."""
+    return False
+
+
+@dataclass
+class Run:
+    """What is known of the process at the moment: environment, imports, models, launch, versions.
+
+    `imported` has the first import of each library module, `import_sites` the import in the entry that first led to
+    each module of the project. `modules_with` gives the project's modules whose text has a word, of those that the
+    program imports, also where they were not walked. `absent` says of an environment variable whether the process
+    starts without it.
+    `assumed` holds the conditions that the launcher decides; they are never stated.
+    `launch_places` are the launches that decide them. `found` has the guard of every finding that was made of this
+    run, `impossible` are those whose guard cannot hold. `failures` has the parts of gclint that raised. `path` is the
+    file of the entry.
+    """
+
+    targets: Targets
+    assumed: Guard = ALWAYS
+    launch_places: tuple[Any, ...] = ()
+    environment: dict[str, Value] = field(default_factory=dict)
+    environment_sites: dict[str, Site] = field(default_factory=dict)
+    modules_with: Callable[[str], Iterable[Module]] = field(default=no_modules, repr=False)
+    absent: Callable[[str], bool] = field(default=untold, repr=False)
+    imported: dict[str, Site] = field(default_factory=dict)
+    import_sites: dict[str, Site] = field(default_factory=dict)
+    initialised: dict[str, Site] = field(default_factory=dict)
+    models: list[Object] = field(default_factory=list)
+    events: list[Event] = field(default_factory=list)
+    overrides: dict[str, Value] = field(default_factory=dict)
+    facts: dict[str, Any] = field(default_factory=dict)
+    listener: Callable[[Event], None] = field(default=unheard, repr=False)
+    entry: Module | None = None
+    path: str = ""
+    found: dict[tuple[str, int, int, str], Guard] = field(default_factory=dict)
+    impossible: set[tuple[str, int, int, str]] = field(default_factory=set)
+    failures: dict[Problem, None] = field(default_factory=dict)
+    _places: dict[type, list[int]] = field(default_factory=dict, repr=False)
+
+    def emit(self, event: Event) -> None:
+        """Record an event and let the rules ask their questions at that moment."""
+        self._places.setdefault(type(event), []).append(len(self.events))
+        self.events.append(event)
+        self.listener(event)
+
+    def of_type(self, *kinds: type, start: int = 0) -> list[Any]:
+        """The events of these types so far, in order, from the `start`th of all on."""
+        held = [
+            places[bisect_left(places, start) :] for kind, places in self._places.items() if issubclass(kind, kinds)
+        ]
+        return [self.events[place] for place in (held[0] if len(held) == 1 else sorted(chain.from_iterable(held)))]
+
+    def place(self, event: Event) -> int:
+        """How many events came before this one; raises StopIteration for one that is not of this run."""
+        return next(place for place in self._places[type(event)] if self.events[place] is event)
+
+    def first_import(self, library: str) -> Site | None:
+        """The entry's own import that brought a library in, through the project's modules if need be; where the
+        library was imported when no import of the entry did; None when it was not.
+        """
+        imported = self.imported.get(library)
+        if imported is None or imported.module is self.entry:
+            return imported
+        return self.import_sites.get(imported.module.path, imported)
+
+    def condition(self, guard: Guard) -> Condition:
+        """What a guard leaves open, in words."""
+        return stated(self._open(guard), self._decided())
+
+    def _open(self, guard: Guard) -> Guard:
+        """A guard less what the launcher decides, and less "several processes" where the program starts them."""
+        return guard - self.assumed - self._decided()
+
+    def _decided(self) -> Guard:
+        if "several_processes" not in self.facts:
+            return self.assumed
+        return frozenset(pair for pair in self.assumed if pair[0] is not DISTRIBUTED) | {(DISTRIBUTED, True)}
+
+    def launch_locations(self, message: str) -> list[Location]:
+        """Where the launcher decides that this run is one of several processes."""
+        return [
+            Location(_shown(launch.path), launch.line, 1, launch.line, 1, message)
+            for launch in self.launch_places
+            if self.assumed and launch.distributed is not False
+        ]
+
+    def open_guard(self, guard: Guard) -> Guard:
+        """The part of a guard that the code and the launcher leave open."""
+        return without_elements(self._open(guard))
+
+
+def _shown(path: Path) -> str:
+    relative = os.path.relpath(path)
+    return str(path) if relative.startswith("..") else relative
+
+
+def together(*guards: Guard) -> Guard | None:
+    """The conjunction of guards; None when they contradict."""
+    return all_of(guards)
+
+
+def ways(base: Guard, *questions: Iterable[tuple[Guard, Any]] | Value) -> list[tuple[Guard, tuple[Any, ...]]]:
+    """Every feasible combination of one alternative per question, with its guard, the loosest guard first."""
+    found: list[tuple[Guard, tuple[Any, ...]]] = []
+    for combination in product(*(list(question) for question in questions)):
+        guard = all_of([base, *(held for held, _ in combination)])
+        if guard is not None:
+            found.append((guard, tuple(item for _, item in combination)))
+    return sorted(found, key=lambda way: len(way[0]))
+
+
+def weakest(guards: Iterable[Guard]) -> Guard | None:
+    """The guard with the fewest conditions; None when there is none."""
+    return min(guards, key=lambda guard: (len(guard), sorted(atom.key for atom, _ in guard)), default=None)
+
+
+def when(value: Value, test: Callable[[Alternative], bool]) -> list[tuple[Guard, Alternative]]:
+    """The alternatives for which the test holds."""
+    return [(guard, item) for guard, item in value if test(item)]

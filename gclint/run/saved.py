@@ -1,0 +1,73 @@
+"""Files of tensors: what a program saves, and which of it a load brings back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from ..ir.syntax import Site
+from . import rewrite
+from .events import LibraryCall
+from .guards import Guard
+from .run import Run
+from .values import Const, Object, Value
+
+
+@dataclass(frozen=True)
+class Saved:
+    """One torch.save: where, under which guard, what, and to which file."""
+
+    site: Site
+    guard: Guard
+    content: Value
+    file: str
+
+
+def file_key(path: Value, site: Site, index: int) -> str:
+    """What tells one file from another: its literal name, the object, or the expression that names it."""
+    item = path.only()
+    if isinstance(item, Const):
+        return repr(item.value)
+    node = rewrite.call_node(site)
+    given = node.args if node is not None else []
+    text = site.module.code(given[index]) if index < len(given) else ""
+    if text.replace("_", "").replace(".", "").isidentifier() and isinstance(item, Object) and not item.text:
+        return f"#{item.id}"
+    return text or (f"#{item.id}" if isinstance(item, Object) else "")
+
+
+def saves(run: Run) -> Iterator[Saved]:
+    """Every torch.save of a run."""
+    for event in run.of_type(LibraryCall):
+        if event.name == "torch.save" and event.call is not None:
+            file = file_key(event.call.get("f", 1), event.site, 1)
+            yield Saved(event.site, event.guard, event.call.get("obj", 0), file)
+
+
+def content_of(run: Run, item: Object) -> Iterator[tuple[Saved, Value]]:
+    """What the program itself put into the place of a file that a loaded object comes from."""
+    keys: list[object] = []
+    held = item
+    while held.type != "checkpoint_file" and held.parent is not None:
+        name = next((key for key, value in held.parent.attributes.items() if held in value.objects()), "")
+        keys.insert(0, name)
+        held = held.parent
+    if held.type != "checkpoint_file" or held.site is None:
+        return
+    file = file_key(held.attributes.get("path", Value(())), held.site, 0)
+    for saved in saves(run):
+        if not file or saved.file != file:
+            continue
+        content: Value | None = saved.content
+        for key in keys:
+            content = _entry(content, str(key)) if content is not None else None
+        if content is not None:
+            yield saved, content
+
+
+def _entry(content: Value, name: str) -> Value | None:
+    for item in content.objects():
+        for key, value in (item.entries or {}).items():
+            if name == f"[{key!r}]":
+                return value
+    return None

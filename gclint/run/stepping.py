@@ -1,0 +1,41 @@
+"""The events of one training iteration: which can meet, which repeat, and how their calls are written."""
+
+from __future__ import annotations
+
+import ast
+
+from ..ir.syntax import Site, dotted
+from .events import Event
+from .guards import compatible
+from .values import Const, Value
+
+
+def together(first: Event, second: Event) -> bool:
+    """Whether both events can happen in one run."""
+    return compatible(first.guard, second.guard)
+
+
+def is_off(value: Value) -> bool:
+    """Whether a switch is off, whatever else holds."""
+    return bool(value) and all(isinstance(item, Const) and not item.value for _, item in value)
+
+
+def receiver_text(site: Site) -> str:
+    """The text of `x` in a call `x.method(...)`; "" where there is none."""
+    node = site.node
+    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
+        return ""
+    return dotted(node.func.value)
+
+
+def argument_text(site: Site, index: int = 0) -> str:
+    """The text of a call's positional argument; "" where there is none."""
+    node = site.node
+    if not isinstance(node, ast.Call) or len(node.args) <= index or isinstance(node.args[index], ast.Starred):
+        return ""
+    return site.module.code(node.args[index])
+
+
+def looped(event: Event) -> bool:
+    """Whether an event happens in every round of a loop."""
+    return bool(event.moment.loops)

@@ -1,0 +1,120 @@
+"""Whether anything changed that a check could depend on, told from the file system without reading files."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
+from time import time_ns
+
+from gclint.config import FILES
+from gclint.source.cache import digest
+from gclint.source.folders import entries
+from gclint.source.kinds import kind_of
+from gclint.source.source import content
+
+MOST_FILES = 50_000
+_RACY = 2_000_000_000
+_SKIPPED = frozenset(
+    {".git", ".hg", ".svn", ".venv", "venv", "node_modules", "site-packages", "__pycache__", ".gclint_cache"}
+)
+
+
+def project_stamps(root: str) -> list[str] | None:
+    """Return a line for each file below `root` that an analysis may read: path, size, time, inode.
+
+    None where there are more than `MOST_FILES`, or where a file changed within the last two seconds and could
+    change again without showing in its time.
+    """
+    found: list[str] = []
+    youngest = 0
+    try:
+        for entry in _read_by_analyses(root):
+            status = entry.stat()
+            youngest = max(youngest, status.st_mtime_ns)
+            found.append(f"{entry.path}|{status.st_size}|{status.st_mtime_ns}|{status.st_ino}")
+            if len(found) > MOST_FILES:
+                return None
+    except OSError:
+        return None
+    return None if time_ns() - youngest < _RACY else sorted(found)
+
+
+def layout(root: str) -> list[str] | None:
+    """Return a line for each file below `root` that an analysis may read: a module's path, and of any other file also
+    what tells whether its content changed.
+
+    None where there are more than `MOST_FILES`.
+    """
+    found: list[str] = []
+    try:
+        for entry in _read_by_analyses(root):
+            told = "" if kind_of(entry.name) in ("python", "notebook") else _content_stamp(entry)
+            found.append(f"{entry.path}|{told}")
+            if len(found) > MOST_FILES:
+                return None
+    except OSError:
+        return None
+    return sorted(found)
+
+
+def _content_stamp(entry: os.DirEntry[str]) -> str:
+    """Size, time and inode; of a file changed within the last two seconds, which could change again without showing
+    in its time, its content. A link is not followed: what it leads to within the project has a line of its own.
+    """
+    status = entry.stat(follow_symlinks=False)
+    told = f"{status.st_size}|{status.st_mtime_ns}|{status.st_ino}"
+    old = time_ns() - status.st_mtime_ns > _RACY
+    return told if old or entry.is_symlink() else f"{told}|{digest([content(entry.path)])}"
+
+
+def _read_by_analyses(root: str) -> Iterator[os.DirEntry[str]]:
+    todo = [root]
+    while todo:
+        for entry in entries(todo.pop()):
+            if entry.is_dir(follow_symlinks=False):
+                if entry.name not in _SKIPPED:
+                    todo.append(entry.path)
+            elif kind_of(entry.name) != "other" or entry.name == ".gitignore":
+                yield entry
+
+
+def surroundings(root: str) -> list[str]:
+    """Return stamps of what lies outside a project and still matters.
+
+    They are gclint's own modules, the directories on `sys.path` (whose time changes when a package or a rule
+    pack is installed), and the configuration files above `root`.
+    """
+    package = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    found = [sys.version, *_own_times(package), *_times(sys.path)]
+    here = os.path.dirname(root)
+    while here != os.path.dirname(here):
+        found += _times(os.path.join(here, name) for name in FILES)
+        here = os.path.dirname(here)
+    return found
+
+
+@lru_cache(maxsize=1)
+def _own_times(package: str) -> list[str]:
+    """The stamps of gclint's own modules, which a process has loaded as they were when it began."""
+    return _times(_modules(package))
+
+
+def _modules(package: str) -> list[str]:
+    found = []
+    for base in (package, os.path.join(os.path.dirname(package), "rules")):
+        for directory, _, names in os.walk(base):
+            found += [os.path.join(directory, name) for name in sorted(names) if name.endswith(".py")]
+    return sorted(found)
+
+
+def _times(paths: Iterable[str]) -> list[str]:
+    found = []
+    for path in paths:
+        try:
+            status = os.stat(path)
+        except OSError:
+            continue
+        found.append(f"{path}|{status.st_size}|{status.st_mtime_ns}")
+    return found

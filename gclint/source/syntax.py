@@ -1,0 +1,84 @@
+"""Whether a text is Python, and what is wrong with one that is not, in the words of Python's own parser."""
+
+from __future__ import annotations
+
+import ast
+import warnings
+from contextlib import suppress
+from typing import NamedTuple
+
+from gclint.source.depth import too_deep
+
+
+class SyntaxFault(NamedTuple):
+    """What is wrong, and where: line and column from 1."""
+
+    message: str
+    line: int
+    column: int
+
+
+def tree_of(text: str) -> ast.Module:
+    """Return the tree of `text`, silently; raises what `ast.parse` raises."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return ast.parse(text)
+
+
+def any_tree_of(text: str) -> ast.Module:
+    """Return the tree of `text`, also where it is newer Python than this one: that is then written back to what this
+    one reads. Raises what `ast.parse` raises.
+    """
+    try:
+        return tree_of(text)
+    except SyntaxError:
+        if too_deep(text):
+            raise
+        from .newer import without_newer
+
+        older = without_newer(text)
+        if older is None or older == text:
+            raise
+        with suppress(SyntaxError):
+            return tree_of(older)
+        raise
+
+
+def syntax_error(text: str) -> SyntaxFault | None:
+    """Return what is wrong with Python `text`, None when it is right.
+
+    Text that this Python's own parser refuses is tried with LibCST, which knows newer and older syntax.
+    """
+    fault = fault_here(text)
+    return None if fault is None or _parses_elsewhere(text) else fault
+
+
+def fault_here(text: str) -> SyntaxFault | None:
+    """Return what this Python's own parser finds wrong with `text`, None when it is right."""
+    try:
+        tree_of(text)
+    except UNREADABLE as error:
+        return fault_of(error)
+    return None
+
+
+UNREADABLE = (SyntaxError, ValueError, RecursionError, MemoryError)
+
+
+def fault_of(error: BaseException) -> SyntaxFault:
+    """Return what one of the errors `UNREADABLE`, which parsing raises, says is wrong."""
+    if isinstance(error, SyntaxError):
+        return SyntaxFault(error.msg or "invalid syntax", max(error.lineno or 1, 1), max(error.offset or 1, 1))
+    return SyntaxFault("nested too deeply", 1, 1)
+
+
+def _parses_elsewhere(text: str) -> bool:
+    if too_deep(text):
+        return False
+    import libcst
+
+    try:
+        libcst.parse_module(text)
+    except (libcst.ParserSyntaxError, RecursionError, ValueError):
+        return False
+    return True
