@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from ..failures import Problem, going_on, unloaded
 from ..packs import FRAMEWORKS, brought
 from ..run import environment
-from ..run.events import LibraryCall
+from ..run.events import Iterated, LibraryCall
 from ..run.values import TRUE, Class, External, Function, Object, Value, adopt, union
 
 if TYPE_CHECKING:
@@ -227,6 +227,10 @@ class Library:
 
     def element(self, it: Interpreter, item: Object, site: Site) -> Value | None:
         """What iterating over an object gives; None when no framework knows."""
+        it.emit(Iterated(it.moment(site=site), item))
+        return self._part(it, item, site)
+
+    def _part(self, it: Interpreter, item: Object, site: Site) -> Value | None:
         for kind in self.lineage(item.kind):
             handler = self.all.elements.get(kind)
             if handler is not None:
@@ -235,8 +239,7 @@ class Library:
 
     def unpacked(self, it: Interpreter, item: Object, index: int, site: Site) -> Value | None:
         """Element `index` of an object that is unpacked; None for a part of it."""
-        known = self.element(it, item, site)
-        return known if known is not None and item.kind in self.all.elements else None
+        return self._part(it, item, site) if item.kind in self.all.elements else None
 
     def entered(self, it: Interpreter, value: Value, site: Site) -> Value:
         """What `with value as x` gives x."""

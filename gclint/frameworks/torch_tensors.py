@@ -7,6 +7,7 @@ from ..run.calls import Call
 from ..run.interpreter import Interpreter
 from ..run.values import FALSE, TRUE, Object, Value, of
 from .registry import Framework
+from .signature import Signature, declare
 from .torch_modules import loosen
 from .torch_parameters import holders
 
@@ -91,11 +92,24 @@ def tensor_set_requires_grad(it: Interpreter, item: Object, value: Value, node: 
     item.state["grad"] = value
 
 
+LOADER = Signature(
+    "dataset, batch_size=1, shuffle=None, sampler=None, batch_sampler=None, num_workers=0, collate_fn=None, "
+    "pin_memory=False, drop_last=False, timeout=0, worker_init_fn=None, multiprocessing_context=None, generator=None, "
+    "*, prefetch_factor=None, persistent_workers=False, pin_memory_device='', in_order=True"
+)
+declare(
+    framework,
+    "torch:DistributedSampler",
+    "dataset, num_replicas=None, rank=None, shuffle=True, seed=0, drop_last=False",
+)
+
+
 @framework.function("torch.utils.data.DataLoader", "torch:DataLoader")
 def make_loader(call: Call) -> Value:
     """Batches of data: no gradient flows to them."""
     made = call.make("loader", "torch.utils.data.DataLoader")
-    made.attributes.update(call.keywords)
+    made.attributes.update(LOADER.given(call))
+    made.sites.update(call.places)
     return of(made)
 
 

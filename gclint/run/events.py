@@ -311,6 +311,16 @@ class LibraryCall(Event):
 
 
 @dataclass
+class Iterated(Event):
+    """Something is iterated over: a loader, a sampler, anything but what is held element by element.
+
+    The loop itself is not among the moment's loops: those that are go around all of its rounds.
+    """
+
+    item: Object = field(default_factory=lambda: Object(0, "unknown"))
+
+
+@dataclass
 class RunEnded(Event):
     """The program, or an entry of it, has been walked.
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import ast
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from . import calls, elements, names
 from .calls import Call
 from .defaults import unsure
+from .events import LibraryCall
 from .guards import NEVER, Guard
 from .jumps import RETURN, taken
 from .values import (
@@ -234,4 +236,17 @@ def call_object(it: Interpreter, item: Object, call: Call) -> Value:
             return invoke(it, bound, call)
     call.receiver = item
     of_a_tensor = ("tensor", call.last) in it.library.all.methods
-    return call.unknown() if of_a_tensor else call.foreign()
+    result = call.unknown() if of_a_tensor else call.foreign()
+    _tell_of_method(it, item, call, result)
+    return result
+
+
+def _tell_of_method(it: Interpreter, item: Object, call: Call, result: Value) -> None:
+    """Emit the call of a method that no framework describes, on an object of a class that one does."""
+    owner = item.parent
+    if owner is None or owner.kind == "unknown" or isinstance(owner.type, Class):
+        return
+    name = next((name for name, held in owner.attributes.items() if held.only() is item), None)
+    if name is not None:
+        of_owner = replace(call, name=f"{owner.kind}.{name}", receiver=owner)
+        it.emit(LibraryCall(it.moment(site=call.site), of_owner.name, of_owner, result))
