@@ -9,8 +9,6 @@ import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 
-import gclint.analysis  # noqa: F401 (the frameworks are imported through it)
-
 from gclint.frameworks.registry import Library, load_library
 
 LIBRARY: Library = load_library()
