@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -62,13 +62,29 @@ def words_near(root: Path, entry: Path | None) -> Iterator[Word]:
     if start != root and root not in start.parents:
         start = root
     if start.suffix == ".py":
-        yield from _words_of(start, read_script_header, root, {start})
+        yield from _words_in(start, root)
     here = start if start == root or start.is_dir() else start.parent
     for directory in (here, *here.parents):
-        words = [word for path, read in _files(directory) for word in _words_of(path, read, root, {path})]
+        words = _words_in(directory, root)
         yield from sorted(words, key=lambda word: word.pin is not None and not word.pin.exact)
         if directory == root:
             return
+
+
+def asks_for_rocm(root: Path, places: Iterable[str]) -> bool:
+    """Whether anything around one of these files or directories, up to the root, asks for ROCm builds."""
+    root = Path(os.path.abspath(root))
+    around = {directory for place in places for directory in (Path(place), *Path(place).parents)}
+    return any(word.pin is None for directory in sorted(around) for word in _words_in(directory, root))
+
+
+def _words_in(place: Path, root: Path) -> list[Word]:
+    """What a script's header, or the files of a directory, say; nothing outside the root."""
+    if place != root and root not in place.parents:
+        return []
+    if place.suffix == ".py":
+        return list(_words_of(place, read_script_header, root, {place}))
+    return [word for path, read in _files(place) for word in _words_of(path, read, root, {path})]
 
 
 def _words_of(path: Path, read: Callable[[str], FilePins], root: Path, seen: set[Path]) -> Iterator[Word]:
