@@ -140,8 +140,19 @@ def compatible(left: Guard, right: Guard) -> bool:
         return False
     if not left or not right or left is right:
         return True
-    one, other = _drawn(left), _drawn(right)
-    if one is None or other is None or _contradict(one, other):
+    other = _drawn(right)
+    if other is None:
+        return False
+    if len(left) == 1:
+        ((atom, truth),) = left
+        if atom.parts is None and not (truth and (atom.subject or atom is _NEVER)):  # nothing follows from it
+            bit = _BITS.get(atom, 0)
+            if bit & (other.no if truth else other.yes):
+                return False
+            if not bit & other.asked:
+                return True
+    one = _drawn(left)
+    if one is None or _contradict(one, other):
         return False
     return not _decides(one, other) or conj(left, right) is not None
 
