@@ -414,3 +414,14 @@ def common(guards: list[Guard]) -> Guard:
 def without_elements(guard: Guard) -> Guard:
     """The guard less the conditions on single elements of a loop."""
     return frozenset((atom, truth) for atom, truth in guard if not atom.each)
+
+
+def found(guard: Guard, sought: set[Atom]) -> Guard:
+    """The guard in which conditions on one element of a loop say that there is such an element."""
+    if not sought:
+        return guard
+    return frozenset((_some(atom) if atom in sought else atom, truth) for atom, truth in guard)
+
+
+def _some(atom: Atom) -> Atom:
+    return Atom(f"some {atom.key}", atom.text, atom.negated, about=atom.about)

@@ -38,7 +38,9 @@ def page(result: Measure) -> str:
     lines += _by("code", result.gone, lambda key: f"{key[0]} {key[1]}", gone)
     found, missed = result.sites["true", "found"], result.sites["true", "missed"]
     told_anyway = result.sites["false", "found"]
-    lines.append(f"Places read beforehand where a state holds: {found + missed}, found {_share(found, found + missed)}.")
+    lines.append(
+        f"Places read beforehand where a state holds: {found + missed}, found {_share(found, found + missed)}."
+    )
     lines.append(f"Places that only look so: {told_anyway + result.sites['false', 'missed']}, reported {told_anyway}.")
     return "\n".join(lines) + "\n"
 

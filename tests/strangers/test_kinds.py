@@ -1,0 +1,91 @@
+"""Kinds of mistakes that public repositories brought out: what is stated with a finding, beside its quiet opposite."""
+
+from __future__ import annotations
+
+from textwrap import dedent
+
+import gclint
+
+PREFIX = """
+    import argparse
+    from peft import LoraConfig, PrefixTuningConfig, get_peft_model
+    from transformers import LlamaConfig, LlamaForCausalLM, Trainer, TrainingArguments
+
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--mode", default="lora")
+    args = parser.parse_args()
+
+    def config_of(mode):
+        if mode == "lora":
+            return LoraConfig(r=4)
+        return PrefixTuningConfig(task_type="CAUSAL_LM", num_virtual_tokens=8)
+
+    model = LlamaForCausalLM(LlamaConfig())
+    model.gradient_checkpointing_enable()
+    model.enable_input_require_grads()
+    model = get_peft_model(model, config_of(args.mode))
+    Trainer(model=model, args=TrainingArguments("out"), train_dataset=[]).train()
+"""
+
+SOUGHT = """
+    import torch
+    from torch import nn
+    from torch.nn.parallel import DistributedDataParallel
+
+    def has_norms(model):
+        for module in model.modules():
+            if isinstance(module, nn.BatchNorm1d):
+                return True
+        return False
+
+    def main(net):
+        torch.distributed.init_process_group("gloo")
+        model = net
+        if has_norms(net):
+            model = DistributedDataParallel(net)
+        net.head = nn.Linear(8, 8)
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+        for x in torch.rand(4, 2, 8):
+            optimizer.zero_grad()
+            model(x).sum().backward()
+            optimizer.step()
+
+    class Net(nn.Module):
+        def __init__(self, make):
+            super().__init__()
+            self.body, self.head = make(), nn.Linear(8, 8)
+
+        def forward(self, x):
+            return self.head(self.body(x))
+
+    main(Net(unknown))
+"""
+
+
+LEFT_OUT = """
+    from torch.utils.checkpoint import checkpoint
+
+    def forward(block, x, mask):
+        return checkpoint(block, x)
+"""
+
+
+def told(text: str, **target: str) -> list[tuple[str, str, str]]:
+    report = gclint.check_source(dedent(text), "train.py", ignore=["GCL902"], target=target)
+    return [(each.code, each.certainty, each.condition) for each in report.findings]
+
+
+def test_the_choice_of_an_adapter_is_stated() -> None:
+    assert told(PREFIX) == [("GCL604", "fails", "if `args.mode` is not 'lora'")]
+    assert told(PREFIX.replace("PrefixTuningConfig", "PromptTuningConfig")) == []
+
+
+def test_what_a_search_found_is_a_condition_outside_its_loop() -> None:
+    assert told(SOUGHT) == [("GCL205", "fails", "if `isinstance(module, nn.BatchNorm1d)`")]
+    assert told(SOUGHT.replace("if has_norms(net)", "if has_norms(nn.Linear(8, 8))")) == []
+
+
+def test_use_reentrant_left_out_matters_since_torch_warns() -> None:
+    assert told(LEFT_OUT, torch="2.1") == [("GCL501", "fragile", "")]
+    assert told(LEFT_OUT, torch="2.0.1") == []
+    assert told(LEFT_OUT.replace("block, x)", "block, x, mask=mask)"), torch="2.0.1") == [("GCL501", "fails", "")]
