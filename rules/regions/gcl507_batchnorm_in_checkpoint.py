@@ -34,7 +34,7 @@ from gclint.finding import Finding
 from gclint.rule import Reproduction, Rule
 from gclint.run.closures import enclosing_function
 from gclint.run.events import CheckpointCall, ModuleCalled, RunEnded
-from gclint.run.regions import called_plainly, region_of, without_gradients
+from gclint.run.regions import called_plainly, region_of, trains, without_gradients
 from gclint.run.run import Run, together
 from gclint.run.values import NOTHING, Object
 
@@ -45,6 +45,7 @@ rule = Rule(
     name="batchnorm-in-checkpoint",
     docs=__doc__ or "",
     words=(CHECKPOINTS, ("checkpoint",), ("BatchNorm",)),
+    certainty=("fails", "fragile"),
     fixable="unsafe",
     oracles=("buffers",),
     reproduction=Reproduction("bad_block.py", "bad_block.fixed.py", intent=("checkpointing",)),
@@ -71,6 +72,7 @@ def updated_twice(event: RunEnded, run: Run) -> Iterator[Finding]:
             region.site,
             "batch normalisation inside the region updates its running statistics twice a step",
             guard=guard,
+            certainty="fails" if trains(run) else "fragile",
             symptom="silent: running mean and variance move twice as fast",
             related=[(place, "normalised here")] if place is not None else (),
             fixes=(called_plainly(region),),

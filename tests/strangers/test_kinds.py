@@ -89,3 +89,59 @@ def test_use_reentrant_left_out_matters_since_torch_warns() -> None:
     assert told(LEFT_OUT, torch="2.1") == [("GCL501", "fragile", "")]
     assert told(LEFT_OUT, torch="2.0.1") == []
     assert told(LEFT_OUT.replace("block, x)", "block, x, mask=mask)"), torch="2.0.1") == [("GCL501", "fails", "")]
+
+
+THREADS = """
+    import os
+    import torch
+    os.environ["OMP_NUM_THREADS"] = "4"
+    import onnxruntime
+    torch.rand(3)
+"""
+
+BY_HAND = """
+    import torch
+
+    def main():
+        w = torch.tensor([0.1, -0.2], requires_grad=True)
+        optimizer = torch.optim.AdamW([w], lr=0.2)
+        for _ in range(100):
+            (w - 1).pow(2).sum().backward()
+            optimizer.step()
+            w.grad.zero_()
+
+    main()
+"""
+
+
+def test_threads_of_a_library_that_is_imported_later() -> None:
+    assert told(THREADS) == []
+    assert told(THREADS.replace("onnxruntime", "yaml")) == [("GCL402", "fails", "")]
+
+
+def test_a_gradient_set_to_zero_by_hand() -> None:
+    assert told(BY_HAND) == []
+    assert told(BY_HAND.replace("w.grad.zero_()", "w.data.zero_()")) == [("GCL805", "fragile", "")]
+
+
+ENGINE = """
+    import deepspeed
+    from transformers import AutoModelForCausalLM
+
+    def main(batches):
+        model = AutoModelForCausalLM.from_pretrained("gpt2")
+        model.gradient_checkpointing_enable()
+        engine, *_ = deepspeed.initialize(model=model, config={})
+        engine.train()
+        for batch in batches:
+            loss = engine(**batch).loss
+            engine.backward(loss)
+            engine.step()
+
+    main([{}])
+"""
+
+
+def test_the_mode_of_an_engine_is_that_of_its_model() -> None:
+    assert told(ENGINE) == []
+    assert told(ENGINE.replace("engine.train()", "engine.eval()")) == [("GCL703", "fails", "")]
