@@ -42,9 +42,8 @@ class Judgement(NamedTuple):
 
     def verdict_at(self, certainty: str) -> str | None:
         """What it says of the same finding told with this certainty, if it says anything."""
-        if certainty == self.certainty or (certainty, self.verdict) in (("fragile", "true"), ("fails", "false")):
-            return self.verdict
-        return None
+        weaker = (certainty, self.verdict) in (("fragile", "true"), ("fails", "false"))
+        return self.verdict if certainty == self.certainty or weaker else None
 
 
 class Site(NamedTuple):
