@@ -145,3 +145,32 @@ ENGINE = """
 def test_the_mode_of_an_engine_is_that_of_its_model() -> None:
     assert told(ENGINE) == []
     assert told(ENGINE.replace("engine.train()", "engine.eval()")) == [("GCL703", "fails", "")]
+
+
+STRUCK = """
+    import sys
+    import torch
+
+    class Net(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.head = torch.nn.Linear(8, 8)
+
+    def load(files):
+        model = Net()
+        names = set(model.state_dict())
+        for file in files:
+            part = torch.load(file)
+            model.load_state_dict(part, strict=False)
+            for name in part:
+                names.remove(name)
+        assert not names, names
+        return model
+
+    load(sys.argv[1:])
+"""
+
+
+def test_names_that_are_struck_off_and_looked_at() -> None:
+    assert told(STRUCK) == []
+    assert told(STRUCK.replace("assert not names, names", "pass")) == [("GCL306", "fragile", "")]
