@@ -174,3 +174,31 @@ STRUCK = """
 def test_names_that_are_struck_off_and_looked_at() -> None:
     assert told(STRUCK) == []
     assert told(STRUCK.replace("assert not names, names", "pass")) == [("GCL306", "fragile", "")]
+
+
+ITERATED = """
+    from collections.abc import Iterable
+    import torch
+    from torch import nn
+    from torch.utils.checkpoint import checkpoint, checkpoint_sequential
+
+    def auto(module, x):
+        if not isinstance(module, Iterable):
+            return checkpoint(module, x, use_reentrant=False)
+        return checkpoint_sequential(module, 1, x, use_reentrant=False)
+
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.body = nn.Sequential(nn.Linear(8, 8), nn.Linear(8, 8))
+
+        def forward(self, x):
+            return auto(self.body, x)
+
+    Net()(torch.rand(2, 8, requires_grad=True)).sum().backward()
+"""
+
+
+def test_whether_a_module_can_be_iterated_over() -> None:
+    assert told(ITERATED) == [("GCL511", "fails", "")]
+    assert told(ITERATED.replace("nn.Sequential(nn.Linear(8, 8), nn.Linear(8, 8))", "nn.Linear(8, 8)")) == []
