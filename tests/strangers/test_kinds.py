@@ -202,3 +202,20 @@ ITERATED = """
 def test_whether_a_module_can_be_iterated_over() -> None:
     assert told(ITERATED) == [("GCL511", "fails", "")]
     assert told(ITERATED.replace("nn.Sequential(nn.Linear(8, 8), nn.Linear(8, 8))", "nn.Linear(8, 8)")) == []
+
+
+ALLOWED = """
+    import torch
+    from torch import nn
+
+    model = nn.Linear(8, 8)
+    torch.save(model, "model.pt")
+    with torch.serialization.safe_globals([nn.Linear]):
+        model = torch.load("model.pt")
+"""
+
+
+def test_classes_that_a_load_is_allowed_to_make() -> None:
+    assert told(ALLOWED, torch="2.6") == []
+    bare = ALLOWED.replace("torch.serialization.safe_globals([nn.Linear])", "torch.no_grad()")
+    assert told(bare, torch="2.6") == [("GCL307", "fails", "")]
