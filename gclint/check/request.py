@@ -17,6 +17,7 @@ from gclint.source.remembered import Files
 from gclint.source.source import Source, Unreadable, parse, read
 
 _ROOT_MARKS = ("pyproject.toml", "setup.py", "setup.cfg", ".git", "gclint.toml", ".gclint.toml")
+_PACKAGE = ("__init__.py",)
 _WEAK_ROOT_MARKS = ("requirements.txt", "environment.yml")
 
 
@@ -134,7 +135,8 @@ def project_root(directory: str, paths: Sequence[str], marked: dict[str, bool] |
     """Return the nearest directory at or above `directory` that looks like a project's root.
 
     Without one it is the directory named in `paths` that holds `directory`, else the nearest with a list of
-    requirements, else `directory` itself. `marked` remembers which directories look like a root.
+    requirements, else the outermost package that holds `directory`, or `directory` itself. `marked` remembers which
+    directories look like a root.
     """
     known = {} if marked is None else marked
     start = directory if os.path.isdir(directory) else os.path.dirname(directory)
@@ -147,7 +149,14 @@ def project_root(directory: str, paths: Sequence[str], marked: dict[str, bool] |
         named = os.path.abspath(path)
         if os.path.isdir(named) and (directory + os.sep).startswith(named.rstrip(os.sep) + os.sep):
             return named
-    return next((here for here in _upwards(start) if holds_any(here, _WEAK_ROOT_MARKS)), directory)
+    return next((here for here in _upwards(start) if holds_any(here, _WEAK_ROOT_MARKS)), outermost_package(directory))
+
+
+def outermost_package(directory: str) -> str:
+    """Return the outermost package that holds a directory, which is one itself; else the directory."""
+    while holds_any(directory, _PACKAGE) and holds_any(os.path.dirname(directory), _PACKAGE):
+        directory = os.path.dirname(directory)
+    return directory
 
 
 def _upwards(directory: str) -> Iterator[str]:

@@ -6,6 +6,7 @@ import os
 import re
 import sys
 from collections.abc import Collection, Iterable
+from functools import cached_property
 from pathlib import Path
 
 from ..source.folders import names
@@ -169,6 +170,9 @@ class Imports:
             return self._regular(certain, parts)
         if parts[0] in INSTALLED:
             return self._own((*certain, package_root), parts)
+        own = self._names_of_root
+        if own and parts[: len(own)] == own:
+            return self._below(self.root, parts[len(own) :], namespaces=True)
         likely = (*certain, package_root, self.root, *(self.root / name for name in SOURCE_DIRECTORIES))
         above = tuple(parent for parent in (here, *here.parents) if self._inside(parent))
         places = tuple(dict.fromkeys((*likely, *above)))
@@ -176,6 +180,15 @@ class Imports:
             return self._regular(places, parts)
         portions = (self._below(place, parts, namespaces=True) for place in places)
         return next((path for path in portions if path is not None), None)
+
+    @cached_property
+    def _names_of_root(self) -> tuple[str, ...]:
+        """The names under which the root itself is imported where it is a package, () where it is none."""
+        names: tuple[str, ...] = ()
+        here = self.root
+        while (here / "__init__.py").is_file():
+            names, here = (here.name, *names), here.parent
+        return names
 
     def _own(self, places: Iterable[Path], parts: tuple[str, ...]) -> Path | None:
         """What a package of the project has that bears a library's name and is not that library's source."""

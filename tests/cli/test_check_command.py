@@ -6,9 +6,12 @@ import re
 import shlex
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
+from gclint.check.engine import check
+from gclint.check.request import Request
 from gclint.cli.examples import EXAMPLES
 from gclint.cli.parser import build
 
@@ -386,3 +389,20 @@ def test_rule_pages(gclint):
     assert gclint("rule", "--all")[1].splitlines()[1] == "GCL201  is-shaky: What it does."
     assert gclint("rule", "gcl2") == (0, "GCL201  is-shaky: What it does.\n", "")
     assert json.loads(gclint("rule", "is-shaky", "--output-format", "json")[1])["certainty"] == "fragile"
+
+
+def test_a_file_of_a_package_without_a_root_mark_sees_the_package(tmp_path: Path) -> None:
+    package = tmp_path / "lib"
+    (package / "bin").mkdir(parents=True)
+    for directory in (package, package / "bin"):
+        (directory / "__init__.py").write_text("")
+    (package / "model.py").write_text(
+        "from torch.utils.checkpoint import checkpoint\n\n"
+        "def run(layer, x):\n    return checkpoint(layer, x, use_reentrant=True)\n"
+    )
+    (package / "bin" / "train.py").write_text(
+        "import torch\nfrom lib.model import run\n\nlayer = torch.nn.Linear(2, 2)\n"
+        "run(layer, torch.randn(2, 2)).sum().backward()\n"
+    )
+    request = Request([str(package / "bin" / "train.py")], {"select": ("GCL502",)}, cache=False)
+    assert [finding.location.line for finding in check(request).findings] == [4]

@@ -226,3 +226,20 @@ def test_a_directory_that_bears_a_librarys_name_is_the_projects(project):
     imports = Imports(root, root / "train.py")
     assert found(root, imports.resolve("lightning.module", 0, root / "train.py")) == "lightning/module.py"
     assert found(root, imports.resolve("module", 1, root / "lightning/__init__.py")) == "lightning/module.py"
+
+
+@pytest.mark.parametrize(
+    ("module", "path"),
+    [("lib.models", "models.py"), ("lib.bin.train", "bin/train.py"), ("lib", "__init__.py"), ("lib.absent", None)],
+)
+def test_a_root_that_is_a_package_goes_by_its_own_name(project, module, path):
+    root = project("lib/__init__.py", "lib/models.py", "lib/bin/__init__.py", "lib/bin/train.py") / "lib"
+    program = root / "bin/train.py"
+    assert found(root, Imports(root, program).resolve(module, 0, program)) == path
+
+
+def test_a_root_inside_a_package_goes_by_the_names_above_it(project):
+    root = project("lib/__init__.py", "lib/bin/__init__.py", "lib/bin/tools.py", "lib/models.py") / "lib/bin"
+    of = Imports(root, root / "train.py")
+    assert found(root, of.resolve("lib.bin.tools", 0, root / "train.py")) == "tools.py"
+    assert of.resolve("lib.models", 0, root / "train.py") is None
