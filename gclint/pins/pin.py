@@ -3,21 +3,31 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+
+ANY = ">=0"
 
 
 @dataclass(frozen=True)
 class Pin:
-    """`specifier` is PEP 440 text such as "==4.44.2" or ">=4.40,<5", never empty; `line` counts from 1."""
+    """`specifier` is PEP 440 text such as "==4.44.2" or ">=4.40,<5", never empty; `line` counts from 1, in a notebook
+    within its `cell`.
+    """
 
     package: str
     specifier: str
     line: int
+    cell: int = 0
 
     @property
     def exact(self) -> bool:
         """Whether exactly one version is allowed."""
         return self.specifier.startswith("==") and not set(self.specifier) & set(",*")
+
+    @property
+    def open(self) -> bool:
+        """Whether it is only said where the package comes from: a commit, a branch."""
+        return self.specifier == ANY
 
 
 @dataclass(frozen=True)
@@ -31,20 +41,26 @@ class FilePins:
 
 @dataclass
 class Reading:
-    """The pins of a file while it is read, the first word on a package kept."""
+    """The pins of a file while it is read, the first word on a package kept; of `several` commands, of which any may
+    be what was run, all exact ones, as a range.
+    """
 
+    several: bool = False
     pins: dict[str, Pin] = field(default_factory=dict)
     includes: list[str] = field(default_factory=list)
     rocm_line: int = 0
 
     def add(self, package: str, specifier: str, line: int) -> None:
-        """Note a pin; an empty specifier says nothing about the version and is dropped."""
+        """Note a pin; an empty specifier, or a variable's, says nothing about the version and is dropped."""
         name = canonical(package)
         specifier = "".join(specifier.split())
         if "+rocm" in specifier or name == "pytorch-triton-rocm":
             self.add_rocm(line)
-        if specifier and specifier != "*":
-            self.pins.setdefault(name, Pin(name, re.sub(r"\+[\w.]+", "", specifier), line))
+        if specifier and specifier != "*" and "$" not in specifier:
+            pin = Pin(name, re.sub(r"\+[\w.]+", "", specifier), line)
+            held = self.pins.setdefault(name, pin)
+            if self.several and held.specifier != pin.specifier:
+                self.pins[name] = replace(held, specifier=_either(held.specifier, pin.specifier))
 
     def add_rocm(self, line: int) -> None:
         """Note that the file asks for ROCm builds; the first line is kept."""
@@ -53,6 +69,19 @@ class Reading:
     def done(self) -> FilePins:
         """What has been read."""
         return FilePins(tuple(self.pins.values()), tuple(self.includes), self.rocm_line)
+
+
+def _either(one: str, other: str) -> str:
+    """A specifier that allows what exact ones name, and what lies between them; the first where one is a range."""
+    from packaging.version import InvalidVersion, Version
+
+    texts = [part.lstrip("=<>").removesuffix(".*") for part in (*one.split(","), *other.split(","))]
+    try:
+        ends = sorted(map(Version, texts))
+    except InvalidVersion:
+        return one
+    exact = other.startswith("==") and (one.startswith("==") or re.fullmatch(r">=[^,]+,<=[^,]+", one))
+    return f">={ends[0]},<={ends[-1]}" if exact else one
 
 
 def canonical(package: str) -> str:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import os
 from bisect import bisect_left
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from itertools import chain, product
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..finding import Condition, Location
+from ..source.source import shown
 from .guards import ALWAYS, DISTRIBUTED, Guard, all_of, without_elements
 from .statement import state as stated
 from .values import Alternative, Object, Value
@@ -114,7 +113,7 @@ class Run:
     def launch_locations(self, message: str) -> list[Location]:
         """Where the launcher decides that this run is one of several processes."""
         return [
-            Location(_shown(launch.path), launch.line, 1, launch.line, 1, message)
+            Location(shown(str(launch.path)), launch.line, 1, launch.line, 1, message)
             for launch in self.launch_places
             if self.assumed and launch.distributed is not False
         ]
@@ -122,11 +121,6 @@ class Run:
     def open_guard(self, guard: Guard) -> Guard:
         """The part of a guard that the code and the launcher leave open."""
         return without_elements(self._open(guard))
-
-
-def _shown(path: Path) -> str:
-    relative = os.path.relpath(path)
-    return str(path) if relative.startswith("..") else relative
 
 
 def together(*guards: Guard) -> Guard | None:
