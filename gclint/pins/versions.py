@@ -10,6 +10,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from gclint.finding import Basis
 from gclint.packs import installed_version
 from gclint.pins import companions
 from gclint.pins.near import words_near
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from packaging.version import Version
 
 ASSUMED = "newest"  # where nothing says the release
+ASKED = {"flag": "--target", "config": "the configuration"}
 
 
 class TargetError(ValueError):
@@ -88,6 +90,14 @@ class Targets:
     def version(self, package: str) -> Version | None:
         """The version that decides, None when nothing is known."""
         return self[package].version
+
+    def basis(self, package: str) -> Basis:
+        """The release that a finding is judged for, and whether it is known."""
+        target = self[package]
+        told = target.origin in ASKED or (target.exact and target.origin not in (ASSUMED, "unknown"))
+        source = ASKED.get(target.origin, target.place or ("installed" if target.origin == "installed" else ""))
+        version = str(target.version or "")
+        return Basis(package, version, told and version != "", source, target.path, target.line)
 
     def differs(self, package: str, boundary: str) -> bool:
         """Whether the allowed range lies on both sides of `boundary` (versions below it, and from it on)."""

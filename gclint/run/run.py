@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, product
 from typing import TYPE_CHECKING, Any
@@ -96,6 +96,10 @@ class Run:
         if imported is None or imported.module is self.entry:
             return imported
         return self.import_sites.get(imported.module.path, imported)
+
+    def used(self, packages: Sequence[str]) -> Sequence[str]:
+        """Those of the packages that the program imports; all where it imports none, as a configuration file does."""
+        return [name for name in packages if name.replace("-", "_") in self.imported] or packages
 
     def condition(self, guard: Guard) -> Condition:
         """What a guard leaves open, in words."""

@@ -19,7 +19,7 @@ model = torch.load("model.pt")
 y = checkpoint(nn.Linear(2, 2), torch.randn(2, 2), use_reentrant=True)
 y.sum().backward()
 """
-ASSUMED = "; with torch 2.4.1, which nothing rules out, it is not so"
+ASSUMED = "; it is so from torch 2.6.0 on, and nothing says which release runs [torch 2.13.0 (assumed)]"
 
 
 @pytest.fixture(autouse=True)
