@@ -57,7 +57,7 @@ class Origins:
         """The packages the finding was judged for of which nothing but a hint says the release."""
         judged = self._judged_for(finding)
         found = {package: targets.hints.get(package) for package, targets in judged}
-        return {package: hint for package, hint in found.items() if hint is not None and hint.oldest is not None}
+        return {package: hint for package, hint in found.items() if hint is not None and hint.version is not None}
 
     def entry(self, finding: Finding) -> str:
         """The file whose walk made the finding."""
@@ -75,7 +75,7 @@ def said(findings: list[Finding], origins: Origins, again: Again) -> list[Findin
     `again` walks some entries for other targets and gives what is found then.
     """
     other = _Others(origins, again)
-    hinted = other.found({key_of(finding): _oldest(origins.hints(finding)) for finding in findings}, findings)
+    hinted = other.found({key_of(finding): _newest(origins.hints(finding)) for finding in findings}, findings)
     kept = [finding for finding in findings if hinted.get(key_of(finding), finding) is not None]
     open_ = {key_of(finding): origins.open_targets(finding) for finding in kept}
     then = other.found({key: _oldest(targets) for key, targets in open_.items()}, kept)
@@ -133,6 +133,10 @@ def _within(version: Version, target: Target) -> bool:
 
 def _oldest(targets: Mapping[str, Target]) -> Pins:
     return tuple(sorted((name, f"=={target.oldest}") for name, target in targets.items()))
+
+
+def _newest(targets: Mapping[str, Target]) -> Pins:
+    return tuple(sorted((name, f"=={target.version}") for name, target in targets.items()))
 
 
 def _as_sure(finding: Finding, then: Finding | None) -> bool:

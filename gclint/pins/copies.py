@@ -32,8 +32,11 @@ def copies_in(directory: Path, names: Iterable[str]) -> tuple[tuple[str, str, Pa
     """The described libraries whose source lies in a directory, whose entries have these `names`: package, version,
     and the file and line that tell it.
     """
-    packages = [name for name in names if name in DESCRIBED and (directory / name / DESCRIBED[name]).is_file()]
-    told = ((name.replace("_", "-"), _version_of(directory / name)) for name in packages)
+    places = [directory / name for name in names if name in DESCRIBED]
+    places += [directory / inner / name for inner in {"src", "lib"}.intersection(names) for name in DESCRIBED]
+    places += [place / "src" / place.name for place in places if place.parent == directory]
+    packages = [place for place in places if (place / DESCRIBED[place.name]).is_file()]
+    told = ((place.name.replace("_", "-"), _version_of(place)) for place in packages)
     return tuple((package, *version) for package, version in told if version is not None)
 
 

@@ -101,18 +101,42 @@ def read_setup_cfg(text: str) -> FilePins:
 
 
 def read_setup_py(text: str) -> FilePins:
-    """The literal strings of `install_requires=` and `extras_require=`; the file is parsed, never run."""
+    """The literal strings of `install_requires=` and `extras_require=`, and of the names that they are given, and the
+    version of the library that it sets up; the file is parsed, never run.
+    """
     reading = Reading()
     try:
         tree = ast.parse(text)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return FilePins()
-    for node in ast.walk(tree):
-        if isinstance(node, ast.keyword) and node.arg in ("install_requires", "extras_require"):
-            for leaf in ast.walk(node.value):
-                if isinstance(leaf, ast.Constant) and isinstance(leaf.value, str):
-                    read_requirement(leaf.value, leaf.lineno, reading)
+    given = {node.arg: node.value for node in ast.walk(tree) if isinstance(node, ast.keyword)}
+    own = given.get("name"), given.get("version")
+    if all(isinstance(value, ast.Constant) for value in own):
+        name, version = (value.value for value in own if isinstance(value, ast.Constant))
+        reading.add(str(name), f"=={version!s}", own[1].lineno if own[1] is not None else 1)
+    for option in ("install_requires", "extras_require"):
+        for leaf in _leaves(given.get(option), tree):
+            if isinstance(leaf.value, str):
+                read_requirement(leaf.value, leaf.lineno, reading)
     return reading.done()
+
+
+def _leaves(value: ast.expr | None, tree: ast.Module) -> Iterator[ast.Constant]:
+    """The literals of an expression, and of the names in it that the module assigns."""
+    assigned = {
+        target.id: node.value
+        for node in tree.body
+        if isinstance(node, ast.Assign)
+        for target in node.targets
+        if isinstance(target, ast.Name)
+    }
+    todo = [] if value is None else [value]
+    while todo:
+        for node in ast.walk(todo.pop()):
+            if isinstance(node, ast.Constant):
+                yield node
+            elif isinstance(node, ast.Name) and node.id in assigned:
+                todo.append(assigned.pop(node.id))
 
 
 def read_script_header(text: str) -> FilePins:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import re
 from urllib.parse import unquote
 
-from gclint.pins.pin import ANY, Reading
+from gclint.pins.pin import ANY, Reading, canonical
+from gclint.pins.releases import newest
 
 NAMED = re.compile(r"^([A-Za-z0-9][\w.-]*)\s*(?:\[[^\]]*\])?\s*(.*)$", re.DOTALL)
 WHEEL = re.compile(r"([A-Za-z0-9][\w.]*)-(\d[\w.+!]*?)(?:-\d\w*)?-[\w.]+-[\w.]+-[\w.]+\.whl")
 GIT_TAG = re.compile(r"/([\w.-]+?)(?:\.git)?@v?(\d+(?:\.\d+)+)(?:-release)?(?=#|\s|$)")
-GIT = re.compile(r"git\+[a-z]+://[^\s#]*?/([\w.-]+?)(?:\.git)?(?:@[^\s#]*)?(?:#(?:.*&)?egg=([\w.-]+).*)?$")
+GIT = re.compile(r"git\+[a-z]+://[^\s#]*?/([\w.-]+?)(?:\.git)?(?:@([^\s#]*))?(?:#(?:.*&)?egg=([\w.-]+).*)?$")
+BRANCHES = (None, "", "main", "master")
 SPECIFIER = re.compile(r"^\(?((?:===|==|~=|!=|<=|>=|<|>)[^;@()]*)\)?$")
 
 CONDA_NAMES = {"pytorch": "torch", "pytorch-gpu": "torch"}
@@ -61,8 +63,15 @@ def _read_url(text: str, line: int, into: Reading) -> None:
     if wheel:
         into.add(wheel.group(1), f"=={wheel.group(2)}", line)
     elif git:
-        named = url.split("@", 1)[0].strip() if "git+" in url.split("@", 1)[-1] else git[2] or git[1]
-        into.add(named.split("[")[0], f"=={tag.group(2)}" if tag else ANY, line)
+        named, _, source = url.partition("@")
+        name = canonical(named.split("[")[0] if source.lstrip().startswith("git+") else git[3] or git[1])
+        into.add(name, f"=={tag.group(2)}" if tag else _at_present(name) if git[2] in BRANCHES else ANY, line)
+
+
+def _at_present(name: str) -> str:
+    """What a library's development branch gives whoever installs it now; "" where its releases are not known."""
+    version = newest(name)
+    return f">={version}" if version is not None else ""
 
 
 def _applies(marker: str) -> bool:

@@ -66,7 +66,7 @@ bitsandbytes @ git+https://github.com/bitsandbytes-foundation/bitsandbytes@main
         "accelerate": ("==1.1.0", 7),
         "trl": ("==0.9.6", 9),
         "diffusers": ("==0.31.0", 12),
-        "bitsandbytes": (">=0", 13),
+        "bitsandbytes": (">=0.50.2", 13),
     }
     assert pins.includes == ("constraints.txt",)
     assert pins.rocm_line == 0

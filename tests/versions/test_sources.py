@@ -60,6 +60,8 @@ TOLD = [
     ("constraints-gpu.txt", "peft==0.12.0", "peft", "0.12.0", "0.12.0", 1),
     ("requirements.lock", "peft==0.12.0", "peft", "0.12.0", "0.12.0", 1),
     ("pylock.toml", '[[packages]]\nname = "peft"\nversion = "0.12.0"', "peft", "0.12.0", "0.12.0", 3),
+    ("setup.py", "needs = {'x': ['trl==0.8.0']}\nsetup(extras_require=needs)", "trl", "0.8.0", "0.8.0", 1),
+    ("setup.py", "setup(\n  name='trl',\n  version='0.8.0',\n)", "trl", "0.8.0", "0.8.0", 3),
     ("METADATA", "Metadata-Version: 2.1\nName: mine\nRequires-Dist: peft ==0.12.0", "peft", "0.12.0", "0.12.0", 3),
     ("PKG-INFO", "Name: mine\nRequires-Dist: peft (<0.13,>=0.12.0)", "peft", "0.12.0", "0.12.0", 2),
     ("conda-lock.yml", "package:\n- name: pytorch\n  version: 2.4.1\n  manager: conda", "torch", "2.4.1", "2.4.1", 3),
@@ -122,7 +124,13 @@ def test_what_a_notebook_prints_installs_nothing(tmp_path: Path) -> None:
     assert "torch" not in around(tmp_path, files, "train.ipynb").stated
 
 
-@pytest.mark.parametrize("ref", ["@1a2b3c4", "@main", ""])
+@pytest.mark.parametrize("ref", ["@main", "", "#egg=transformers"])
+def test_a_branch_is_what_is_newest_now(tmp_path: Path, ref: str) -> None:
+    files = {"requirements.txt": f"git+https://github.com/huggingface/transformers{ref}"}
+    assert ends(around(tmp_path, files)["transformers"]) == ("5.23.0", "5.23.0", "requirements.txt:1")
+
+
+@pytest.mark.parametrize("ref", ["@1a2b3c4", "@a-branch", "@1a2b3c4#egg=transformers"])
 def test_a_commit_tells_no_release_and_is_not_the_newest(tmp_path: Path, ref: str) -> None:
     files = {"requirements.txt": f"transformers @ git+https://github.com/huggingface/transformers{ref}"}
     assert ends(around(tmp_path, files)["transformers"]) == ("4.20.0", "5.23.0", "requirements.txt:1")
@@ -138,9 +146,12 @@ COPY = {
 }
 
 
-@pytest.mark.parametrize("entry", ["train.py", "transformers/models/bert.py"])
-def test_a_copy_of_a_library_is_that_library_at_its_version(tmp_path: Path, entry: str) -> None:
-    assert ends(around(tmp_path, COPY, entry)["transformers"]) == ("4.28.1", "4.28.1", "transformers/__init__.py:2")
+@pytest.mark.parametrize("below", ["", "src/", "transformers/src/"])
+@pytest.mark.parametrize("entry", ["train.py", "examples/run.py", "{}transformers/models/bert.py"])
+def test_a_copy_of_a_library_is_that_library_at_its_version(tmp_path: Path, entry: str, below: str) -> None:
+    files = {(below if name.endswith("py") else "") + name: text for name, text in COPY.items()}
+    origin = f"{below}transformers/__init__.py:2"
+    assert ends(around(tmp_path, files, entry.format(below))["transformers"]) == ("4.28.1", "4.28.1", origin)
 
 
 def test_a_directory_that_bears_a_librarys_name_is_none(tmp_path: Path) -> None:
