@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice, product
 
 from gclint.pins.pin import FilePins, Reading
-from gclint.pins.requirement import read_conda_requirement
+from gclint.pins.requirement import CONDA_NAMES, read_conda_requirement
 from gclint.pins.requirements_txt import read_pip_words, split_words
 
 Values = dict[str, list[str]]
@@ -21,6 +21,10 @@ VARIABLE = re.compile(
 ENTRY = re.compile(r"\s*(?:-\s+)?([\w-]+):\s*(\S.*)?$")
 ITEM = re.compile(r"\s*-\s+([\"']?)([^\"'\s:]+)\1\s*$")
 PROMPT = re.compile(r"^\s*(?:RUN\s+|[-*]\s+|run:\s*|(?:-\s+)?[\w-]+:\s+\|?\s*|[$>!%]\s*)*")
+TOLD = re.compile(
+    r"(?i)\b(torch|pytorch|transformers|peft|trl|accelerate|deepspeed|diffusers|pytorch.lightning)\b"
+    r"[`*]*\s*(?:version\s|==|=)?\s*[`*]*v?(\d+\.\d+(?:\.\d+)*(?:\.?dev\d*)?)(?![\d+.]*[\d+])"
+)
 CONDA = ("conda", "mamba", "micromamba")
 CONDA_WITH_VALUE = ("-c", "--channel", "-n", "--name", "-p", "--prefix", "--file", "-f", "--override-channels")
 MOST_SPELLINGS = 8
@@ -34,6 +38,19 @@ def read_shell(text: str) -> FilePins:
 def read_workflow(text: str) -> FilePins:
     """What the commands of a workflow install, for every value of its matrix and its variables."""
     return read_commands(text, _entries(text)) if INSTALLS.search(text) else FilePins()
+
+
+def read_told(text: str) -> FilePins:
+    """What readers are told to install, by a command or by a version that stands behind a library's name; of several
+    versions any may be meant.
+    """
+    reading = Reading(several=True)
+    for line, told in enumerate(text.splitlines(), start=1):
+        for name, version in TOLD.findall(told):
+            reading.add(CONDA_NAMES.get(name.lower(), name), f"=={version}", line)
+    for pin in read_shell(text).pins:
+        reading.add(pin.package, pin.specifier, pin.line)
+    return reading.done()
 
 
 def read_commands(text: str, values: Values) -> FilePins:

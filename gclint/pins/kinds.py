@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 from functools import lru_cache
 
-from gclint.pins.commands import read_shell, read_workflow
+from gclint.pins.commands import read_shell, read_told, read_workflow
 from gclint.pins.environments import read_conda, read_devcontainer, read_dockerfile
 from gclint.pins.locks import read_conda_lock, read_pipfile_lock, read_toml_lock
 from gclint.pins.manifests import (
@@ -27,6 +27,8 @@ SIDE_DIRECTORIES = (
     "requirements", "constraints", "docker", "scripts", ".devcontainer", ".github/workflows", ".circleci", "docs",
 )  # fmt: skip
 
+WORKFLOW_DIRECTORIES = ("workflows", ".circleci")
+
 # in the order in which files of one directory are believed
 KINDS: tuple[tuple[re.Pattern[str], Reader], ...] = (
     (re.compile(r"requirements\.(?:txt|in)"), read_requirements),
@@ -46,7 +48,7 @@ KINDS: tuple[tuple[re.Pattern[str], Reader], ...] = (
     (re.compile(r".*\.(?:sh|bash|zsh|slurm|sbatch|job|pbs|lsf)"), read_shell),
     (re.compile(r"\.gitlab-ci\.ya?ml|azure-pipelines\.ya?ml|\.travis\.ya?ml"), read_workflow),
 )
-HINTS = len(KINDS)
+WORKFLOWS, HINTS = len(KINDS) - 1, len(KINDS)
 TOLD = re.compile(r"(?i)(?:readme|install|installation|getting[-_]?started|setup)(?:[-_.].*)?\.(?:md|rst|txt)|readme")
 NEVER_TRAINED_WITH = re.compile(r"(?:^|[-_.])(?:dev|test|tests|docs?|lint|ci)(?:[-_.]|$)")
 
@@ -54,11 +56,11 @@ NEVER_TRAINED_WITH = re.compile(r"(?:^|[-_.])(?:dev|test|tests|docs?|lint|ci)(?:
 @lru_cache(maxsize=4096)
 def reader_of(name: str, directory: str) -> tuple[int, Reader] | None:
     """How much a file of this name in such a directory is believed (the lowest first), and how it is read."""
-    if directory in ("workflows", ".circleci"):
-        return (HINTS - 1, read_workflow) if name.endswith((".yml", ".yaml")) else None
+    if directory in WORKFLOW_DIRECTORIES:
+        return (WORKFLOWS, read_workflow) if name.endswith((".yml", ".yaml")) else None
     if directory in ("requirements", "constraints") and name.endswith((".txt", ".in")):
         return 1, read_requirements
     for rank, (pattern, read) in enumerate(KINDS):
         if pattern.fullmatch(name):
             return rank, read
-    return (HINTS, read_shell) if TOLD.fullmatch(name) else None
+    return (HINTS, read_told) if TOLD.fullmatch(name) else None

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 
 from gclint.pins.copies import copies_in
-from gclint.pins.kinds import HINTS, NEVER_TRAINED_WITH, SIDE_DIRECTORIES, Reader, reader_of
+from gclint.pins.kinds import HINTS, NEVER_TRAINED_WITH, SIDE_DIRECTORIES, WORKFLOW_DIRECTORIES, Reader, reader_of
 from gclint.pins.manifests import read_script_header
 from gclint.pins.notebooks import read_notebook_cells
-from gclint.pins.pin import FilePins, Pin
+from gclint.pins.pin import FilePins, Pin, either
 from gclint.pins.requirements_txt import read_requirements
 from gclint.source.source import inside
 
@@ -50,7 +50,9 @@ def words_near(root: Path, entry: Path | None) -> Iterator[Word]:
         files, hints, copies = _around(directory)
         yield from (Word(path, line, Pin(package, f"=={version}", line)) for package, version, path, line in copies)
         words = [word for path, read in files for word in _words_of(path, read, root, {path})]
-        yield from sorted(words, key=_order)
+        tested = [word for word in words if _is_workflow(word.path)]
+        yield from sorted((word for word in words if not _is_workflow(word.path)), key=_order)
+        yield from _any_of(tested)
         for path, read in hints:
             pins = _read_file(path, read).pins if inside(path, root) else ()
             yield from (Word(path, pin.line, pin, hint=True) for pin in pins)
@@ -60,6 +62,24 @@ def words_near(root: Path, entry: Path | None) -> Iterator[Word]:
 
 def _order(word: Word) -> int:
     return 0 if word.pin is None or word.pin.exact else 2 if word.pin.open else 1
+
+
+def _is_workflow(path: Path) -> bool:
+    return path.parent.name in WORKFLOW_DIRECTORIES
+
+
+def _any_of(words: list[Word]) -> Iterator[Word]:
+    """Of what several workflows install, any may be what runs: a range at the place of the first."""
+    found: dict[str, Word] = {}
+    for word in words:
+        if word.pin is None:
+            yield word
+        elif word.pin.package in found:
+            held = found[word.pin.package]
+            found[word.pin.package] = replace(held, pin=either(held.pin or word.pin, word.pin))
+        else:
+            found[word.pin.package] = word
+    yield from found.values()
 
 
 def _words_of(path: Path, read: Reader, root: Path, seen: set[Path]) -> Iterator[Word]:

@@ -59,8 +59,8 @@ class Reading:
         if specifier and specifier != "*" and "$" not in specifier:
             pin = Pin(name, re.sub(r"\+[\w.]+", "", specifier), line)
             held = self.pins.setdefault(name, pin)
-            if self.several and held.specifier != pin.specifier:
-                self.pins[name] = replace(held, specifier=_either(held.specifier, pin.specifier))
+            if self.several:
+                self.pins[name] = either(held, pin)
 
     def add_rocm(self, line: int) -> None:
         """Note that the file asks for ROCm builds; the first line is kept."""
@@ -71,17 +71,20 @@ class Reading:
         return FilePins(tuple(self.pins.values()), tuple(self.includes), self.rocm_line)
 
 
-def _either(one: str, other: str) -> str:
-    """A specifier that allows what exact ones name, and what lies between them; the first where one is a range."""
+def either(first: Pin, second: Pin) -> Pin:
+    """The first pin where it is the same or a range of its own; of exact ones, what they name and what lies between."""
     from packaging.version import InvalidVersion, Version
 
+    one, other = first.specifier, second.specifier
+    if one == other:
+        return first
     texts = [part.lstrip("=<>").removesuffix(".*") for part in (*one.split(","), *other.split(","))]
     try:
         ends = sorted(map(Version, texts))
     except InvalidVersion:
-        return one
+        return first
     exact = other.startswith("==") and (one.startswith("==") or re.fullmatch(r">=[^,]+,<=[^,]+", one))
-    return f">={ends[0]},<={ends[-1]}" if exact else one
+    return replace(first, specifier=f">={ends[0]},<={ends[-1]}") if exact else first
 
 
 def canonical(package: str) -> str:

@@ -166,3 +166,29 @@ def test_what_readers_are_told_to_install_is_a_hint(tmp_path: Path, name: str) -
     assert "torch" not in targets.stated
     assert ends(targets.hints["torch"]) == ("1.8.0", "1.9.0", f"{name}:3")
     assert "torch" not in around(tmp_path, {"requirements.txt": "torch==2.1.0"}).hints
+
+
+@pytest.mark.parametrize(
+    ("text", "newest"),
+    [
+        ("Tested with PyTorch 1.7.1 and transformers 4.28.1.", "1.7.1"),
+        ("We use `torch==2.1.0.dev20230514`.", "2.1.0.dev20230514"),
+        ("based on **PyTorch** version 1.8.1", "1.8.1"),
+        ("torch 1.8.0, later torch v2.0.1", "2.0.1"),
+        ("Needs PyTorch 1.8.1+", ""),
+        ("torch >= 1.8", ""),
+        ("torchvision 0.9.0 and Python 3.8", ""),
+    ],
+)
+def test_a_version_that_readers_are_told_is_a_hint(tmp_path: Path, text: str, newest: str) -> None:
+    targets = around(tmp_path, {"README.md": text})
+    assert str(targets.hints["torch"].version if "torch" in targets.hints else "") == newest
+
+
+def test_any_of_several_workflows_may_be_what_runs_where_nothing_is_declared(tmp_path: Path) -> None:
+    files = {
+        f".github/workflows/{n}.yml": f"- run: pip install torch=={v}" for n, v in (("a", "2.1.0"), ("b", "2.4.1"))
+    }
+    assert ends(around(tmp_path, files)["torch"]) == ("2.1.0", "2.4.1", ".github/workflows/a.yml:1")
+    files["setup.py"] = "setup(install_requires=['torch>=2.3'])"
+    assert ends(around(tmp_path, files)["torch"]) == ("2.3.0", "2.13.0", "setup.py:1")
