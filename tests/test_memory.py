@@ -33,6 +33,12 @@ model = DistributedDataParallel(model)
 for batch in loader:
     model(**batch).loss.backward()
 """
+TUNES = """
+from transformers import AutoModelForCausalLM, HfArgumentParser, Trainer, TrainingArguments
+
+(args,) = HfArgumentParser((TrainingArguments,)).parse_yaml_file("tune.yaml")
+Trainer(AutoModelForCausalLM.from_config(config), args, train_dataset=data).train()
+"""
 TARGET = {"transformers": "4.57.6", "torch": "2.8.0"}
 
 
@@ -131,6 +137,18 @@ def test_everything_is_walked_again_after_other_changes(
     found = said()
     assert {"asks.py", "knows.py"} <= set(walked)
     assert found == said(cache=False)
+
+
+def test_what_comes_from_outside_the_code_is_asked_again(here: Path, walked: list[str]) -> None:
+    (here / "requirements.txt").write_text("--index-url https://download.pytorch.org/whl/rocm6.2\ntorch==2.8.0\n")
+    (here / "tune.py").write_text(TUNES)
+    (here / "tune.yaml").write_text("output_dir: out\n")
+    before = said(select="GCL401")
+    assert "tune.py" not in walked
+    (here / "tune.yaml").write_text("output_dir: out\ngradient_checkpointing: true\n")
+    found = said(select="GCL401")
+    assert [path for path in names(found) if path not in names(before)] == ["tune.yaml"]
+    assert found == said(cache=False, select="GCL401")
 
 
 def test_other_rules_and_versions_are_remembered_beside(here: Path, walked: list[str]) -> None:

@@ -18,7 +18,7 @@ from gclint.check.unused import suppress
 from gclint.config import Settings
 from gclint.finding import Finding, Location
 from gclint.ir.gate import Words, spelled
-from gclint.ir.outside import outside, settings_in
+from gclint.ir.outside import Outside, outside, settings_in
 from gclint.report.content import UNREADABLE, Problem
 from gclint.source.depth import deeply
 from gclint.source.source import Source, in_place
@@ -125,7 +125,7 @@ def _judged(batch: Batch, judge: Judge, changed: Mapping[str, Source] | None) ->
     made = Judgement()
     if judge.gated:
         with stage("gate: words"):
-            rules = _admitted(rules, sources.values(), batch.root)
+            rules = _admitted(rules, sources.values(), batch.root, batch.settings.target)
     if rules:
         analyse = judge.analyse
         if judge.remembers:
@@ -144,7 +144,7 @@ def unreadable(path: str, what: str, remedy: str, line: int = 1, column: int = 1
     return Finding(UNREADABLE, OWN_RULES[0].name, text, Location(path, line, column, line, column), "fails")
 
 
-def _admitted(rules: Iterable[Any], sources: Collection[Source], root: Path) -> list[Any]:
+def _admitted(rules: Iterable[Any], sources: Collection[Source], root: Path, target: Iterable[str]) -> list[Any]:
     """Return the rules whose words occur in `sources` or, where these are few, in what they import.
 
     Of many sources all rules are returned once one is sure to be: the analysis looks at each file's words anyway.
@@ -153,7 +153,7 @@ def _admitted(rules: Iterable[Any], sources: Collection[Source], root: Path) -> 
     missing = {tuple(choice) for rule in rules for choice in rule.words}
     bytes_of = {choice: tuple(spelled(word).encode() for word in choice) for choice in missing}
     admitted: list[Any] = []
-    for data in _texts(sources, root):
+    for data in _texts(sources, root, target):
         missing = {choice for choice in missing if not any(word in data for word in bytes_of[choice])}
         admitted = [rule for rule in rules if missing.isdisjoint(map(tuple, rule.words))]
         if admitted and len(sources) > FEW:
@@ -161,10 +161,11 @@ def _admitted(rules: Iterable[Any], sources: Collection[Source], root: Path) -> 
     return admitted
 
 
-def _texts(sources: Collection[Source], root: Path) -> Iterator[bytes]:
+def _texts(sources: Collection[Source], root: Path, target: Iterable[str]) -> Iterator[bytes]:
     yield from map(_data, sources)
-    programs = (_data(source) for source in sources if source.kind in {"python", "notebook"})
-    yield from outside((item for data in programs for item in settings_in(data)), root)
+    programs = [source for source in sources if source.kind in {"python", "notebook"}]
+    settings = tuple(item for source in programs for item in settings_in(_data(source)))
+    yield from outside(Outside(settings, tuple(os.fspath(source.absolute) for source in programs)), root, target)
     if len(sources) > FEW:
         return
     from gclint.ir.imported import MOST_FILES, imported

@@ -28,7 +28,7 @@ class Inquiry:
         self.rules = rules
         self.keep_runs = keep_runs
         gates = [rule.words for rule in rules if not rule.asks_of_files]
-        self.reach = Reach(project, () if keep_runs else gates)
+        self.reach = Reach(project, () if keep_runs else gates, target)
         telling = self.reach.telling if self.reach.gated else ()
         project.deferral = Deferral(project, self.reach.mentions, telling, self.reach.learnt.names)
         project.index = Index(self.reach.words.vocabulary)

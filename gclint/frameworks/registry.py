@@ -20,6 +20,7 @@ from ..failures import Problem, going_on, unloaded
 from ..packs import FRAMEWORKS, brought
 from ..run import environment
 from ..run.events import Iterated, LibraryCall
+from ..run.names import class_attribute
 from ..run.values import TRUE, Class, External, Function, Object, Value, adopt, union
 
 if TYPE_CHECKING:
@@ -36,6 +37,9 @@ PROPAGATED = ("filtered", "filtered_by", "foreign", "may_grad", "release")
 PROPAGATED_NAMES = (*PROPAGATED, "names_of", "keys_of")
 HANDLERS = ["constants", "functions", "methods", "attributes", "elements", "setters", "calls", "decorators", "families"]
 F = TypeVar("F", bound=Callable[..., Any])
+
+
+ITERATED = ("Sequential", "ModuleList", "ModuleDict", "ParameterList", "ParameterDict")
 
 
 @dataclass
@@ -290,6 +294,9 @@ class Library:
         of_torch = item.kind in ("layer", "modules") or (isinstance(item.type, Class) and is_own_module(item.type))
         if of_torch and self.are_layers(names):
             return False
+        if of_torch and names == ["Iterable"]:
+            own = isinstance(item.type, Class) and class_attribute(item.type, "__iter__") is not None
+            return own or item.is_a(*ITERATED)
         if module and set(names) <= {"Parameter", "Tensor"}:
             return False
         known = {"ddp": "DistributedDataParallel", "dict": "dict", "list": "list", "tuple": "tuple"}

@@ -162,7 +162,7 @@ def _freeze(it: Interpreter, item: Object, value: Value, site: Site) -> None:
             told = "some" if before is None else "all" if before else "none"
             it.emit(TrainableChanged(it.moment(site=site), item.parent, told, after))
         return
-    partly = "sliced" in item.state or any(atom.each for atom, _ in it.guard)
+    partly = "sliced" in item.state or any(atom.each for atom, _ in it.guard - item.born)
     mark_trainable(it, item.parent, "some" if partly or wanted is None else "all" if wanted else "none", site)
 
 

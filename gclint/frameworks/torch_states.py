@@ -43,7 +43,7 @@ def mode_set(event: LibraryCall, model: Object) -> bool | None:
 
 def is_inside(item: Object, holder: Object) -> bool:
     """Whether a module is a part of another, or of the one that it wraps."""
-    inner = holder.attributes.get("module") if holder.kind in ("ddp", "fsdp") else None
+    inner = holder.attributes.get("module") if holder.kind in ("ddp", "fsdp", "dp", "engine") else None
     wanted = [holder, *(inner.objects() if inner is not None else [])]
     around: Object | None = item
     while around is not None:

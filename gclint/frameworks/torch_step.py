@@ -78,3 +78,11 @@ def zero_grad(call: Call) -> Value:
     assert call.receiver is not None
     call.it.emit(GradientsCleared(call.it.moment(site=call.site), call.receiver))
     return NONE
+
+
+@framework.method("*", "zero_")
+def zero(call: Call) -> Value | None:
+    """A gradient that is set to zero by hand: `w.grad.zero_()`."""
+    if call.receiver is not None and call.receiver.text.endswith(".grad"):
+        call.it.emit(GradientsCleared(call.it.moment(site=call.site), call.receiver))
+    return None

@@ -5,6 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from collections.abc import Set as AbstractSet
+from functools import cache
+from keyword import iskeyword
+from typing import NamedTuple
 
 IDENTIFIER = re.compile(r"[^\W\d]\w*")
 Words = Sequence[Sequence[str]]
@@ -23,10 +26,13 @@ def spelled(word: str) -> str:
 
 def counts(word: str, text: str) -> bool:
     """Return whether a word counts in a text."""
-    if "\0" not in word:
-        return word in text
+    return spelled(word) in text and ("\0" not in word or _followed_otherwise(word).search(text) is not None)
+
+
+@cache
+def _followed_otherwise(word: str) -> re.Pattern[str]:
     start, *ends = word.split("\0")
-    return re.search(rf"{re.escape(start)}(?!\s*(?:{'|'.join(map(re.escape, ends))}))", text) is not None
+    return re.compile(rf"{re.escape(start)}(?!\s*(?:{'|'.join(map(re.escape, ends))}))")
 
 
 def identifiers_in(text: str) -> set[str]:
@@ -35,11 +41,37 @@ def identifiers_in(text: str) -> set[str]:
     return set(b" ".join(set(apart.split())).decode("utf-8", "surrogatepass").split(" "))
 
 
+class _Core(NamedTuple):
+    """The longest identifier of a word, keywords last: a part of one of the text's where the word `begins` or `ends`
+    with it.
+    """
+
+    word: str
+    name: str
+    begins: bool
+    ends: bool
+
+    def is_in(self, name: str) -> bool:
+        """Whether the word may occur where this identifier does."""
+        return (
+            self.name in name
+            and (self.begins or name.startswith(self.name))
+            and (self.ends or name.endswith(self.name))
+        )
+
+
+def _core(word: str) -> _Core:
+    text = spelled(word)
+    found = max(IDENTIFIER.finditer(text), key=lambda match: (not iskeyword(match[0]), len(match[0])))
+    begins = found.start() == 0 or text[found.start() - 1].isdigit()
+    return _Core(word, found[0], begins, found.end() == len(text))
+
+
 class Vocabulary:
     """The `words` of rules, looked up by the identifiers of a text: each identifier is compared with them once."""
 
     def __init__(self, words: Iterable[str]) -> None:
-        self._cores = [(word, max(IDENTIFIER.findall(spelled(word)), key=len)) for word in words]
+        self._cores = [_core(word) for word in words]
         self._seen: set[str] = set()
         self._together: dict[frozenset[str], frozenset[str]] = {}
         self._held: dict[str, tuple[str, ...]] = {}
@@ -64,9 +96,9 @@ class Vocabulary:
     def _learn(self, identifiers: AbstractSet[str]) -> None:
         self._seen |= identifiers
         together = " ".join(identifiers)
-        cores = [(word, core) for word, core in self._cores if core in together]
+        cores = [core for core in self._cores if core.name in together]
         for name in identifiers if cores else ():
-            held = tuple(word for word, core in cores if core in name)
+            held = tuple(core.word for core in cores if core.name in name and core.is_in(name))
             if held:
                 self._held[name] = held
 

@@ -41,12 +41,12 @@ class Reach:
     Everything does without gates, or with one that lets everything through.
     """
 
-    def __init__(self, project: Project, gates: Iterable[Words]):
+    def __init__(self, project: Project, gates: Iterable[Words], target: Iterable[str] = ()):
         self.gates = list(gates)
         self.gated = bool(self.gates) and all(self.gates)
         self._project = project
         self.mentions = Mentions(project)
-        self.words = RuleWords(project, self.mentions, self.gates)
+        self.words = RuleWords(project, self.mentions, self.gates, target)
         self.telling = frozenset().union(*self.words.telling)
         self.learnt = Learnt()
         self.paths: Sequence[str] = ()

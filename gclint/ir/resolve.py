@@ -50,7 +50,7 @@ class Imports:
         self.script_directory = _absolute(entry).parent if entry is not None else self.root
         starts = (self.root, self.script_directory)
         self.inserted = tuple(_absolute(start / place) for place in inserted for start in starts)
-        self._names: dict[Path, Collection[str]] = {}
+        self._names: dict[str, Collection[str]] = {}
         self._directories: dict[str, Path] = {}
         self._described: dict[Path, bool] = {}
         self._of_library: dict[str, bool] = {}
@@ -227,9 +227,10 @@ class Imports:
         return name in self._entries(directory)
 
     def _entries(self, directory: Path) -> Collection[str]:
-        if directory not in self._names:
-            self._names[directory] = names(os.fspath(directory))
-        return self._names[directory]
+        place = os.fspath(directory)  # a path is slower to compare than its text
+        if place not in self._names:
+            self._names[place] = names(place)
+        return self._names[place]
 
 
 def _absolute(path: Path) -> Path:

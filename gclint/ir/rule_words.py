@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import keyword
+import os
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from ..pins.manifests import SCRIPT
 from .gate import Vocabulary, Words, admits, spelled
 from .mentions import Mentions
 from .outline import Importing, Unit
-from .outside import outside
+from .outside import Outside, outside
 
 if TYPE_CHECKING:
     from .project import Project
@@ -20,10 +22,11 @@ COMMON = frozenset((*keyword.kwlist, "torch", "forward", "parameters", "to", "cu
 class RuleWords:
     """The words of rules with these `gates`, each by its place among them.
 
-    `given` are words that come from outside the code, `telling` for each rule those that mark a unit as its concern.
+    `given` are words that come from outside the code, or from the `target`, `telling` for each rule those that mark a
+    unit as its concern.
     """
 
-    def __init__(self, project: Project, mentions: Mentions, gates: Sequence[Words]):
+    def __init__(self, project: Project, mentions: Mentions, gates: Sequence[Words], target: Iterable[str] = ()):
         self.gates = gates
         self.words = tuple(sorted({word for gate in gates for choice in gate for word in choice}))
         self.telling = [{word for choice in gate for word in choice} - COMMON for gate in gates]
@@ -31,6 +34,7 @@ class RuleWords:
         self.vocabulary = Vocabulary(self.words)
         self._project = project
         self._mentions = mentions
+        self._target = target
         self._anchors: dict[str, set[int]] = {}
         for rule, gate in enumerate(gates):
             for word in gate[0] if gate else ():
@@ -40,10 +44,18 @@ class RuleWords:
         self._bound: dict[str, dict[str, set[int]]] = {}
 
     def take_from_outside(self, paths: Iterable[str]) -> None:
-        """Learn the words that configuration files and launchers may give to programs of these files."""
-        settings = [item for path in paths for item in self.settings(path)]
-        given = [text.decode("utf-8", "replace") for text in outside(settings, self._project.root)]
+        """Learn the words that may be given from outside to programs of these files."""
+        settings = dict.fromkeys(item for path in paths for item in self.settings(path))
+        places = {
+            path if self._has_header(path) else os.path.dirname(path) for path in paths if self.holds_anchor(path)
+        }
+        asked = Outside(tuple(settings), tuple(places))
+        given = [text.decode("utf-8", "replace") for text in outside(asked, self._project.root, self._target)]
         self.given = frozenset(word for word in self.words if any(spelled(word) in text for text in given))
+
+    def _has_header(self, path: str) -> bool:
+        source = self._project.sources.get(path)
+        return source is None or SCRIPT in source.marks
 
     def settings(self, path: str) -> list[bytes]:
         """What a file says of settings from outside, as `settings_in` does."""

@@ -114,8 +114,14 @@ class Module:
     def is_generator(self, node: FunctionDef | ast.Lambda) -> bool:
         """Whether a function yields: calling it then runs nothing, and iterating over the result does."""
         if node not in self._generators:
-            self._generators[node] = any(isinstance(part, (ast.Yield, ast.YieldFrom)) for part in _of_its_own(node))
+            self._generators[node] = self._holds("yield", node) and any(
+                isinstance(part, (ast.Yield, ast.YieldFrom)) for part in _of_its_own(node)
+            )
         return self._generators[node]
+
+    def _holds(self, word: str, node: FunctionDef | ast.Lambda) -> bool:
+        """Whether a word stands anywhere in the lines of a function."""
+        return self.text.find(word, self._starts[node.lineno - 1], self._starts[node.end_lineno or -1]) >= 0
 
     def bound_in(self, loop: For | ast.While) -> Bound:
         """The names that the body of a loop binds."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
@@ -44,20 +44,36 @@ def words_near(root: Path, entry: Path | None) -> Iterator[Word]:
     if start != root and root not in start.parents:
         start = root
     if start.suffix in OWN:
-        yield from _words_of(start, OWN[start.suffix], root, {start})
+        yield from _words_in(start, root)
     here = start if start == root or start.is_dir() else start.parent
     for directory in (here, *here.parents):
-        files, hints, copies = _around(directory)
-        yield from (Word(path, line, Pin(package, f"=={version}", line)) for package, version, path, line in copies)
-        words = [word for path, read in files for word in _words_of(path, read, root, {path})]
-        tested = [word for word in words if _is_workflow(word.path)]
-        yield from sorted((word for word in words if not _is_workflow(word.path)), key=_order)
-        yield from _any_of(tested)
-        for path, read in hints:
-            pins = _read_file(path, read).pins if inside(path, root) else ()
-            yield from (Word(path, pin.line, pin, hint=True) for pin in pins)
+        yield from _words_in(directory, root)
         if directory == root:
             return
+
+
+def asks_for_rocm(root: Path, places: Iterable[str]) -> bool:
+    """Whether anything around one of these files or directories, up to the root, asks for ROCm builds."""
+    root = Path(os.path.abspath(root))
+    around = {directory for place in places for directory in (Path(place), *Path(place).parents)}
+    return any(word.pin is None for directory in sorted(around) for word in _words_in(directory, root))
+
+
+def _words_in(place: Path, root: Path) -> list[Word]:
+    """What a program says of itself, or what lies in a directory, the most believed first; nothing outside the root."""
+    if place != root and root not in place.parents:
+        return []
+    if place.suffix in OWN:
+        return list(_words_of(place, OWN[place.suffix], root, {place}))
+    files, hints, copies = _around(place)
+    found = [Word(path, line, Pin(package, f"=={version}", line)) for package, version, path, line in copies]
+    words = [word for path, read in files for word in _words_of(path, read, root, {path})]
+    found += sorted((word for word in words if not _is_workflow(word.path)), key=_order)
+    found += _any_of([word for word in words if _is_workflow(word.path)])
+    for path, read in hints:
+        pins = _read_file(path, read).pins if inside(path, root) else ()
+        found += [Word(path, pin.line, pin, hint=True) for pin in pins]
+    return found
 
 
 def _order(word: Word) -> int:
@@ -68,18 +84,15 @@ def _is_workflow(path: Path) -> bool:
     return path.parent.name in WORKFLOW_DIRECTORIES
 
 
-def _any_of(words: list[Word]) -> Iterator[Word]:
+def _any_of(words: list[Word]) -> list[Word]:
     """Of what several workflows install, any may be what runs: a range at the place of the first."""
     found: dict[str, Word] = {}
     for word in words:
-        if word.pin is None:
-            yield word
-        elif word.pin.package in found:
-            held = found[word.pin.package]
-            found[word.pin.package] = replace(held, pin=either(held.pin or word.pin, word.pin))
-        else:
-            found[word.pin.package] = word
-    yield from found.values()
+        name = word.pin.package if word.pin is not None else ""
+        held = found.setdefault(name, word)
+        if held.pin is not None and word.pin is not None:
+            found[name] = replace(held, pin=either(held.pin, word.pin))
+    return list(found.values())
 
 
 def _words_of(path: Path, read: Reader, root: Path, seen: set[Path]) -> Iterator[Word]:

@@ -263,8 +263,8 @@ def equality(it: Interpreter, first: Alternative, second: Alternative, node: ast
             subject, literal = f"#{first.id}", repr(second.value)
             atom = Atom(
                 f"{subject}=={literal}",
-                lambda: f"if `{first.text} == {literal}`",
-                lambda: f"unless `{first.text} == {literal}`",
+                lambda: f"if `{first.text or '[...]'} == {literal}`",
+                lambda: f"unless `{first.text or '[...]'} == {literal}`",
                 subject,
                 literal,
                 first.each,

@@ -22,7 +22,7 @@ from . import (
 )
 from .evaluation import operate
 from .events import LoopNameRebound
-from .guards import narrowed
+from .guards import everything, narrowed
 from .jumps import BREAK, CONTINUE, RAISE, RETURN, leave
 from .values import MISSING, NONE, TRUE, Alternative, Const, External, Object, assigned, of
 
@@ -88,7 +88,10 @@ def _augmented(it: Interpreter, statement: ast.AugAssign) -> None:
 def _return(it: Interpreter, statement: ast.Return) -> None:
     value = it.evaluate(statement.value) if statement.value is not None else NONE
     if not it.is_dead:
-        it.frame.returned.append((it.guard - it.frame.base, value))
+        held = it.guard - it.frame.base
+        it.frame.returned.append((held, value))
+        if it.vague > it.frame.vague:
+            it.frame.sought.update(atom for atom, _ in everything(held) if atom.each)
     leave(it, RETURN)
 
 

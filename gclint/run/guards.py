@@ -140,8 +140,19 @@ def compatible(left: Guard, right: Guard) -> bool:
         return False
     if not left or not right or left is right:
         return True
-    one, other = _drawn(left), _drawn(right)
-    if one is None or other is None or _contradict(one, other):
+    other = _drawn(right)
+    if other is None:
+        return False
+    if len(left) == 1:
+        ((atom, truth),) = left
+        if atom.parts is None and not (truth and (atom.subject or atom is _NEVER)):  # nothing follows from it
+            bit = _BITS.get(atom, 0)
+            if bit & (other.no if truth else other.yes):
+                return False
+            if not bit & other.asked:
+                return True
+    one = _drawn(left)
+    if one is None or _contradict(one, other):
         return False
     return not _decides(one, other) or conj(left, right) is not None
 
@@ -378,7 +389,7 @@ def satisfiable(guard: Guard) -> bool:
 
 def is_exact(guard: Guard) -> bool:
     """Whether nothing of a guard was given up."""
-    return not any(atom.key.startswith(WIDENED) or (atom.parts and not is_exact(atom.parts)) for atom, _ in guard)
+    return not any(atom.key.startswith(WIDENED) for atom, _ in everything(guard))
 
 
 def tacit(guard: Guard) -> Guard:
@@ -400,10 +411,20 @@ def compares_release(guard: Guard, package: str) -> bool:
     tells of it, that nothing is goes without saying.
     """
     return any(
-        (atom.about in (package, ANY_PACKAGE) and (truth or atom.negated != ""))
-        or (atom.parts is not None and compares_release(atom.parts, package))
-        for atom, truth in guard
+        atom.about in (package, ANY_PACKAGE) and (truth or atom.negated != "") for atom, truth in everything(guard)
     )
+
+
+def everything(guard: Guard) -> set[tuple[Atom, bool]]:
+    """The conditions of a guard, and those that they are made of, each once."""
+    seen: set[tuple[Atom, bool]] = set()
+    todo = list(guard)
+    while todo:
+        pair = todo.pop()
+        if pair not in seen:
+            seen.add(pair)
+            todo += pair[0].parts or ()
+    return seen
 
 
 def common(guards: list[Guard]) -> Guard:
@@ -414,3 +435,21 @@ def common(guards: list[Guard]) -> Guard:
 def without_elements(guard: Guard) -> Guard:
     """The guard less the conditions on single elements of a loop."""
     return frozenset((atom, truth) for atom, truth in guard if not atom.each)
+
+
+def found(guard: Guard, sought: set[Atom]) -> Guard:
+    """The guard in which conditions on one element of a loop say that there is such an element."""
+    if not sought:
+        return guard
+    parts: list[tuple[Atom, bool]] = []
+    for atom, truth in guard:
+        if atom.each and atom.parts is not None:
+            inner = found(atom.parts, sought)
+            parts += inner if truth else complement(inner)
+        else:
+            parts.append((_some(atom) if atom in sought else atom, truth))
+    return frozenset(parts)
+
+
+def _some(atom: Atom) -> Atom:
+    return Atom(f"some {atom.key}", atom.text, atom.negated, about=atom.about)

@@ -17,7 +17,7 @@ from ..ir.syntax import Module, Site
 from . import evaluation, execution, invocation
 from .bounds import MAX_STEPS, standing
 from .events import Event, Moment
-from .guards import ALWAYS, NEVER, Guard, conj, forget
+from .guards import ALWAYS, NEVER, Atom, Guard, conj, forget
 from .jumps import Jump, left
 from .run import no_modules, unheard
 from .values import (
@@ -55,7 +55,8 @@ class Frame:
     """A call in progress: its function, where it was called, what it has returned and yielded so far.
 
     Of a generator `on_yield` is what consumes each thing that it yields, as the body of a `for` or a `with` does;
-    `is_vague` says that it yielded in a loop of which nobody knows how often.
+    `is_vague` says that it yielded in a loop of which nobody knows how often. `sought` are the conditions on one
+    element at which it returned from within such a loop: outside, each says that there is an element like that.
     """
 
     function: Function | None
@@ -69,6 +70,7 @@ class Frame:
     on_yield: Callable[[Value], None] | None = None
     is_vague: bool = False
     vague: int = 0
+    sought: set[Atom] = field(default_factory=set)
 
 
 class _Under:

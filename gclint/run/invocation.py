@@ -10,7 +10,7 @@ from . import calls, elements, names
 from .calls import Call
 from .defaults import unsure
 from .events import LibraryCall
-from .guards import NEVER, Guard
+from .guards import NEVER, Guard, found
 from .jumps import RETURN, taken
 from .values import (
     NONE,
@@ -143,9 +143,9 @@ def _result(it: Interpreter, frame: Frame, end: Guard, call: Call) -> Value:
         made.items = [elements.present(guard, value) for guard, value in frame.yielded]
         made.each = frame.is_vague
         return of(made)
-    parts = [value.under(guard) for guard, value in frame.returned]
+    parts = [value.under(found(guard, frame.sought)) for guard, value in frame.returned]
     if end is not NEVER:
-        parts.append(NONE.under(end - frame.base))
+        parts.append(NONE.under(found(end - frame.base, frame.sought)))
     return union(parts)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary
 
 from ..ir.syntax import FUNCTIONS, FunctionDef, dotted, nodes, parameters
 from .values import Class, Object, of
@@ -18,20 +19,24 @@ def leave_open(it: Interpreter, objects: Iterable[Object]) -> None:
     """Forget what the flags of these objects are that a method of their file's classes sets to its argument: nobody is
     seen to use them, and whoever does may call it.
     """
-    settable: dict[Module, frozenset[str]] = {}
     for item in objects:
         flags = [name for name, value in item.attributes.items() if isinstance(value.constant(), bool)]
         if not flags or not isinstance(item.type, Class):
             continue
-        if item.type.module not in settable:
-            settable[item.type.module] = _settable(item.type.module)
-        for name in settable[item.type.module].intersection(flags):
+        for name in _settable(item.type.module).intersection(flags):
             item.attributes[name] = of(it.unknown(f"self.{name}"))
 
 
 def _settable(module: Module) -> frozenset[str]:
-    classes = [line for line in module.tree.body if isinstance(line, ast.ClassDef)]
-    return frozenset(name for owner in classes for method in _callable(owner) for name in _kept(method))
+    if module not in _SETTABLE:
+        classes = [line for line in module.tree.body if isinstance(line, ast.ClassDef)]
+        _SETTABLE[module] = frozenset(
+            name for owner in classes for method in _callable(owner) for name in _kept(method)
+        )
+    return _SETTABLE[module]
+
+
+_SETTABLE: WeakKeyDictionary[Module, frozenset[str]] = WeakKeyDictionary()
 
 
 def _callable(owner: ast.ClassDef) -> Iterator[FunctionDef]:

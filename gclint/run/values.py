@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import lru_cache
+from itertools import count
 from typing import TYPE_CHECKING, Any, Union
 
-from .guards import ALWAYS, Guard, compatible, complement, conj
+from .guards import ALWAYS, Guard, compatible, complement, conj, either
 
 if TYPE_CHECKING:
     import ast
@@ -220,6 +222,7 @@ class Object:
 
 Alternative = Union[Const, Missing, External, Function, Class, Partial, Method, Super, ModuleRef, Deferred, Object]  # noqa: UP007
 MISSING = Missing()
+Pair = tuple[Guard, Alternative]
 
 
 class Release(str):
@@ -318,31 +321,51 @@ def union(values: Iterable[Value]) -> Value:
     seen: dict[tuple[Guard, Alternative], None] = {}
     for value in values:
         seen.update(dict.fromkeys(value.alternatives))
-    return Value(list(seen) if len(seen) <= MAX_ALTERNATIVES else _varied(seen))
+    return Value(seen if len(seen) <= MAX_ALTERNATIVES else _fewer(seen))
 
 
-def _varied(pairs: Iterable[tuple[Guard, Alternative]]) -> list[tuple[Guard, Alternative]]:
-    """As many as a value may have: of the objects that one expression made, the first comes before all others."""
-    made: dict[tuple[int, str], Alternative] = {}
-    kept: list[tuple[Guard, Alternative]] = []
-    others: list[tuple[Guard, Alternative]] = []
+def _fewer(pairs: Iterable[Pair]) -> list[Pair]:
+    """As many as a value may have: what is the same under several guards is one, and one that nobody knows stands for
+    all that are too many. Of the objects that one expression made, the first comes before all others.
+    """
+    held: dict[Alternative, list[Guard]] = {}
     for guard, item in pairs:
+        held.setdefault(item, []).append(guard)
+    if len(held) <= MAX_ALTERNATIVES:
+        return [(either(guards), item) for item, guards in held.items()]
+    made: dict[tuple[int, str], Alternative] = {}
+    kept: list[Alternative] = []
+    others: list[Alternative] = []
+    for item in held:
         like = (item.site.node_id, item.kind) if isinstance(item, Object) and item.site is not None else None
-        first = like is None or made.setdefault(like, item) is item
-        (kept if first else others).append((guard, item))
-    return [*kept, *others][:MAX_ALTERNATIVES]
+        (kept if like is None or made.setdefault(like, item) is item else others).append(item)
+    ordered = [(either(held[item]), item) for item in (*kept, *others)]
+    return [*ordered[: MAX_ALTERNATIVES - 1], _rest(tuple(ordered[MAX_ALTERNATIVES - 1 :]))]
+
+
+@lru_cache(maxsize=500)
+def _rest(pairs: tuple[Pair, ...]) -> Pair:
+    """What stands for these: the same for the same."""
+    return either(guard for guard, _ in pairs), Object(next(_NUMBERS), "unknown")
+
+
+_NUMBERS = count(-1, -1)
 
 
 def assigned(guard: Guard, new: Value, old: Value | None) -> Value:
     """What a name holds after an assignment under a guard: the new value there, the old one elsewhere.
 
-    What is left of it only if more than `MOST_CONDITIONS` were otherwise is given up: in a long program a name that is
+    Nobody knows which of the old ones it is under more than `MOST_CONDITIONS` on any: in a long program a name that is
     assigned again and again would gather them without end.
     """
     if not guard or old is None:
         return new
-    left = [(held, item) for held, item in old.under(complement(guard)) if len(held) <= MOST_CONDITIONS]
-    return union((new.under(guard), Value(left)))
+    elsewhere = complement(guard)
+    left = old.under(elsewhere).alternatives
+    kept = [pair for pair in left if len(pair[0]) <= MOST_CONDITIONS]
+    if len(kept) < len(left):
+        kept.append((elsewhere, _rest(left)[1]))
+    return union((new.under(guard), Value(kept)))
 
 
 def mark_release(made: Object, source: Alternative) -> None:

@@ -35,8 +35,8 @@ from gclint.rule import Reproduction, Rule
 from gclint.run import shared_fixes
 from gclint.run.events import Backward, TrainerStarted
 from gclint.run.parallel import trained
-from gclint.run.run import Run, ways
-from gclint.run.values import NOTHING, Object
+from gclint.run.run import Run, together, ways, weakest, when
+from gclint.run.values import NOTHING, Alternative, Object
 
 from ..words import TRAINS, TURNS_ON
 
@@ -62,17 +62,22 @@ def prefix_and_checkpointing(event: Backward | TrainerStarted, run: Run) -> Iter
         for guard, (adapter, region) in ways(event.guard, model.known("adapter"), model.known("checkpointing")):
             if not isinstance(adapter, Object) or not isinstance(region, Object) or region.site is None:
                 continue
-            configs = adapter.attributes.get("config", NOTHING).objects()
-            if not any(item.is_a("PrefixTuningConfig") for item in configs):
+            configs = when(adapter.attributes.get("config", NOTHING), _is_prefix)
+            held = weakest(both for chosen, _ in configs if (both := together(guard, chosen)) is not None)
+            if held is None:
                 continue
             yield rule.finding(
                 run,
                 region.site,
                 "checkpointing turns off the key-value cache that prefix tuning puts its prefix in",
-                guard=guard,
+                guard=held,
                 symptom="ValueError, or a size mismatch between attention mask and keys",
                 related=[(adapter.site, "the prefix is added here")] if adapter.site is not None else [],
                 fixes=(shared_fixes.checkpointing_off(model),),
                 versions=("transformers", "peft"),
             )
             return
+
+
+def _is_prefix(config: Alternative) -> bool:
+    return isinstance(config, Object) and config.is_a("PrefixTuningConfig")

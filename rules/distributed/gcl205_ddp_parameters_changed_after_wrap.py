@@ -25,11 +25,13 @@ model = DistributedDataParallel(net)
 
 ## When it is fine
 Changes before the wrap; parts that are frozen for one step and unfrozen again, as adversarial training does; parameters
-that are frozen later under `find_unused_parameters=True`; one process.
+that are frozen later under `find_unused_parameters=True`; a model that is frozen as a whole, as a teacher is; one
+process.
 
 ## Evidence
 torch 2.13.0, two gloo ranks: unfrozen and added parameters have different gradients on each rank; frozen and
 replaced ones raise in the second iteration, frozen ones not with find_unused_parameters: gradients are equal then.
+A teacher that is wrapped, then frozen as a whole, runs.
 """
 
 from __future__ import annotations
@@ -81,7 +83,7 @@ def changed_later(event: RunEnded, run: Run) -> Iterator[Finding]:
         steps = [at for at, item in enumerate(later) if isinstance(item, Backward) and model in trained(item)]
         changes = [item for item in later[: steps[-1] if steps else 0] if _what(item, model)]
         missed = [item for item in changes if not _left_out(item, wrap)]
-        if missed and not _given_back(changes):
+        if missed and not _given_back(changes) and not _is_let_go(changes[-1], model):
             yield from _finding(run, wrap, missed[-1], model)
 
 
@@ -91,7 +93,7 @@ def _what(event: Event, model: Object) -> str:
     if isinstance(event, TrainableChanged):
         if event.before == event.after or root(inside(event.module)) is not model:
             return ""
-        return "parameters are frozen" if event.after == "none" else "parameters are unfrozen"
+        return "parameters are frozen" if _freezes(event) else "parameters are unfrozen"
     if isinstance(event, AttributeSet) and event.target is not None:
         layer = any(item.kind in ("layer", "modules") for item in event.value.objects())
         built = any(item is event.target for item in event.moment.forwards) or event.target.kind == "ddp"
@@ -100,16 +102,23 @@ def _what(event: Event, model: Object) -> str:
     return ""
 
 
+def _freezes(change: Event) -> bool:
+    return isinstance(change, TrainableChanged) and (change.after == "none" or change.before == "all")
+
+
+def _is_let_go(change: Event, model: Object) -> bool:
+    """Whether nothing of the model trains any more, as in a teacher: then DDP waits for no gradient."""
+    return isinstance(change, TrainableChanged) and inside(change.module) is model and change.after == "none"
+
+
 def _left_out(change: Event, wrap: Wrapped) -> bool:
     """Whether DDP leaves out parameters that are frozen later: it looks in each forward for those that get nothing."""
-    frozen = isinstance(change, TrainableChanged) and change.after == "none"
-    return frozen and wrap.wrapper.known("find_unused").constant() is True
+    return _freezes(change) and wrap.wrapper.known("find_unused").constant() is True
 
 
 def _given_back(changes: list[Event]) -> bool:
     """Whether the same part is frozen and unfrozen in turn."""
-    toggled = [item for item in changes if isinstance(item, TrainableChanged)]
-    return len({item.after == "none" for item in toggled}) > 1
+    return len({_freezes(item) for item in changes if isinstance(item, TrainableChanged)}) > 1
 
 
 def _finding(run: Run, wrap: Wrapped, change: Event, model: Object) -> Iterator[Finding]:

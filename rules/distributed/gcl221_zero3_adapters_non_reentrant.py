@@ -44,11 +44,13 @@ from gclint.run.parallel import trained
 from gclint.run.run import Run, ways
 from gclint.run.values import NOTHING, Const, Object
 
+from ..words import TRAINS, TURNS_ON
+
 rule = Rule(
     code="GCL221",
     name="zero3-adapters-non-reentrant",
     docs=__doc__ or "",
-    words=(("deepspeed",), ("get_peft_model", "PeftModel", "peft_config", "add_adapter")),
+    words=(("deepspeed",), ("get_peft_model", "PeftModel", "peft_config", "add_adapter"), TRAINS, TURNS_ON),
     certainty=("fails",),
     fixable="unsafe",
     holds="deepspeed < 0.19.3",

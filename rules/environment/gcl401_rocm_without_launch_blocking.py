@@ -54,7 +54,7 @@ rule = Rule(
     code="GCL401",
     name="rocm-without-launch-blocking",
     docs=__doc__ or "",
-    words=(TRAINS, TURNS_ON),
+    words=(TRAINS, TURNS_ON, (*TELLTALE, "rocm", ".hip", "import hip", '"hip"', "'hip'")),
     certainty=("fragile",),
     fixable="safe",
     reproduction=Reproduction(needs="rocm"),

@@ -28,8 +28,10 @@ import torch
 ## When it is fine
 Variables read later: `CUDA_VISIBLE_DEVICES` until CUDA is initialised, `NCCL_*` until the communicator is made,
 `TORCHDYNAMO_DISABLE` until the first compile; a value the launcher has set already; processes that are started
-afterwards, which inherit the variable and import torch anew; `torch.set_num_threads` beside it; the `__init__.py` of
-a package, for the package's own modules that import torch: it runs before them, where they are started with `-m` too.
+afterwards, which inherit the variable and import torch anew; `torch.set_num_threads` beside it; `OMP_NUM_THREADS`
+before the first import of another library with threads of its own (onnxruntime, faiss, sklearn, ...); the
+`__init__.py` of a package, for the package's own modules that import torch: it runs before them, where they are
+started with `-m` too.
 
 ## Evidence
 torch 2.13.0 in fresh processes (OMP_NUM_THREADS, TORCH_LOGS, TORCH_DISTRIBUTED_DEBUG: `import torch` imports
@@ -57,6 +59,7 @@ from gclint.run.run import Run
 from gclint.run.values import NOTHING, Const
 
 READ_AT_IMPORT = {"OMP_NUM_THREADS": "torch", "TORCH_LOGS": "torch", "TORCH_DISTRIBUTED_DEBUG": "torch"}
+THREADED_TOO = ("faiss", "lightgbm", "numexpr", "onnxruntime", "sklearn", "xgboost")
 READ_WITH_RUNTIME = (
     "HIP_LAUNCH_BLOCKING",
     "HIP_VISIBLE_DEVICES",
@@ -94,16 +97,17 @@ def set_too_late(event: EnvSet, run: Run) -> Iterable[Finding]:
     if reader and imported is not None and not event.late and not _around(event, run, imported):
         if imported.module is not event.site.module:
             imported = run.first_import(reader) or imported
-        run.facts.setdefault("set_after_import", []).append((event, reader, imported))
+        others = [name for name in THREADED_TOO if name not in run.imported and event.name == "OMP_NUM_THREADS"]
+        run.facts.setdefault("set_after_import", []).append((event, reader, imported, others))
     return ()
 
 
 @rule.on(RunEnded)
 def set_for_itself(event: RunEnded, run: Run) -> Iterator[Finding]:
-    """Is a variable set too late, and not for processes that are started afterwards?"""
-    late: list[tuple[EnvSet, str, Site]] = run.facts.get("set_after_import", [])
-    for setting, reader, imported in late:
-        if not _for_others(setting, run):
+    """Is a variable set too late, and not for processes that are started, or libraries imported, afterwards?"""
+    late: list[tuple[EnvSet, str, Site, list[str]]] = run.facts.get("set_after_import", [])
+    for setting, reader, imported, others in late:
+        if not _for_others(setting, run) and not any(name in run.imported for name in others):
             yield _finding(setting, reader, imported, run)
 
 

@@ -22,7 +22,8 @@ saved = torch.load(path)
 Or `torch.load(path, weights_only=False)`, for files that you trust: it runs whatever code they hold.
 
 ## When it is fine
-State dicts of modules, optimizers, schedulers and scalers; torch before 2.6.
+State dicts of modules, optimizers, schedulers and scalers; classes named by `safe_globals` or `add_safe_globals`; torch
+before 2.6.
 
 ## Evidence
 torch 2.13.0: Namespace, numpy scalars and arrays, Path, defaultdict and modules raise; OrderedDict does
@@ -31,13 +32,16 @@ not. nerfstudio-project/nerfstudio#3702.
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 
 from packaging.version import Version
 
 from gclint.finding import Finding, Fix
+from gclint.ir.syntax import dotted
 from gclint.rule import Reproduction, Rule
 from gclint.run import rewrite
+from gclint.run.closures import calls_in
 from gclint.run.events import LibraryCall, RunEnded
 from gclint.run.guards import Guard
 from gclint.run.run import Run, together
@@ -77,6 +81,8 @@ def more_than_tensors(event: RunEnded, run: Run) -> Iterator[Finding]:
         call = load.call
         if load.name != "torch.load" or call is None or call.open or call.gives("weights_only"):
             continue
+        if _allowed(load, run):
+            continue
         file = file_key(call.get("f", 0), load.site, 0)
         for saved in files:
             found = _unsafe(saved.content, made) if file and saved.file == file else None
@@ -85,6 +91,15 @@ def more_than_tensors(event: RunEnded, run: Run) -> Iterator[Finding]:
                 continue
             yield _finding(run, load, saved, guard, found[1])
             break
+
+
+def _allowed(load: LibraryCall, run: Run) -> bool:
+    """Whether the program names classes that torch.load may make, for good or around this load."""
+    module = load.site.module
+    around = [node for node in module.ancestors(load.site.node) if isinstance(node, ast.With)]
+    entered = [dotted(call.func) for node in around for item in node.items for call in calls_in(item.context_expr)]
+    named = any(event.name == "torch.serialization.add_safe_globals" for event in run.of_type(LibraryCall))
+    return named or any(name.endswith("safe_globals") for name in entered)
 
 
 def _finding(run: Run, load: LibraryCall, saved: Saved, guard: Guard, what: str) -> Finding:

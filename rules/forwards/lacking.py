@@ -11,15 +11,45 @@ from gclint.run.meaning import definition, method_called
 
 SETS = ("set", "frozenset", "keys")
 DIFFERENCES = ("difference", "symmetric_difference")
+STRIKES = ("remove", "discard", "difference_update")
 
 
 def works_out(site: Site) -> bool:
     """Whether the function around a load lists names of a model that something lacks, or names that the loaded dict,
-    or one that it was made of, lacks.
+    or one that it was made of, lacks; or strikes names off those of a model and looks at what is left.
     """
     module, around = site.module, enclosing_function(site.module, site.node)
     loaded = _made_of(around, site.node)
-    return any(_lists(module, node, loaded) or _subtracts(module, node, loaded) for node in nodes(around))
+    listed = any(_lists(module, node, loaded) or _subtracts(module, node, loaded) for node in nodes(around))
+    return listed or _strikes_off(site, around)
+
+
+def _strikes_off(site: Site, around: ast.AST) -> bool:
+    """Whether names are struck off those of a model, around a load, and what is left is looked at afterwards."""
+    module = site.module
+    for node in nodes(around):
+        if isinstance(node, ast.Assign) and of_a_model(module, node.value):
+            later = list(_later(module, node, around))
+            calls = [call for part in later for call in calls_in(part)]
+            struck = sum(
+                isinstance(call.func, ast.Attribute)
+                and call.func.attr in STRIKES
+                and dotted(call.func.value) == dotted(node.targets[0])
+                for call in calls
+            )
+            read = [name for part in later for name in read_names(part)].count(dotted(node.targets[0]))
+            if 0 < struck < read and any(call is site.node for call in calls):
+                return True
+    return False
+
+
+def _later(module: Module, node: ast.stmt, around: ast.AST) -> Iterator[ast.stmt]:
+    """The statements that run after another one, in its block and in those around it."""
+    line: ast.AST | None = node
+    while isinstance(line, ast.stmt) and line is not around:
+        block = module.block(line)
+        yield from block[block.index(line) + 1 :]
+        line = next((each for each in module.ancestors(line) if isinstance(each, ast.stmt)), None)
 
 
 def _lists(module: Module, node: ast.AST, loaded: set[str]) -> bool:

@@ -47,13 +47,15 @@ from gclint.run.run import Run
 from gclint.run.stepping import is_off
 from gclint.run.values import FALSE, NOTHING, Object
 
+from ..words import TRAINS
+
 SYMPTOM = "silent: the loss does not move, later forwards use the weights of the first step"
 
 rule = Rule(
     code="GCL801",
     name="autocast-spans-steps",
     docs=__doc__ or "",
-    words=(("autocast",), (".step",)),
+    words=(("autocast",), (".step",), TRAINS),
     certainty=("fails",),
     fixable="safe",
     oracles=("moving", "agrees"),

@@ -21,15 +21,19 @@ x = checkpoint(block, x, use_reentrant=False)
 ```
 
 ## When it is fine
-A wrapper or partial that supplies `use_reentrant`; another library's function of the same name.
+A wrapper or partial that supplies `use_reentrant`; another library's function of the same name; torch before 2.1,
+which takes it for given.
 
 ## Evidence
-torch/utils/checkpoint.py (2.13.0), pytorch/pytorch#160534, huggingface/pytorch-image-models#2394.
+torch/utils/checkpoint.py (2.13.0), pytorch/pytorch#160534, huggingface/pytorch-image-models#2394;
+pytorch/pytorch#100551 (the warning, since 2.1).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+
+from packaging.version import Version
 
 from gclint.finding import Finding, Fix
 from gclint.frameworks.torch_checkpoint import CHECKPOINT_OPTIONS
@@ -39,6 +43,8 @@ from gclint.run.events import CheckpointCall
 from gclint.run.run import Run
 
 from ..words import CHECKPOINTS
+
+WARNS_SINCE = Version("2.1")
 
 rule = Rule(
     code="GCL501",
@@ -66,6 +72,9 @@ def left_out(event: CheckpointCall, run: Run) -> Iterator[Finding]:
     if call is None or event.reentrant or call.open:
         return
     extra = sorted(set(call.keywords) - set(CHECKPOINT_OPTIONS)) if not event.sequential else []
+    version = run.targets.version("torch")
+    if not extra and version is not None and version < WARNS_SINCE:
+        return
     message = "use_reentrant is not given: torch takes True and warns"
     symptom = ""
     if extra:
@@ -81,4 +90,5 @@ def left_out(event: CheckpointCall, run: Run) -> Iterator[Finding]:
         certainty="fails" if extra else "fragile",
         symptom=symptom,
         fixes=(fix,),
+        versions=("torch",),
     )

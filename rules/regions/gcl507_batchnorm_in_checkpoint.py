@@ -32,9 +32,10 @@ from collections.abc import Iterator
 
 from gclint.finding import Finding
 from gclint.rule import Reproduction, Rule
-from gclint.run.events import ModuleCalled, RunEnded
-from gclint.run.regions import called_plainly, region_of, without_gradients
-from gclint.run.run import Run
+from gclint.run.closures import enclosing_function
+from gclint.run.events import CheckpointCall, ModuleCalled, RunEnded
+from gclint.run.regions import called_plainly, region_of, trains, without_gradients
+from gclint.run.run import Run, together
 from gclint.run.values import NOTHING, Object
 
 from ..words import CHECKPOINTS
@@ -44,6 +45,7 @@ rule = Rule(
     name="batchnorm-in-checkpoint",
     docs=__doc__ or "",
     words=(CHECKPOINTS, ("checkpoint",), ("BatchNorm",)),
+    certainty=("fails", "fragile"),
     fixable="unsafe",
     oracles=("buffers",),
     reproduction=Reproduction("bad_block.py", "bad_block.fixed.py", intent=("checkpointing",)),
@@ -60,13 +62,17 @@ def updated_twice(event: RunEnded, run: Run) -> Iterator[Finding]:
         region = region_of(called, run)
         if region is None or region.site in done:
             continue
+        guard = together(region.guard, called.guard)
+        if guard is None or _is_made_anew(called, region):
+            continue
         done.add(region.site)
         place = called.module.site
         yield rule.finding(
             run,
             region.site,
             "batch normalisation inside the region updates its running statistics twice a step",
-            guard=region.guard,
+            guard=guard,
+            certainty="fails" if trains(run) else "fragile",
             symptom="silent: running mean and variance move twice as fast",
             related=[(place, "normalised here")] if place is not None else (),
             fixes=(called_plainly(region),),
@@ -83,3 +89,11 @@ def _still(module: Object) -> bool:
             return True
         held = held.parent
     return False
+
+
+def _is_made_anew(called: ModuleCalled, region: CheckpointCall) -> bool:
+    """Whether the layer is made where it is called, in the region: its statistics end with the call."""
+    made, at = called.module.site, called.site
+    if made is None or at.node is region.site.node or made.module is not at.module:
+        return False
+    return enclosing_function(made.module, made.node) is enclosing_function(at.module, at.node)

@@ -51,6 +51,8 @@ from .attempts import attempted
 from .removed import ARGUMENTS
 
 QUANTISED = ("load_in_4bit", "load_in_8bit")
+OWNERS = tuple(sorted({owner for owner, _ in ARGUMENTS}))
+NAMES = tuple(sorted({name for _, name in ARGUMENTS}))
 QUOTED = re.compile(r"[^\W\d]*(\"{3}|'{3}|\"|').*", re.DOTALL)
 
 rule = Rule(
@@ -59,8 +61,10 @@ rule = Rule(
     docs=__doc__ or "",
     words=(
         LIBRARIES,
-        tuple(sorted({name for _, name in ARGUMENTS} | set(QUANTISED))),
-        (*sorted({owner for owner, _ in ARGUMENTS}), "from_pretrained"),
+        (*NAMES, *QUANTISED),
+        (*OWNERS, "from_pretrained"),
+        (*NAMES, "from_pretrained"),
+        (*OWNERS, *QUANTISED),
     ),
     certainty=("fails",),
     fixable="unsafe",

@@ -54,14 +54,19 @@ METHODS = ("gradient_checkpointing_enable", "gradient_checkpointing_disable")
 ARGUMENTS = ("gradient_checkpointing", "gradient_checkpointing_kwargs")
 ARGUMENT_CLASSES = ("TrainingArguments", "Seq2SeqTrainingArguments")
 QUOTED = tuple(f'"{name}"' for name in (*METHODS, *ARGUMENTS))
+OF_TORCH = ("cuda.amp", "cuda import amp", "torch.cuda as", "torch import cuda")
+TORCH_NAMES = ("autocast", "GradScaler")
+TRANSFORMERS_NAMES = (*(f"{name}(" for name in METHODS), *(f"{name}=" for name in ARGUMENTS), *QUOTED)
 
 rule = Rule(
     code="GCL902",
     name="deprecated-name",
     docs=__doc__ or "",
     words=(
-        (*LIBRARIES, "cuda.amp", "cuda import amp", "torch.cuda as", "torch import cuda"),
-        ("autocast", "GradScaler", *(f"{name}(" for name in METHODS), *(f"{name}=" for name in ARGUMENTS), *QUOTED),
+        (*LIBRARIES, *OF_TORCH),
+        (*TORCH_NAMES, *TRANSFORMERS_NAMES),
+        (*LIBRARIES, *TORCH_NAMES),
+        (*OF_TORCH, *TRANSFORMERS_NAMES),
     ),
     certainty=("fragile",),
     fixable="safe",
