@@ -156,6 +156,9 @@ def read_script_header(text: str) -> FilePins:
 
 def _read_document(document: dict[str, Any], text: str, start: int, reading: Reading) -> None:
     project = _table(document, "project")
+    own = project.get("name"), project.get("version")
+    if all(isinstance(each, str) for each in own):
+        reading.add(str(own[0]), f"=={own[1]}", line_of(text, f'"{own[1]}"', start))
     groups: list[Any] = [project.get("dependencies")]
     groups += _table(project, "optional-dependencies").values()
     groups += _table(document, "dependency-groups").values()

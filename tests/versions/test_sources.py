@@ -62,6 +62,7 @@ TOLD = [
     ("pylock.toml", '[[packages]]\nname = "peft"\nversion = "0.12.0"', "peft", "0.12.0", "0.12.0", 3),
     ("setup.py", "needs = {'x': ['trl==0.8.0']}\nsetup(extras_require=needs)", "trl", "0.8.0", "0.8.0", 1),
     ("setup.py", "setup(\n  name='trl',\n  version='0.8.0',\n)", "trl", "0.8.0", "0.8.0", 3),
+    ("pyproject.toml", '[project]\nname = "trl"\nversion = "0.8.0"', "trl", "0.8.0", "0.8.0", 3),
     ("METADATA", "Metadata-Version: 2.1\nName: mine\nRequires-Dist: peft ==0.12.0", "peft", "0.12.0", "0.12.0", 3),
     ("PKG-INFO", "Name: mine\nRequires-Dist: peft (<0.13,>=0.12.0)", "peft", "0.12.0", "0.12.0", 2),
     ("conda-lock.yml", "package:\n- name: pytorch\n  version: 2.4.1\n  manager: conda", "torch", "2.4.1", "2.4.1", 3),
