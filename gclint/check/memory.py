@@ -136,7 +136,7 @@ class Memory:
         project = self._inquiry.project
         source = project.sources.get(task.path)
         own = source is None or source.kind == "notebook" or SCRIPT in source.marks
-        place = project.program_root(task.path), task.path if own else os.path.dirname(task.path)
+        place = project.pinned_below(task.path), task.path if own else os.path.dirname(task.path)
         if place not in self._pinned:
             self._pinned[place] = targets_for(place[0], Path(place[1]), self._inquiry.target)
         return self._pinned[place]

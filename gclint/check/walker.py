@@ -82,7 +82,7 @@ class Walker:
     def _run(self, made: Walked, launch: Launch | None) -> Run:
         """A run that has just started; what the rules find of it, and what fails, is what came of that walk."""
         path = Path(made.path)
-        made.targets = targets_for(self.project.program_root(path), path, self.target)
+        made.targets = targets_for(self.project.pinned_below(str(path)), path, self.target)
         run = Run(made.targets, assumed(launch), path=made.path)
         run.listener = lambda event: self._listen(event, run, made)
         run.failures = made.problems

@@ -183,6 +183,10 @@ class Project:
         """The nearest directory above an entry that looks like a project of its own, at most the root."""
         return self._root_above(os.path.dirname(entry))
 
+    def pinned_below(self, entry: str) -> Path:
+        """The directory up to which pins hold for an entry: the root, of whose inner projects each states its own."""
+        return self.root if self.root in Path(entry).parents else self.program_root(entry)
+
     def _root_above(self, directory: str) -> Path:
         if directory not in self._roots:
             above = os.path.dirname(directory)
