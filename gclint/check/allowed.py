@@ -161,8 +161,8 @@ def _not_for_all(finding: Finding, open_: Mapping[str, Target], answer: str, oth
     since = "" if more or answer != "not so" else other.since(finding, package, target)
     if since:
         return f"it is so from {package} {since} on, {_reason(target)}"
-    named = " and ".join(f"{name} {each.oldest}" for name, each in [(package, target), *more])
-    return f"with {named} it is {answer}, {_reason(target)}"
+    named = " and ".join(f"{name} {each.oldest}, which {_allows(each)}" for name, each in [(package, target), *more])
+    return f"with {named}, it is {answer}"
 
 
 def _reason(target: Target) -> str:
@@ -170,6 +170,10 @@ def _reason(target: Target) -> str:
     if target.origin == ASSUMED:
         return "and nothing says which release runs"
     return f"and {target.place or 'the target'} allows {target.oldest} too"
+
+
+def _allows(target: Target) -> str:
+    return "nothing rules out" if target.origin == ASSUMED else f"{target.place or 'the target'} allows too"
 
 
 def _assumed(package: str, target: Target) -> Target | None:
