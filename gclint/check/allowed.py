@@ -68,13 +68,13 @@ class Origins:
         return [(canonical(package), held[1]) for package, _ in finding.target] if held is not None else []
 
 
-def said(findings: list[Finding], origins: Origins, again: Again) -> list[Finding]:
+def said(findings: list[Finding], origins: Origins, again: Again, small: bool) -> list[Finding]:
     """The findings that hold with what people are told to install, each saying for which of the releases that its pins
     allow it holds; one that does not hold for all of them is fragile: nobody knows which runs.
 
     `again` walks some entries for other targets and gives what is found then.
     """
-    other = _Others(origins, again)
+    other = _Others(origins, again, small)
     hinted = other.found({key_of(finding): _newest(origins.hints(finding)) for finding in findings}, findings)
     kept = [finding for finding in findings if hinted.get(key_of(finding), finding) is not None]
     open_ = {key_of(finding): origins.open_targets(finding) for finding in kept}
@@ -83,23 +83,30 @@ def said(findings: list[Finding], origins: Origins, again: Again) -> list[Findin
 
 
 class _Others:
-    """What is found for other releases than those that a check is judged for, each program walked once for them."""
+    """What is found for other releases than those that a check is judged for, each program walked once for them; in a
+    `small` project also for several between.
+    """
 
-    def __init__(self, origins: Origins, again: Again) -> None:
-        self.origins, self._again = origins, again
+    def __init__(self, origins: Origins, again: Again, small: bool) -> None:
+        self.origins, self._again, self._small = origins, again, small
         self._halved: set[str] = set()
         self._made: dict[tuple[Pins, frozenset[str]], dict[Key, Finding]] = {}
 
     def found(self, asked: Mapping[Key, Pins], findings: Iterable[Finding]) -> dict[Key, Finding | None]:
         """What each finding is for the releases that are asked of it; nothing is asked of one without any."""
-        groups: dict[Pins, list[Finding]] = {}
+        groups: list[tuple[dict[str, str], list[Finding]]] = []
         for finding in findings:
-            if pins := asked.get(key_of(finding)):
-                groups.setdefault(pins, []).append(finding)
+            pins = dict(asked.get(key_of(finding), ()))
+            fitting = (group for group in groups if all(group[0].get(name, pin) == pin for name, pin in pins.items()))
+            group = next(fitting, None) if pins else ({}, [])
+            if group is None:
+                groups.append(group := ({}, []))
+            group[0].update(pins)
+            group[1].append(finding)
         return {
             key_of(finding): made.get(key_of(finding))
-            for pins, group in groups.items()
-            for made in [self.walked(pins, frozenset(map(self.origins.entry, group)))]
+            for pins, group in groups
+            for made in [self.walked(tuple(sorted(pins.items())), frozenset(map(self.origins.entry, group)))]
             for finding in group
         }
 
@@ -111,9 +118,11 @@ class _Others:
         return self._made[pins, entries]
 
     def since(self, finding: Finding, package: str, target: Target) -> str:
-        """The first of the allowed releases for which a finding holds; "" once that was asked of many programs, as each
-        answer takes some walks.
+        """The first of the allowed releases for which a finding holds; "" in a project that is not small, and once that
+        was asked of many programs, as each answer takes some walks.
         """
+        if not self._small:
+            return ""
         entry = self.origins.entry(finding)
         self._halved |= {entry} if len(self._halved) < FEW_ENTRIES else set()
         possible = [each for each in allowed(package, target.range) if _within(each, target)]
