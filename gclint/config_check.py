@@ -7,6 +7,13 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+OTHER_NAMES = {
+    "pytorch": "torch",
+    "bnb": "bitsandbytes",
+    "pl": "pytorch-lightning",
+    "huggingface": "transformers",
+    "hf": "transformers",
+}
 _TABLE = re.compile(r"^\s*\[([^\[\]]+)\]\s*(?:#.*)?$")
 _TYPES = {"array": list, "string": str, "boolean": bool, "object": dict}
 _WORDS = {"array": "a list", "string": "a string", "boolean": "true or false", "object": "a table"}
@@ -63,15 +70,18 @@ def _part_fault(value: Any, schema: Mapping[str, Any]) -> Fault | None:
 def misspelt(name: str, known: Sequence[str]) -> str:
     """Return `; did you mean ...?` for a name that is not `known` and very near one that is, else "".
 
-    Very near is also one that has the same letters in another order.
+    Very near is also one that has the same letters in another order, and what people call one of the libraries.
     """
     from gclint.config import suggestion
 
     plain = name.lower().replace("_", "-")
     if plain in known:
         return ""
+    if OTHER_NAMES.get(plain) in known:
+        return f"; did you mean `{OTHER_NAMES[plain]}`?"
+    longer = plain.startswith(tuple(known))
     turned = [one for one in known if sorted(one) == sorted(plain)]
-    return suggestion(plain, turned or list(known), cutoff=0.1 if turned else 0.85)
+    return suggestion(plain, turned or list(known), cutoff=0.1 if turned else 0.85 if longer else 0.8)
 
 
 def key_line(text: str, name: str, table: str, near: Any = None) -> int:

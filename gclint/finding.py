@@ -97,13 +97,40 @@ class Condition:
 
 
 @dataclass(frozen=True)
+class Basis:
+    """The release of a package that a finding was judged for, and whether it is known to run.
+
+    `source` says who tells it: a place ("requirements.txt:3", with its `path` and `line`), "--target",
+    "the configuration", "installed", "" for nobody. A release that is not `known` is the newest that the source allows.
+    `oldest` is the oldest possible release where the finding was found for that one too: then it holds whichever runs.
+    """
+
+    package: str
+    version: str
+    known: bool
+    source: str = ""
+    path: str = ""
+    line: int = 0
+    oldest: str = ""
+
+    def __str__(self) -> str:
+        if not self.version:
+            return f"{self.package} (release unknown)"
+        if self.known:
+            return f"{self.package} {self.version} ({self.source})"
+        if self.oldest:
+            return f"{self.package} {self.oldest} to {self.version} ({self.source or 'every supported release'})"
+        return f"{self.package} {self.version} (assumed{self.source and f', the newest that {self.source} allows'})"
+
+
+@dataclass(frozen=True)
 class Finding:
     """A state of the run that is known to crash or to mis-train.
 
     `message` says what happens, `symptom` is the exception's text or the silent effect, `stated` what the
-    code leaves open, `target` the versions it was judged for, `fixes` the alternatives, the preferred one first,
-    `related` the other places that take part (each with its own message), `oracles` what shows the silent effect in a
-    run (`gclint.verify.oracles`).
+    code leaves open, `target` the versions it was judged for, `basis` how each is known, `fixes` the alternatives, the
+    preferred one first, `related` the other places that take part (each with its own message), `oracles` what shows
+    the silent effect in a run (`gclint.verify.oracles`).
     """
 
     code: str
@@ -117,6 +144,18 @@ class Finding:
     fixes: tuple[Fix, ...] = ()
     target: tuple[tuple[str, str], ...] = field(default=())
     oracles: tuple[str, ...] = ()
+    basis: tuple[Basis, ...] = ()
+
+    @property
+    def versions(self) -> str:
+        """The releases that it was judged for, each with how it is known, in words."""
+        return ", ".join(map(str, self.basis) if self.basis else (f"{name} {each}" for name, each in self.target))
+
+    @property
+    def told(self) -> str:
+        """What happens, when, and for which releases that was judged, for formats that have one line."""
+        when = f" ({self.stated.brief})" if self.condition else ""
+        return f"{self.message}{when}" + (f" [{self.versions}]" if self.versions else "")
 
     @property
     def condition(self) -> str:
@@ -141,6 +180,7 @@ def finding_from(item: Mapping[str, Any]) -> Finding:
     given["fixes"] = tuple(_fix_from(fix) for fix in given["fixes"])
     given["oracles"] = tuple(given.get("oracles", ()))
     given["target"] = tuple((str(name), str(version)) for name, version in given["target"])
+    given["basis"] = tuple(Basis(**each) for each in given.get("basis", ()))
     return Finding(**given)
 
 

@@ -119,7 +119,7 @@ class Rule:
             place = item if isinstance(item, Location) else item[0].location(item[1])
             if place not in places:
                 places.append(place)
-        target = tuple((name, str(run.targets.version(name) or "any")) for name in versions)
+        basis = tuple(run.targets.basis(name) for name in run.used(versions))
         made = Finding(
             self.code,
             self.name,
@@ -130,8 +130,9 @@ class Rule:
             left,
             tuple(places),
             tuple(fix for fix in fixes if fix is not None),
-            target,
+            tuple((each.package, each.version or "any") for each in basis),
             self.oracles,
+            basis,
         )
         if satisfiable(guard):
             run.found.setdefault(made.key, guard)

@@ -1,22 +1,27 @@
-"""Ranges of versions: judged for the newest that is allowed; a finding says where the oldest gives another answer.
+"""Releases that are not known: judged for the newest that is allowed; what a finding says of the others.
 
-A release that nothing states, and that is not installed, is assumed: what fails with it has to fail with the oldest
-that the rules were measured with, too.
+What fails with a release that nothing states has to fail with the oldest that the rules were measured with, too. What
+does not hold for the release that people are told to install is not told.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from gclint.finding import Finding
 from gclint.pins.pin import canonical
 
-from ..pins.releases import MEASURED_FROM
-from ..pins.versions import Target, Targets
+from ..pins.releases import MEASURED_FROM, allowed
+from ..pins.versions import ASSUMED, Target, Targets
 
-ASSUMED = "newest"  # where nothing says the release
+if TYPE_CHECKING:
+    from packaging.version import Version
+
+FEW_ENTRIES = 4
 Key = tuple[str, int, str]
+Pins = tuple[tuple[str, str], ...]
 Again = Callable[[set[str], Mapping[str, str]], Iterable[Finding]]
 
 
@@ -39,59 +44,151 @@ class Origins:
         """The packages the finding was judged for of which the pins allow several releases, or, where it fails, of
         which nothing says the release: for the newest it would only be assumed to fail.
         """
-        held = self._entries.get(key_of(finding))
-        if held is None:
-            return {}
         found: dict[str, Target] = {}
-        for package, _ in finding.target:
-            stated = held[1].stated.get(canonical(package))
-            if stated is None and finding.certainty == "fails":
-                stated = _assumed(package, held[1][package])
+        for package, targets in self._judged_for(finding):
+            stated = targets.stated.get(package)
+            if finding.certainty == "fails" and (stated is None or stated.origin == ASSUMED):
+                stated = _assumed(package, targets[package])
             if stated is not None and stated.oldest and not stated.exact:
                 found[package] = stated
         return found
+
+    def hints(self, finding: Finding) -> dict[str, Target]:
+        """The packages the finding was judged for of which nothing but a hint says the release."""
+        judged = self._judged_for(finding)
+        found = {package: targets.hints.get(package) for package, targets in judged}
+        return {package: hint for package, hint in found.items() if hint is not None and hint.version is not None}
 
     def entry(self, finding: Finding) -> str:
         """The file whose walk made the finding."""
         return self._entries[key_of(finding)][0]
 
+    def _judged_for(self, finding: Finding) -> list[tuple[str, Targets]]:
+        held = self._entries.get(key_of(finding))
+        return [(canonical(package), held[1]) for package, _ in finding.target] if held is not None else []
 
-def said(findings: list[Finding], origins: Origins, again: Again) -> list[Finding]:
-    """The findings, each saying where it does not hold for the oldest releases that its pins allow; it is fragile then:
-    nobody knows which release runs.
+
+def said(findings: list[Finding], origins: Origins, again: Again, small: bool) -> list[Finding]:
+    """The findings that hold with what people are told to install, each saying for which of the releases that its pins
+    allow it holds; one that does not hold for all of them is fragile: nobody knows which runs.
 
     `again` walks some entries for other targets and gives what is found then.
     """
-    concerned = {key_of(finding): open_ for finding in findings if (open_ := origins.open_targets(finding))}
-    if not concerned:
-        return findings
-    entries = {origins.entry(finding) for finding in findings if key_of(finding) in concerned}
-    oldest = {name: f"=={target.oldest}" for open_ in concerned.values() for name, target in open_.items()}
-    then = {key_of(finding): finding for finding in again(entries, oldest)}
-    return [
-        _said(finding, concerned[key_of(finding)], then.get(key_of(finding)))
-        if key_of(finding) in concerned
-        else finding
-        for finding in findings
-    ]
+    other = _Others(origins, again, small)
+    hinted = other.found({key_of(finding): _newest(origins.hints(finding)) for finding in findings}, findings)
+    kept = [finding for finding in findings if hinted.get(key_of(finding), finding) is not None]
+    open_ = {key_of(finding): origins.open_targets(finding) for finding in kept}
+    then = other.found({key: _oldest(targets) for key, targets in open_.items()}, kept)
+    return [_said(finding, open_[key_of(finding)], then, other) for finding in kept]
 
 
-def _said(finding: Finding, open_: Mapping[str, Target], then: Finding | None) -> Finding:
-    if then is not None and (then.certainty == finding.certainty or then.certainty == "fails"):
+class _Others:
+    """What is found for other releases than those that a check is judged for, each program walked once for them; in a
+    `small` project also for several between.
+    """
+
+    def __init__(self, origins: Origins, again: Again, small: bool) -> None:
+        self.origins, self._again, self._small = origins, again, small
+        self._halved: set[str] = set()
+        self._made: dict[tuple[Pins, frozenset[str]], dict[Key, Finding]] = {}
+
+    def found(self, asked: Mapping[Key, Pins], findings: Iterable[Finding]) -> dict[Key, Finding | None]:
+        """What each finding is for the releases that are asked of it; nothing is asked of one without any."""
+        groups: list[tuple[dict[str, str], list[Finding]]] = []
+        for finding in findings:
+            pins = dict(asked.get(key_of(finding), ()))
+            fitting = (group for group in groups if all(group[0].get(name, pin) == pin for name, pin in pins.items()))
+            group = next(fitting, None) if pins else ({}, [])
+            if group is None:
+                groups.append(group := ({}, []))
+            group[0].update(pins)
+            group[1].append(finding)
+        return {
+            key_of(finding): made.get(key_of(finding))
+            for pins, group in groups
+            for made in [self.walked(tuple(sorted(pins.items())), frozenset(map(self.origins.entry, group)))]
+            for finding in group
+        }
+
+    def walked(self, pins: Pins, entries: frozenset[str]) -> dict[Key, Finding]:
+        """What is found in some programs for these releases."""
+        if (pins, entries) not in self._made:
+            found = self._again(set(entries), dict(pins))
+            self._made[pins, entries] = {key_of(finding): finding for finding in found}
+        return self._made[pins, entries]
+
+    def since(self, finding: Finding, package: str, target: Target) -> str:
+        """The first of the allowed releases for which a finding holds; "" in a project that is not small, and once that
+        was asked of many programs, as each answer takes some walks.
+        """
+        if not self._small:
+            return ""
+        entry = self.origins.entry(finding)
+        self._halved |= {entry} if len(self._halved) < FEW_ENTRIES else set()
+        possible = [each for each in allowed(package, target.range) if _within(each, target)]
+        if entry not in self._halved or not possible:
+            return ""
+        without, held = 0, len(possible) - 1
+        while held - without > 1:
+            middle = (without + held) // 2
+            then = self.walked(((package, f"=={possible[middle]}"),), frozenset({entry})).get(key_of(finding))
+            without, held = (without, middle) if _as_sure(finding, then) else (middle, held)
+        return str(possible[held])
+
+
+def _within(version: Version, target: Target) -> bool:
+    return target.oldest is not None and target.version is not None and target.oldest <= version <= target.version
+
+
+def _oldest(targets: Mapping[str, Target]) -> Pins:
+    return tuple(sorted((name, f"=={target.oldest}") for name, target in targets.items()))
+
+
+def _newest(targets: Mapping[str, Target]) -> Pins:
+    return tuple(sorted((name, f"=={target.version}") for name, target in targets.items()))
+
+
+def _as_sure(finding: Finding, then: Finding | None) -> bool:
+    return then is not None and (then.certainty == finding.certainty or then.certainty == "fails")
+
+
+def _said(finding: Finding, open_: Mapping[str, Target], then: Mapping[Key, Finding | None], other: _Others) -> Finding:
+    if not open_:
         return finding
-    named = " and ".join(f"{name} {target.oldest}, which {_reason(target)}" for name, target in sorted(open_.items()))
-    answer = "only fragile" if then is not None else "not so"
-    return replace(finding, certainty="fragile", message=f"{finding.message}; with {named}, it is {answer}")
+    found = then[key_of(finding)]
+    if _as_sure(finding, found):
+        oldest = {name: str(target.oldest) for name, target in open_.items()}
+        basis = tuple(replace(each, oldest=oldest.get(canonical(each.package), "")) for each in finding.basis)
+        return replace(finding, basis=basis)
+    answer = _not_for_all(finding, open_, "only fragile" if found is not None else "not so", other)
+    return replace(finding, certainty="fragile", message=f"{finding.message}; {answer}")
+
+
+def _not_for_all(finding: Finding, open_: Mapping[str, Target], answer: str, other: _Others) -> str:
+    """For which releases a finding holds that does not hold for the oldest."""
+    (package, target), *more = sorted(open_.items())
+    since = "" if more or answer != "not so" else other.since(finding, package, target)
+    if since:
+        return f"it is so from {package} {since} on, {_reason(target)}"
+    named = " and ".join(f"{name} {each.oldest}, which {_allows(each)}" for name, each in [(package, target), *more])
+    return f"with {named}, it is {answer}"
 
 
 def _reason(target: Target) -> str:
-    return "nothing rules out" if target.origin == ASSUMED else f"{target.origin} allows too"
+    """What leaves the oldest release possible."""
+    if target.origin == ASSUMED:
+        return "and nothing says which release runs"
+    return f"and {target.place or 'the target'} allows {target.oldest} too"
+
+
+def _allows(target: Target) -> str:
+    return "nothing rules out" if target.origin == ASSUMED else f"{target.place or 'the target'} allows too"
 
 
 def _assumed(package: str, target: Target) -> Target | None:
     """The releases that an assumed one stands for; None where it is not assumed, or no others were measured."""
     from packaging.version import Version
 
-    if target.origin != ASSUMED or package not in MEASURED_FROM:
+    if target.origin != ASSUMED or package not in MEASURED_FROM or target.version is None:
         return None
-    return replace(target, oldest=Version(MEASURED_FROM[package]))
+    return replace(target, oldest=min(target.version, Version(MEASURED_FROM[package])))

@@ -132,11 +132,11 @@ class Memory:
         return [launches, leading, None if before is None else _places(before)]
 
     def _targets(self, task: Task) -> Targets:
-        """The targets of a walk: those of its file's directory, unless the file states dependencies of its own."""
+        """The targets of a walk: those of its file's directory, unless the file may state dependencies of its own."""
         project = self._inquiry.project
         source = project.sources.get(task.path)
-        own = source is None or SCRIPT in source.marks
-        place = project.program_root(task.path), task.path if own else os.path.dirname(task.path)
+        own = source is None or source.kind == "notebook" or SCRIPT in source.marks
+        place = project.pinned_below(task.path), task.path if own else os.path.dirname(task.path)
         if place not in self._pinned:
             self._pinned[place] = targets_for(place[0], Path(place[1]), self._inquiry.target)
         return self._pinned[place]

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 
 ENTRY_KINDS = ("python", "notebook")
 SECONDS_ALONE = 1.0
+FEW_SOURCES = 30
 
 
 @dataclass
@@ -96,7 +97,7 @@ def analyse(
     if again is not None:
         made.walks = again.walks
     else:
-        made.findings = said(made.findings, programs.origins, for_other)
+        made.findings = said(made.findings, programs.origins, for_other, len(sources) <= FEW_SOURCES)
     return made
 
 

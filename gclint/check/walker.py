@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from gclint.launch import Launch
-from gclint.source.source import Source
+from gclint.source.source import Source, shown
 
 from ..failures import failure
 from ..finding import Location
@@ -17,7 +17,6 @@ from ..frameworks.registry import load_library
 from ..ir.configs import DocumentError, read_document
 from ..ir.entries import Entry
 from ..ir.gate import IDENTIFIER
-from ..ir.project import shown
 from ..ir.resolve import inserted_paths
 from ..ir.syntax import DEFINITIONS, Definition, Module, Site
 from ..pins.versions import targets_for
@@ -83,7 +82,7 @@ class Walker:
     def _run(self, made: Walked, launch: Launch | None) -> Run:
         """A run that has just started; what the rules find of it, and what fails, is what came of that walk."""
         path = Path(made.path)
-        made.targets = targets_for(self.project.program_root(path), path, self.target)
+        made.targets = targets_for(self.project.pinned_below(str(path)), path, self.target)
         run = Run(made.targets, assumed(launch), path=made.path)
         run.listener = lambda event: self._listen(event, run, made)
         run.failures = made.problems

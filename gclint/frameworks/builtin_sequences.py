@@ -15,7 +15,7 @@ from ..run.folding import folded
 from ..run.guards import NEVER, Guard, all_of, complement, either, narrowed
 from ..run.jumps import leave_under
 from ..run.pages import placed
-from ..run.values import NOTHING, Alternative, Const, External, Object, Release, Value, const, of, union
+from ..run.values import NOTHING, Alternative, Const, External, Object, Release, Value, const, of, release_of, union
 from .registry import Framework
 
 framework = Framework("builtin.sequences")
@@ -351,6 +351,8 @@ def make_map(call: Call) -> Value:
                     result = call.it.call(call.positional[0], Call(call.it, call.site, "map", [part]))
                     made.items.append(elements.present(guard, result))
         return of(made)
+    if any(release_of(item) for _, item in call.positional[1]):
+        return call.unknown()  # the parts of a release, in their order: none stands for the others
     element = elements.element(call.it, call.positional[1], call.site.node)
     made.items = [call.it.call(call.positional[0], Call(call.it, call.site, "map", [element]))]
     made.each = True

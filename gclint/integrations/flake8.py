@@ -61,7 +61,7 @@ class Plugin:
     def parse_options(cls, options: argparse.Namespace) -> None:
         """Take the options over; where flake8 would drop every finding, none is looked for."""
         pairs = (part.split("=", 1) for part in options.gclint_target.split(",") if "=" in part)
-        cls.target = {name.strip(): version.strip() for name, version in pairs}
+        cls.target = {_library(name.strip()): version.strip() for name, version in pairs}
         cls.alone = options.gclint_file_only
         cls.jobs = _jobs(options)
         selected = [*(getattr(options, "select", None) or ()), *(getattr(options, "extend_select", None) or ())]
@@ -93,6 +93,19 @@ class Plugin:
         if not project.admits(data):
             return []
         return _within(path, data, project)
+
+
+def _library(name: str) -> str:
+    """Return the name of a library; raises flake8's `ExecutionError` where it is nearly that of another."""
+    from flake8.exceptions import ExecutionError  # type: ignore[import-untyped]
+
+    from gclint.config import LIBRARIES
+    from gclint.config_check import misspelt
+
+    near = misspelt(name, LIBRARIES)
+    if near:
+        raise ExecutionError(f"--gclint-target: unknown library `{name}`{near}")
+    return name
 
 
 def _jobs(options: argparse.Namespace) -> int:

@@ -141,8 +141,7 @@ def asked(
     found: dict[str, list[Found]] = {}
     for finding in report.findings:
         if finding.code not in {UNREADABLE, JUDGED_IN_PART}:
-            condition = f" ({finding.stated.brief})" if finding.condition else ""
-            text = f"{finding.code} {finding.message}{condition}"
+            text = f"{finding.code} {finding.told}"
             place = finding.location
             found.setdefault(os.path.realpath(place.path), []).append((place.line, place.column - 1, text))
     return found

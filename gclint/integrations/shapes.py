@@ -49,6 +49,7 @@ class Shapes:
         parts = [finding.message]
         parts += [f"Effect: {finding.symptom}"] if finding.symptom else []
         parts += [f"When: {finding.stated.brief}"] if finding.condition else []
+        parts += [f"Judged for: {finding.versions}"] if finding.versions else []
         related = []
         for place in finding.related:
             uri, span = self.place(place)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from gclint.source.cache import digest
 from gclint.source.depth import too_deep
 from gclint.source.folders import holds_any
-from gclint.source.source import Source, Unreadable, content, inside, read, real_paths
+from gclint.source.source import Source, Unreadable, content, inside, read, real_paths, shown
 from gclint.source.syntax import UNREADABLE, SyntaxFault, any_tree_of, fault_of
 from gclint.timing import stage
 
@@ -183,6 +183,10 @@ class Project:
         """The nearest directory above an entry that looks like a project of its own, at most the root."""
         return self._root_above(os.path.dirname(entry))
 
+    def pinned_below(self, entry: str) -> Path:
+        """The directory up to which pins hold for an entry: the root, of whose inner projects each states its own."""
+        return self.root if self.root in Path(entry).parents else self.program_root(entry)
+
     def _root_above(self, directory: str) -> Path:
         if directory not in self._roots:
             above = os.path.dirname(directory)
@@ -210,12 +214,6 @@ class Project:
             source = self._source(path)
             self._data[path] = _load(source) if source is not None else None
         return self._data[path]
-
-
-def shown(path: str) -> str:
-    """A file as reports name it: relative to the working directory where it lies below it."""
-    relative = os.path.relpath(path)
-    return path if relative.startswith("..") else relative
 
 
 def _load(source: Source) -> Any:

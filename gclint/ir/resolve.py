@@ -9,6 +9,7 @@ from collections.abc import Collection, Iterable
 from functools import cached_property
 from pathlib import Path
 
+from ..pins.copies import DESCRIBED
 from ..source.folders import names
 
 SOURCE_DIRECTORIES = ("src", "lib", "python")
@@ -23,23 +24,6 @@ INSTALLED_NAMES = (
     "yaml"
 )
 INSTALLED = frozenset(INSTALLED_NAMES.split())
-# the libraries that `gclint.frameworks` describes, each with a file that tells its source from a directory so named
-DESCRIBED = {
-    "accelerate": "accelerator.py",
-    "bitsandbytes": "functional.py",
-    "deepspeed": "runtime/engine.py",
-    "diffusers": "models/modeling_utils.py",
-    "fairscale": "nn/data_parallel/sharded_ddp.py",
-    "lightning": "pytorch/trainer/trainer.py",
-    "open_clip": "factory.py",
-    "peft": "peft_model.py",
-    "pytorch_lightning": "trainer/trainer.py",
-    "timm": "models/_factory.py",
-    "torch": "nn/modules/module.py",
-    "transformers": "modeling_utils.py",
-    "trl": "trainer/sft_trainer.py",
-    "unsloth": "models/loader.py",
-}
 _INSERTED = re.compile(r"sys\.path\.(?:insert\(\s*\d+\s*,|append\()\s*['\"]([^'\"\n]+)['\"]")
 
 

@@ -10,7 +10,8 @@ if TYPE_CHECKING:
     from packaging.specifiers import SpecifierSet
     from packaging.version import Version
 
-# what each release, from the one named on, requires of a package that projects pin: the requirements on PyPI
+# what each release, from the one named on, requires of a package that projects pin: the requirements on PyPI, of
+# transformers and diffusers those of their extra "torch", without which nothing trains
 REQUIRES: Mapping[str, Mapping[str, tuple[tuple[str, str], ...]]] = {
     "transformers": {
         "tokenizers": (
@@ -25,6 +26,15 @@ REQUIRES: Mapping[str, Mapping[str, tuple[tuple[str, str], ...]]] = {
             ("5.16.0", ">=0.23.1,<0.24"),
         ),
         "huggingface-hub": (("4.20.0", "<1.0"), ("5.0.0", ">=1.3")),
+        "torch": (
+            ("4.48.0", ">=2.0"),
+            ("4.52.1", ">=2.1"),
+            ("4.56.0", ">=2.2"),
+            ("5.4.0", ">=2.4"),
+            ("5.16.1", ">=2.5"),
+            ("5.23.0", ">=2.6"),
+        ),
+        "accelerate": (("4.40.2", ">=0.21.0"), ("4.46.3", ">=0.26.0"), ("5.0.0", ">=1.1.0")),
     },
     "trl": {
         "transformers": (
@@ -41,8 +51,14 @@ REQUIRES: Mapping[str, Mapping[str, tuple[tuple[str, str], ...]]] = {
             ("0.27.0", ">=4.56.2"),
             ("0.28.0", ">=4.56.2,<5.0.0"),
             ("1.1.0", ">=4.56.2"),
-        )
+        ),
+        "accelerate": (("0.12.2", ">=0.34.0"), ("0.20.0", ">=1.4.0"), ("1.16.0", ">=1.10.1")),
     },
+    "accelerate": {"torch": (("0.15.0", ">=1.4.0"), ("0.24.1", ">=1.10.0"), ("1.3.0", ">=2.0.0"))},
+    "peft": {"torch": (("0.3.0", ">=1.13.0"),), "accelerate": (("0.10.0", ">=0.21.0"),)},
+    "lightning": {"torch": (("2.0.9", ">=1.11.0"), ("2.4.0", ">=2.1.0"))},
+    "bitsandbytes": {"torch": (("0.46.1", ">=2.2"), ("0.49.2", ">=2.3"), ("0.50.2", ">=2.4"))},
+    "diffusers": {"torch": (("0.42.1", ">=2.6"),), "accelerate": (("0.42.1", ">=0.31.0"),)},
     "torchvision": {
         "torch": tuple((f"0.{minor}.0", f"==2.{minor - 15}.*") for minor in range(15, 26)),
     },

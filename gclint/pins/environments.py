@@ -1,15 +1,14 @@
-"""Environments that are built around a program: conda's environment.yml, Dockerfiles."""
+"""Environments that are built around a program: conda's environment.yml, Dockerfiles, development containers."""
 
 from __future__ import annotations
 
 import re
 
+from gclint.pins.commands import Values, logical_lines, note_assignments, read_command_line, spellings
 from gclint.pins.pin import FilePins, Reading
-from gclint.pins.requirement import read_requirement
-from gclint.pins.requirements_txt import pip_install_words, read_pip_words, split_words
+from gclint.pins.requirement import read_conda_requirement
+from gclint.pins.requirements_txt import read_pip_words, split_words
 
-CONDA_NAMES = {"pytorch": "torch"}
-CONDA = re.compile(r"^(?:[\w.-]+::)?([\w.-]+)\s*(?:([<>=!~]=?[^=\s]*(?:,\s*[<>=!~]=?[^=\s]+)*)(=[\w.*]+)?)?$")
 ITEM = re.compile(r"^\s*-\s+(.*?)\s*(?:\s#.*)?$")
 
 IMAGES = (
@@ -34,15 +33,30 @@ def read_conda(text: str) -> FilePins:
 
 
 def read_dockerfile(text: str) -> FilePins:
-    """What `FROM` images and `pip install` lines say."""
+    """What `FROM` images and install commands say, with the build's arguments and variables as the file sets them."""
     reading = Reading()
-    for number, line in _instructions(text):
+    values: Values = {}
+    for number, line in logical_lines(_without_comments(text)):
         word, _, rest = line.partition(" ")
-        if word.upper() == "FROM":
-            _read_image(rest, number, reading)
+        if word.upper() in ("ARG", "ENV"):
+            note_assignments(re.sub(r"^(\w+)\s+(?=[^=]+$)", r"\1=", rest.strip()), values)
+        elif word.upper() == "FROM":
+            for image in spellings(rest, values):
+                read_image(image, number, reading)
         elif word.upper() == "RUN":
-            for command in re.split(r"&&|\|\||;", rest):
-                read_pip_words(pip_install_words(split_words(command)), number, reading)
+            note_assignments(rest, values)
+            read_command_line(rest, number, values, reading)
+    return reading.done()
+
+
+def read_devcontainer(text: str) -> FilePins:
+    """The image of a development container, and what its commands install."""
+    reading = Reading(several=True)
+    for number, line in enumerate(text.splitlines(), start=1):
+        key, _, value = line.strip().partition(":")
+        if key.strip('" ') == "image":
+            read_image(value, number, reading)
+        read_command_line(" ".join(re.findall(r'"((?:[^"\\]|\\.)*)"', value)), number, {}, reading)
     return reading.done()
 
 
@@ -50,20 +64,11 @@ def _read_conda_item(item: str, line: int, reading: Reading) -> None:
     if item.startswith("-"):
         read_pip_words(split_words(item), line, reading)
         return
-    found = CONDA.match(item)
-    if found is None or "://" in item:
-        read_requirement(item, line, reading)
-        return
-    name = CONDA_NAMES.get(found.group(1).lower(), found.group(1))
-    specifier = found.group(2) or ""
-    if "rocm" in (found.group(3) or ""):
-        reading.add_rocm(line)
-    if re.match(r"=\d", specifier):
-        specifier = f"=={specifier[1:].rstrip('.*')}.*"
-    reading.add(name, specifier, line)
+    read_conda_requirement(item, line, reading)
 
 
-def _read_image(image: str, line: int, reading: Reading) -> None:
+def read_image(image: str, line: int, reading: Reading) -> None:
+    """Add what the name of an image says of what is in it."""
     if "rocm" in image.lower():
         reading.add_rocm(line)
     for pattern, package in IMAGES:
@@ -72,19 +77,10 @@ def _read_image(image: str, line: int, reading: Reading) -> None:
             reading.add(package, f"=={found.group(1)}", line)
 
 
-def _instructions(text: str) -> list[tuple[int, str]]:
-    lines: list[tuple[int, str]] = []
-    start, joined = 0, ""
-    for number, raw in enumerate(text.splitlines(), start=1):
-        line = raw.strip()
-        if line.startswith("#"):
-            continue
-        start = start if joined else number
-        if line.endswith("\\"):
-            joined += line[:-1] + " "
-            continue
-        joined += line
-        if joined:
-            lines.append((start, joined))
-        joined = ""
-    return [*lines, (start, joined)] if joined else lines
+def _without_comments(text: str) -> str:
+    """The text with its comments blanked: they do not end a line that goes on."""
+    lines = text.splitlines()
+    for at, line in enumerate(lines):
+        if line.lstrip().startswith("#"):
+            lines[at] = "\\" if at and lines[at - 1].rstrip().endswith("\\") else ""
+    return "\n".join(lines)

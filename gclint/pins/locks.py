@@ -1,14 +1,20 @@
-"""Lock files: uv.lock, poetry.lock and pdm.lock (one shape), Pipfile.lock."""
+"""Lock files: uv.lock, poetry.lock, pdm.lock and pylock.toml (one shape), Pipfile.lock, conda-lock, pixi.lock."""
 
 from __future__ import annotations
 
 import json
 import re
+from urllib.parse import unquote
 
 from gclint.pins.pin import FilePins, Reading, line_of
+from gclint.pins.requirement import CONDA_NAMES
 
 NAME = re.compile(r'^name = "([^"]+)"$')
 VERSION = re.compile(r'^version = "([^"]+)"$')
+ITEM = re.compile(r"^(?:- |  )name: [\"']?([\w.-]+)[\"']?$")
+ITEM_VERSION = re.compile(r"^  version: [\"']?([^\"'\s]+)[\"']?$")
+BUILT = re.compile(r"/([\w.-]+)-(\d[\w.]*)-([\w.]+)\.(?:conda|tar\.bz2)\b")
+WHEEL_NAME = re.compile(r"/([\w.]+)-(\d[\w.+%]*?)(?:-\d\w*)?-\w+-\w+-[\w.]+\.whl\b")
 
 
 def read_toml_lock(text: str) -> FilePins:
@@ -25,6 +31,27 @@ def read_toml_lock(text: str) -> FilePins:
         elif raw.startswith("source = ") and "/rocm" in raw:
             reading.add_rocm(number)
     return reading.done()
+
+
+def read_conda_lock(text: str) -> FilePins:
+    """The versions of conda-lock.yml, of pixi.lock and of conda's explicit lists: by their names, else by the files
+    that they name.
+    """
+    reading = Reading()
+    name = ""
+    for number, raw in enumerate(text.splitlines(), start=1):
+        if found := ITEM.match(raw):
+            name = found.group(1)
+        elif name and (found := ITEM_VERSION.match(raw)):
+            _locked(name, found.group(1), number, reading)
+            name = ""
+        elif (found := BUILT.search(raw)) or (found := WHEEL_NAME.search(raw)):
+            _locked(found.group(1), unquote(found.group(2)), number, reading)
+    return reading.done()
+
+
+def _locked(name: str, version: str, line: int, reading: Reading) -> None:
+    reading.add(CONDA_NAMES.get(name, name), f"=={version}", line)
 
 
 def read_pipfile_lock(text: str) -> FilePins:

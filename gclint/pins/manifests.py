@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from gclint.pins.pin import FilePins, Reading, line_of
-from gclint.pins.requirement import read_requirement
+from gclint.pins.requirement import read_conda_requirement, read_requirement
 
 SCRIPT = "# /// script"
 SCRIPT_HEADER = re.compile(rf"(?m)^{SCRIPT}$\s(?P<body>(?:^#(?:| .*)$\s)+)^# ///$")
@@ -46,6 +46,44 @@ def read_pipfile(text: str) -> FilePins:
     return reading.done()
 
 
+def read_pixi(text: str) -> FilePins:
+    """The tables of a pixi.toml, conda's and PyPI's, of every feature."""
+    reading = Reading()
+    _read_pixi(parse_toml(text), text, reading)
+    return reading.done()
+
+
+def read_metadata(text: str) -> FilePins:
+    """The metadata of a wheel or a source distribution: its own version, and what it requires."""
+    reading = Reading()
+    fields = [(number, line.partition(": ")) for number, line in enumerate(_head(text).splitlines(), start=1)]
+    own = {key: (value, number) for number, (key, _, value) in reversed(fields)}
+    if "Name" in own and "Version" in own:
+        reading.add(own["Name"][0], f"=={own['Version'][0]}", own["Version"][1])
+    for number, (key, _, value) in fields:
+        if key == "Requires-Dist" and "extra ==" not in value:
+            read_requirement(value, number, reading)
+    return reading.done()
+
+
+def _head(text: str) -> str:
+    return text.replace("\r\n", "\n").split("\n\n", 1)[0]
+
+
+def _read_pixi(document: dict[str, Any], text: str, reading: Reading) -> None:
+    for table in (document, *_table(document, "feature").values(), *_table(document, "target").values()):
+        if isinstance(table, dict):
+            for name, value in {**_table(table, "dependencies"), **_table(table, "pypi-dependencies")}.items():
+                wanted = value.get("version", "") if isinstance(value, dict) else value
+                if isinstance(wanted, str):
+                    read_conda_requirement(f"{name} {_bare(wanted)}", _line_of_key(text, name), reading)
+
+
+def _bare(wanted: str) -> str:
+    """A version without an operator is any of that line to conda, as `=2.4` is."""
+    return f"={wanted}" if wanted[:1].isdigit() else wanted.replace(" ", "")
+
+
 def read_setup_cfg(text: str) -> FilePins:
     """install_requires and the extras of a setup.cfg."""
     reading = Reading()
@@ -63,18 +101,42 @@ def read_setup_cfg(text: str) -> FilePins:
 
 
 def read_setup_py(text: str) -> FilePins:
-    """The literal strings of `install_requires=` and `extras_require=`; the file is parsed, never run."""
+    """The literal strings of `install_requires=` and `extras_require=`, and of the names that they are given, and the
+    version of the library that it sets up; the file is parsed, never run.
+    """
     reading = Reading()
     try:
         tree = ast.parse(text)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return FilePins()
-    for node in ast.walk(tree):
-        if isinstance(node, ast.keyword) and node.arg in ("install_requires", "extras_require"):
-            for leaf in ast.walk(node.value):
-                if isinstance(leaf, ast.Constant) and isinstance(leaf.value, str):
-                    read_requirement(leaf.value, leaf.lineno, reading)
+    given = {node.arg: node.value for node in ast.walk(tree) if isinstance(node, ast.keyword)}
+    own = given.get("name"), given.get("version")
+    if all(isinstance(value, ast.Constant) for value in own):
+        name, version = (value.value for value in own if isinstance(value, ast.Constant))
+        reading.add(str(name), f"=={version!s}", own[1].lineno if own[1] is not None else 1)
+    for option in ("install_requires", "extras_require"):
+        for leaf in _leaves(given.get(option), tree):
+            if isinstance(leaf.value, str):
+                read_requirement(leaf.value, leaf.lineno, reading)
     return reading.done()
+
+
+def _leaves(value: ast.expr | None, tree: ast.Module) -> Iterator[ast.Constant]:
+    """The literals of an expression, and of the names in it that the module assigns."""
+    assigned = {
+        target.id: node.value
+        for node in tree.body
+        if isinstance(node, ast.Assign)
+        for target in node.targets
+        if isinstance(target, ast.Name)
+    }
+    todo = [] if value is None else [value]
+    while todo:
+        for node in ast.walk(todo.pop()):
+            if isinstance(node, ast.Constant):
+                yield node
+            elif isinstance(node, ast.Name) and node.id in assigned:
+                todo.append(assigned.pop(node.id))
 
 
 def read_script_header(text: str) -> FilePins:
@@ -94,6 +156,9 @@ def read_script_header(text: str) -> FilePins:
 
 def _read_document(document: dict[str, Any], text: str, start: int, reading: Reading) -> None:
     project = _table(document, "project")
+    own = project.get("name"), project.get("version")
+    if all(isinstance(each, str) for each in own):
+        reading.add(str(own[0]), f"=={own[1]}", line_of(text, f'"{own[1]}"', start))
     groups: list[Any] = [project.get("dependencies")]
     groups += _table(project, "optional-dependencies").values()
     groups += _table(document, "dependency-groups").values()
@@ -107,6 +172,7 @@ def _read_document(document: dict[str, Any], text: str, start: int, reading: Rea
     for source in _list(poetry.get("source")):
         _read_index(source, text, reading)
     _read_uv(document, text, reading)
+    _read_pixi(_table(document, "tool", "pixi"), text, reading)
 
 
 def _read_uv(document: dict[str, Any], text: str, reading: Reading) -> None:
@@ -122,9 +188,12 @@ def _read_poetry(table: dict[str, Any], text: str, reading: Reading) -> None:
         wanted = value.get("version", "") if isinstance(value, dict) else value
         if name.lower() == "python" or not isinstance(wanted, str):
             continue
-        found = re.search(rf"(?m)^\s*[\"']?{re.escape(name)}[\"']?\s*=", text)
-        line = text.count("\n", 0, found.start()) + 1 if found else 1
-        reading.add(name, poetry_specifier(wanted), line)
+        reading.add(name, poetry_specifier(wanted), _line_of_key(text, name))
+
+
+def _line_of_key(text: str, name: str) -> int:
+    found = re.search(rf"(?m)^[ \t]*[\"']?{re.escape(name)}[\"']?\s*=", text)
+    return text.count("\n", 0, found.start()) + 1 if found else 1
 
 
 def poetry_specifier(wanted: str) -> str:

@@ -3,70 +3,51 @@
 from __future__ import annotations
 
 import os
-import re
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 
-from gclint.pins.environments import read_conda, read_dockerfile
-from gclint.pins.locks import read_pipfile_lock, read_toml_lock
-from gclint.pins.manifests import (
-    read_pipfile,
-    read_pyproject,
-    read_script_header,
-    read_setup_cfg,
-    read_setup_py,
-)
-from gclint.pins.pin import FilePins, Pin
+from gclint.pins.copies import copies_in
+from gclint.pins.kinds import HINTS, NEVER_TRAINED_WITH, SIDE_DIRECTORIES, WORKFLOW_DIRECTORIES, Reader, reader_of
+from gclint.pins.manifests import read_script_header
+from gclint.pins.notebooks import read_notebook_cells
+from gclint.pins.pin import FilePins, Pin, either
 from gclint.pins.requirements_txt import read_requirements
 from gclint.source.source import inside
 
 MAX_BYTES = 16_000_000
 MAX_INCLUDES = 50
-SIDE_DIRECTORIES = ("requirements", "docker", ".devcontainer")
-
-# in the order in which files of one directory are believed
-KINDS: tuple[tuple[re.Pattern[str], Callable[[str], FilePins]], ...] = (
-    (re.compile(r"requirements\.(?:txt|in)"), read_requirements),
-    (re.compile(r"(?:.*[-_.])?(?:requirements|constraints)(?:[-_.].*)?\.(?:txt|in)"), read_requirements),
-    (re.compile(r"pyproject\.toml"), read_pyproject),
-    (re.compile(r"setup\.cfg"), read_setup_cfg),
-    (re.compile(r"setup\.py"), read_setup_py),
-    (re.compile(r"(?:uv|poetry|pdm)\.lock"), read_toml_lock),
-    (re.compile(r"Pipfile\.lock"), read_pipfile_lock),
-    (re.compile(r"Pipfile"), read_pipfile),
-    (re.compile(r"(?:.*[-_.])?(?:environment|conda)(?:[-_.].*)?\.ya?ml"), read_conda),
-    (re.compile(r"(?:.*\.)?(?:Dockerfile|Containerfile)(?:\..*)?|.*\.dockerfile"), read_dockerfile),
-)
-NOT_FOR_TRAINING = re.compile(r"(?:^|[-_.])(?:dev|test|tests|docs?|lint|ci)(?:[-_.]|$)")
+OWN = {".py": read_script_header, ".ipynb": read_notebook_cells}
 
 
 @dataclass(frozen=True)
 class Word:
-    """What one file says about one package (`pin`), or that it asks for ROCm builds (`pin` is None)."""
+    """What one file says about one package (`pin`), or that it asks for ROCm builds (`pin` is None); in a `hint`, what
+    somebody is told to install.
+    """
 
     path: Path
     line: int
     pin: Pin | None
+    hint: bool = False
 
 
 def words_near(root: Path, entry: Path | None) -> Iterator[Word]:
     """Every pin between `entry` (a file or directory; the root when None) and `root`, the nearest first.
 
-    In one directory a single version is believed before a range. Files that cannot be read say nothing;
-    nothing outside `root` is read.
+    In one directory a copy of the library is believed before files, a single version before a range, and what tells
+    no version last. Files that cannot be read say nothing; nothing outside `root` is read.
     """
     root = Path(os.path.abspath(root))
     start = Path(os.path.abspath(entry)) if entry is not None else root
     if start != root and root not in start.parents:
         start = root
-    if start.suffix == ".py":
+    if start.suffix in OWN:
         yield from _words_in(start, root)
     here = start if start == root or start.is_dir() else start.parent
     for directory in (here, *here.parents):
-        words = _words_in(directory, root)
-        yield from sorted(words, key=lambda word: word.pin is not None and not word.pin.exact)
+        yield from _words_in(directory, root)
         if directory == root:
             return
 
@@ -79,15 +60,42 @@ def asks_for_rocm(root: Path, places: Iterable[str]) -> bool:
 
 
 def _words_in(place: Path, root: Path) -> list[Word]:
-    """What a script's header, or the files of a directory, say; nothing outside the root."""
+    """What a program says of itself, or what lies in a directory, the most believed first; nothing outside the root."""
     if place != root and root not in place.parents:
         return []
-    if place.suffix == ".py":
-        return list(_words_of(place, read_script_header, root, {place}))
-    return [word for path, read in _files(place) for word in _words_of(path, read, root, {path})]
+    if place.suffix in OWN:
+        return list(_words_of(place, OWN[place.suffix], root, {place}))
+    files, hints, copies = _around(place)
+    found = [Word(path, line, Pin(package, f"=={version}", line)) for package, version, path, line in copies]
+    words = [word for path, read in files for word in _words_of(path, read, root, {path})]
+    found += sorted((word for word in words if not _is_workflow(word.path)), key=_order)
+    found += _any_of([word for word in words if _is_workflow(word.path)])
+    for path, read in hints:
+        pins = _read_file(path, read).pins if inside(path, root) else ()
+        found += [Word(path, pin.line, pin, hint=True) for pin in pins]
+    return found
 
 
-def _words_of(path: Path, read: Callable[[str], FilePins], root: Path, seen: set[Path]) -> Iterator[Word]:
+def _order(word: Word) -> int:
+    return 0 if word.pin is None or word.pin.exact else 2 if word.pin.open else 1
+
+
+def _is_workflow(path: Path) -> bool:
+    return path.parent.name in WORKFLOW_DIRECTORIES
+
+
+def _any_of(words: list[Word]) -> list[Word]:
+    """Of what several workflows install, any may be what runs: a range at the place of the first."""
+    found: dict[str, Word] = {}
+    for word in words:
+        name = word.pin.package if word.pin is not None else ""
+        held = found.setdefault(name, word)
+        if held.pin is not None and word.pin is not None:
+            found[name] = replace(held, pin=either(held.pin, word.pin))
+    return list(found.values())
+
+
+def _words_of(path: Path, read: Reader, root: Path, seen: set[Path]) -> Iterator[Word]:
     if not inside(path, root):
         return
     found = _read_file(path, read)
@@ -102,37 +110,53 @@ def _words_of(path: Path, read: Callable[[str], FilePins], root: Path, seen: set
             yield from _words_of(target, read_requirements, root, seen)
 
 
-def _files(directory: Path) -> tuple[tuple[Path, Callable[[str], FilePins]], ...]:
-    try:
-        changed = directory.stat().st_mtime_ns
-    except OSError:
-        return ()
-    found = _listing(str(directory), changed)
+Files = tuple[tuple[Path, Reader], ...]
+Copies = tuple[tuple[str, str, Path, int], ...]
+
+
+def _around(directory: Path) -> tuple[Files, Files, Copies]:
+    """The files that tell versions, those that hint at some, and the copies of libraries in a directory."""
+    files, hints, copies = _listing(str(directory), _changed(directory))
     for name in SIDE_DIRECTORIES:
-        if (directory / name).is_dir():
-            found += _listing(str(directory / name), (directory / name).stat().st_mtime_ns)
-    return found
+        side = directory / name
+        if side.is_dir():
+            more, told, _ = _listing(str(side), _changed(side))
+            files, hints = files + more, hints + told
+    return files, hints, copies
+
+
+def _changed(directory: Path) -> int:
+    try:
+        return directory.stat().st_mtime_ns
+    except OSError:
+        return 0
 
 
 @lru_cache(maxsize=512)
-def _listing(directory: str, changed: int) -> tuple[tuple[Path, Callable[[str], FilePins]], ...]:
-    ranked: list[tuple[bool, int, str, Callable[[str], FilePins]]] = []
-    in_side = os.path.basename(directory) == "requirements"
+def _listing(directory: str, changed: int) -> tuple[Files, Files, Copies]:
+    ranked: list[tuple[bool, int, str, Reader]] = []
+    hints: list[tuple[str, Reader]] = []
     try:
         with os.scandir(directory) as entries:
-            names = [entry.name for entry in entries if entry.is_file()]
+            names = {entry.name: entry.is_dir() for entry in entries}
     except OSError:
-        return ()
-    for name in names:
-        for rank, (pattern, read) in enumerate(KINDS):
-            if pattern.fullmatch(name) or (in_side and rank == 1 and name.endswith((".txt", ".in"))):
-                ranked.append((NOT_FOR_TRAINING.search(name) is not None, rank, name, read))
-                break
+        return (), (), ()
+    for name, is_directory in sorted(names.items()):
+        ranked_reader = None if is_directory else reader_of(name, os.path.basename(directory))
+        if ranked_reader is None:
+            continue
+        rank, read = ranked_reader
+        if rank == HINTS:
+            hints.append((name, read))
+        else:
+            ranked.append((NEVER_TRAINED_WITH.search(name) is not None, rank, name, read))
     ranked.sort(key=lambda row: row[:3])
-    return tuple((Path(directory, name), read) for _, _, name, read in ranked)
+    held = tuple((Path(directory, name), read) for _, _, name, read in ranked)
+    copies = copies_in(Path(directory), sorted(name for name, is_directory in names.items() if is_directory))
+    return held, tuple((Path(directory, name), read) for name, read in hints), copies
 
 
-def _read_file(path: Path, read: Callable[[str], FilePins]) -> FilePins:
+def _read_file(path: Path, read: Reader) -> FilePins:
     try:
         status = path.stat()
     except OSError:
@@ -141,7 +165,7 @@ def _read_file(path: Path, read: Callable[[str], FilePins]) -> FilePins:
 
 
 @lru_cache(maxsize=1024)
-def _read_bytes(path: str, changed: int, size: int, read: Callable[[str], FilePins]) -> FilePins:
+def _read_bytes(path: str, changed: int, size: int, read: Reader) -> FilePins:
     if size > MAX_BYTES or not os.path.isfile(path):
         return FilePins()
     try:

@@ -86,7 +86,8 @@ def allowed(package: str, specifiers: SpecifierSet | None = None) -> tuple[Versi
         return tuple(sorted(known))
     for specifier in specifiers:
         try:
-            known.add(Version(specifier.version.removesuffix(".*")))
+            if specifier.version != "0":
+                known.add(Version(specifier.version.removesuffix(".*")))
         except InvalidVersion:
             continue
     return tuple(sorted(specifiers.filter(known, prereleases=True)))

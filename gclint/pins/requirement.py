@@ -5,12 +5,18 @@ from __future__ import annotations
 import re
 from urllib.parse import unquote
 
-from gclint.pins.pin import Reading
+from gclint.pins.pin import ANY, Reading, canonical
+from gclint.pins.releases import newest
 
 NAMED = re.compile(r"^([A-Za-z0-9][\w.-]*)\s*(?:\[[^\]]*\])?\s*(.*)$", re.DOTALL)
 WHEEL = re.compile(r"([A-Za-z0-9][\w.]*)-(\d[\w.+!]*?)(?:-\d\w*)?-[\w.]+-[\w.]+-[\w.]+\.whl")
 GIT_TAG = re.compile(r"/([\w.-]+?)(?:\.git)?@v?(\d+(?:\.\d+)+)(?:-release)?(?=#|\s|$)")
+GIT = re.compile(r"git\+[a-z]+://[^\s#]*?/([\w.-]+?)(?:\.git)?(?:@([^\s#]*))?(?:#(?:.*&)?egg=([\w.-]+).*)?$")
+BRANCHES = (None, "", "main", "master")
 SPECIFIER = re.compile(r"^\(?((?:===|==|~=|!=|<=|>=|<|>)[^;@()]*)\)?$")
+
+CONDA_NAMES = {"pytorch": "torch", "pytorch-gpu": "torch"}
+CONDA = re.compile(r"^(?:[\w.-]+::)?([\w.-]+)\s*(?:([<>=!~]=?[^=\s]*(?:,\s*[<>=!~]=?[^=\s]+)*)(=[\w.*]+)?)?$")
 
 TRAINING_MACHINE = {"sys_platform": "linux", "platform_system": "Linux", "os_name": "posix", "extra": ""}
 
@@ -33,17 +39,39 @@ def read_requirement(text: str, line: int, into: Reading) -> None:
     into.add(named.group(1), specifier.group(1) if specifier else "", line)
 
 
+def read_conda_requirement(text: str, line: int, into: Reading) -> None:
+    """Add what an item of conda's says (`pytorch::pytorch=2.5.1=py3.11_cuda`); conda's `=2.5` is any 2.5."""
+    found = CONDA.match(text)
+    if found is None or "://" in text:
+        read_requirement(text, line, into)
+        return
+    name = CONDA_NAMES.get(found.group(1).lower(), found.group(1))
+    specifier = found.group(2) or ""
+    if "rocm" in (found.group(3) or ""):
+        into.add_rocm(line)
+    if re.match(r"=\d", specifier):
+        specifier = f"=={specifier[1:].rstrip('.*')}.*"
+    into.add(name, specifier, line)
+
+
 def _read_url(text: str, line: int, into: Reading) -> None:
     url = unquote(text)
     if "rocm" in url.lower():
         into.add_rocm(line)
     wheel = WHEEL.search(url.rsplit("/", 1)[-1])
-    tag = GIT_TAG.search(url)
+    tag, git = GIT_TAG.search(url), GIT.search(url)
     if wheel:
         into.add(wheel.group(1), f"=={wheel.group(2)}", line)
-    elif tag and "git+" in url:
-        name = url.split("@", 1)[0].strip() if "git+" in url.split("@", 1)[-1] else tag.group(1)
-        into.add(name, f"=={tag.group(2)}", line)
+    elif git:
+        named, _, source = url.partition("@")
+        name = canonical(named.split("[")[0] if source.lstrip().startswith("git+") else git[3] or git[1])
+        into.add(name, f"=={tag.group(2)}" if tag else _at_present(name) if git[2] in BRANCHES else ANY, line)
+
+
+def _at_present(name: str) -> str:
+    """What a library's development branch gives whoever installs it now; "" where its releases are not known."""
+    version = newest(name)
+    return f">={version}" if version is not None else ""
 
 
 def _applies(marker: str) -> bool:

@@ -42,14 +42,6 @@ def read_pip_words(words: Sequence[str], line: int, into: Reading) -> None:
             read_requirement(word, line, into)
 
 
-def pip_install_words(command: Sequence[str]) -> Sequence[str]:
-    """What follows `pip install` in a command's words; empty when it is not one."""
-    for at, word in enumerate(command[:-1]):
-        if word.rsplit("/", 1)[-1].rstrip("0123456789.") == "pip" and command[at + 1] == "install":
-            return command[at + 2 :]
-    return ()
-
-
 def split_words(command: str) -> list[str]:
     """A command line's words as a shell splits them; split at blanks when the quoting is broken."""
     try:

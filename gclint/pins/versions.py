@@ -10,15 +10,20 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from gclint.finding import Basis
 from gclint.packs import installed_version
 from gclint.pins import companions
 from gclint.pins.near import words_near
-from gclint.pins.pin import canonical
+from gclint.pins.pin import Pin, canonical
 from gclint.pins.releases import LAST_OF_LINE, allowed, newest
+from gclint.source.source import shown
 
 if TYPE_CHECKING:
     from packaging.specifiers import SpecifierSet
     from packaging.version import Version
+
+ASSUMED = "newest"  # where nothing says the release
+ASKED = {"flag": "--target", "config": "the configuration"}
 
 
 class TargetError(ValueError):
@@ -32,8 +37,8 @@ class Target:
     `version` is None when nothing is known of the package. `origin` is "flag", "config", a place such as
     "requirements.txt:3", "installed", "newest" (of those that fit what is pinned) or "unknown". `range` is what
     the origin allows, None when it is no range; `oldest` and `version` are then its two ends among the known
-    releases, so that a rule can say that its answer differs inside the range. `path` and `line` are the place of a
-    pin, "" and 0 without.
+    releases, so that a rule can say that its answer differs inside the range. `path` and `line` (in a notebook of its
+    `cell`) are the place of a pin as it is shown, "" and 0 without.
     """
 
     version: Version | None
@@ -42,6 +47,13 @@ class Target:
     oldest: Version | None = None
     path: str = ""
     line: int = 0
+    cell: int = 0
+
+    @property
+    def place(self) -> str:
+        """Where the pin is written, "" without one."""
+        cell = f"cell {self.cell}:" if self.cell else ""
+        return f"{self.path}:{cell}{self.line}" if self.path else ""
 
     @property
     def exact(self) -> bool:
@@ -51,7 +63,7 @@ class Target:
 
 @dataclass(frozen=True)
 class Place:
-    """A line of a file, the path from the project's root."""
+    """A line of a file."""
 
     path: str
     line: int
@@ -59,9 +71,14 @@ class Place:
 
 @dataclass(frozen=True)
 class Targets:
-    """The targets of one program. A package is decided when it is first asked for."""
+    """The targets of one program. A package is decided when it is first asked for.
+
+    `hints` are the releases that somebody is told to install, of packages of which nothing else is stated: nothing is
+    judged for them, and what does not hold with them is not told.
+    """
 
     stated: Mapping[str, Target] = field(default_factory=dict)
+    hints: Mapping[str, Target] = field(default_factory=dict)
     rocm_place: Place | None = None
     rocm_stated: bool = False
 
@@ -73,6 +90,14 @@ class Targets:
     def version(self, package: str) -> Version | None:
         """The version that decides, None when nothing is known."""
         return self[package].version
+
+    def basis(self, package: str) -> Basis:
+        """The release that a finding is judged for, and whether it is known."""
+        target = self[package]
+        told = target.origin in ASKED or (target.exact and target.origin not in (ASSUMED, "unknown"))
+        source = ASKED.get(target.origin, target.place or ("installed" if target.origin == "installed" else ""))
+        version = str(target.version or "")
+        return Basis(package, version, told and version != "", source, target.path, target.line)
 
     def differs(self, package: str, boundary: str) -> bool:
         """Whether the allowed range lies on both sides of `boundary` (versions below it, and from it on)."""
@@ -104,18 +129,30 @@ def targets_for(
     for origin, wanted in (("flag", flag or {}), ("config", config or {})):
         for package, text in wanted.items():
             stated.setdefault(canonical(package), _asked(canonical(package), text, origin))
+    hints: dict[str, Target] = {}
+    names: dict[Path, tuple[str, str]] = {}
     top = os.path.abspath(root)
     rocm_place: Place | None = None
     for word in words_near(root, entry):
-        path = os.path.relpath(word.path, top).replace(os.sep, "/")
         if word.pin is None:
-            rocm_place = rocm_place or Place(path, word.line)
-        elif word.pin.package not in stated:
-            target = _decide(word.pin.package, word.pin.specifier, path, word.line)
+            rocm_place = rocm_place or Place(shown(str(word.path)), word.line)
+        elif word.pin.package not in (into := hints if word.hint else stated):
+            if word.path not in names:
+                names[word.path] = os.path.relpath(word.path, top).replace(os.sep, "/"), shown(str(word.path))
+            target = _pinned(word.pin, *names[word.path])
             if target is not None:
-                stated[word.pin.package] = target
+                into[word.pin.package] = target
     stated |= _beside_each_other(stated)
-    return Targets(stated, rocm_place, rocm_stated="rocm" in (flag or {}) or "rocm" in (config or {}))
+    left = {name: target for name, target in hints.items() if name not in stated}
+    return Targets(stated, left, rocm_place, rocm_stated="rocm" in (flag or {}) or "rocm" in (config or {}))
+
+
+def _pinned(pin: Pin, relative: str, path: str) -> Target | None:
+    target = _decide(pin.package, pin.specifier)
+    if target is None:
+        return None
+    cell = f"cell {pin.cell}:" if pin.cell else ""
+    return replace(target, origin=f"{relative}:{cell}{pin.line}", path=path, line=pin.line, cell=pin.cell)
 
 
 def _beside_each_other(stated: Mapping[str, Target]) -> dict[str, Target]:
@@ -132,7 +169,7 @@ def _fitting(package: str, target: Target, pinned: Mapping[str, Version]) -> Tar
     if not fitting or target.version in fitting:
         return None
     if target.range is None:
-        return Target(fitting[-1], "newest", oldest=fitting[-1])
+        return Target(fitting[-1], ASSUMED, oldest=fitting[-1])
     return replace(target, version=fitting[-1], oldest=fitting[0])
 
 
@@ -144,7 +181,7 @@ def _asked(package: str, text: str, origin: str) -> Target:
         specifier = wanted if wanted[:1] in "<>=!~" else f"=={wanted}"
     if package == "rocm":
         return Target(None, origin)
-    target = _decide(package, specifier, "", 0) if wanted else None
+    target = _decide(package, specifier) if wanted else None
     if target is None:
         source = "--target" if origin == "flag" else "the configuration's target"
         raise TargetError(f"{source} {package}={text}: not a version or a version specifier")
@@ -152,7 +189,7 @@ def _asked(package: str, text: str, origin: str) -> Target:
 
 
 @lru_cache(maxsize=1024)
-def _decide(package: str, specifier: str, path: str, line: int) -> Target | None:
+def _decide(package: str, specifier: str) -> Target | None:
     from packaging.specifiers import InvalidSpecifier, SpecifierSet
 
     try:
@@ -161,9 +198,9 @@ def _decide(package: str, specifier: str, path: str, line: int) -> Target | None
         return None
     known = allowed(package, specifiers)
     if not known or (newest(package) is None and not re.match(r"===?[^*,]+$", specifier)):
-        return Target(None, f"{path}:{line}", specifiers, None, path, line)
+        return Target(None, "", specifiers)
     only = len(known) == 1
-    return Target(known[-1], f"{path}:{line}", None if only else specifiers, known[0], path, line)
+    return Target(known[-1], "", None if only else specifiers, known[0])
 
 
 @lru_cache(maxsize=256)
@@ -172,7 +209,7 @@ def _without_pin(package: str) -> Target:
     if version is not None:
         return Target(version, "installed", oldest=version)
     version = newest(package)
-    return Target(version, "newest" if version else "unknown", oldest=version)
+    return Target(version, ASSUMED if version else "unknown", oldest=version)
 
 
 def _installed(package: str) -> Version | None:

@@ -25,7 +25,7 @@ def render_lines(report: Report, style: Style) -> str:
 
 def record(report: Report, finding: Finding) -> Record:
     """Return one finding as data: Ruff's keys, then certainty, symptom, condition, related, target,
-    alternatives.
+    versions, alternatives.
     """
     place = report.shown(finding.location)
     fixes = [_fix(report, fix) for fix in finding.fixes]
@@ -47,7 +47,26 @@ def record(report: Report, finding: Finding) -> Record:
         "condition": finding.condition,
         "related": [_related(report, place) for place in finding.related],
         "target": dict(finding.target),
+        "versions": versions(report, finding),
     }
+
+
+def versions(report: Report, finding: Finding) -> list[Record]:
+    """Return the releases that it was judged for: whether each is known, who says so, and the oldest for which it
+    holds as well.
+    """
+    return [
+        {
+            "package": each.package,
+            "version": each.version or None,
+            "known": each.known,
+            "source": each.source or None,
+            "filename": filename(report, each.path) if each.path else None,
+            "row": each.line or None,
+            "oldest": each.oldest or None,
+        }
+        for each in finding.basis
+    ]
 
 
 def filename(report: Report, path: str) -> str:

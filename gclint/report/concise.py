@@ -14,8 +14,7 @@ def render(report: Report, style: Style) -> str:
     for finding in report.findings:
         colour = COLOURS[severity(finding)]
         mended = "[*] " if finding.fixes and finding.fixes[0].applicability == "safe" else ""
-        when = f" ({printable(finding.stated.brief)})" if finding.condition else ""
         place = style.paint(place_text(report.shown(finding.location)), "bold")
         code = style.paint(finding.code, colour, "bold")
-        lines.append(f"{place}: {code} {mended}{printable(finding.message)}{when}")
+        lines.append(f"{place}: {code} {mended}{printable(finding.told)}")
     return "\n".join([*lines, tally(report, style)]) + "\n"

@@ -18,6 +18,7 @@ def render(report: Report, style: Style) -> str:
         text = f"{place_text(place)}: {finding.code} {finding.message}"
         text += f"\nEffect: {finding.symptom}" if finding.symptom else ""
         text += f"\nWhen: {finding.stated.brief}" if finding.condition else ""
+        text += f"\nJudged for: {finding.versions}" if finding.versions else ""
         lines.append(
             f"::{_COMMANDS[severity(finding)]} title={_property(f'gclint ({finding.code})')},"
             f"file={_property(printable(at.path))},line={at.line},col={at.column},"

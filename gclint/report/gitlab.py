@@ -16,11 +16,10 @@ def render(report: Report, style: Style) -> str:
     issues = []
     for finding, mark in fingerprints(report):
         place = report.in_file(finding.location)
-        when = f" ({finding.stated.brief})" if finding.condition else ""
         issues.append(
             {
                 "check_name": finding.code,
-                "description": f"{finding.code}: {finding.message}{when}",
+                "description": f"{finding.code}: {finding.told}",
                 "severity": _SEVERITIES[severity(finding)],
                 "fingerprint": mark,
                 "location": {

@@ -64,13 +64,14 @@ def _fix(report: Report, proof: Proof) -> str:
     places += [(place_text(report.shown(place)), place.message) for place in finding.related]
     listed = "".join(f"<li><code>{_text(place)}</code> {_text(message)}</li>" for place, message in places)
     condition = f"<p>when {_text(finding.stated.brief)}</p>" if finding.condition else ""
+    judged = f"<p>judged for {_text(finding.versions)}</p>" if finding.versions else ""
     ranks = f", {data['processes']} ranks" if data.get("processes", 1) > 1 else ""
     evidence = f"<p class=evidence>evidence: {_text(data['evidence'])}{_shown(data)}{ranks}</p>" if data else ""
     replaced = "".join(f"<li>{_text(each)}</li>" for each in data.get("replaced", ()))
     evidence += f"<ul class=evidence>{replaced}</ul>" if replaced else ""
     return (
         f"<section><header><h2>{_text(finding.code)} <span>{_text(finding.name)}</span></h2>{_badge(proof.verdict)}"
-        f"</header><p class=message>{_text(finding.message)}</p>{condition}<ul class=places>{listed}</ul>"
+        f"</header><p class=message>{_text(finding.message)}</p>{condition}{judged}<ul class=places>{listed}</ul>"
         f"<h3>Fix: {_text(_title(proof))}</h3>{_diff(unified_all(proof.changes))}"
         f"{_reason(proof)}{_runs(data)}{_price(data)}{_fit(data.get('fit'))}{evidence}</section>"
     )

@@ -38,6 +38,7 @@ def _suite(report: Report, path: str, findings: list[Finding]) -> str:
         lines = [f"{cell}line {place.line}, col {place.column}, {finding.message}"]
         lines += [f"Effect: {finding.symptom}"] if finding.symptom else []
         lines += [f"When: {finding.stated.brief}"] if finding.condition else []
+        lines += [f"Judged for: {finding.versions}"] if finding.versions else []
         body = "\n".join(_NOT_XML.sub("", printable(line)) for line in lines)
         outcome = "failure" if severity(finding) != "note" else "skipped"
         cases.append(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
+from dataclasses import asdict
 from typing import Any
 from urllib.parse import quote
 
@@ -87,7 +88,8 @@ def _result(report: Report, finding: Finding, mark: str, index: int) -> Record:
 
 
 def _properties(finding: Finding) -> Record:
-    properties = {"certainty": finding.certainty, "target": dict(finding.target)}
+    properties: Record = {"certainty": finding.certainty, "target": dict(finding.target)}
+    properties["versions"] = [{key: told for key, told in asdict(each).items() if told != ""} for each in finding.basis]
     return {**properties, "condition": finding.condition} if finding.condition else properties
 
 
@@ -95,6 +97,7 @@ def _message(finding: Finding) -> str:
     parts = [finding.message]
     parts += [f"Effect: {finding.symptom}"] if finding.symptom else []
     parts += [f"When: {finding.stated.brief}"] if finding.condition else []
+    parts += [f"Judged for: {finding.versions}"] if finding.versions else []
     parts += [f"Other places: {', '.join(_links(finding))}"] if finding.related else []
     return "\n".join(parts)
 

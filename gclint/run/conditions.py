@@ -6,7 +6,7 @@ import ast
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from . import environment
+from . import environment, ordering
 from .guards import ALWAYS, CUDA, DISTRIBUTED, NEVER, ROCM, Atom, Guard, Words, compatible, complement, conj, either
 from .values import MISSING, Alternative, Const, External, Missing, Object, Value, release_in
 
@@ -178,7 +178,22 @@ def _compare_items(
             return [(guard, truth == known) for guard, truth in _both(DISTRIBUTED)]
     if isinstance(operator, (ast.Eq, ast.NotEq, ast.Is, ast.IsNot)):
         return [(guard, truth != negative) for guard, truth in equality(it, first, second, node)]
-    return _text_atom(it, first, second, node)
+    return _ordered(it, first, operator, second, node)
+
+
+def _ordered(
+    it: Interpreter, first: Alternative, operator: ast.cmpop, second: Alternative, node: ast.expr
+) -> list[Branch]:
+    """`<` and its like: of lists whose elements are literals as Python has it, of the project's objects as they say."""
+    one, other = _literals_of(first), _literals_of(second)
+    if one is not None and other is not None and one[0] == other[0]:
+        return [(ALWAYS, _decide(one[1], operator, other[1]))]
+    told = ordering.by_method(it, first, operator, second, node)
+    if told is None:
+        return _text_atom(it, first, second, node)
+    value, opposite = told
+    found = [(conj(guard, decided), truth != opposite) for guard, item in value for decided, truth in truths(it, item)]
+    return [(guard, truth) for guard, truth in found if guard is not None]
 
 
 _POSITIVE: dict[type, type] = {ast.NotEq: ast.Eq, ast.IsNot: ast.Is, ast.NotIn: ast.In}

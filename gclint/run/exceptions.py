@@ -44,7 +44,7 @@ def walk_try(it: Interpreter, statement: Try) -> None:
         if caught:
             it.guard = either(jump.guard for jump in caught)
             _handle(it, handler, mark, union(jump.raised.under(jump.guard - held) for jump in caught), made)
-        if unsure:
+        if unsure and not falls_back(statement, handler):
             it.guard = narrowed(held, frozenset({(atoms[place], True)}))
             _handle(it, handler, mark, NOTHING, made)
     it.guard = end
@@ -115,6 +115,25 @@ def _needed(it: Interpreter, statement: Try, handler: ast.ExceptHandler) -> Atom
     """The condition that something unknown raises what a handler catches."""
     about = imports.tried(statement.body) if _is_for_imports(handler.type) else ""
     return Atom(f"except:{id(handler)}", partial(_raised, it.module, handler), "", about=about)
+
+
+def falls_back(statement: Try, handler: ast.ExceptHandler) -> bool:
+    """Whether a handler awaits that a release takes an argument no more, or not yet: it is for errors of arguments, and
+    calls what the block calls with others. It does not run with a release that takes them.
+    """
+    names = handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type]
+    if "TypeError" not in (kinds := [dotted(name) for name in names if name is not None]):
+        return False
+    tried, again = _given(statement.body), _given(handler.body)
+    return not {"Exception", "BaseException"} & {*kinds} and any(
+        name in tried and keywords != tried[name] for name, keywords in again.items()
+    )
+
+
+def _given(body: list[ast.stmt]) -> dict[str, set[str | None]]:
+    """The keywords that a block gives to each function that it calls by name."""
+    calls = [node for part in body for node in ast.walk(part) if isinstance(node, ast.Call)]
+    return {name: {keyword.arg for keyword in call.keywords} for call in calls if (name := dotted(call.func))}
 
 
 def _raised(module: Module, handler: ast.ExceptHandler) -> str:

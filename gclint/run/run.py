@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import os
 from bisect import bisect_left
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, product
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..finding import Condition, Location
+from ..source.source import shown
 from .guards import ALWAYS, DISTRIBUTED, Guard, all_of, without_elements
 from .statement import state as stated
 from .values import Alternative, Object, Value
@@ -98,6 +97,10 @@ class Run:
             return imported
         return self.import_sites.get(imported.module.path, imported)
 
+    def used(self, packages: Sequence[str]) -> Sequence[str]:
+        """Those of the packages that the program imports; all where it imports none, as a configuration file does."""
+        return [name for name in packages if name.replace("-", "_") in self.imported] or packages
+
     def condition(self, guard: Guard) -> Condition:
         """What a guard leaves open, in words."""
         return stated(self._open(guard), self._decided())
@@ -114,7 +117,7 @@ class Run:
     def launch_locations(self, message: str) -> list[Location]:
         """Where the launcher decides that this run is one of several processes."""
         return [
-            Location(_shown(launch.path), launch.line, 1, launch.line, 1, message)
+            Location(shown(str(launch.path)), launch.line, 1, launch.line, 1, message)
             for launch in self.launch_places
             if self.assumed and launch.distributed is not False
         ]
@@ -122,11 +125,6 @@ class Run:
     def open_guard(self, guard: Guard) -> Guard:
         """The part of a guard that the code and the launcher leave open."""
         return without_elements(self._open(guard))
-
-
-def _shown(path: Path) -> str:
-    relative = os.path.relpath(path)
-    return str(path) if relative.startswith("..") else relative
 
 
 def together(*guards: Guard) -> Guard | None:

@@ -29,6 +29,10 @@ _BY_SUFFIX: dict[str, Kind] = {
     ".dockerfile": "docker",
 }
 _REQUIREMENTS = re.compile(r"(requirements|constraints|reqs)[^/]*\.(txt|in|pip)\Z")
+_TELLING = re.compile(
+    r"(?i)(?:readme|install|getting.?started|setup).*|metadata|pkg-info|.*(?:requirements|constraints|reqs).*\.(?:txt|in)"
+    r"|.*\.(?:job|pbs|lsf)"
+)
 
 
 def kind_of(path: str) -> Kind:
@@ -47,3 +51,10 @@ def kind_of(path: str) -> Kind:
     if name == "pipfile.lock":
         return "json"
     return _BY_SUFFIX.get(os.path.splitext(name)[1], "other")
+
+
+def tells_versions(path: str) -> bool:
+    """Return whether a file of no other kind may tell which versions a program runs with."""
+    directory, name = os.path.split(path)
+    beside = directory.endswith(("requirements", "constraints")) and name.endswith((".txt", ".in"))
+    return beside or _TELLING.fullmatch(name) is not None

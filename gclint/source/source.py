@@ -222,3 +222,9 @@ def unreadable_from(path: str, error: OSError) -> Unreadable:
     if isinstance(error, IsADirectoryError):
         return Unreadable(path, "a directory, not a file", "name the file")
     return Unreadable(path, f"cannot be read ({error.strerror or error})", "check the path")
+
+
+def shown(path: str) -> str:
+    """A file as reports name it: relative to the working directory where it lies below it."""
+    relative = os.path.relpath(path)
+    return path if relative.startswith("..") else relative

@@ -32,7 +32,7 @@ def requirements_of(root: Path, target: Mapping[str, str], entry: Path | None = 
     `target` versions go before the pins; what is only imported is asked for without a version.
     """
     wanted = {name: f"=={version}.*" if version.count(".") < 2 else f"=={version}" for name, version in target.items()}
-    for word in words_near(root, entry):
+    for word in sorted(words_near(root, entry), key=lambda word: word.hint):
         if word.pin is not None and word.pin.package in LIBRARIES:
             wanted.setdefault(word.pin.package, word.pin.specifier)
     text = text_of(root)

@@ -125,6 +125,7 @@ def test_stdin(gclint, project, monkeypatch):
         (["check", "--select", "GCL102"], "--select: unknown code `GCL102`; did you mean `GCL101`?"),
         (["check", "--target", "torch"], "--target takes LIBRARY=VERSION"),
         (["check", "--target", "torhc=2.5"], "--target: unknown library `torhc`; did you mean `torch`?"),
+        (["check", "--target", "pytorch=2.0"], "--target: unknown library `pytorch`; did you mean `torch`?"),
         (["check", "--target", "tlr=0.24"], "--target: unknown library `tlr`; did you mean `trl`?"),
         (["check", "--config", "none.toml"], "none.toml: cannot be read"),
         (["clean", "nowhere"], "nowhere: no such directory"),

@@ -57,6 +57,18 @@ def test_only_the_nearest_project_is_analysed(flake8, project):
     assert (project / "inner" / ".gclint_cache").exists() and not (project / ".gclint_cache").exists()
 
 
+def test_the_release_is_said_to_be_known(flake8, project):
+    (project / "train.py").write_text(trainings.BAD)
+    (project / "requirements.txt").write_text("torch==2.8.0\n")
+    assert "[torch 2.8.0 (requirements.txt:1)]" in flake8("train.py").stdout
+
+
+def test_an_unknown_target_is_an_error(flake8, project):
+    (project / "train.py").write_text(trainings.BAD)
+    done = flake8("--gclint-target", "pytorch=2.0", "train.py")
+    assert done.returncode == 1 and "unknown library `pytorch`; did you mean `torch`?" in done.stdout + done.stderr
+
+
 def test_a_large_project_is_judged_file_by_file(flake8, project):
     for number in range(301):
         (project / f"module_{number}.py").write_text("")

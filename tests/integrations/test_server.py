@@ -31,6 +31,7 @@ def test_diagnostics_on_open_change_and_close(client, project):
     (found,) = client.diagnostics(uri)
     assert (found["code"], found["source"]) == ("GCL501", "gclint")
     assert found["range"]["start"] == {"line": 10, "character": 15}
+    assert "\nJudged for: torch 2." in found["message"]
     client.change(uri, trainings.GOOD)
     assert client.diagnostics(uri) == []
     client.change(uri, trainings.BAD, 3)

@@ -29,7 +29,7 @@ def test_what_surrounds_a_seed(seed, version, entry, transformers, launcher, wor
     targets = targets_for(root, root / entry)
     if transformers:
         assert str(targets.version("transformers")) == transformers
-        assert targets["transformers"].path.startswith("requirements")
+        assert targets["transformers"].origin.startswith("requirements")
     assert targets.rocm is rocm
     (launch,) = launches_of(root, root / entry)
     assert (launch.launcher, launch.world_size, launch.distributed) == (launcher, world, distributed)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from gclint.check.selection import OwnRule
-from gclint.finding import Condition, Edit, Finding, Fix, Location
+from gclint.finding import Basis, Condition, Edit, Finding, Fix, Location
 from gclint.report.columns import width_of
 from gclint.report.content import Problem, Report
 from gclint.report.formats import FORMATS, render
@@ -180,7 +180,7 @@ def test_full_draws_no_frame_around_nothing():
 def test_concise():
     assert render(report(finding()), "concise").splitlines()[0] == (
         "train.py:3:9: GCL201 [*] Reentrant checkpointing under DDP marks parameters ready twice"
-        " (started on more than one process)"
+        " (started on more than one process) [torch 2.5]"
     )
 
 
@@ -295,3 +295,34 @@ def test_markdown_cannot_be_broken_out_of():
     text = render(report(finding(message="a | b <script> `x`\n# y")), "markdown")
     (row,) = [line for line in text.splitlines() if line.startswith("| fails")]
     assert "<script>" not in text and "a \\| b" in row and row.count(" | ") == 3
+
+
+BASES = [
+    (Basis("torch", "2.4.1", True, "requirements.txt:3", "requirements.txt", 3), "torch 2.4.1 (requirements.txt:3)"),
+    (Basis("torch", "2.4.1", True, "installed"), "torch 2.4.1 (installed)"),
+    (Basis("torch", "2.13.0", False), "torch 2.13.0 (assumed)"),
+    (Basis("torch", "2.13.0", False, "a.txt:3"), "torch 2.13.0 (assumed, the newest that a.txt:3 allows)"),
+    (Basis("torch", "2.13.0", False, "a.txt:3", "a.txt", 3, "2.4.0"), "torch 2.4.0 to 2.13.0 (a.txt:3)"),
+    (Basis("torch", "2.13.0", False, oldest="2.4.1"), "torch 2.4.1 to 2.13.0 (every supported release)"),
+    (Basis("unsloth", "", False), "unsloth (release unknown)"),
+]
+
+
+@pytest.mark.parametrize("name", FORMATS)
+@pytest.mark.parametrize(("basis", "words"), BASES)
+def test_every_format_says_whether_the_release_is_known(name, basis, words):
+    text = render(report(finding(basis=(basis,), target=((basis.package, basis.version or "any"),))), name)
+    if name in {"json", "json-lines"}:
+        record = json.loads(text)[0] if name == "json" else json.loads(text)
+        (told,) = record["versions"]
+        assert told["known"] is basis.known and told["version"] == (basis.version or None)
+        assert (told["source"], told["row"], told["oldest"]) == (
+            basis.source or None,
+            basis.line or None,
+            basis.oldest or None,
+        )
+        return
+    assert words in text
+    if name == "sarif":
+        (told,) = json.loads(text)["runs"][0]["results"][0]["properties"]["versions"]
+        assert told["known"] is basis.known

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from gclint.cli import main
+from gclint.ir.syntax import Module, Site
 from gclint.pins import versions
+from gclint.pins.versions import Targets
+from gclint.run.run import Run
 
 PROGRAM = """import torch
 from torch import nn
@@ -19,7 +23,7 @@ model = torch.load("model.pt")
 y = checkpoint(nn.Linear(2, 2), torch.randn(2, 2), use_reentrant=True)
 y.sum().backward()
 """
-ASSUMED = "; with torch 2.4.1, which nothing rules out, it is not so"
+ASSUMED = "; it is so from torch 2.6.0 on, and nothing says which release runs [torch 2.13.0 (assumed)]"
 
 
 @pytest.fixture(autouse=True)
@@ -49,3 +53,35 @@ def test_what_is_assumed_fails_only_where_the_oldest_release_fails_too(capsys: p
     assert [line.endswith(ASSUMED) for line in lines if "GCL307" in line] == [True]
     assert [ASSUMED in line for line in lines if "GCL502" in line] == [False]
     assert "1 failing, 1 fragile" in lines[-1]
+
+
+def test_what_people_are_told_to_install_silences_what_does_not_hold_with_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "README.md").write_text("pip install torch==1.13.1")
+    out = told(capsys)
+    assert "GCL307" not in out and "[torch 2.4.1 to 2.13.0 (every supported release)]" in out
+    (tmp_path / "requirements.txt").write_text("torch==2.8.0")
+    assert "GCL307" in told(capsys)
+
+
+def test_a_hint_alone_finds_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "train.py").write_text("import torch\n\nscaler = torch.cuda.amp.GradScaler()\n")
+    (tmp_path / "README.md").write_text("pip install torch==2.3.1")
+    assert main(["check", "--no-cache", "."]) == 0
+    (tmp_path / "README.md").write_text("pip install torch==2.5.1")
+    assert "judged for: torch 2.13.0 (assumed)" in (main(["check", "--no-cache", "."]), capsys.readouterr().out)[1]
+
+
+def test_a_pin_is_shown_from_where_people_stand(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys) -> None:  # type: ignore[no-untyped-def]
+    (tmp_path / "inner").mkdir()
+    (tmp_path / "train.py").rename(tmp_path / "inner" / "train.py")
+    (tmp_path / "inner" / "pyproject.toml").write_text('[project]\ndependencies = ["torch==2.8.0"]\n')
+    assert "[torch 2.8.0 (inner/pyproject.toml:2)]" in told(capsys)
+
+
+def test_only_what_a_program_imports_is_named() -> None:
+    run = Run(Targets())
+    assert run.used(("torch", "transformers")) == ("torch", "transformers")
+    run.imported["torch"] = run.imported["torch.nn"] = Site.at(Module("", "", ast.Module([], [])), ast.Module([], []))
+    assert run.used(("torch", "transformers")) == ["torch"]

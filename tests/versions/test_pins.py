@@ -66,6 +66,7 @@ bitsandbytes @ git+https://github.com/bitsandbytes-foundation/bitsandbytes@main
         "accelerate": ("==1.1.0", 7),
         "trl": ("==0.9.6", 9),
         "diffusers": ("==0.31.0", 12),
+        "bitsandbytes": (">=0.50.2", 13),
     }
     assert pins.includes == ("constraints.txt",)
     assert pins.rocm_line == 0
@@ -255,7 +256,8 @@ RUN python -m pip install trl==0.12.0; uv pip install accelerate==1.2.0
     (tmp_path / "docker").mkdir()
     (tmp_path / "docker" / "train.Dockerfile").write_text(text)
     targets = targets_for(tmp_path)
-    assert targets.rocm and targets.rocm_place and targets.rocm_place.path == "docker/train.Dockerfile"
+    assert targets.rocm and targets.rocm_place
+    assert targets.rocm_place.path == str(tmp_path / "docker" / "train.Dockerfile")
     assert targets["peft"].origin == "docker/train.Dockerfile:3"
 
 

@@ -1,0 +1,147 @@
+"""Install commands in texts that a shell runs: pip, uv and conda, with the variables that the text itself sets."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice, product
+
+from gclint.pins.pin import FilePins, Reading
+from gclint.pins.requirement import CONDA_NAMES, read_conda_requirement
+from gclint.pins.requirements_txt import read_pip_words, split_words
+
+Values = dict[str, list[str]]
+
+INSTALLS = re.compile(r"\b(?:pip[\d.]*|uv|conda|mamba|micromamba|poetry)\s")
+SEPARATORS = re.compile(r"&&|\|\||[;|`]")
+ASSIGNMENT = re.compile(r"(?:export\s+|ARG\s+|ENV\s+|set\s+|%env\s+|!)?([A-Za-z_]\w*)=(\"[^\"]*\"|'[^']*'|[^\s;&|]*)")
+VARIABLE = re.compile(
+    r"\$\{\{\s*[\w.]*?(?P<workflow>[\w-]+)\s*\}\}|\$\{(?P<braced>\w+)(?::?-(?P<default>[^}]*))?\}|\$(?P<bare>[A-Za-z_]\w*)"
+)
+ENTRY = re.compile(r"\s*(?:-\s+)?([\w-]+):\s*(\S.*)?$")
+ITEM = re.compile(r"\s*-\s+([\"']?)([^\"'\s:]+)\1\s*$")
+PROMPT = re.compile(r"^\s*(?:RUN\s+|[-*]\s+|run:\s*|(?:-\s+)?[\w-]+:\s+\|?\s*|[$>!%]\s*)*")
+TOLD = re.compile(
+    r"(?i)\b(torch|pytorch|transformers|peft|trl|accelerate|deepspeed|diffusers|pytorch.lightning)\b"
+    r"[`*]*\s*(?:version\s|==|=)?\s*[`*]*v?(\d+\.\d+(?:\.\d+)*(?:\.?dev\d*)?)(?![\d+.]*[\d+])"
+)
+CONDA = ("conda", "mamba", "micromamba")
+CONDA_WITH_VALUE = ("-c", "--channel", "-n", "--name", "-p", "--prefix", "--file", "-f", "--override-channels")
+MOST_SPELLINGS = 8
+
+
+def read_shell(text: str) -> FilePins:
+    """What the install commands of a script say; two of them, of different branches, are a range."""
+    return read_commands(text, {}) if INSTALLS.search(text) else FilePins()
+
+
+def read_workflow(text: str) -> FilePins:
+    """What the commands of a workflow install, for every value of its matrix and its variables."""
+    return read_commands(text, _entries(text)) if INSTALLS.search(text) else FilePins()
+
+
+def read_told(text: str) -> FilePins:
+    """What readers are told to install, by a command or by a version that stands behind a library's name; of several
+    versions any may be meant.
+    """
+    reading = Reading(several=True)
+    for line, told in enumerate(text.splitlines(), start=1):
+        for name, version in TOLD.findall(told):
+            reading.add(CONDA_NAMES.get(name.lower(), name), f"=={version}", line)
+    for pin in read_shell(text).pins:
+        reading.add(pin.package, pin.specifier, pin.line)
+    return reading.done()
+
+
+def read_commands(text: str, values: Values) -> FilePins:
+    """What the install commands of a text say, with these values of variables and those that it sets itself."""
+    reading = Reading(several=True)
+    known = {name: list(held) for name, held in values.items()}
+    for line, command in logical_lines(text):
+        if command.startswith("#"):
+            continue
+        note_assignments(command, known)
+        read_command_line(command, line, known, reading)
+    return reading.done()
+
+
+def read_command_line(text: str, line: int, values: Mapping[str, Sequence[str]], into: Reading) -> None:
+    """Add what the install commands of one line of a shell say."""
+    if not INSTALLS.search(text):
+        return
+    for spelled in spellings(text, values):
+        for command in SEPARATORS.split(spelled):
+            _read_command(split_words(PROMPT.sub("", command)), line, into)
+
+
+def note_assignments(text: str, values: Values) -> None:
+    """Note the variables that a line sets; one that is set twice may have either value."""
+    for name, value in ASSIGNMENT.findall(text) if "=" in text else ():
+        for spelled in spellings(value.strip("\"'"), values):
+            held = values.setdefault(name, [])
+            if spelled and spelled not in held:
+                held.append(spelled)
+
+
+def spellings(text: str, values: Mapping[str, Sequence[str]]) -> Iterator[str]:
+    """A text with its variables replaced, once for each of their values; one that nothing sets stays as it is."""
+    names = list(dict.fromkeys(_name(found) for found in VARIABLE.finditer(text))) if "$" in text else []
+    choices = [values.get(name) or [""] for name in names]
+    for chosen in islice(product(*choices), MOST_SPELLINGS):
+        given = dict(zip(names, chosen, strict=True))
+        yield VARIABLE.sub(lambda found, given=given: given[_name(found)] or found["default"] or found[0], text)  # type: ignore[misc]
+
+
+def logical_lines(text: str) -> Iterator[tuple[int, str]]:
+    """The lines of a text with the number of each (from 1), those that a backslash continues as one."""
+    first, joined = 0, ""
+    for number, raw in enumerate(text.splitlines(), start=1):
+        line = raw.strip()
+        first = first if joined else number
+        if line.endswith("\\"):
+            joined += line[:-1] + " "
+            continue
+        yield first, joined + line
+        joined = ""
+    if joined:
+        yield first, joined
+
+
+def _name(found: re.Match[str]) -> str:
+    return found["workflow"] or found["braced"] or found["bare"]
+
+
+def _read_command(words: Sequence[str], line: int, into: Reading) -> None:
+    for at, word in enumerate(words[:-1]):
+        tool = word.rsplit("/", 1)[-1].rstrip("0123456789.")
+        if (tool == "pip" and words[at + 1] == "install") or (tool in ("uv", "poetry") and words[at + 1] == "add"):
+            read_pip_words(words[at + 2 :], line, into)
+            return
+        if tool in CONDA and words[at + 1] in ("install", "create"):
+            _read_conda_words(words[at + 2 :], line, into)
+            return
+
+
+def _read_conda_words(words: Sequence[str], line: int, into: Reading) -> None:
+    option = ""
+    for word in words:
+        if word.startswith("-"):
+            option = word
+        elif option in CONDA_WITH_VALUE:
+            option = ""
+        else:
+            read_conda_requirement(word, line, into)
+
+
+def _entries(text: str) -> Values:
+    """The keys of a YAML text that hold one word or a list of words, whatever they lie in."""
+    values: Values = {}
+    key = ""
+    for raw in text.splitlines():
+        if found := ITEM.match(raw):
+            values.setdefault(key, []).append(found[2])
+        elif found := ENTRY.match(raw):
+            key = found[1]
+            held = (found[2] or "").split(" #")[0].strip("[] ")
+            values.setdefault(key, []).extend(item.strip("\"' ") for item in held.split(",") if held)
+    return values
