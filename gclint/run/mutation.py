@@ -30,12 +30,24 @@ GROWS = ("append", "extend", "insert", "update", "add")
 
 
 def told_in_place(run: Run) -> frozenset[int]:
-    """The calls of a run that are given inplace=True, however they are given it."""
+    """The calls of a run that change their first argument in place: those that are given inplace=True, however they
+    are given it, and those of torch's functions that are named for it (`torch.relu_`).
+    """
     return frozenset(
         event.site.node_id
         for event in run.of_type(LibraryCall)
-        if event.call is not None and event.call.get("inplace").constant() is True
+        if event.call is not None
+        and event.call.receiver is None
+        and (
+            event.call.get("inplace").constant() is True
+            or (event.name.startswith("torch.") and _is_in_place(event.name.rpartition(".")[2]))
+        )
     )
+
+
+def _is_in_place(name: str) -> bool:
+    """Whether a function or method of torch is named as those are that work in place."""
+    return name.endswith("_") and not name.startswith("_") and not name.endswith("__") and name not in NOT_IN_PLACE
 
 
 def in_place_call(call: ast.Call, told: frozenset[int] = frozenset()) -> str:
@@ -46,10 +58,8 @@ def in_place_call(call: ast.Call, told: frozenset[int] = frozenset()) -> str:
     first = call.args[0] if call.args else None
     if id(call) in told and first is not None:
         return dotted(first)
-    if isinstance(call.func, ast.Attribute):
-        name = call.func.attr
-        if name.endswith("_") and not name.startswith("_") and not name.endswith("__") and name not in NOT_IN_PLACE:
-            return dotted(call.func.value)
+    if isinstance(call.func, ast.Attribute) and _is_in_place(call.func.attr):
+        return dotted(call.func.value)
     given = keyword(call, "inplace")
     return (
         dotted(first)
@@ -65,32 +75,38 @@ def changed_inputs(
 
     A name that is bound to something new on the way is left alone from there on.
     """
-    held = set(names)
+    held, kept = set(names), dict[str, str]()
     for statement in statements:
-        yield from _changes(statement, held, told)
+        yield from _changes(statement, held, kept, told)
 
 
-def _changes(node: ast.AST, held: set[str], told: frozenset[int]) -> Iterator[tuple[ast.AST, str]]:
+def _changes(
+    node: ast.AST, held: set[str], kept: dict[str, str], told: frozenset[int]
+) -> Iterator[tuple[ast.AST, str]]:
+    """The changes in a node; `kept` are names of methods that work in place, each with what it changes."""
     if isinstance(node, (*DEFINITIONS, ast.Lambda)):
         return
     if isinstance(node, ast.Assign):
-        yield from _changes(node.value, held, told)
+        yield from _changes(node.value, held, kept, told)
         for place in node.targets:
             if isinstance(place, ast.Subscript) and dotted(place.value) in held:
                 yield node, dotted(place.value)
             for name in _bound(place):
                 if _alias_of(node.value) not in held:
                     held.discard(name)
+                kept.pop(name, None)
+                if isinstance(node.value, ast.Attribute) and _is_in_place(node.value.attr):
+                    kept[name] = dotted(node.value.value)
         return
     if isinstance(node, ast.AugAssign):
-        yield from _changes(node.value, held, told)
+        yield from _changes(node.value, held, kept, told)
         if dotted(node.target) in held:
             yield node, dotted(node.target)
         return
     for child in parts(node):
-        yield from _changes(child, held, told)
+        yield from _changes(child, held, kept, told)
     if isinstance(node, ast.Call):
-        name = in_place_call(node, told)
+        name = in_place_call(node, told) or kept.get(dotted(node.func), "")
         if name in held:
             yield node, name
 

@@ -159,7 +159,10 @@ def _edit(module: Module, node: ast.AST, name: str, expression: bool) -> Fix | N
     kept = [item for item in arguments(node) if not isinstance(item, ast.keyword) or item.arg != "inplace"]
     given = ", ".join(spelled(module, item) for item in kept)
     function = code(node.func)
-    made = f"{function[:-1] if function.endswith('_') else function}({given})"
+    by_name = isinstance(node.func, ast.Attribute) and function.endswith("_") and "init." not in function
+    if not (by_name or len(kept) < len(arguments(node))):
+        return None
+    made = f"{function[:-1] if by_name else function}({given})"
     alone = isinstance(module.parents.get(node), ast.Expr)
     if made.startswith((f"{name}.copy(", f"{name}.zero(")):
         return None
