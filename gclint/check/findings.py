@@ -23,6 +23,7 @@ from gclint.report.content import UNREADABLE, Problem
 from gclint.source.depth import deeply
 from gclint.source.source import Source, in_place
 from gclint.source.syntax import syntax_error
+from gclint.source.templates import is_template
 from gclint.timing import stage
 
 
@@ -192,7 +193,7 @@ def _syntax(batch: Batch, sources: Mapping[str, Source], made: Judgement) -> Non
         if path in told or source.kind not in {"python", "notebook"}:
             continue
         wrong = syntax_error(source.text)
-        if wrong:
+        if wrong and not is_template(source.text):
             made.findings.append(unreadable(path, f"not valid Python: {wrong.message}", "", wrong.line, wrong.column))
 
 

@@ -13,6 +13,7 @@ from gclint.source.depth import too_deep
 from gclint.source.folders import holds_any
 from gclint.source.source import Source, Unreadable, content, inside, read, real_paths, shown
 from gclint.source.syntax import UNREADABLE, SyntaxFault, any_tree_of, fault_of
+from gclint.source.templates import is_template
 from gclint.timing import stage
 
 from .configs import DocumentError, read_document
@@ -142,7 +143,8 @@ class Project:
         try:
             tree = any_tree_of(source.text)
         except UNREADABLE as error:
-            self.broken[source.path] = fault_of(error)
+            if not is_template(source.text):
+                self.broken[source.path] = fault_of(error)
             return None
         return self._keep(path, Module(source.path, source.text, tree, self.imports.module_name(Path(path))))
 

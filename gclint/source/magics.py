@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from gclint.source.syntax import is_python
+
 MARK = "# magic: "
 _PYTHON_BODY = frozenset({"time", "timeit", "capture", "prun", "debug"})
 _LINE_MAGIC = re.compile(r"^(?P<indent>[ \t]*)(?P<rest>(?:[%!?]|.*\S\?{1,2}\s*$).*)")
@@ -35,6 +37,14 @@ def without_magics(lines: list[str]) -> dict[int, str]:
             continue
         inside = _state_after(line, inside)
     return replaced
+
+
+def without_what_fails(lines: list[str]) -> dict[int, str]:
+    """Return the lines to replace as `without_magics` does: all of a cell that is no Python without them either."""
+    replaced = without_magics(lines)
+    if is_python("".join(replaced.get(index, line) for index, line in enumerate(lines))):
+        return replaced
+    return {index: _commented(line) for index, line in enumerate(lines) if line.strip()}
 
 
 def restored(line: str) -> str:

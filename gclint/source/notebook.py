@@ -8,11 +8,13 @@ outputs, ids, metadata, indentation and the final newline are never parsed and p
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from gclint.source.lines import split_lines
-from gclint.source.magics import MARK, restored, without_magics
+from gclint.source.magics import MARK, restored, without_magics, without_what_fails
 from gclint.source.notebook_json import BadNotebook, Cell, find_cells, offset_of, rewrite_cell
+from gclint.source.syntax import is_python
 
 __all__ = ["BadNotebook", "Notebook", "read_notebook"]
 
@@ -104,9 +106,16 @@ class Notebook:
 def read_notebook(raw: str) -> Notebook:
     """Return the notebook in the JSON text `raw`; raises `BadNotebook` where it is none (format 4 is read).
 
-    A notebook in another language than Python has no code cells here.
+    A notebook in another language than Python has no code cells here. Nothing of a cell that is no Python is run, as
+    Jupyter runs nothing of it: shell text, prose, a blank to be filled in.
     """
     cells = find_cells(raw)
+    whole = _joined(raw, cells, without_magics)
+    return whole if is_python(whole.text) else _joined(raw, cells, without_what_fails)
+
+
+def _joined(raw: str, cells: list[Cell], replaced_in: Callable[[list[str]], dict[int, str]]) -> Notebook:
+    """The notebook of these cells, less the lines that are replaced."""
     marker = _unused_marker(cells)
     pieces: list[str] = []
     parts: list[Part] = []
@@ -117,7 +126,7 @@ def read_notebook(raw: str) -> Notebook:
         ended = not lines or lines[-1][-1] in "\r\n"
         if not ended:
             lines[-1] += "\n"
-        replaced = without_magics(lines)
+        replaced = replaced_in(lines)
         magics = {new.rstrip("\r\n"): lines[i].rstrip("\r\n") for i, new in replaced.items()}
         parts.append(Part(cell, head, line, magics, ended))
         pieces += [head, *(replaced.get(i, text) for i, text in enumerate(lines))]

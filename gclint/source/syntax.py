@@ -44,6 +44,19 @@ def any_tree_of(text: str) -> ast.Module:
         raise
 
 
+def is_python(text: str) -> bool:
+    """Return whether `text` parses, as Python of any version; one that is nested too deeply to tell counts as one that
+    does.
+    """
+    try:
+        any_tree_of(text)
+    except (SyntaxError, ValueError):
+        return False
+    except (RecursionError, MemoryError):
+        return True
+    return True
+
+
 def syntax_error(text: str) -> SyntaxFault | None:
     """Return what is wrong with Python `text`, None when it is right.
 

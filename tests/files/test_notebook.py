@@ -102,6 +102,9 @@ def test_a_marker_in_a_cell_is_no_marker():
         pytest.param(["model?"], ["pass  # magic: model?\n"], id="help"),
         pytest.param(["%%time\n", "x = 1"], ["# magic: %%time\n", "x = 1\n"], id="timed Python"),
         pytest.param(["%%bash\n", "ls (\n", "a"], ["# magic: %%bash\n", "# magic: ls (\n", "# magic: a\n"], id="shell"),
+        pytest.param(["pip install a"], ["# magic: pip install a\n"], id="shell text"),
+        pytest.param(["Next we train.\n", "\n", "x"], ["# magic: Next we train.\n", "\n", "# magic: x\n"], id="prose"),
+        pytest.param(["key = <yours>\n", "!ls"], ["# magic: key = <yours>\n", "# magic: !ls\n"], id="a blank"),
         pytest.param(
             ["!pip install a \\\n", "  b\n", "x"],
             ["pass  # magic: !pip install a \\\n", "# magic:   b\n", "x\n"],
@@ -114,6 +117,12 @@ def test_magics(cell, expected):
     assert source.lines[1:] == expected
     data = source.encode(source.text + "z = 1\n")
     assert "".join(sources_of(data)[0]).startswith("".join(cell).rstrip("\n"))
+
+
+def test_a_cell_that_is_no_python_takes_no_other_with_it():
+    source = read(notebook(["pip install a"], ["x = 1\n", "!ls"]))
+    assert source.lines[1] == "# magic: pip install a\n"
+    assert source.lines[3:] == ["x = 1\n", "pass  # magic: !ls\n"]
 
 
 def test_magics_are_kept_as_information():
