@@ -50,12 +50,10 @@ CHECKPOINT_OPTIONS = (
 )
 
 
-@framework.function("torch:checkpoint", "torch:checkpoint_sequential")
-def checkpoint(call: Call) -> Value | None:
+@framework.function("torch.utils.checkpoint.checkpoint", "torch.utils.checkpoint.checkpoint_sequential")
+def checkpoint(call: Call) -> Value:
     """A region is recomputed in backward; the module whose forward runs checkpoints."""
     it = call.it
-    if call.name.endswith("utils.checkpoint") and call.name != "torch.utils.checkpoint.checkpoint":
-        return None
     sequential = call.last == "checkpoint_sequential"
     skip = 2 if sequential else 1
     reentrant = call.get("use_reentrant", None, NOTHING if not call.open else of(it.unknown("**")))

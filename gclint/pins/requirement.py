@@ -40,7 +40,7 @@ def read_requirement(text: str, line: int, into: Reading) -> None:
 
 
 def read_conda_requirement(text: str, line: int, into: Reading) -> None:
-    """Add what an item of conda's says (`pytorch::pytorch=2.5.1=py3.11_cuda`); conda's `=2.5` is any 2.5."""
+    """Add what an item of conda's says; its `=2.5` is any 2.5, and with a build (`=2.5.1=py3.11_cuda`) that one."""
     found = CONDA.match(text)
     if found is None or "://" in text:
         read_requirement(text, line, into)
@@ -50,7 +50,7 @@ def read_conda_requirement(text: str, line: int, into: Reading) -> None:
     if "rocm" in (found.group(3) or ""):
         into.add_rocm(line)
     if re.match(r"=\d", specifier):
-        specifier = f"=={specifier[1:].rstrip('.*')}.*"
+        specifier = f"={specifier}" if found.group(3) else f"=={specifier[1:].rstrip('.*')}.*"
     into.add(name, specifier, line)
 
 

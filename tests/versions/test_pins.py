@@ -227,7 +227,7 @@ prefix: /opt/conda
     assert said(pins) == {
         "python": ("==3.11.*", 5),
         "torch": ("==2.5.*", 6),
-        "accelerate": ("==1.1.0.*", 7),
+        "accelerate": ("==1.1.0", 7),
         "peft": (">=0.12,<0.14", 8),
         "transformers": ("==4.46.3", 11),
     }
