@@ -18,7 +18,7 @@ from .failures import Problem, unloaded
 from .finding import Aspect, Certainty, Condition, Finding, Fix, Location
 from .listing import Listed, listed
 from .packs import RULES, brought
-from .run.guards import is_exact, satisfiable
+from .run.guards import is_exact, is_read, satisfiable
 
 if TYPE_CHECKING:
     from .ir.syntax import Site
@@ -112,7 +112,7 @@ class Rule:
         """A finding of this rule at a place; conditions that the guard leaves open are stated."""
         left = run.condition(guard)
         left = Condition((condition, *left.parts), left.more) if condition else left
-        if certainty == "fails" and not (is_exact(guard) and left.is_short):
+        if certainty == "fails" and not (is_exact(guard) and is_read(guard) and left.is_short):
             certainty = "fragile"
         places = []
         for item in related:

@@ -137,7 +137,19 @@ def item_atom(item: Object) -> Atom:
         lambda: f"unless `{item.text or 'a value'}`",
         each=item.each,
         about=release_in(item),
+        unread=_is_unread(item),
     )
+
+
+def _is_unread(*items: Alternative) -> bool:
+    """Whether one of these is of a configuration that is loaded from a file or a hub."""
+    for item in items:
+        part = item if isinstance(item, Object) else None
+        while part is not None:
+            if part.kind == "config" and isinstance(part.type, str) and part.type.endswith(".from_pretrained"):
+                return True
+            part = part.parent
+    return False
 
 
 def _words(it: Interpreter, node: ast.expr) -> tuple[Words, Words]:
@@ -269,6 +281,7 @@ def equality(it: Interpreter, first: Alternative, second: Alternative, node: ast
                 literal,
                 first.each,
                 release_in(first),
+                _is_unread(first),
             )
             return _both(atom)
         return _text_atom(it, first, second, node) if node is not None else _both(item_atom(first))
@@ -362,5 +375,5 @@ def _text_atom(it: Interpreter, first: Alternative, second: Alternative, node: a
     if operator in _POSITIVE:
         held, denied = denied, held
     name = _POSITIVE.get(operator, operator).__name__
-    each, about = _each(it, first, second), release_in(first, second)
-    return _both(Atom(f"{key(first)} {name} {key(second)}", held, denied, each=each, about=about))
+    each, about, unread = _each(it, first, second), release_in(first, second), _is_unread(first, second)
+    return _both(Atom(f"{key(first)} {name} {key(second)}", held, denied, each=each, about=about, unread=unread))

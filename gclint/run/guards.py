@@ -15,10 +15,11 @@ class Atom:
     `negated` when false; an empty one goes without saying. An equality atom names its `subject` and the `literal`
     compared with, so that two different literals contradict each other. `each` marks a condition on one element of
     a loop, true of some elements only; `about` names the package whose release it compares, `ANY_PACKAGE` where it
-    may be any, "" for none. The words may be given as functions: few conditions are ever stated.
+    may be any, "" for none. `unread` marks one on what a file or a hub holds that nobody read. The words may be given
+    as functions: few conditions are ever stated.
     """
 
-    __slots__ = ("about", "each", "key", "literal", "negated", "parts", "subject", "tacit", "text")
+    __slots__ = ("about", "each", "key", "literal", "negated", "parts", "subject", "tacit", "text", "unread")
     key: str
     text: Words
     negated: Words | None
@@ -28,6 +29,7 @@ class Atom:
     parts: Guard | None
     about: str
     tacit: bool
+    unread: bool
 
     def __new__(
         cls,
@@ -38,6 +40,7 @@ class Atom:
         literal: str = "",
         each: bool = False,
         about: str = "",
+        unread: bool = False,
     ) -> Atom:
         """The atom of this key; the first words for it stay."""
         held = _ATOMS.get(key)
@@ -46,7 +49,7 @@ class Atom:
         made = super().__new__(cls)
         made.key, made.text, made.negated = key, text, negated
         made.subject, made.literal, made.each, made.parts, made.about = subject, literal, each, None, about
-        made.tacit = False
+        made.tacit, made.unread = False, unread
         _ATOMS[key] = made
         return made
 
@@ -390,6 +393,11 @@ def satisfiable(guard: Guard) -> bool:
 def is_exact(guard: Guard) -> bool:
     """Whether nothing of a guard was given up."""
     return not any(atom.key.startswith(WIDENED) for atom, _ in everything(guard))
+
+
+def is_read(guard: Guard) -> bool:
+    """Whether no condition is on what a file or a hub holds that nobody read."""
+    return not any(atom.unread or (atom.parts and not is_read(atom.parts)) for atom, _ in guard)
 
 
 def tacit(guard: Guard) -> Guard:

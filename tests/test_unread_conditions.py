@@ -1,0 +1,41 @@
+"""What depends on a configuration that nobody read is no `fails`; what depends on an argument may be one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from gclint.check.engine import check
+from gclint.check.request import Request
+
+PROGRAM = """
+import sys
+from transformers import AutoConfig, AutoModelForCausalLM, Trainer, TrainingArguments
+
+config = AutoConfig.from_pretrained(sys.argv[1])
+held = getattr(config, "text_config")
+if {test}:
+    config.output_router_logits = True
+model = AutoModelForCausalLM.from_pretrained(sys.argv[1], config=config)
+model.gradient_checkpointing_enable(gradient_checkpointing_kwargs={{"use_reentrant": True}})
+Trainer(model, TrainingArguments("out"), train_dataset=data).train()
+"""
+
+
+@pytest.mark.parametrize(
+    ("test", "certainty"),
+    [
+        ("sys.argv[2] == 'experts'", "fails"),
+        ("config.model_type == 'mixtral'", "fragile"),
+        ("held.model_type == 'mixtral'", "fragile"),
+        ("config.num_experts", "fragile"),
+        ("sys.argv[2] in config.architectures", "fragile"),
+    ],
+)
+def test_certainty(tmp_path: Path, test: str, certainty: str) -> None:
+    (tmp_path / "train.py").write_text(PROGRAM.format(test=test))
+    request = Request(
+        [str(tmp_path)], {"select": ("GCL606",), "target": {"transformers": "4.57.6", "torch": "2.8.0"}}, cache=False
+    )
+    assert [finding.certainty for finding in check(request).findings] == [certainty]
