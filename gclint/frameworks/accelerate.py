@@ -6,14 +6,18 @@ from ..run import environment
 from ..run.calls import Call
 from ..run.events import Wrapped
 from ..run.interpreter import Interpreter
-from ..run.values import FALSE, NONE, NOTHING, Object, Value, const, of
+from ..run.values import FALSE, NONE, NOTHING, Const, Object, Value, const, of, union
 from .registry import Framework
 from .settings import with_settings
 from .sharding import PLAIN_DDP, is_none, remember_launched
 from .torch_modules import promote, set_state
 from .torch_training import emit_backward
 
-framework = Framework("accelerate", kinds={"accelerator": "unknown"}, bases={"accelerate:Accelerator": "accelerator"})
+framework = Framework(
+    "accelerate",
+    kinds={"accelerator": "unknown", "device_map": "unknown"},
+    bases={"accelerate:Accelerator": "accelerator"},
+)
 
 PLUGINS = ("fsdp_plugin", "deepspeed_plugin", "deepspeed_plugins", "megatron_lm_plugin")
 
@@ -117,16 +121,27 @@ def offload(call: Call) -> Value:
     return call.get("model", 0)
 
 
+@framework.function("accelerate:infer_auto_device_map")
+def infer_device_map(call: Call) -> Value:
+    """A device map as `device_map="auto"` works it out within the same limits."""
+    made = call.make("device_map", call.name)
+    made.attributes["max_memory"] = call.get("max_memory", 1, NONE)
+    return of(made)
+
+
 @framework.function("accelerate:dispatch_model", "accelerate:load_checkpoint_and_dispatch")
 def dispatch(call: Call) -> Value:
     """Layers go where the device map says."""
+    name = "device_map"
+    given = call.get(name, 1 if call.last == "dispatch_model" else 2, const(None))
+    inferred = [item for item in given.objects() if item.kind == "device_map"]
+    limits = union(item.attributes["max_memory"] for item in inferred) or call.get("max_memory", None, NONE)
     for item in call.get("model", 0).objects():
         promote(item)
-        name = "device_map"
-        item.state["device_map"] = call.get(name, 1 if call.last == "dispatch_model" else 2, const(None))
+        item.state[name] = Value((guard, Const("auto") if held in inferred else held) for guard, held in given)
         if name in call.places:
             item.sites[name] = call.places[name]
-        item.state["max_memory"] = call.get("max_memory", None, NONE)
+        item.state["max_memory"] = limits
         item.sites.setdefault("dispatched", call.site)
     return call.get("model", 0)
 

@@ -68,8 +68,9 @@ def _adapt(it: Interpreter, model: Object, config: Value, call: Call, trains: Va
     adapter.state["after_checkpointing"] = Value(
         (guard, Const(isinstance(item, Object))) for guard, item in model.state.get("checkpointing", FALSE)
     )
-    if not at_least(it, "transformers", "5.0.0"):
-        # peft adds the hook when the model already checkpoints (peft_model.py, _prepare_model_for_gradient...)
+    if call.last != "add_adapter" and not at_least(it, "transformers", "5.0.0"):
+        # peft adds the hook when the model already checkpoints (peft_model.py, _prepare_model_for_gradient...), and
+        # transformers' own add_adapter, which puts the adapters in by inject_adapter_in_model, does not
         for guard, item in model.state.get("checkpointing", FALSE):
             if isinstance(item, Object):
                 with it.under(guard) as possible:
@@ -135,10 +136,12 @@ def is_quantised(model: Object) -> bool | None:
 
 @framework.method("model", "add_adapter")
 def add_adapter(call: Call) -> Value:
-    """model.add_adapter(config): transformers' own way; it knows of the adapter when it checkpoints."""
+    """model.add_adapter(config): transformers' own way; the model knows of the adapter when it is told to checkpoint
+    (`_hf_peft_config_loaded` in modeling_utils.py).
+    """
     if call.receiver is not None:
         adapt(call.it, of(call.receiver), call.get("adapter_config", 0), call, TRUE)
-        set_state(call.it, call.receiver, "transformers_adapter", TRUE, FALSE)
+        set_state(call.it, call.receiver, "knows_adapter", TRUE, FALSE)
     return NONE
 
 

@@ -251,8 +251,11 @@ def enable_checkpointing(it: Interpreter, model: Object, reentrant: Value, site:
     """Turn on a transformers model's checkpointing, with what the version does besides."""
     made = checkpointing_object(it, site, by, reentrant)
     turn_on(it, model, made)
-    if at_least(it, "transformers", "5.0.0"):
-        set_state(it, model, "input_grads", TRUE, FALSE)
+    knows = TRUE if at_least(it, "transformers", "5.0.0") else model.state.get("knows_adapter", FALSE)
+    for guard in knows.is_const(True):
+        with it.under(guard) as possible:
+            if possible:
+                set_state(it, model, "input_grads", TRUE, FALSE)
     it.emit(CheckpointingEnabled(it.moment(site=site), model, made))
     return made
 

@@ -99,6 +99,14 @@ def _is_zero3(call: Call, args: Object) -> bool:
     return launched == "3" or any(stage(config) == 3 for config in given.objects())
 
 
+@framework.function("trl:setup_chat_format", "trl:clone_chat_template")
+def with_chat_format(call: Call) -> Value:
+    """The model and the tokenizer that were given, with tokens more."""
+    made = call.it.new("tuple", "", "", call.site)
+    made.items = [call.get("model", 0), call.get("tokenizer", 1), *([NOTHING] if call.last[0] == "c" else [])]
+    return of(made)
+
+
 def _loaded(call: Call, model: Value) -> Value:
     parts: list[tuple[Guard, Alternative]] = []
     for guard, item in model:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 MOST_UNITS = 600
 MOST_HOPS = 8
+READS_BY_NAME = "getattr"
 CALLED_BY_MODULES = frozenset(("__init__", "__call__", "forward", "__enter__", "__exit__"))
 
 
@@ -155,10 +156,17 @@ class Mentions:
         return self._files[path, item]
 
     def _of_module(self, path: str, by: Unit | None) -> Iterator[Unit]:
+        """The units of a module, and those it imports, that `by` mentions; all of them where it may name any."""
         outline = self.outline(path)
-        for name, units in outline.units.items() if outline else ():
-            if by is None or name in by.identifiers:
+        if outline is None:
+            return
+        anything = by is None or READS_BY_NAME in by.identifiers
+        for name, units in outline.units.items():
+            if anything or (by is not None and name in by.identifiers):
                 yield from units
+        passed_on = outline.imports.keys() if by is not None and anything else by.identifiers if by is not None else ()
+        for name in sorted(outline.imports.keys() & passed_on):
+            yield from (unit for unit in self._targets(path, name) if isinstance(unit, Unit))
 
     def _inherited(self, unit: Unit) -> Iterator[Unit]:
         """The methods that a class has of its bases, as far as it calls them or every module does."""

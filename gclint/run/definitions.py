@@ -18,31 +18,30 @@ DECORATOR_STEPS = 400
 
 def define_function(it: Interpreter, node: FunctionDef) -> bool:
     """`def f(...)`: bind its name to what its decorators make of it."""
-    function = evaluation.function_value(it, node)
-    value = of(function)
-    for decorator in reversed(node.decorator_list):
-        value = _decorated(it, value, function, decorator)
-    it.bind(node.name, value)
+    it.bind(node.name, _decorated(it, evaluation.function_value(it, node), node.decorator_list))
     return True
 
 
-def _decorated(it: Interpreter, value: Value, function: Function, decorator: ast.expr) -> Value:
-    """What a decorator makes of a function; the function itself where the decorator does too much to be followed."""
-    steps, it.steps = it.steps, min(it.steps, DECORATOR_STEPS)
-    allowed, stopped = it.steps, it.stopped
-    made = _applied(it, value, function, decorator)
-    spent, it.steps, it.stopped = allowed - it.steps, steps - (allowed - it.steps), stopped
-    return made if spent <= allowed else value
+def _decorated(it: Interpreter, defined: Function | Class, decorators: list[ast.expr]) -> Value:
+    """What decorators make of a function or class; of one that does too much to be followed, what it was given."""
+    value = of(defined)
+    for decorator in reversed(decorators):
+        steps, it.steps = it.steps, min(it.steps, DECORATOR_STEPS)
+        allowed, stopped = it.steps, it.stopped
+        made = _applied(it, value, defined, decorator)
+        spent, it.steps, it.stopped = allowed - it.steps, steps - (allowed - it.steps), stopped
+        value = made if spent <= allowed else value
+    return value
 
 
-def _applied(it: Interpreter, value: Value, function: Function, decorator: ast.expr) -> Value:
+def _applied(it: Interpreter, value: Value, defined: Function | Class, decorator: ast.expr) -> Value:
     made = it.evaluate(decorator)
     for _, item in made:
         if isinstance(item, Function):
             result = it.call(made, Call(it, it.site(decorator), "decorator", [value]))
-            return result if any(isinstance(part, Function) for _, part in result) else value
+            return result if any(isinstance(part, type(defined)) for _, part in result) else value
         if isinstance(item, Object) and item.kind == "context":
-            it.decorations.setdefault(function.node_id, []).append(item)
+            it.decorations.setdefault(defined.node_id, []).append(item)
             return value
     replaced = it.library.decorated(it, made, value, it.site(decorator))
     return replaced if replaced is not None else value
@@ -61,7 +60,7 @@ def define_class(it: Interpreter, node: ast.ClassDef) -> bool:
     made = Class(node, it.module, scope.names, tuple(bases), decorators, id(node))
     for name, value in scope.names.items():
         scope.names[name] = Value((guard, _owned(item, made)) for guard, item in value)
-    it.bind(node.name, of(made))
+    it.bind(node.name, _decorated(it, made, node.decorator_list))
     return True
 
 

@@ -21,8 +21,8 @@ def assumed(launch: Launch | None) -> Guard:
     decided = {(DISTRIBUTED, launch.distributed)} if launch.distributed is not None else set()
     for atom, name in ((DEEPSPEED, "ACCELERATE_USE_DEEPSPEED"), (FSDP, "ACCELERATE_USE_FSDP")):
         setting = launch.variable(name)
-        if setting is not None and setting.value.lower() == "true":
-            decided.add((atom, True))
+        if setting is not None and "$" not in setting.value:
+            decided.add((atom, setting.value.lower() == "true"))  # accelerate takes no other word (state.py)
     return frozenset(decided)
 
 
