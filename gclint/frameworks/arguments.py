@@ -132,7 +132,7 @@ def parse_arguments(call: Call) -> Value:
     """The namespace of options."""
     assert call.receiver is not None
     made = call.it.new("namespace", "argparse.Namespace", "args", call.site)
-    words = _words(call)
+    words = words_of(call, 0)
     options = _options(call, call.receiver)
     parser = call.receiver
     made.open = parser.open or parser.escaped or not all(_flags(option) and not option.open for option in options)
@@ -158,9 +158,9 @@ def parse_arguments(call: Call) -> Value:
     return of(made)
 
 
-def _words(call: Call) -> tuple[str, ...] | None:
+def words_of(call: Call, index: int | None = None) -> tuple[str, ...] | None:
     """The words that are parsed: a literal list in the call, else the launcher's; None when nobody knows."""
-    given = call.get("args", 0, NONE).only()
+    given = call.get("args", index, NONE).only()
     if given == Const(None):
         return launched(call.it)
     if not isinstance(given, Object) or given.items is None or given.open or given.each:
