@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from ..run import names
 from ..run.calls import Call
-from ..run.values import NONE, Class, Const, Function, Object, Partial, Value, const, of
+from ..run.values import NONE, Class, Const, External, Function, Object, Partial, Value, const, of
 from .arguments import given_argument, parse_arguments, words_of
 from .filled_settings import NOBODY, Given, Words, class_named, filled, of_file, overlay, spelled
 from .registry import Framework
@@ -61,7 +61,15 @@ def give_settings(call: Call) -> Value | None:
     if owner is None:
         return None
     made = _parsed(call, of(owner), call.receiver.attributes["config_path"], words_of(call))
-    return of(Partial(function, (made,), {}, call.site.node_id))
+    return of(Partial(External("draccus.wrap.wrapped"), (of(function), made), {}, call.site.node_id))
+
+
+@framework.function("draccus.wrap.wrapped")
+def call_with_settings(call: Call) -> Value:
+    """A call of the decorated function: with settings of its own, or with those that were parsed."""
+    function, made, *given = call.positional
+    inner = Call(call.it, call.site, call.name, given or [made], call.keywords, call.open, call.places)
+    return call.it.call(function, inner)
 
 
 # simple-parsing

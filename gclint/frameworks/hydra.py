@@ -120,7 +120,7 @@ def _instantiated(call: Call, item: Object, given: Sequence[Value], more: dict[s
     holder = {SPREAD: item.site} if item.site is not None and is_written(item.site) else {}
     places = {name: site for name, site in item.sites.items() if name in keywords} | holder
     places |= {name: call.place(name) for name in more}
-    function = _named(call, target)
+    function = named(call, target)
     if entries.get("_partial_", NOTHING).constant() is True:
         made_of = (tuple(positional), keywords, call.site.node_id, places)
         return Value((guard, Partial(part, *made_of)) for guard, part in function)
@@ -142,7 +142,7 @@ def _with_parts(call: Call, item: Object, made: dict[object, Value]) -> Object:
     return held
 
 
-def _named(call: Call, target: str) -> Value:
+def named(call: Call, target: str) -> Value:
     """What a dotted name means: of the project if it has the module, else a library's."""
     module, _, last = target.rpartition(".")
     if module and call.it.project.resolve(module, 0, call.it.module) is not None:

@@ -51,6 +51,7 @@ GONE = {
     "peft:P-TuningConfig": "the name of PromptEncoderConfig in old tutorials",
     "peft:prepare_model_for_int8_training": "peft < 0.10",
     "transformers:AdamW": "transformers < 4.50",
+    "trl:setup_chat_format": "trl < 1",
 }
 TAKES = re.compile(r'call\.get\(\s*"(\w+)",\s*(\d+)')
 CLASSES = {
