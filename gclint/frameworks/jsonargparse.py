@@ -1,7 +1,7 @@
-"""jsonargparse, and LightningCLI, which is made with it: options and files for the parameters of classes and functions.
+"""jsonargparse, and LightningCLI, which is made with it: options and files for the parameters of classes.
 
-A file comes before the options, a later file before an earlier one; `class_path` and `init_args` name a class and what it
-is given (jsonargparse 4.40, pytorch-lightning 2.5.5).
+A file comes before the options, a later file before an earlier one; `class_path` and `init_args` name a class and what
+it is given (jsonargparse 4.40, pytorch-lightning 2.5.5).
 """
 
 from __future__ import annotations
@@ -133,7 +133,7 @@ def instantiate_classes(call: Call) -> Value:
 
 @framework.function("lightning:LightningCLI", "pytorch_lightning:LightningCLI")
 def lightning_cli(call: Call) -> Value:
-    """Model, data and trainer as the settings describe them, and the method of the trainer that the command line names."""
+    """Model, data and trainer as the settings describe them, and the trainer's method that the command line names."""
     it, words = call.it, words_of(call)
     given, known = given_by(call, words)
     command = next((word for word in words or () if word in STARTS), None if words else "fit")

@@ -48,7 +48,8 @@ class Framework:
 
     `kinds` maps a kind of object to the kind whose methods it also has; `bases` a base class to the kind of
     the objects of its subclasses, `base_families` those whose last name a pattern matches; `variables` a package to the
-    environment variables that it sets itself (fnmatch; those that begin with its own name need not be said).
+    environment variables that it sets itself (fnmatch; those that begin with its own name need not be said). `in_part`
+    are packages of whose other functions nobody knows what they do.
     """
 
     name: str
@@ -57,6 +58,7 @@ class Framework:
     base_families: dict[str, str] = field(default_factory=dict)
     imports: dict[str, tuple[str, ...]] = field(default_factory=dict)
     variables: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    in_part: tuple[str, ...] = ()
     constants: dict[str, Callable[[Interpreter], Value]] = field(default_factory=dict)
     functions: dict[str, CallHandler] = field(default_factory=dict)
     methods: dict[tuple[str, str], CallHandler] = field(default_factory=dict)
@@ -123,11 +125,12 @@ class Library:
         for framework in frameworks:
             for table in ("kinds", "bases", "base_families", "imports", "variables"):
                 getattr(self.all, table).update(getattr(framework, table))
+            self.all.in_part += framework.in_part
             for table in HANDLERS:
                 for key, handler in getattr(framework, table).items():
                     getattr(self.all, table)[key] = going_on(f"framework {framework.name}", handler)
         named = (re.split("[.:]", name)[0] for name in [*self.all.functions, *self.all.families])
-        self._familiar = sys.stdlib_module_names.union(DATA_PACKAGES, named)
+        self._familiar = sys.stdlib_module_names.union(DATA_PACKAGES, named).difference(self.all.in_part)
 
     # Lookup
 

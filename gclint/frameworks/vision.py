@@ -28,7 +28,7 @@ def _model(call: Call) -> Object:
     return made
 
 
-@framework.function("timm:create_model", "open_clip:create_model")
+@framework.function("open_clip:create_model")
 def create_model(call: Call) -> Value:
     """A model in training mode."""
     return of(_model(call))

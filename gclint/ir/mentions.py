@@ -64,7 +64,7 @@ class Mentions:
     def all_of(self, unit: Unit) -> tuple[Unit, ...]:
         """All that runs because of a unit, as far as names tell: what it calls, and what decorates it."""
         if not unit.name:
-            return (*self.called(unit), *self._decorated(unit.path))
+            return (*self.called(unit), *self._decorated(unit.path), *self._registered(unit.path))
         return (*self.called(unit), *(self.called(unit.decorators) if unit.decorators is not None else ()))
 
     def _decorated(self, path: str) -> Iterator[Unit]:
@@ -72,6 +72,17 @@ class Mentions:
         outline = self.outline(path)
         for units in outline.units.values() if outline is not None else ():
             yield from (unit for unit in units if unit.decorators is not None)
+
+    def _registered(self, path: str) -> Iterator[Unit]:
+        """The units that importing a file registers, in the files that it imports and those that they do."""
+        seen, todo = {path}, [path]
+        while todo and len(seen) < MOST_UNITS:
+            outline = self.outline(todo.pop())
+            files = [file for item in outline.executed for file in self.reads(path, item)] if outline else []
+            for file in [file for file in files if file and file not in seen]:
+                seen.add(file)
+                todo.append(file)
+                yield from (unit for unit in self._decorated(file) if unit.is_registered)
 
     def called(self, unit: Unit) -> tuple[Unit, ...]:
         """What a unit's own text names, and what a method's object does before it or by itself, inherited or not."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -10,6 +11,7 @@ from typing import Any, NamedTuple
 
 from .gate import IDENTIFIER, Vocabulary
 
+REGISTERS = re.compile(r"regist|subscribe|configurable", re.IGNORECASE)
 NO_WORDS = Vocabulary(())
 
 
@@ -54,6 +56,11 @@ class Unit:
     def last(self) -> str:
         """Its name, a method's without that of its class."""
         return self.name.rpartition(".")[2]
+
+    @property
+    def is_registered(self) -> bool:
+        """Whether a decorator may keep it somewhere under a name."""
+        return self.decorators is not None and any(map(REGISTERS.search, self.decorators.identifiers))
 
     @cached_property
     def identifiers(self) -> frozenset[str]:

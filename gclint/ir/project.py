@@ -199,6 +199,11 @@ class Project:
 
     def data(self, name: str, module: Module) -> Any:
         """The contents of a YAML, JSON or TOML file of the project; None when there is no such file."""
+        path = self.file(name, module)
+        return self.document(path) if path is not None else None
+
+    def file(self, name: str, module: Module) -> str | None:
+        """A file of the project (an absolute path) by what the code of a module calls it; None when there is none."""
         here = self.absolute(module).parent
         for base in (self.program_root(here / "_"), here, self.root):
             path = os.path.realpath(base / name)
@@ -206,7 +211,7 @@ class Project:
                 continue
             self.consulted.add(path)
             if os.path.isfile(path):
-                return self.document(path)
+                return path
         return None
 
     def document(self, path: str) -> Any:

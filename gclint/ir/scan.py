@@ -50,7 +50,6 @@ _ACTS = re.compile(
 )
 _ASSIGNS = re.compile(r"[A-Za-z_][\w.]*[ \t]*=(?!=)")
 _LOOPS = re.compile(r"(?:for|while|with|del|async|match)\b")
-_REGISTERS = re.compile(r"regist|subscribe", re.IGNORECASE)
 _CALLED = re.compile(r"([A-Za-z_]\w*)\(")
 _KEYWORDS = frozenset(keyword.kwlist)
 _TARGETS = re.compile(r"[^=\n]*?(?:[-+*/|&]?=(?!=)|:)")
@@ -124,7 +123,7 @@ class _Scan:
         unit = self._unit(name, chunk[end:], bases, defines=True)
         if decorators := chunk[: match.start()]:
             unit.decorators = self._unit(name, decorators)
-            self._made.acts |= _REGISTERS.search(decorators) is not None
+            self._made.acts |= unit.is_registered
         self._made.units.setdefault(name, []).append(unit)
 
     def _state(self, chunk: str, imports: tuple[Import, ...]) -> None:

@@ -1,0 +1,199 @@
+"""Nested settings that answer to attributes and to keys: yacs and fvcore, ml_collections, mmengine, easydict, munch.
+
+A file or another node is put over them part by part; `_base_` names the files that a configuration of mmengine changes,
+`_delete_` has a part replaced (yacs 0.1.8, ml_collections 1.1, mmengine 0.10.7).
+"""
+
+from __future__ import annotations
+
+import ast
+import os
+
+from ..run import names
+from ..run.calls import Call
+from ..run.interpreter import Interpreter
+from ..run.values import NONE, NOTHING, ModuleRef, Object, Value, assigned, of
+from .registry import Framework
+from .system import lifted
+
+BASES = "_base_"
+DELETE = "_delete_"
+NODES = ("yacs:CfgNode", "fvcore:CfgNode", "detectron2:CfgNode", "ml_collections:ConfigDict", "easydict:EasyDict")
+
+framework = Framework(
+    "config nodes",
+    kinds={"config_node": "dict"},
+    bases=dict.fromkeys(NODES, "config_node"),
+    in_part=("fvcore", "detectron2", "mmengine", "mmcv"),
+)
+
+
+def put(node: Object, name: str, value: Value) -> None:
+    """Set one entry of a node."""
+    node.attributes[name] = value
+    if node.entries is not None:
+        node.entries[name] = value
+
+
+@framework.function(*NODES, "ml_collections:FrozenConfigDict", "munch:Munch", "munch:munchify", "addict:Dict")
+def make_node(call: Call) -> Value:
+    """A node with the entries of a mapping."""
+    made = call.make("config_node", call.name)
+    made.entries = {}
+    for item in call.positional[0].objects() if call.positional else ():
+        _merge(call, made, item)
+    for name, value in call.keywords.items():
+        put(made, name, value)
+    return of(made)
+
+
+@framework.function("detectron2:get_cfg")
+def defaults_of_detectron2(call: Call) -> Value:
+    """A node with defaults that are not told here."""
+    made = call.it.new("config_node", call.name, "cfg", call.site)
+    made.entries, made.open = {}, True
+    return of(made)
+
+
+@framework.setter("config_node", "*")
+def set_entry(it: Interpreter, item: Object, value: Value, node: ast.AST) -> None:
+    """An attribute is an entry."""
+    if isinstance(node, ast.Attribute) and item.entries is not None:
+        item.entries[node.attr] = assigned(it.guard - it.run.assumed, value, item.entries.get(node.attr))
+
+
+@framework.method("config_node", "merge_from_file")
+def merge_file(call: Call) -> Value:
+    """Put a file's settings over the node's; of a file that is not known any may come."""
+    name = names.const_text(call.get("cfg_filename", 0))
+    data = call.it.project.data(name, call.it.module) if name else None
+    _put_over(call, [lifted(call, data, str(name))] if isinstance(data, dict) else [])
+    return NONE
+
+
+@framework.method("config_node", "merge_from_other_cfg", "update", "merge_from_dict")
+def merge_other(call: Call) -> Value:
+    """Put another node's settings, or a mapping's, over the node's; a dotted key reaches into a part."""
+    _put_over(call, call.positional[:1] or list(call.keywords.values())[:1])
+    return NONE
+
+
+@framework.method("config_node", "merge_from_list")
+def merge_words(call: Call) -> Value:
+    """Put `["A.B", value, ...]` over the node's settings."""
+    listed = call.get("cfg_list", 0).only()
+    if not isinstance(listed, Object) or listed.items is None or listed.open:
+        _put_over(call, [])
+        return NONE
+    pairs = zip(listed.items[::2], listed.items[1::2], strict=False)
+    given = call.it.new("dict", "config", "", call.site)
+    given.entries = {name: value for key, value in pairs if (name := names.const_text(key))}
+    _put_over(call, [of(given)])
+    return NONE
+
+
+def _put_over(call: Call, values: list[Value]) -> None:
+    assert call.receiver is not None
+    known = [item for value in values for item in value.objects() if item.entries is not None]
+    for item in known:
+        _merge(call, call.receiver, item)
+    if not known or any(item.open for item in known):
+        _forget(call, call.receiver)
+
+
+def _forget(call: Call, node: Object) -> None:
+    """Any entry may have been replaced."""
+    for name, held in list(node.attributes.items()):
+        inner = [part for part in held.objects() if part.entries is not None]
+        for part in inner:
+            _forget(call, part)
+        if not inner:
+            put(node, name, _under(call, of(call.it.unknown(name, call.site)), held))
+
+
+def _under(call: Call, value: Value, held: Value | None) -> Value:
+    return assigned(call.it.guard - call.it.run.assumed, value, held)
+
+
+def _merge(call: Call, node: Object, other: Object) -> None:
+    for key, value in (other.entries or {}).items():
+        *outer, last = str(key).split(".")
+        holder: Object = node
+        for name in outer:
+            held = names.of_object(call.it, holder, name, call.site.node).objects()  # type: ignore[arg-type]
+            holder = held[0] if held else holder
+        mappings = [item for item in value.objects() if item.entries is not None]
+        inner = holder.attributes.get(last, NOTHING).objects()
+        if not mappings:
+            put(holder, last, _under(call, value, holder.attributes.get(last)))
+        elif inner and mappings[0].entries is not None and DELETE not in mappings[0].entries:
+            _merge(call, inner[0], mappings[0])
+        else:
+            put(holder, last, of(_node(call, mappings[0])))
+
+
+def _node(call: Call, item: Object) -> Object:
+    made = call.it.new("config_node", "config", item.label, call.site)
+    made.entries, made.open = {}, item.open
+    made.site, made.sites = item.site, dict(item.sites)
+    _merge(call, made, item)
+    made.entries.pop(DELETE, None)
+    return made
+
+
+@framework.method("config_node", "clone", "copy_and_resolve_references", "copy", "unlocked", "to_dict")
+def same_node(call: Call) -> Value:
+    """A copy of the node."""
+    assert call.receiver is not None
+    return of(_node(call, call.receiver))
+
+
+@framework.method("config_node", "freeze", "defrost", "lock", "unlock", "set_new_allowed")
+def closed(call: Call) -> Value:
+    """Whether it may be changed changes no setting."""
+    return NONE
+
+
+# mmengine and mmcv: configurations that are Python files
+
+
+@framework.function("mmengine.Config.fromfile", "mmengine.config.Config.fromfile", "mmcv.Config.fromfile")
+def from_file(call: Call) -> Value:
+    """What the file defines, over what the files that it names define."""
+    name = names.const_text(call.get("filename", 0))
+    path = call.it.project.file(name, call.it.module) if name else None
+    made = _of_path(call, path) if path is not None else None
+    return of(made) if made is not None else call.unknown()
+
+
+def _of_path(call: Call, path: str, depth: int = 0) -> Object | None:
+    own = _names_of(call, path)
+    if own is None or depth > 8:
+        return None
+    made = call.it.new("config_node", "config", "cfg", call.site)
+    made.entries = {}
+    bases = (own.entries or {}).pop(BASES, NONE)
+    listed = [value for item in bases.objects() for value in item.items or []] or [bases]
+    for name in [text for value in listed if (text := names.const_text(value))]:
+        base = _of_path(call, os.path.realpath(os.path.join(os.path.dirname(path), name)), depth + 1)
+        if base is None:
+            made.open = True
+        else:
+            _merge(call, made, base)
+    _merge(call, made, own)
+    return made
+
+
+def _names_of(call: Call, path: str) -> Object | None:
+    """The names of a Python file, or the entries of a document, as a mapping."""
+    it = call.it
+    if not path.endswith(".py"):
+        data = it.project.document(path)
+        return lifted(call, data, path).objects()[0] if isinstance(data, dict) else None
+    module = next((item for item in (part for _, part in it.import_module(path)) if isinstance(item, ModuleRef)), None)
+    if module is None:
+        return None
+    held = it.new("dict", "config", "", call.site)
+    scope = it.module_scope(module.module).names
+    held.entries = {name: value for name, value in scope.items() if not name.startswith("__")}
+    return held
