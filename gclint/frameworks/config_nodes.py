@@ -117,19 +117,23 @@ def _under(call: Call, value: Value, held: Value | None) -> Value:
 
 def _merge(call: Call, node: Object, other: Object) -> None:
     for key, value in (other.entries or {}).items():
-        *outer, last = str(key).split(".")
-        holder: Object = node
-        for name in outer:
-            held = names.of_object(call.it, holder, name, call.site.node).objects()  # type: ignore[arg-type]
-            holder = held[0] if held else holder
-        mappings = [item for item in value.objects() if item.entries is not None]
-        inner = holder.attributes.get(last, NOTHING).objects()
-        if not mappings:
-            put(holder, last, _under(call, value, holder.attributes.get(last)))
-        elif inner and mappings[0].entries is not None and DELETE not in mappings[0].entries:
-            _merge(call, inner[0], mappings[0])
-        else:
-            put(holder, last, of(_node(call, mappings[0])))
+        put_at(call, node, str(key), value)
+
+
+def put_at(call: Call, node: Object, key: str, value: Value) -> None:
+    """Put a setting over what a node holds; a dotted key reaches into a part, a mapping is put over one."""
+    *outer, last = key.split(".")
+    for name in outer:
+        held = names.of_object(call.it, node, name, call.site.node).objects()  # type: ignore[arg-type]
+        node = held[0] if held else node
+    mapping = next((item for item in value.objects() if item.entries is not None), None)
+    inner = node.attributes.get(last, NOTHING).objects()
+    if mapping is None:
+        put(node, last, _under(call, value, node.attributes.get(last)))
+    elif inner and DELETE not in (mapping.entries or {}):
+        _merge(call, inner[0], mapping)
+    else:
+        put(node, last, of(_node(call, mapping)))
 
 
 def _node(call: Call, item: Object) -> Object:

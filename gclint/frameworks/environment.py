@@ -114,7 +114,6 @@ def put_variables(call: Call) -> Value:
     "builtins.exec",
     "runpy.run_path",
     "runpy.run_module",
-    "dotenv:load_dotenv",
     "dotenv:load_ipython_extension",
     "environs:read_env",
     "environ:read_env",

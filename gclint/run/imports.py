@@ -120,6 +120,9 @@ def _bind_imported(it: Interpreter, statement: ast.ImportFrom, path: str | None,
         if path is None:
             it.emit(NameTaken(it.moment(statement), f"{full}.{name}", bound))
         held = deferred(it, path, name, statement) if path is not None else None
+        inner = it.project.resolve(f"{full}.{name}" if full else name, level, it.module) if held is not None else None
+        if inner is not None and not it.project.is_among(inner, it.modules):
+            _bring(it, inner, statement)
         it.bind(bound, held or _imported(it, path, full, level, name))
 
 

@@ -23,8 +23,8 @@ with ddp.no_sync():
 or no `no_sync` at all, where this backward is to be averaged.
 
 ## When it is fine
-Forward and backward both inside; the last micro-batch of an accumulation outside; code that sets the wrapper's own
-`require_backward_grad_sync` after the forward.
+Forward and backward both inside; the last micro-batch of an accumulation outside; a later backward before the step
+that averages what has gathered; code that sets the wrapper's own `require_backward_grad_sync` after the forward.
 
 ## Evidence
 torch 2.13.0, two gloo ranks: gradients differ between ranks.
@@ -38,9 +38,9 @@ from gclint.finding import Finding, Fix
 from gclint.ir.syntax import WITHS, Site
 from gclint.rule import Reproduction, Rule
 from gclint.run import rewrite
-from gclint.run.events import AttributeSet, Backward, Forward
+from gclint.run.events import AttributeSet, Backward, Forward, OptimizerStep, RunEnded
 from gclint.run.guards import conj
-from gclint.run.parallel import alone, forwards_of
+from gclint.run.parallel import alone, forwards_of, since, trained
 from gclint.run.run import Run, together
 
 from ..words import BACKWARD
@@ -60,11 +60,15 @@ rule = Rule(
 )
 
 
-@rule.on(Backward)
-def forward_alone(event: Backward, run: Run) -> Iterator[Finding]:
-    """Did the forward run in a `no_sync` block that this backward is not in?"""
-    if alone(run) or event.moment.inside("no_sync") is not None:
-        return
+@rule.on(RunEnded)
+def forward_alone(event: RunEnded, run: Run) -> Iterator[Finding]:
+    """Did the forward run in a `no_sync` block that its backward is not in?"""
+    for backward in run.of_type(Backward):
+        if not alone(run) and backward.moment.inside("no_sync") is None and not _averaged_later(backward, run):
+            yield from _forward_alone(backward, run)
+
+
+def _forward_alone(event: Backward, run: Run) -> Iterator[Finding]:
     for forward in forwards_of(event, run):
         block = forward.moment.inside("no_sync")
         both = conj(forward.guard, event.guard)
@@ -80,6 +84,18 @@ def forward_alone(event: Backward, run: Run) -> Iterator[Finding]:
             related=[(forward.site, "the forward"), (event.site, "the backward")],
         )
         return
+
+
+def _averaged_later(backward: Backward, run: Run) -> bool:
+    """Whether a later backward of the same model averages what this one left in the gradients, before they are used."""
+    for event in since(run, backward, Backward, OptimizerStep):
+        if isinstance(event, OptimizerStep):
+            return False
+        same = isinstance(event, Backward) and not set(trained(event)).isdisjoint(trained(backward))
+        sure = same and event.guard <= backward.guard
+        if sure and all(forward.moment.inside("no_sync") is None for forward in forwards_of(event, run)):  # type: ignore[arg-type]
+            return True
+    return False
 
 
 def _asked_again(forward: Forward, backward: Backward, run: Run) -> bool:

@@ -132,9 +132,16 @@ def _looked_at(site: Site, run: Run) -> bool:
     only = site.module.statement(site.node)
     if isinstance(only, ast.Expr):
         return only.value is not site.node
-    if isinstance(only, ast.Assign) and only.value is site.node and isinstance(only.targets[0], ast.Name):
-        return _mentions(site, only.targets[0].id) > 1
+    if isinstance(only, ast.Assign) and only.value is site.node and all(map(_is_plain, only.targets)):
+        bound = [node.id for target in only.targets for node in ast.walk(target) if isinstance(node, ast.Name)]
+        return any(_mentions(site, name) > 1 for name in bound)
     return True
+
+
+def _is_plain(target: ast.expr) -> bool:
+    """Whether a target is a name or several."""
+    inner = target.elts if isinstance(target, (ast.Tuple, ast.List)) else [target]
+    return all(isinstance(node, ast.Name) for node in inner)
 
 
 def _told(site: Site, run: Run) -> bool:
