@@ -9,8 +9,8 @@ from gclint.frameworks.trl import CHECKPOINT_BY_DEFAULT
 from gclint.ir.gate import unless
 
 BACKWARD = (".backward", "import backward", '"backward"', "'backward'")
-TRAINS = (*BACKWARD, "Trainer")
-STEPS = (".step", "Trainer")
+TRAINS = (*BACKWARD, "Trainer", "LightningCLI")
+STEPS = (".step", "Trainer", "LightningCLI")
 CHECKPOINTS = (
     "utils.checkpoint",
     "torch.utils import",

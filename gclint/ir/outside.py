@@ -15,7 +15,10 @@ from gclint.source.source import content, inside
 ROCM = "rocm"
 MOST_FILES = 200
 MOST_BYTES = 2_000_000
-_PARSERS = (b"HfArgumentParser", b"TrlParser")
+_PARSERS = (
+    *(b"HfArgumentParser", b"TrlParser", b"LightningCLI", b"jsonargparse", b"tyro", b"draccus", b"pyrallis"),
+    *(b"simple_parsing", b"ml_collections"),
+)
 _ENDING = re.compile(rb"\.(?:ya?ml|json|toml)\b")
 _NAMED = re.compile(rb"(?<![\w./-])[\w./-]+\.(?:ya?ml|json|toml)\b")
 

@@ -45,7 +45,7 @@ from gclint.finding import Edit, Finding, Fix, Location
 from gclint.ir.syntax import Site
 from gclint.rule import Reproduction, Rule
 from gclint.run import rewrite, shared_fixes
-from gclint.run.events import Backward, CheckpointCall, TrainerStarted
+from gclint.run.events import Backward, CheckpointCall, Forward, TrainerStarted
 from gclint.run.guards import DISTRIBUTED, Guard, without_elements
 from gclint.run.run import Run, together, ways, weakest
 from gclint.run.values import NOTHING, Const, Object, Value, root
@@ -58,7 +58,7 @@ rule = Rule(
     code="GCL201",
     name="ddp-without-static-graph",
     docs=__doc__ or "",
-    words=(("DistributedDataParallel", "Trainer", "Accelerator", "Fabric"), TRAINS, TURNS_ON),
+    words=(("DistributedDataParallel", "Trainer", "LightningCLI", "Accelerator", "Fabric"), TRAINS, TURNS_ON),
     certainty=("fails", "fragile"),
     fixable="safe",
     reproduction=Reproduction(
@@ -191,15 +191,30 @@ def _cause(run: Run, model: Object, ddp: Object, unused: object, twice: bool) ->
 
 
 def reused(run: Run, model: Object) -> bool:
-    """Whether one module of the model is checkpointed more than once in a forward."""
+    """Whether one module of the model is checkpointed more than once in a forward: at two places, or again and again
+    in a loop around one.
+    """
     places: dict[Object, set[int]] = {}
-    for event in run.of_type(CheckpointCall):
-        item = event.function.only()
+    before: set[tuple[Object, tuple[Site, ...], Site]] = set()
+    own = [item for item in run.of_type(Forward) if _is_of(item, model)]
+    around = min((item.moment.vague for item in own), default=0)
+    for event in run.of_type(CheckpointCall, Forward):
+        item = event.function.only() if isinstance(event, CheckpointCall) else None
+        if event in own:
+            before.clear()
         if not isinstance(item, Object) or item.each or root(item) is not root(model):
             continue
-        inner = [loop for loop in event.moment.loops if _in_same_function(event, loop)]
-        places.setdefault(item, set()).update({event.site.node_id} | {-event.site.node_id for _ in inner})
+        looped = any(_in_same_function(event, loop) for loop in event.moment.loops)
+        here = (item, event.moment.stack, event.site)
+        again = looped and (event.moment.vague > around or here in before)
+        before.add(here)
+        places.setdefault(item, set()).update({event.site.node_id} | ({-event.site.node_id} if again else set()))
     return any(len(found) > 1 for found in places.values())
+
+
+def _is_of(event: Forward, model: Object) -> bool:
+    held = event.activation.attributes.get("of", NOTHING) if event.activation is not None else NOTHING
+    return any(root(item) is root(model) for item in held.objects())
 
 
 def _in_same_function(event: CheckpointCall, loop: object) -> bool:
