@@ -6,7 +6,8 @@ import ast
 
 from ..run.calls import Call
 from ..run.events import Converted, GradientsCleared, LibraryCall, StateDictLoaded, StateDictSaved
-from ..run.values import NONE, NOTHING, TRUE, Alternative, Const, External, Object, Value, const, of, root, union
+from ..run.interpreter import Interpreter
+from ..run.values import NONE, NOTHING, TRUE, Alternative, Class, Const, External, Object, Value, const, of, root, union
 from .distributed_checkpoint import was_demanded
 from .registry import Framework
 from .torch_modules import promote, set_state, trainable
@@ -25,10 +26,31 @@ def set_mode(call: Call) -> Value:
     promote(call.receiver)
     training = not call.name.endswith("eval") and call.get("mode", 0, TRUE).constant() is not False
     set_state(call.it, call.receiver, "training", const(training))
+    call.run.facts.setdefault("modes", []).append((call.receiver, training and not call.it.guard - call.run.assumed))
     for model in call.run.models:
         if model is not call.receiver and is_inside(model, call.receiver):
             set_state(call.it, model, "training", const(training))
     return of(call.receiver)
+
+
+@framework.attribute("module", "training")
+def training(it: Interpreter, item: Object, name: str, node: ast.AST) -> Value | None:
+    """True in a module that the program made and has not put into evaluation; else nobody knows."""
+    own = root(item)
+    if (
+        it.as_library
+        or own.kind == "model"
+        or not isinstance(own.type, Class)
+        or own.escaped
+        or "training" in own.attributes
+    ):
+        return None
+    for holder, trains in reversed(it.run.facts.get("modes", [])):
+        if is_inside(item, holder):
+            return TRUE if trains else None
+        if not isinstance(holder.type, Class) and not trains:
+            return None
+    return TRUE
 
 
 def mode_set(event: LibraryCall, model: Object) -> bool | None:

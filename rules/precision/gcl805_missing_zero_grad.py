@@ -69,8 +69,9 @@ def never_cleared(event: RunEnded, run: Run) -> Iterator[Finding]:
     backwards = [item for item in run.of_type(Backward) if looped(item) and "inputs" not in item.keywords]
     never: dict[str, tuple[OptimizerStep, list[Backward]]] = {}
     for step in run.of_type(OptimizerStep):
+        loops = step.moment.loops
         added = [
-            item for item in backwards if item.moment.loops[-1:] == step.moment.loops[-1:] and together(item, step)
+            item for item in backwards if loops and item.moment.loops[: len(loops)] == loops and together(item, step)
         ]
         if added and step.optimizer.site is not None and not _fresh(step, run):
             name = argument_text(step.site) if step.scaler is not None else receiver_text(step.site)

@@ -32,7 +32,7 @@ torch 2.13.0: gradients of a block with dropout 0.3 differ from those of torch's
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from gclint.finding import Edit, Finding, Fix
 from gclint.ir.layout import by_place, gather, line_of
@@ -43,6 +43,7 @@ from gclint.run.closures import calls_in
 from gclint.run.events import LibraryCall, RunEnded
 from gclint.run.meaning import definition, method_called
 from gclint.run.run import Run
+from gclint.run.values import Class
 
 REPLAYS = ("rng_state", "fork_rng", "set_device_states", "get_device_states", "manual_seed")
 
@@ -62,14 +63,12 @@ rule = Rule(
 def recomputes(event: RunEnded, run: Run) -> Iterator[Finding]:
     """Is an autograd function applied that computes its forward again, with other random numbers?"""
     done = set()
-    applied = [call for call in run.of_type(LibraryCall) if call.name == "torch.autograd.Function.apply"]
-    modules = {item.site.module.path: item.site.module for item in run.events} if applied else {}
-    for call in applied:
-        node = rewrite.call_node(call.site)
-        if node is None:
-            continue
-        name = method_called(call.site.module, node)[0].rsplit(".", 1)[-1]
-        for module, owner in _classes(modules.values(), name):
+    for call in run.of_type(LibraryCall):
+        applied = call.call.owner if call.call is not None and call.name == "torch.autograd.Function.apply" else None
+        for part in applied.ancestry() if applied is not None else ():
+            if not isinstance(part, Class):
+                continue
+            module, owner = part.module, part.node
             forward, backward = _method(owner, "forward"), _method(owner, "backward")
             if owner in done or forward is None or backward is None:
                 continue
@@ -80,7 +79,7 @@ def recomputes(event: RunEnded, run: Run) -> Iterator[Finding]:
             yield rule.finding(
                 run,
                 Site.at(module, block),
-                f"`{name}` computes its forward again without replaying random numbers",
+                f"`{owner.name}` computes its forward again without replaying random numbers",
                 guard=call.guard,
                 certainty="fragile",
                 condition="if anything inside draws random numbers",
@@ -88,14 +87,6 @@ def recomputes(event: RunEnded, run: Run) -> Iterator[Finding]:
                 related=[(call.site, "applied here")],
                 fixes=(_fix(module, forward, block),),
             )
-
-
-def _classes(modules: Iterable[Module], name: str) -> Iterator[tuple[Module, ast.ClassDef]]:
-    """The classes of this name in some modules."""
-    for module in modules:
-        for statement in module.tree.body:
-            if isinstance(statement, ast.ClassDef) and statement.name == name:
-                yield module, statement
 
 
 def _method(owner: ast.ClassDef, name: str) -> FunctionDef | None:
