@@ -15,6 +15,7 @@ from ..run.interpreter import Interpreter
 from ..run.invocation import instantiate
 from ..run.values import FALSE, NONE, TRUE, Class, Const, External, Object, Value, const, of, replaced, root, union
 from .key_value_caches import fills_cache
+from .own_models import tell_modules
 from .registry import Framework
 from .torch_checkpoint import checkpointing_object, turn_on
 from .torch_modules import activated, set_state
@@ -268,6 +269,7 @@ def gradient_checkpointing_enable(call: Call) -> Value:
     assert call.receiver is not None
     kwargs = call.get("gradient_checkpointing_kwargs", 0, call.get("activation_checkpointing_kwargs", None, NONE))
     made = enable_checkpointing(call.it, call.receiver, reentrant_of(call.it, kwargs), call.site, "method")
+    tell_modules(call, call.receiver, True)
     for name in ("gradient_checkpointing_kwargs", "activation_checkpointing_kwargs"):
         if name in call.places:
             made.sites["kwargs"] = call.places[name]
@@ -293,6 +295,7 @@ def enable_on_unknown(call: Call) -> Value:
 def gradient_checkpointing_disable(call: Call) -> Value:
     """Checkpointing is off again."""
     assert call.receiver is not None
+    tell_modules(call, call.receiver, False)
     set_state(call.it, call.receiver, "checkpointing", FALSE, FALSE)
     return NONE
 

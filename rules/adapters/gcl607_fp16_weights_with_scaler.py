@@ -20,7 +20,7 @@ Trainer(model, TrainingArguments("out", fp16=True), train_dataset=data).train()
 ```
 
 ## When it is fine
-Adapters on a float16 base: they are float32; bfloat16; `GradScaler(enabled=False)`.
+Adapters on a float16 base, from peft 0.12 on: they are float32; bfloat16; `GradScaler(enabled=False)`.
 
 ## Evidence
 torch 2.13.0; transformers 4.57.6 and 5.23.0: ValueError in the first step.
@@ -31,7 +31,10 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from packaging.version import Version
+
 from gclint.finding import Finding, Fix
+from gclint.frameworks.peft import is_quantised
 from gclint.frameworks.torch_modules import trainable
 from gclint.frameworks.transformers_trainer import argument
 from gclint.ir.syntax import Site
@@ -90,7 +93,7 @@ def _handles_precision(args: Object) -> bool:
 def _half(run: Run, model: Object, guard: Guard, used: Site, what: str) -> Iterator[Finding]:
     conversions = [item for item in run.of_type(Converted) if root(inside(item.module)) is model and _halved(item)]
     adapted = [item for item in run.of_type(Adapted) if root(inside(item.model)) is model]
-    if trainable(model) == "adapters" or adapted:
+    if (trainable(model) == "adapters" or adapted) and not _as_its_base(run, model, adapted):
         conversions = [
             item for item in conversions if adapted and run.events.index(item) > run.events.index(adapted[0])
         ]
@@ -113,6 +116,13 @@ def _half(run: Run, model: Object, guard: Guard, used: Site, what: str) -> Itera
             versions=("torch", "transformers"),
         )
         return
+
+
+def _as_its_base(run: Run, model: Object, adapted: list[Adapted]) -> bool:
+    """Whether adapters have the dtype of a base that is not quantised: they are float32 from peft 0.12 on."""
+    version = run.targets.version("peft")
+    old = version is not None and version < Version("0.12")
+    return old and bool(adapted) and is_quantised(model) is False
 
 
 def _halved(event: Converted) -> bool:
