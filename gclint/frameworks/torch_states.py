@@ -9,6 +9,7 @@ from ..run.events import Converted, GradientsCleared, LibraryCall, StateDictLoad
 from ..run.interpreter import Interpreter
 from ..run.values import NONE, NOTHING, TRUE, Alternative, Class, Const, External, Object, Value, const, of, root, union
 from .distributed_checkpoint import was_demanded
+from .module_trees import modules_of
 from .registry import Framework
 from .torch_modules import promote, set_state, trainable
 
@@ -48,9 +49,15 @@ def training(it: Interpreter, item: Object, name: str, node: ast.AST) -> Value |
     for holder, trains in reversed(it.run.facts.get("modes", [])):
         if is_inside(item, holder):
             return TRUE if trains else None
-        if not isinstance(holder.type, Class) and not trains:
+        if not trains and _may_hold(it, holder, item):
             return None
     return TRUE
+
+
+def _may_hold(it: Interpreter, holder: Object, item: Object) -> bool:
+    """Whether a module may be one of those in another, for all that is known of that."""
+    inner = modules_of(it, holder) if isinstance(holder.type, Class) else None
+    return inner is None or any(each.item is item for each in inner)
 
 
 def mode_set(event: LibraryCall, model: Object) -> bool | None:
