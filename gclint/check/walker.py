@@ -73,11 +73,21 @@ class Walker:
                     self._rest(made, before)
         except Exception as error:
             made.problems[failure("the analysis", error, Location(shown(task.path), 1, 1, 1, 1))] = None
+        self._drop_what_could_not_be(made)
         made.broken = self.project.broken_among(self.project.consulted)
         made.consulted = Consulted(
             {path: self.project.digest(path) for path in self.project.consulted}, dict(self.project.deferral.asked)
         )
         return made
+
+    def _drop_what_could_not_be(self, made: Walked) -> None:
+        """Leave out what rules said of a program that does not hold their words: it was walked for another's."""
+        gates = {rule.code: rule.words for rule in self.rules if not rule.asks_of_files}
+        could = {
+            code: code not in gates or self.reach.could_fire(gates[code], self.project.consulted)
+            for code in {finding.code for finding in made.found.values()}
+        }
+        made.found = {key: finding for key, finding in made.found.items() if could[finding.code]}
 
     def _run(self, made: Walked, launch: Launch | None) -> Run:
         """A run that has just started; what the rules find of it, and what fails, is what came of that walk."""

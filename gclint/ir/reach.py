@@ -122,6 +122,18 @@ class Reach:
         """
         return not self.gated or name in self.learnt.leading.get(path, ())
 
+    def could_fire(self, gate: Words, read: Iterable[str]) -> bool:
+        """Whether a rule with this gate could say anything of a program that `read` these files: what holds for the
+        choice of programs holds for each of them, whichever other rules are asked.
+        """
+        told = [self._project.told(path) for path in read]
+        present = frozenset[str]().union(*(each.words for each in told if each is not None))
+        if not self.gated or admits(present, gate):
+            return True
+        if self._unlearnt and not self.words.given:
+            self.words.take_from_outside(self._followed(self._unlearnt))
+        return admits(present | self.words.given, gate)
+
     def started(self, path: str, function: str = "") -> bool:
         """Whether a program that starts with the file, or with a function of it, can make a finding."""
         if not self.gated:

@@ -5,14 +5,40 @@ from __future__ import annotations
 import ast
 
 from ..ir.syntax import Site, dotted
-from .events import Event
+from .events import Backward, Event, GradientsCleared, LibraryCall, OptimizerStep
 from .guards import compatible
+from .run import Run
 from .values import Const, Value
+
+REDUCTIONS = frozenset(
+    f"torch.distributed.{name}"
+    for name in ("all_reduce", "all_reduce_coalesced", "reduce", "reduce_scatter", "reduce_scatter_tensor")
+)
+"""What averages gradients by hand (https://docs.pytorch.org/docs/stable/distributed.html#collective-functions)."""
 
 
 def together(first: Event, second: Event) -> bool:
     """Whether both events can happen in one run."""
     return compatible(first.guard, second.guard)
+
+
+def reaches_a_step(backward: Backward, run: Run) -> bool:
+    """Whether an optimizer may use these gradients as they are: a step follows, or stands in the same loop, with
+    nothing between that clears them or that reduces something over the processes by hand.
+    """
+    for event in run.of_type(OptimizerStep, GradientsCleared, LibraryCall, start=run.place(backward) + 1):
+        if isinstance(event, OptimizerStep):
+            if together(event, backward):
+                return True
+        elif isinstance(event, GradientsCleared):
+            if event.guard <= backward.guard:
+                break
+        elif event.name in REDUCTIONS:
+            return False
+    around = backward.moment.loops[-1:]
+    return bool(around) and any(
+        step.moment.loops[-1:] == around and together(step, backward) for step in run.of_type(OptimizerStep)
+    )
 
 
 def is_off(value: Value) -> bool:

@@ -39,10 +39,11 @@ from gclint.ir.syntax import Site, dotted
 from gclint.rule import Reproduction, Rule
 from gclint.run import rewrite
 from gclint.run.closures import enclosing_function
-from gclint.run.events import Backward, Forward
+from gclint.run.events import Backward, Forward, RunEnded
 from gclint.run.guards import conj
 from gclint.run.parallel import alone, forwards_of, trained, wrapped_by_hand
 from gclint.run.run import Run
+from gclint.run.stepping import reaches_a_step
 from gclint.run.values import Object
 
 from ..words import BACKWARD
@@ -61,12 +62,16 @@ rule = Rule(
 )
 
 
-@rule.on(Backward)
-def past_the_wrapper(event: Backward, run: Run) -> Iterator[Finding]:
-    """Does a loss come from the inner model only, although the model is wrapped?"""
+@rule.on(RunEnded)
+def past_the_wrapper(event: RunEnded, run: Run) -> Iterator[Finding]:
+    """Does a step use gradients that come from the inner model only, although the model is wrapped?"""
+    for backward in () if alone(run) else run.of_type(Backward):
+        if reaches_a_step(backward, run):
+            yield from _from_inside(backward, run)
+
+
+def _from_inside(event: Backward, run: Run) -> Iterator[Finding]:
     forwards = forwards_of(event, run)
-    if alone(run):
-        return
     for forward in forwards:
         if any(other.through is not None and other.model is forward.model for other in forwards):
             continue
@@ -107,15 +112,16 @@ def _prepared(model: Object, backward: Backward, run: Run) -> bool:
     """Whether each time, since the last backward, another forward went through the wrapper and told it to average what
     comes next, whatever it is computed from.
     """
-    earlier = [item for item in run.of_type(Backward) if item is not backward and model in trained(item)]
-    start = run.place(earlier[-1]) + 1 if earlier else 0
+    end = run.place(backward)
+    earlier = [run.place(item) for item in run.of_type(Backward) if model in trained(item) and run.place(item) < end]
     return any(
         item.through is not None
         and item.model is model
         and item.moment.unrecorded() is None
         and set(backward.moment.loops) <= set(item.moment.loops)
         and conj(item.guard, backward.guard) is not None
-        for item in run.of_type(Forward, start=start)
+        for item in run.of_type(Forward, start=earlier[-1] + 1 if earlier else 0)
+        if run.place(item) < end
     )
 
 

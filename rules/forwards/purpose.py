@@ -8,7 +8,8 @@ from collections.abc import Iterator
 
 from gclint.ir.syntax import Module, nodes
 from gclint.run.closures import read_names
-from gclint.run.events import StateDictLoaded
+from gclint.run.events import Backward, Forward, StateDictLoaded, TrainerStarted
+from gclint.run.guards import conj
 from gclint.run.meaning import definition
 from gclint.run.names import class_attribute
 from gclint.run.run import Run
@@ -24,7 +25,8 @@ def on_purpose(load: StateDictLoaded, run: Run) -> bool:
     return (
         _written_out(load)
         or _put_back(load)
-        or any("taken_out" in item.state or _left_out_by_name(item) for item in held)
+        or _one_of_several_parts(load, run)
+        or any("taken_out" in item.state or _left_out_by_name(item) or _chosen_of_its_own(item, load) for item in held)
         or any(_saved_in_part(item, load, run) or _kept_in_part(item, run) for item in held)
         or any(_tells_its_state(model) or _made_of(model, held) for model in load.target.objects())
     )
@@ -47,6 +49,31 @@ def _put_back(load: StateDictLoaded) -> bool:
 def is_own(item: Object, load: StateDictLoaded) -> bool:
     """Whether a dict started as the state dict of the model that it goes into."""
     return item.attributes.get("of", NOTHING).objects() == load.target.objects()
+
+
+def _one_of_several_parts(load: StateDictLoaded, run: Run) -> bool:
+    """Whether another load fills the same model, as leniently, from the same call, with nothing run in
+    between: each brings a part.
+    """
+    place = run.place(load)
+    used = [run.place(event) for event in run.of_type(Forward, Backward, TrainerStarted)]
+    return any(
+        other.site != load.site
+        and other.moment.stack == load.moment.stack
+        and other.target.objects() == load.target.objects()
+        and other.source.objects() != load.source.objects()
+        and other.strict.is_const(False)
+        and conj(other.guard, load.guard) is not None
+        and not any(min(place, at) < each < max(place, at) for at in [run.place(other)] for each in used)
+        for other in run.of_type(StateDictLoaded)
+    )
+
+
+def _chosen_of_its_own(item: Object, load: StateDictLoaded) -> bool:
+    """Whether a comprehension chooses among the names of the very model that it goes into."""
+    models = [root(model) for model in load.target.objects()]
+    made = item.site is not None and isinstance(item.site.node, ast.DictComp) and "filtered" in item.state
+    return made and any(model in models for model in item.known("keys_of").objects())
 
 
 def _left_out_by_name(item: Object) -> bool:
