@@ -41,6 +41,7 @@ from gclint.rule import Reproduction, Rule
 from gclint.run import names, rewrite
 from gclint.run.closures import body_of, bound_names, calls_in, enclosing_function
 from gclint.run.events import AttributeSet, ForwardPatched, ItemSet, LibraryCall, RunEnded, StateDictLoaded
+from gclint.run.guards import Guard, conj
 from gclint.run.run import Run, together
 from gclint.run.values import Class, Function, Object, Value, root
 
@@ -48,6 +49,8 @@ from ..words import assigned
 
 WRAPPER = "torch.distributed.algorithms._checkpoint.checkpoint_wrapper"
 MISSING = "RuntimeError: Error(s) in loading state_dict: Missing key(s) in state_dict"
+
+Change = tuple[ItemSet | AttributeSet, Guard, str, Fix | None]
 
 rule = Rule(
     code="GCL301",
@@ -115,14 +118,14 @@ def patched_twice(event: ForwardPatched, run: Run) -> Iterator[Finding]:
 def wrapped_before_load(event: RunEnded, run: Run) -> Iterator[Finding]:
     """Are weights loaded into a model whose layers stand inside other modules by then?"""
     loaded = {root(item) for load in run.of_type(StateDictLoaded) for item in load.target.objects()}
-    for change, words, fix in _changes(run, loaded) if loaded else ():
+    for change, guard_of_change, words, fix in _changes(run, loaded) if loaded else ():
         place = run.place(change)
         model = root(change.target) if change.target is not None else None
         own = _saved_after(run, model, place)
         for load in run.of_type(StateDictLoaded, start=place):
             if model not in [root(item) for item in load.target.objects()]:
                 continue
-            guard = together(change.guard, load.guard)
+            guard = together(guard_of_change, load.guard)
             if guard is None or _taken_since(run, load.source, place):
                 continue
             yield rule.finding(
@@ -142,16 +145,19 @@ def _checkpoints(target: Object) -> bool:
     return "forward" in target.attributes and target.known("checkpointed_forward").constant() is True
 
 
-def _changes(run: Run, models: Collection[Object]) -> Iterator[tuple[ItemSet | AttributeSet, str, Fix | None]]:
-    """The moments outside of constructors at which a module comes between one of the models and a layer."""
+def _changes(run: Run, models: Collection[Object]) -> Iterator[Change]:
+    """The moments outside of constructors at which a module comes between one of the models and a layer, and when."""
     copies = _copies(run)
     for change in run.of_type(ItemSet, AttributeSet):
         target: Object | None = change.target
         if target is None or root(target) not in models or _constructs(change):
             continue
-        for item in change.value.objects():
+        for held, item in change.value:
+            guard = conj(held, change.guard)
+            if guard is None or not isinstance(item, Object):
+                continue
             if _wraps(item, target):
-                yield change, "a module that holds the layer took its place", _by_wrapper(item)
+                yield change, guard, "a module that holds the layer took its place", _by_wrapper(item)
             elif (
                 isinstance(change, AttributeSet) and _is_part(target) and (item is target or copies.get(item) is target)
             ):
@@ -171,7 +177,7 @@ def _changes(run: Run, models: Collection[Object]) -> Iterator[tuple[ItemSet | A
                         if edit
                         else None
                     )
-                yield change, "the layer is stored on itself as a module", fix
+                yield change, guard, "the layer is stored on itself as a module", fix
 
 
 def _is_part(item: Object) -> bool:
