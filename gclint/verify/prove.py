@@ -51,7 +51,7 @@ def prove_rules(
         for rule in ordered:
             if tell is not None:
                 tell(f"{rule.code} {rule.name}")
-            yield _prove(rule, verifier)
+            yield _prove(rule, verifier, (options or Options()).python)
 
 
 def claim_of(rule: Rule) -> Shown:
@@ -60,14 +60,14 @@ def claim_of(rule: Rule) -> Shown:
     return Shown((claim.raises,) if claim.raises else (), claim.oracles or rule.oracles, claim.intent)
 
 
-def _prove(rule: Rule, verifier: Verifier) -> Claim:
+def _prove(rule: Rule, verifier: Verifier, python: str | None) -> Claim:
     import time
 
     claim = rule.reproduction
     if not claim.before:
         why = claim.needs or "the rule has no program that shows it"
         return Claim(rule.code, rule.name, "cannot be run", reason=_needed(why))
-    missing = _missing(claim.needs)
+    missing = _missing(claim.needs, python)
     if missing:
         return Claim(rule.code, rule.name, "cannot be run", reason=missing)
     home, began = _home(rule), time.monotonic()
@@ -104,19 +104,27 @@ def _needed(needs: str) -> str:
     return f"needs {needs}" if needs in ("cuda", "rocm", "xpu", "mps") else needs
 
 
-def _missing(needs: str) -> str:
-    """Why a reproduction cannot run here, by what it needs: a version such as "transformers<5", or a device."""
+def _missing(needs: str, python: str | None) -> str:
+    """Why a reproduction cannot run there, by what it needs: a version such as "transformers<5", or a device."""
     if not needs:
         return ""
-    from importlib import metadata
-
     from packaging.requirements import InvalidRequirement, Requirement
 
     try:
         wanted = Requirement(needs)
-        installed = metadata.version(wanted.name)
-    except (InvalidRequirement, metadata.PackageNotFoundError):
+    except InvalidRequirement:
         return _needed(needs)
-    if wanted.specifier.contains(installed):
-        return ""
-    return f"needs {needs}, {installed} is installed"
+    installed = _installed(wanted.name, python)
+    if not installed:
+        return _needed(needs)
+    return "" if wanted.specifier.contains(installed) else f"needs {needs}, {installed} is installed"
+
+
+def _installed(package: str, python: str | None) -> str:
+    """The version of a package in the environment of an interpreter, this one's where none is named; "" for none."""
+    import subprocess
+    import sys
+
+    asked = f"from importlib.metadata import version; print(version({package!r}))"
+    done = subprocess.run([python or sys.executable, "-c", asked], capture_output=True, text=True, check=False)
+    return done.stdout.strip()

@@ -23,12 +23,16 @@ model.gradient_checkpointing_enable(gradient_checkpointing_kwargs={"use_reentran
 Non-reentrant checkpointing; adapters with a frozen router; router logits for evaluation only.
 
 ## Evidence
-transformers 4.57.6 and 5.23.0: mixtral, qwen2_moe, qwen3_moe, olmoe, gpt_oss, granitemoe.
+transformers 4.44.2: the gradients are right, the logits are outputs of the layers; since 4.54 hooks record them
+(`OutputRecorder` in models/mixtral/modeling_mixtral.py). transformers 4.57.6 and 5.23.0: mixtral, qwen2_moe,
+qwen3_moe, olmoe, gpt_oss, granitemoe.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+
+from packaging.version import Version
 
 from gclint.finding import Finding
 from gclint.ir.syntax import Site
@@ -51,6 +55,7 @@ rule = Rule(
     words=(TRAINS, ("output_router_logits",), TURNS_ON),
     certainty=("fails",),
     fixable="safe",
+    holds="transformers >= 4.54",
     oracles=("gradients",),
     reproduction=Reproduction("bad_mixtral.py", "bad_mixtral.fixed.py"),
 )
@@ -59,6 +64,9 @@ rule = Rule(
 @rule.on(Backward, TrainerStarted)
 def auxiliary_loss(event: Backward | TrainerStarted, run: Run) -> Iterator[Finding]:
     """Does a model train with router logits behind reentrant checkpointing?"""
+    version = run.targets.version("transformers")
+    if version is not None and version < Version("4.54"):
+        return  # the logits are outputs of the layers there
     for model in trained(event):
         if model.known("trainable").constant() not in ("all", "some", None):
             continue

@@ -24,7 +24,8 @@ model.config.use_cache = False
 `use_cache` is False; `model.gradient_checkpointing_enable()`; non-reentrant wrappers on transformers 5.23.
 
 ## Evidence
-transformers 4.57.6, 5.0.0 and 5.23.0: wrong gradients (reentrant) on all. huggingface/transformers#34928.
+transformers 4.44.2: right gradients (models/llama/modeling_llama.py makes no cache in training); 4.57.6, 5.0.0 and
+5.23.0: wrong gradients (reentrant) on all. huggingface/transformers#34928.
 """
 
 from __future__ import annotations
@@ -49,6 +50,7 @@ rule = Rule(
     words=(("apply_activation_checkpointing", "checkpoint_wrapper"), ("transformers",)),
     certainty=("fails", "fragile"),
     fixable="safe",
+    holds="transformers >= 4.45",
     oracles=("gradients",),
     reproduction=Reproduction("bad_reentrant.py", "bad_reentrant.fixed.py"),
 )
@@ -57,6 +59,9 @@ rule = Rule(
 @rule.on(Backward, TrainerStarted)
 def cached(event: Backward | TrainerStarted, run: Run) -> Iterator[Finding]:
     """Does a decoder train with a cache under torch's wrappers?"""
+    version = run.targets.version("transformers")
+    if version is not None and version < Version("4.45"):
+        return  # no cache is made there while a model trains
     models = (
         list(event.models)
         if isinstance(event, TrainerStarted)

@@ -1,0 +1,126 @@
+"""Make environments of several releases one after the other, prove every rule in each, and write docs/versions.md.
+
+    python -m tests.stacks --folder DIR [--only NAME ...] [--markdown docs/versions.md]
+
+Each stack takes 1 to 6 GB below `--folder` while it is there; what was seen stays as `NAME.json`. `--markdown` writes
+the page from what is in the folder. Ends with 1 where a rule speaks of a stack on which its program does not fail.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from gclint.check.engine import check_paths
+from gclint.rule import load_rules
+
+from .. import fixtures
+
+STACKS = {
+    "2024": "torch==2.4.1 transformers==4.44.2 peft==0.12.0 accelerate==0.33.0 trl==0.10.1 numpy<2 datasets<3",
+    "early 2025": "torch==2.6.0 transformers==4.46.3 peft==0.13.2 accelerate==1.1.1 trl==0.12.2 numpy<2.1 datasets<3.2",
+    "late 2025": "torch==2.9.1 transformers==4.57.6 peft==0.17.1 accelerate==1.10.1 trl==0.24.0 datasets",
+    "early 2026": "torch==2.13.0 transformers==5.0.0 peft==0.19.1 accelerate==1.12.0 trl==0.29.1 datasets",
+    "newest": "torch transformers peft accelerate trl datasets",
+}
+LIBRARIES = ("torch", "transformers", "peft", "accelerate", "trl", "numpy")
+ROOT = Path(__file__).parents[2]
+
+
+def seen_in(name: str, folder: Path) -> dict[str, object]:
+    """Install a stack, prove every rule there, remove it again: its releases, and what became of each rule."""
+    home = folder / name.replace(" ", "-")
+    subprocess.run([sys.executable, "-m", "venv", "--clear", str(home)], check=True)
+    python = str(home / "bin" / "python")
+    wanted = [*STACKS[name].split(), "PyYAML", "-e", str(ROOT)]
+    subprocess.run([python, "-m", "pip", "install", "-q", "--no-cache-dir", *wanted], check=True)
+    asked = f"from importlib.metadata import version; print(*map(version, {LIBRARIES}))"
+    releases = subprocess.run([python, "-c", asked], check=True, capture_output=True, text=True).stdout.split()
+    prove = [sys.executable, "-m", "gclint", "prove", "--python", python, "--device", "cpu", "--output-format", "json"]
+    done = subprocess.run(prove, capture_output=True, text=True, check=False)
+    shutil.rmtree(home)
+    return {"releases": dict(zip(LIBRARIES, releases, strict=True)), "claims": json.loads(done.stdout)}
+
+
+def tells(code: str, releases: dict[str, str]) -> bool:
+    """Whether `gclint check` says something of a rule's program when it is judged for these releases."""
+    before = next(rule for rule in load_rules() if rule.code == code).reproduction.before
+    if not before:
+        return False
+    with tempfile.TemporaryDirectory() as directory:
+        text = (ROOT / "fixtures" / code / before).read_text()
+        script = fixtures.stage(text, Path(directory))
+        target = {package: release for package, release in releases.items() if package != "numpy"}
+        return any(item.code == code for item in check_paths([str(script)], target=target).findings)
+
+
+def outcome(claim: dict[str, str], told: bool) -> str:
+    """What the page says of a rule in a stack."""
+    if claim["state"] == "holds":
+        return "holds" if told else "missed"
+    if not told and (claim["state"] == "does not hold" or "cannot import" in claim["reason"]):
+        return "does not apply"
+    return "**wrong**" if claim["state"] == "does not hold" else "cannot run"
+
+
+def page(folder: Path) -> tuple[str, bool]:
+    """The page from what was seen, and whether any rule is wrong or misses its own program."""
+    stacks = {name: json.loads(path.read_text()) for name in STACKS if (path := folder / f"{name}.json").exists()}
+    table: dict[str, list[str]] = {}
+    reasons: list[str] = []
+    for name, seen in stacks.items():
+        for claim in sorted(seen["claims"], key=lambda each: str(each["code"])):
+            state = outcome(claim, tells(claim["code"], seen["releases"]))
+            table.setdefault(claim["code"], []).append(state)
+            if state == "cannot run":
+                reasons.append(f"- {claim['code']}, {name}: {claim['reason'].split(' (/')[0]}")
+    lines = [
+        "# Rules over releases",
+        "",
+        "Written by `python -m tests.stacks --folder DIR --markdown docs/versions.md`: in each environment the program",
+        "that shows a rule's failure was run before and after its edit, on a CPU (`gclint prove`).",
+        "",
+        "- *holds*: the program fails as the rule says, the edited one does not, and `check` tells of it.",
+        "- *does not apply*: it does not fail there, and `check`, judging for these releases, is quiet.",
+        "- *cannot run*: why stands below the table.",
+        "- *missed*: it fails, and `check` is quiet. **wrong**: it does not fail, and `check` tells of it.",
+        "",
+        "| | " + " | ".join(LIBRARIES) + " |",
+        "|---" * (len(LIBRARIES) + 1) + "|",
+        *(f"| {name} | " + " | ".join(seen["releases"].values()) + " |" for name, seen in stacks.items()),
+        "",
+        "| rule | " + " | ".join(stacks) + " |",
+        "|---" * (len(stacks) + 1) + "|",
+        *(f"| {code} | " + " | ".join(states) + " |" for code, states in sorted(table.items())),
+        "",
+        "What cannot run:",
+        "",
+        *reasons,
+        "",
+    ]
+    amiss = any(state in ("missed", "**wrong**") for states in table.values() for state in states)
+    return "\n".join(lines), amiss
+
+
+def main() -> int:
+    """Run what is asked for; the exit status."""
+    parser = argparse.ArgumentParser(prog="python -m tests.stacks")
+    parser.add_argument("--folder", type=Path, required=True)
+    parser.add_argument("--only", nargs="*", default=[], choices=STACKS, metavar="NAME")
+    parser.add_argument("--markdown", type=Path)
+    given = parser.parse_args()
+    given.folder.mkdir(parents=True, exist_ok=True)
+    for name in given.only:
+        (given.folder / f"{name}.json").write_text(json.dumps(seen_in(name, given.folder), indent=1))
+    text, amiss = page(given.folder)
+    (given.markdown.write_text if given.markdown else print)(text)
+    return int(amiss)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
