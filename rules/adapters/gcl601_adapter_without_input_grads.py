@@ -58,7 +58,9 @@ rule = Rule(
     certainty=("fails",),
     fixable="safe",
     holds="transformers < 5.0",
-    reproduction=Reproduction("bad_enable_after.py", "bad_enable_after.fixed.py", needs="transformers<5"),
+    reproduction=Reproduction(
+        "bad_enable_after.py", "bad_enable_after.fixed.py", raises=SYMPTOM, needs="transformers<5"
+    ),
 )
 
 
