@@ -51,6 +51,7 @@ PARAMETRIC = (
 INSTANCE_NORMS = ("InstanceNorm1d", "InstanceNorm2d", "InstanceNorm3d")  # with parameters where they are asked for
 PARAMETERLESS = (
     *("Dropout", "Dropout2d", "ReLU", "GELU", "SiLU", "ELU", "LeakyReLU", "Softmax", "Tanh", "Sigmoid", "Identity"),
+    *("LogSoftmax", "LogSigmoid", "Softmin"),
     *("Flatten", "MaxPool2d", "AvgPool2d", "AdaptiveAvgPool2d", "Upsample", *INSTANCE_NORMS),
 )
 LAZY = tuple(
@@ -61,6 +62,15 @@ UNDESCRIBED = (
     *("RNNBase", "RNNCellBase", "Embedding.from_pretrained", "EmbeddingBag.from_pretrained"),
 )
 """What has parameters, too, of which nothing else is said."""
+NUMBERS = {
+    "Softmax": "probabilities",
+    "Softmin": "probabilities",
+    "LogSoftmax": "log-probabilities",
+    "Sigmoid": "sigmoid",
+    "LogSigmoid": "log-sigmoid",
+    "Linear": "raw",
+}
+"""What the numbers are that a layer gives."""
 
 _OF_OTHERS = re.compile(r"torch\.\w+\.nn\.|torchvision\.(models|ops)\.")
 
@@ -360,6 +370,9 @@ def activated(call: Call, item: Object, result: Value, through: Object | None = 
 
 def _layer_result(call: Call, item: Object) -> Value:
     made = call.it.derived(call.site, call.positional + list(call.keywords.values()))
+    if item.kind == "layer" and item.class_name in NUMBERS:
+        made.state["numbers"] = const(NUMBERS[item.class_name])
+        made.sites["numbers"] = item.site if call.name == "forward" and item.site is not None else call.site
     if item.class_name in PARAMETRIC and _may_train(item):
         made.state["grad"] = TRUE
         made.kind = "tensor"

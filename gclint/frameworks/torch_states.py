@@ -6,7 +6,22 @@ import ast
 
 from ..run.calls import Call
 from ..run.events import Converted, GradientsCleared, LibraryCall, StateDictLoaded, StateDictSaved
-from ..run.values import NONE, NOTHING, TRUE, Alternative, Const, External, Object, Value, const, of, root, union
+from ..run.interpreter import Interpreter
+from ..run.values import (
+    NONE,
+    NOTHING,
+    TRUE,
+    Alternative,
+    Class,
+    Const,
+    External,
+    Object,
+    Value,
+    const,
+    of,
+    root,
+    union,
+)
 from .distributed_checkpoint import was_demanded
 from .registry import Framework
 from .torch_modules import promote, set_state, trainable
@@ -158,3 +173,10 @@ def load(call: Call) -> Value:
     made.entries, made.open = {}, True
     made.attributes["path"] = call.get("f", 0, call.get("filename", 0))
     return of(made)
+
+
+@framework.attribute("module", "training")
+def mode_of(it: Interpreter, item: Object, name: str, node: object) -> Value | None:
+    """The mode that the code put a module of the project's into; None where nobody knows."""
+    known = item.known("training")
+    return known if known and isinstance(item.type, Class) and not item.escaped else None

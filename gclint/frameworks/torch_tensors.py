@@ -40,32 +40,32 @@ def make_tensor(call: Call) -> Value:
     return of(made)
 
 
-@framework.method(
-    "tensor",
-    "to",
-    "cuda",
-    "cpu",
-    "float",
-    "half",
-    "long",
-    "view",
-    "reshape",
-    "detach",
-    "clone",
-    "contiguous",
-    "unsqueeze",
-    "squeeze",
-    "flatten",
-    "transpose",
-    "permute",
-    "type",
-    "bfloat16",
+SHAPES = (
+    *("view", "reshape", "flatten", "squeeze", "unsqueeze", "transpose", "permute", "expand", "contiguous", "clone"),
+    *("to", "cuda", "cpu", "type", "type_as", "float", "double", "half", "bfloat16", "long", "detach"),
 )
+"""Methods of a tensor that give the same data in another shape, place or dtype."""
+
+
+@framework.method("unknown", *SHAPES)
+def same_data(call: Call) -> Value:
+    """The same again, in another shape, place or dtype."""
+    assert call.receiver is not None
+    made = call.it.derived(call.site, call.inputs())
+    call.it.library.keep_numbers(call.receiver, made)
+    if call.last in ("detach", "long"):
+        for fact in ("grad", "may_grad", "foreign"):
+            made.state.pop(fact, None)
+    return of(made)
+
+
+@framework.method("tensor", *SHAPES)
 def same_tensor(call: Call) -> Value:
     """The same data in another shape, place or dtype."""
     assert call.receiver is not None
     made = call.it.derived(call.site, [of(call.receiver)])
     made.kind = call.receiver.kind
+    call.it.library.keep_numbers(call.receiver, made)
     if call.last in ("detach", "long"):
         made.state.pop("may_grad", None)
         made.state.pop("foreign", None)

@@ -232,6 +232,21 @@ class Backward(Event):
 
 
 @dataclass
+class LossComputed(Event):
+    """A loss of torch is computed: `name` as in torch.nn.functional, with the `settings` of the call, or of the
+    `criterion` that is called.
+    """
+
+    name: str = ""
+    given: Value = NOTHING
+    target: Value = NOTHING
+    settings: dict[str, Value] = field(default_factory=dict)
+    result: Object = field(default_factory=lambda: Object(0, "unknown"))
+    criterion: Object | None = None
+    call: Call | None = None
+
+
+@dataclass
 class OptimizerStep(Event):
     """An optimizer changes its parameters, by itself or through a gradient scaler."""
 

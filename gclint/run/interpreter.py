@@ -171,6 +171,8 @@ class Interpreter:
             part.label = f"{parent.label}{name}" if name.startswith("[") else f"{parent.label}.{name}"
         part.parent, part.origins, part.each = parent, parent.origins, each or parent.each
         self.library.propagate([parent], part)
+        if name.startswith("["):
+            self.library.keep_numbers(parent, part)
         if name in NO_GRADIENT:
             for fact in ("grad", "may_grad", "foreign"):
                 part.state.pop(fact, None)
