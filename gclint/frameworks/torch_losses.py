@@ -5,9 +5,10 @@ The names are those of torch.nn.functional (torch/nn/functional.py); what each l
 
 from __future__ import annotations
 
+from ..run.arithmetic import of_a_model
 from ..run.calls import Call
 from ..run.events import LossComputed
-from ..run.values import Object, Value, const, of
+from ..run.values import TRUE, Object, Value, const, of
 from .registry import Framework
 from .signature import Signature
 
@@ -72,8 +73,15 @@ def _computed(call: Call, name: str, settings: dict[str, Value], criterion: Obje
     if settings.get("reduction"):
         made.state["reduction"] = settings["reduction"]
     moment = call.it.moment(site=call.site)
+    if moment.unrecorded() is None and any(map(_may_train, given.objects())):
+        made.state["graph"] = TRUE
     call.it.emit(LossComputed(moment, name, given, target, settings, made, criterion, call))
     return of(made)
+
+
+def _may_train(item: Object) -> bool:
+    """Whether a loss of something carries a graph: it came out of a model, and nothing says that it has no gradient."""
+    return of_a_model(item) and item.known("grad").constant() is not False
 
 
 # What the numbers are

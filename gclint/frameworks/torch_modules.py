@@ -351,6 +351,7 @@ def activated(call: Call, item: Object, result: Value, through: Object | None = 
     activation = it.new("activation", "", item.label, call.site)
     activation.attributes["of"] = of(model)
     activation.attributes["called"] = of(item)
+    activation.state["training"] = model.known("training")
     activation.attributes["inputs"] = union([*call.positional, *call.keywords.values()])
     if it.moment(site=call.site).unrecorded() is not None:
         it.emit(Forward(it.moment(site=call.site), model, item, activation, through, call))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ..run.arithmetic import scale_of
 from ..run.calls import Call
 from ..run.conditions import truths
 from ..run.events import GradientsCleared, GradientsClipped, OptimizerStep, ScalerUsed
@@ -37,6 +38,7 @@ def scale(call: Call) -> Value:
     _used(call, "scale", loss)
     made = call.it.derived(call.site, [loss])
     made.kind = "tensor"
+    scale_of(made, loss)
     made.state["scaled"] = of(call.receiver) if call.receiver is not None else NONE
     return of(made)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ..ir.syntax import Site
+from ..run.arithmetic import scale_of
 from ..run.calls import Call
 from ..run.interpreter import Interpreter
 from ..run.values import FALSE, TRUE, Object, Value, of
@@ -56,6 +57,8 @@ def same_data(call: Call) -> Value:
     if call.last in ("detach", "long"):
         for fact in ("grad", "may_grad", "foreign"):
             made.state.pop(fact, None)
+    else:
+        scale_of(made, of(call.receiver))
     return of(made)
 
 
@@ -70,6 +73,17 @@ def same_tensor(call: Call) -> Value:
         made.state.pop("may_grad", None)
         made.state.pop("foreign", None)
         made.state["grad"] = FALSE
+    else:
+        scale_of(made, of(call.receiver))
+    return of(made)
+
+
+@framework.method("unknown", "mean", "sum")
+def reduced(call: Call) -> Value:
+    """The mean or the sum: of what carries a graph it carries one."""
+    assert call.receiver is not None
+    made = call.it.derived(call.site, call.inputs())
+    scale_of(made, of(call.receiver))
     return of(made)
 
 

@@ -247,6 +247,17 @@ class LossComputed(Event):
 
 
 @dataclass
+class Added(Event):
+    """Two things are added of which one was computed from what a model gave: `left + right`, or `left += right`, at
+    the place of what is added to.
+    """
+
+    left: Value = NOTHING
+    right: Value = NOTHING
+    result: Object = field(default_factory=lambda: Object(0, "unknown"))
+
+
+@dataclass
 class OptimizerStep(Event):
     """An optimizer changes its parameters, by itself or through a gradient scaler."""
 
