@@ -249,6 +249,7 @@ def add_part(call: Call) -> Value:
     assert call.receiver is not None
     if name is None:
         call.receiver.open = True
+        call.it.library.stored(call.it, call.receiver, call.get("module", 1))
     else:
         names.assign_attribute(
             call.it,
