@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..ir.syntax import Site
-from ..run.arithmetic import scale_of
+from ..run.arithmetic import computed_from_leaf, scale_of
 from ..run.calls import Call
 from ..run.interpreter import Interpreter
 from ..run.values import FALSE, TRUE, Object, Value, of
@@ -37,7 +37,7 @@ def make_tensor(call: Call) -> Value:
     """A new tensor: no gradient flows to it unless it asks for one."""
     made = call.it.new("tensor", "torch.Tensor", "", call.site)
     wanted = call.get("requires_grad", None, FALSE)
-    made.state["grad"] = wanted
+    made.state["grad"] = made.state["leaf"] = wanted
     return of(made)
 
 
@@ -75,6 +75,7 @@ def same_tensor(call: Call) -> Value:
         made.state["grad"] = FALSE
     else:
         scale_of(made, of(call.receiver))
+        computed_from_leaf(made, [call.receiver])
     return of(made)
 
 

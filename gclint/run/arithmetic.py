@@ -2,12 +2,13 @@
 
 A tensor has its `graph` where it surely carries one: a loss that was computed from a model's output while autograd
 recorded, or what was given to backward. `scaled_from` is the tensor of which it is a multiple, `divisor` what it
-was divided by.
+was divided by. What is computed from a tensor that was made to be trained has that `from_leaf`.
 """
 
 from __future__ import annotations
 
 import ast
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from .events import Added
@@ -22,6 +23,7 @@ MOST_STEPS = 20
 
 def remember(it: Interpreter, sign: ast.operator, left: Value, right: Value, made: Object, site: Site) -> None:
     """Keep of the result of `left sign right` where it comes from."""
+    computed_from_leaf(made, [*left.objects(), *right.objects()])
     tensors = [item for item in (*left.objects(), *right.objects()) if of_a_model(item)]
     if not tensors:
         return
@@ -45,6 +47,14 @@ def scale_of(made: Object, source: Value, divisor: Value = NOTHING) -> None:
         made.state["divisor"] = divisor
     if any("graph" in item.state for item in source.objects()):
         made.state["graph"] = TRUE
+
+
+def computed_from_leaf(made: Object, sources: Sequence[Object]) -> None:
+    """What was made from a tensor that was made to be trained is no such tensor any more."""
+    leaf = next((item for item in sources if item.known("leaf").constant() is True), None)
+    held = of(leaf) if leaf is not None else next((item.known("from_leaf") for item in sources), NOTHING)
+    if held:
+        made.state["from_leaf"] = held
 
 
 def of_a_model(item: Object) -> bool:
