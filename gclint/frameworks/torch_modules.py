@@ -108,6 +108,17 @@ def set_state(it: Interpreter, item: Object, fact: str, value: Value, default: V
     item.state[fact] = assigned(guard, value, held) if held else value.under(guard)
 
 
+def mode(item: Object) -> Value:
+    """Whether a module is in training mode, by the last call of `train` or `eval` on it or on what it is a part of."""
+    found, held, last = item.known("training"), item.parent, int(item.known("mode_set").constant() or 0)
+    while held is not None:
+        since = int(held.known("mode_set").constant() or 0)
+        if since > last:
+            found, last = held.known("training"), since
+        held = held.parent
+    return found
+
+
 def promote(item: Object) -> None:
     """An unknown object turns out to be a module."""
     if item.kind == "unknown":
@@ -352,7 +363,7 @@ def activated(call: Call, item: Object, result: Value, through: Object | None = 
     activation = it.new("activation", "", item.label, call.site)
     activation.attributes["of"] = of(model)
     activation.attributes["called"] = of(item)
-    activation.state["training"] = model.known("training")
+    activation.state["training"] = mode(model)
     activation.attributes["inputs"] = union([*call.positional, *call.keywords.values()])
     if it.moment(site=call.site).unrecorded() is not None:
         it.emit(Forward(it.moment(site=call.site), model, item, activation, through, call))

@@ -27,10 +27,13 @@ def remember(it: Interpreter, sign: ast.operator, left: Value, right: Value, mad
     tensors = [item for item in (*left.objects(), *right.objects()) if of_a_model(item)]
     if not tensors:
         return
+    moment = it.moment(site=site)
+    if moment.unrecorded() is not None:
+        return
     if any("graph" in item.state for item in tensors):
         made.state["graph"] = TRUE
     if isinstance(sign, ast.Add):
-        it.emit(Added(it.moment(site=site), left, right, made))
+        it.emit(Added(moment, left, right, made))
     source = left if any(item in tensors for item in left.objects()) else right
     if isinstance(sign, (ast.Mult, ast.Div)) and len({item for item in tensors if item in source.objects()}) == len(
         tensors

@@ -248,8 +248,8 @@ class LossComputed(Event):
 
 @dataclass
 class Added(Event):
-    """Two things are added of which one was computed from what a model gave: `left + right`, or `left += right`, at
-    the place of what is added to.
+    """Two things are added of which one was computed from what a model gave, while autograd records: `left + right`, or
+    `left += right`, at the place of what is added to.
     """
 
     left: Value = NOTHING

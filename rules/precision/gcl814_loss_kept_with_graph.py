@@ -86,7 +86,7 @@ def kept(event: RunEnded, run: Run) -> Iterator[Finding]:
 
 def _told(event: Added | LibraryCall, item: Object, node: ast.expr | None, run: Run) -> Iterator[Finding]:
     """The finding about one thing that is kept, where it carries a graph."""
-    certainty = _how(item, run)
+    certainty = _how(item, event, run)
     if certainty is None or not event.moment.loops:
         return
     place = Site.at(event.site.module, node) if node is not None else None
@@ -104,18 +104,19 @@ def _told(event: Added | LibraryCall, item: Object, node: ast.expr | None, run: 
     )
 
 
-def _how(item: Object, run: Run) -> Certainty | None:
+def _how(item: Object, event: Added | LibraryCall, run: Run) -> Certainty | None:
     """ "fragile" where a loss went backward itself, "fails" where it was computed in an evaluation; None where it
     carries no graph for all that is known, or goes backward in another way.
     """
     if "graph" not in item.state:
         return None
+    backwards = [each for each in run.of_type(Backward) if item.origins & set(each.forwards)]
     if any("backward" in each.state for each in multiples(of(item))):
-        return "fragile"
+        inside = any(each.moment.loops[: len(event.moment.loops)] == event.moment.loops for each in backwards)
+        return "fragile" if inside else None
     made = [origin for origin in item.origins if origin.kind == "activation"]
     evaluates = bool(made) and all(origin.known("training").constant() is False for origin in made)
-    backward = any(item.origins & set(event.forwards) for event in run.of_type(Backward))
-    return "fails" if evaluates and not backward else None
+    return "fails" if evaluates and not backwards else None
 
 
 def _summand(site: Site) -> ast.expr | None:
