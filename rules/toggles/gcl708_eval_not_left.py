@@ -1,0 +1,182 @@
+"""# eval-not-left (GCL708)
+
+## What it does
+Finds loops that train a model and evaluate it, and never put it back into training mode.
+
+## Why it breaks
+`eval()` holds until `train()` is called. After the first evaluation in the loop the model trains without dropout and
+with batch norm's running statistics, which no longer move. Nothing is raised, and the loss even looks better.
+
+## Example
+```python
+model.train()
+for epoch in range(epochs):
+    for batch in loader:
+        step(model, batch)
+    evaluate(model)  # calls model.eval()
+```
+
+## Use instead
+```python
+for epoch in range(epochs):
+    model.train()
+    for batch in loader:
+        step(model, batch)
+    evaluate(model)
+```
+
+## When it is fine
+`train()` at the head of the round or after the evaluation, also in a helper; `eval()` of frozen parts only; a loop that
+ends with its evaluation; a model in which no layer has a mode.
+
+## Evidence
+torch 2.13.0: of a Sequential with Dropout, `training` is True in the steps of the first epoch and False in all others.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from gclint.finding import Aspect, Finding, Fix
+from gclint.frameworks.torch_modules import PARAMETRIC, trainable
+from gclint.frameworks.torch_states import is_inside, mode_set
+from gclint.ir.syntax import Module, Site
+from gclint.rule import Reproduction, Rule
+from gclint.run import rewrite
+from gclint.run.events import AttributeSet, Backward, Event, Forward, LibraryCall, RunEnded
+from gclint.run.parallel import forwards_of, inside
+from gclint.run.run import Run
+from gclint.run.stepping import together
+from gclint.run.values import Class, Object
+
+from ..words import BACKWARD
+
+CHANGES: tuple[Aspect, ...] = ("modes", "random", "loss", "gradients", "updates", "buffers")
+WITHOUT_MODE = {
+    *("Linear", "Bilinear", "Conv1d", "Conv2d", "Conv3d", "ConvTranspose1d", "ConvTranspose2d", "ConvTranspose3d"),
+    *("LayerNorm", "GroupNorm", "RMSNorm", "Embedding", "EmbeddingBag", "PReLU", "RNNCell", "LSTMCell", "GRUCell"),
+}
+
+rule = Rule(
+    code="GCL708",
+    name="eval-not-left",
+    docs=__doc__ or "",
+    words=((".eval(",), BACKWARD),
+    certainty=("fails", "fragile"),
+    fixable="unsafe",
+    oracles=("evaluating",),
+    reproduction=Reproduction("bad_epochs.py", "bad_epochs.fixed.py", intent=CHANGES),
+)
+
+
+@rule.on(RunEnded)
+def trains_on(event: RunEnded, run: Run) -> Iterator[Finding]:
+    """Is a model trained in a loop that puts it into evaluation mode and never back?"""
+    if not event.whole:
+        return
+    modes = [each for each in run.of_type(LibraryCall) if each.name.endswith((".eval", ".train"))]
+    told: set[int] = set()
+    for backward in run.of_type(Backward):
+        for forward in forwards_of(backward, run):
+            for left in modes if _learns(forward.model) else ():
+                loop = _loop_of(forward, left)
+                if loop is None or left.site.node_id in told or not _evaluates(left, forward.model):
+                    continue
+                if _returns(forward, left, loop, modes, run) or _leaves(left, loop):
+                    continue
+                sure = _has_mode(forward.model)
+                if sure is False or not together(forward, left):
+                    continue
+                told.add(left.site.node_id)
+                yield rule.finding(
+                    run,
+                    left.site,
+                    "the loop goes on to train this model in evaluation mode",
+                    guard=left.guard,
+                    certainty="fails" if sure else "fragile",
+                    symptom="silent: from the second round on it trains without dropout and with fixed statistics",
+                    related=[(forward.site, "it is trained here")],
+                    fixes=(_back(forward, loop),),
+                )
+
+
+def _learns(model: Object) -> bool:
+    return trainable(model) != "none" and (model.kind != "layer" or model.class_name in PARAMETRIC)
+
+
+def _loop_of(first: Event, second: Event) -> ast.AST | None:
+    """The innermost loop around both."""
+    loop = None
+    for one, other in zip(first.moment.loops, second.moment.loops, strict=False):
+        if one is not other:
+            break
+        loop = one
+    return loop
+
+
+def _evaluates(left: LibraryCall, model: Object) -> bool:
+    """Whether a call puts the model as a whole into evaluation mode."""
+    held = left.call.receiver if left.call is not None else None
+    return held is not None and mode_set(left, model) is False and is_inside(model, held)
+
+
+def _returns(forward: Forward, left: LibraryCall, loop: ast.AST, modes: list[LibraryCall], run: Run) -> bool:
+    """Whether something in the loop puts the model, or a part of it, back before it is trained again."""
+    start, end = run.place(forward), run.place(left)
+    back: list[Event] = [each for each in modes if mode_set(each, forward.model)]
+    back += [each for each in run.of_type(AttributeSet) if each.name == "training"]
+    places = [run.place(each) for each in back if loop in each.moment.loops]
+    if end < start:
+        return any(end < place < start for place in places)
+    pretrained = inside(forward.model).known("pretrained").constant() is True
+    return any(place < start or place > end for place in places) or (pretrained and not back)
+
+
+def _leaves(left: LibraryCall, loop: ast.AST) -> bool:
+    """Whether the loop is left after the evaluation: by a break or return in a block around it."""
+    for site in (left.site, *reversed(left.moment.stack)):
+        module = site.module
+        around = list(module.ancestors(site.node))
+        if loop not in around:
+            continue
+        statement = module.statement(site.node)
+        while statement is not None and statement is not loop:
+            block = module.block(statement)
+            later = block[block.index(statement) :] if statement in block else []
+            if any(isinstance(each, (ast.Break, ast.Return, ast.Raise)) for each in later):
+                return True
+            statement = _outer(module, statement)
+        return False
+    return False
+
+
+def _outer(module: Module, statement: ast.stmt) -> ast.stmt | None:
+    return next((each for each in module.ancestors(statement) if isinstance(each, ast.stmt)), None)
+
+
+def _has_mode(model: Object) -> bool | None:
+    """Whether a layer of a model behaves otherwise in evaluation; None where not all of its layers are known."""
+    if model.kind == "layer":
+        return model.class_name not in WITHOUT_MODE and ("Dropout" in model.class_name or "Norm" in model.class_name)
+    if model.kind == "modules":
+        parts = [item for value in model.items or [] for item in value.objects()]
+    elif isinstance(model.type, Class) and model.kind == "module" and not model.open:
+        parts = [item for value in model.attributes.values() for item in value.objects()]
+        parts = [item for item in parts if item.kind not in ("forward", "parameter", "tensor", "criterion")]
+    else:
+        return None
+    known = [_has_mode(part) for part in parts if part is not model.parent]
+    return True if True in known else None if None in known else False
+
+
+def _back(forward: Forward, loop: ast.AST) -> Fix | None:
+    """Put the model into training mode at the head of the loop."""
+    site, body = forward.site, getattr(loop, "body", None)
+    node = site.node
+    if not body or not isinstance(node, ast.Call) or loop not in site.module.ancestors(node):
+        return None
+    if not isinstance(node.func, (ast.Name, ast.Attribute)):
+        return None
+    edit = rewrite.insert_before(Site.at(site.module, body[0]), f"{site.module.code(node.func)}.train()")
+    return Fix("train", "Put it back at the head of the loop", (edit,), "unsafe", intent=CHANGES) if edit else None
