@@ -19,10 +19,13 @@ if TYPE_CHECKING:
     from .interpreter import Interpreter
 
 MOST_STEPS = 20
+REMAINDERS = "remainders"  # of the run's facts: what `x % n` was divided by, by what conditions call the result
 
 
 def remember(it: Interpreter, sign: ast.operator, left: Value, right: Value, made: Object, site: Site) -> None:
     """Keep of the result of `left sign right` where it comes from."""
+    if isinstance(sign, ast.Mod):
+        it.run.facts.setdefault(REMAINDERS, {})[f"#{made.id}"] = right
     computed_from_leaf(made, [*left.objects(), *right.objects()])
     tensors = [item for item in (*left.objects(), *right.objects()) if of_a_model(item)]
     if not tensors:

@@ -26,8 +26,8 @@ for epoch in range(epochs):
 ```
 
 ## When it is fine
-`train()` at the head of the round or after the evaluation, also in a helper; `eval()` of frozen parts only; a loop that
-ends with its evaluation; a model in which no layer has a mode.
+`train()` at the head of the round or after the evaluation, also in a helper; `eval()` of frozen parts only, or at the
+head of the round for the steps themselves; a loop that ends with its evaluation; a model in which no layer has a mode.
 
 ## Evidence
 torch 2.13.0: of a Sequential with Dropout, `training` is True in the steps of the first epoch and False in all others.
@@ -128,9 +128,16 @@ def _returns(forward: Forward, left: LibraryCall, loop: ast.AST, modes: list[Lib
     back += [each for each in run.of_type(AttributeSet) if each.name == "training"]
     places = [run.place(each) for each in back if loop in each.moment.loops]
     if end < start:
-        return any(end < place < start for place in places)
+        return any(end < place < start for place in places) or not _tried(forward, end, start, run)
     pretrained = inside(forward.model).known("pretrained").constant() is True
     return any(place < start or place > end for place in places) or (pretrained and not back)
+
+
+def _tried(forward: Forward, start: int, end: int, run: Run) -> bool:
+    """Whether the model is evaluated between these places: what stands in evaluation mode for the steps is meant to."""
+    trained = {item for each in run.of_type(Backward) for item in each.forwards}
+    other = (each for each in run.of_type(Forward) if each.model is forward.model and each.activation not in trained)
+    return any(start < run.place(each) < end for each in other)
 
 
 def _leaves(left: LibraryCall, loop: ast.AST) -> bool:
@@ -171,12 +178,16 @@ def _has_mode(model: Object) -> bool | None:
 
 
 def _back(forward: Forward, loop: ast.AST) -> Fix | None:
-    """Put the model into training mode at the head of the loop."""
+    """Put the model into training mode before what trains it in the loop."""
     site, body = forward.site, getattr(loop, "body", None)
     node = site.node
     if not body or not isinstance(node, ast.Call) or loop not in site.module.ancestors(node):
         return None
     if not isinstance(node.func, (ast.Name, ast.Attribute)):
         return None
-    edit = rewrite.insert_before(Site.at(site.module, body[0]), f"{site.module.code(node.func)}.train()")
-    return Fix("train", "Put it back at the head of the loop", (edit,), "unsafe", intent=CHANGES) if edit else None
+    held = [node, *site.module.ancestors(node)]
+    first = next((each for each in body if each in held), None)
+    if first is None:
+        return None
+    edit = rewrite.insert_before(Site.at(site.module, first), f"{site.module.code(node.func)}.train()")
+    return Fix("train", "Put it back before it is trained", (edit,), "unsafe", intent=CHANGES) if edit else None
