@@ -44,11 +44,11 @@ from gclint.frameworks.torch_states import is_inside, mode_set
 from gclint.ir.syntax import Module, Site
 from gclint.rule import Reproduction, Rule
 from gclint.run import rewrite
-from gclint.run.events import AttributeSet, Backward, Event, Forward, LibraryCall, RunEnded
-from gclint.run.parallel import forwards_of, inside
+from gclint.run.events import AttributeSet, Backward, Event, Forward, LibraryCall, OptimizerBuilt, RunEnded
+from gclint.run.parallel import forwards_of, inside, models_of
 from gclint.run.run import Run
 from gclint.run.stepping import together
-from gclint.run.values import Class, Object
+from gclint.run.values import Class, Object, root
 
 from ..words import BACKWARD
 
@@ -76,10 +76,11 @@ def trains_on(event: RunEnded, run: Run) -> Iterator[Finding]:
     if not event.whole:
         return
     modes = [each for each in run.of_type(LibraryCall) if each.name.endswith((".eval", ".train"))]
+    moved = {model for each in run.of_type(OptimizerBuilt) for model in models_of(each.parameters)}
     told: set[int] = set()
     for backward in run.of_type(Backward):
         for forward in forwards_of(backward, run):
-            for left in modes if _learns(forward.model) else ():
+            for left in modes if _learns(forward.model, moved) else ():
                 loop = _loop_of(forward, left)
                 if loop is None or left.site.node_id in told or not _evaluates(left, forward.model):
                     continue
@@ -101,7 +102,10 @@ def trains_on(event: RunEnded, run: Run) -> Iterator[Finding]:
                 )
 
 
-def _learns(model: Object) -> bool:
+def _learns(model: Object, moved: set[Object]) -> bool:
+    """Whether a model may have parameters that train, those of known optimizers if there are such."""
+    if moved and root(inside(model)) not in moved:
+        return False
     return trainable(model) != "none" and (model.kind != "layer" or model.class_name in PARAMETRIC)
 
 
