@@ -24,10 +24,11 @@ REMAINDERS = "remainders"  # of the run's facts: what `x % n` was divided by, by
 
 def remember(it: Interpreter, sign: ast.operator, left: Value, right: Value, made: Object, site: Site) -> None:
     """Keep of the result of `left sign right` where it comes from."""
+    given = [*left.objects(), *right.objects()]
     if isinstance(sign, ast.Mod):
         it.run.facts.setdefault(REMAINDERS, {})[f"#{made.id}"] = right
-    computed_from_leaf(made, [*left.objects(), *right.objects()])
-    tensors = [item for item in (*left.objects(), *right.objects()) if of_a_model(item)]
+    computed_from_leaf(made, given)
+    tensors = [item for item in given if of_a_model(item) or "asked" in item.sites]
     if not tensors:
         return
     moment = it.moment(site=site)

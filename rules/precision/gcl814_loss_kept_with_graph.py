@@ -113,7 +113,7 @@ def _how(item: Object, event: Added | LibraryCall, run: Run) -> Certainty | None
     backwards = [each for each in run.of_type(Backward) if item.origins & set(each.forwards)]
     if any("backward" in each.state for each in multiples(of(item))):
         inside = any(each.moment.loops[: len(event.moment.loops)] == event.moment.loops for each in backwards)
-        return "fragile" if inside else None
+        return "fragile" if inside and event.moment.vague else None
     made = [origin for origin in item.origins if origin.kind == "activation"]
     evaluates = bool(made) and all(origin.known("training").constant() is False for origin in made)
     return "fails" if evaluates and not backwards else None

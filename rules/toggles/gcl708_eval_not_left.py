@@ -41,7 +41,7 @@ from collections.abc import Iterator
 from gclint.finding import Aspect, Finding, Fix
 from gclint.frameworks.torch_modules import PARAMETRIC, trainable
 from gclint.frameworks.torch_states import is_inside, mode_set
-from gclint.ir.syntax import Module, Site
+from gclint.ir.syntax import LOOPS, Site
 from gclint.rule import Reproduction, Rule
 from gclint.run import rewrite
 from gclint.run.events import AttributeSet, Backward, Event, Forward, LibraryCall, OptimizerBuilt, RunEnded
@@ -51,6 +51,7 @@ from gclint.run.stepping import together
 from gclint.run.values import Class, Object, root
 
 from ..words import BACKWARD
+from .rounds import comes_again
 
 CHANGES: tuple[Aspect, ...] = ("modes", "random", "loss", "gradients", "updates", "buffers")
 WITHOUT_MODE = {
@@ -82,9 +83,9 @@ def trains_on(event: RunEnded, run: Run) -> Iterator[Finding]:
         for forward in forwards_of(backward, run):
             for left in modes if _learns(forward.model, moved) else ():
                 loop = _loop_of(forward, left)
-                if loop is None or left.site.node_id in told or not _evaluates(left, forward.model):
+                if not isinstance(loop, LOOPS) or left.site.node_id in told or not _evaluates(left, forward.model):
                     continue
-                if _returns(forward, left, loop, modes, run) or _leaves(left, loop):
+                if _returns(forward, left, loop, modes, run) or not comes_again(left, loop):
                     continue
                 sure = _has_mode(forward.model)
                 if sure is False or not together(forward, left):
@@ -142,28 +143,6 @@ def _tried(forward: Forward, start: int, end: int, run: Run) -> bool:
     trained = {item for each in run.of_type(Backward) for item in each.forwards}
     other = (each for each in run.of_type(Forward) if each.model is forward.model and each.activation not in trained)
     return any(start < run.place(each) < end for each in other)
-
-
-def _leaves(left: LibraryCall, loop: ast.AST) -> bool:
-    """Whether the loop is left after the evaluation: by a break or return in a block around it."""
-    for site in (left.site, *reversed(left.moment.stack)):
-        module = site.module
-        around = list(module.ancestors(site.node))
-        if loop not in around:
-            continue
-        statement = module.statement(site.node)
-        while statement is not None and statement is not loop:
-            block = module.block(statement)
-            later = block[block.index(statement) :] if statement in block else []
-            if any(isinstance(each, (ast.Break, ast.Return, ast.Raise)) for each in later):
-                return True
-            statement = _outer(module, statement)
-        return False
-    return False
-
-
-def _outer(module: Module, statement: ast.stmt) -> ast.stmt | None:
-    return next((each for each in module.ancestors(statement) if isinstance(each, ast.stmt)), None)
 
 
 def _has_mode(model: Object) -> bool | None:
