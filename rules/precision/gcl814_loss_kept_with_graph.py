@@ -46,13 +46,13 @@ from gclint.run.events import Added, AttributeSet, Backward, LibraryCall, RunEnd
 from gclint.run.run import Run
 from gclint.run.values import Const, Object, of
 
-from ..words import BACKWARD
+from ..words import BACKWARD, LOSSES
 
 rule = Rule(
     code="GCL814",
     name="loss-kept-with-graph",
     docs=__doc__ or "",
-    words=((*BACKWARD, ".eval"),),
+    words=((*BACKWARD, ".eval("), (*BACKWARD, *LOSSES)),
     certainty=("fails", "fragile"),
     fixable="unsafe",
     oracles=(),

@@ -47,6 +47,8 @@ from gclint.run.events import AttributeSet, LibraryCall, RunEnded, StateDictLoad
 from gclint.run.run import Run
 from gclint.run.values import Object, root
 
+from ..words import BACKWARD
+
 DROPOUTS = ("Dropout", "Dropout2d")
 CHANGES: tuple[Aspect, ...] = ("updates", "trained", "loss", "gradients", "random", "saved", "loaded")
 
@@ -54,7 +56,7 @@ rule = Rule(
     code="GCL712",
     name="layer-made-in-forward",
     docs=__doc__ or "",
-    words=(("def forward",), ("nn.", "torch.nn import")),
+    words=(BACKWARD, ("def forward",), ("nn.", "torch.nn import")),
     certainty=("fails", "fragile"),
     fixable="unsafe",
     oracles=("changed",),
