@@ -153,6 +153,7 @@ class Interpreter:
     def derived(self, site: Site, inputs: Sequence[Value]) -> Object:
         """Something unknown that was computed from the inputs."""
         result = self.unknown("", site)
+        result.made_of = inputs
         for _, item in chain.from_iterable(inputs):
             mark_release(result, item)
         objects = [item for value in inputs for item in value.objects()]
