@@ -130,7 +130,9 @@ class CheckpointCall(Event):
 
 @dataclass
 class AttributeSet(Event):
-    """An attribute of an object is assigned. `target` is None when a library's own name is replaced."""
+    """An attribute of an object is assigned, or deleted: then its value is `MISSING`. `target` is None when a library's
+    own name is replaced.
+    """
 
     target: Object | None = None
     name: str = ""
