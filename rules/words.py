@@ -11,6 +11,19 @@ from gclint.ir.gate import unless
 BACKWARD = (".backward", "import backward", '"backward"', "'backward'")
 TRAINS = (*BACKWARD, "Trainer", "LightningCLI")
 STEPS = (".step", "Trainer", "LightningCLI")
+LOSSES = (
+    *(
+        "CrossEntropyLoss",
+        "cross_entropy",
+        "NLLLoss",
+        "nll_loss",
+        "BCELoss",
+        "BCEWithLogitsLoss",
+        "KLDivLoss",
+        "kl_div",
+    ),
+    *("MSELoss", "mse_loss", "L1Loss", "l1_loss", "HuberLoss", "huber_loss"),
+)
 CHECKPOINTS = (
     "utils.checkpoint",
     "torch.utils import",

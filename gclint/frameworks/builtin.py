@@ -86,6 +86,7 @@ def set_attribute(call: Call) -> Value:
         own = any("own_name" in item.state for item in call.positional[1].objects())
         for item in call.positional[0].objects():
             item.open = True
+            call.it.library.stored(call.it, item, call.positional[2])
             text = item.text
             for each, held in item.attributes.items() if not own else ():
                 other = call.it.unknown(f"{text}.{each}", call.site)

@@ -65,6 +65,8 @@ def children_of(it: Interpreter, item: Object) -> list[Named] | None:
     """The modules directly below a module; None where they are not known."""
     if item.each or item.open or "adapter" in item.state or "layers_wrapped" in item.sites:
         return None
+    if item.kind == "criterion":
+        return []
     if item.kind == "layer":
         return _modules_among(it, _added_to(item)) if _is_described(item) else None
     if item.kind == "modules" and item.items is not None:
@@ -103,7 +105,8 @@ def _modules_among(it: Interpreter, named: list[tuple[str, Value]]) -> list[Name
         for guard, part in value:
             if not isinstance(part, Object):
                 continue
-            if part.kind in ("layer", "modules") or (isinstance(part.type, Class) and part.kind == "module"):
+            own = isinstance(part.type, Class) and part.kind == "module"
+            if own or part.kind in ("layer", "modules", "criterion"):
                 found.append(Named(name, part, guard))
             elif (
                 it.library.is_kind(part, "module") or _is_parameter(part) or "foreign" in part.state or _is_loaded(part)

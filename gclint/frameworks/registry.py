@@ -360,6 +360,12 @@ class Library:
         if grads and len(grads) == len(states):
             result.state.setdefault("grad", asked[0] if asked else union(grads))
 
+    def keep_numbers(self, source: Object, made: Object) -> None:
+        """What was made of something, as one of its elements, has the same numbers."""
+        if "numbers" in source.state:
+            made.state["numbers"] = source.state["numbers"]
+            made.sites["numbers"] = source.sites["numbers"]
+
     def may_set(self, imported: Iterable[str], variable: str) -> bool:
         """Whether one of the packages imported so far may have set an environment variable."""
         packages = {name.partition(".")[0] for name in imported}

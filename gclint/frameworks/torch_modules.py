@@ -51,6 +51,7 @@ PARAMETRIC = (
 INSTANCE_NORMS = ("InstanceNorm1d", "InstanceNorm2d", "InstanceNorm3d")  # with parameters where they are asked for
 PARAMETERLESS = (
     *("Dropout", "Dropout2d", "ReLU", "GELU", "SiLU", "ELU", "LeakyReLU", "Softmax", "Tanh", "Sigmoid", "Identity"),
+    *("LogSoftmax", "LogSigmoid", "Softmin"),
     *("Flatten", "MaxPool2d", "AvgPool2d", "AdaptiveAvgPool2d", "Upsample", *INSTANCE_NORMS),
 )
 LAZY = tuple(
@@ -61,6 +62,15 @@ UNDESCRIBED = (
     *("RNNBase", "RNNCellBase", "Embedding.from_pretrained", "EmbeddingBag.from_pretrained"),
 )
 """What has parameters, too, of which nothing else is said."""
+NUMBERS = {
+    "Softmax": "probabilities",
+    "Softmin": "probabilities",
+    "LogSoftmax": "log-probabilities",
+    "Sigmoid": "sigmoid",
+    "LogSigmoid": "log-sigmoid",
+    "Linear": "raw",
+}
+"""What the numbers are that a layer gives."""
 
 _OF_OTHERS = re.compile(r"torch\.\w+\.nn\.|torchvision\.(models|ops)\.")
 
@@ -96,6 +106,17 @@ def set_state(it: Interpreter, item: Object, fact: str, value: Value, default: V
     guard = it.guard - it.run.assumed
     held = item.state.get(fact, default)
     item.state[fact] = assigned(guard, value, held) if held else value.under(guard)
+
+
+def mode(item: Object) -> Value:
+    """Whether a module is in training mode, by the last call of `train` or `eval` on it or on what it is a part of."""
+    found, held, last = item.known("training"), item.parent, int(item.known("mode_set").constant() or 0)
+    while held is not None:
+        since = int(held.known("mode_set").constant() or 0)
+        if since > last:
+            found, last = held.known("training"), since
+        held = held.parent
+    return found
 
 
 def promote(item: Object) -> None:
@@ -239,6 +260,7 @@ def add_part(call: Call) -> Value:
     assert call.receiver is not None
     if name is None:
         call.receiver.open = True
+        call.it.library.stored(call.it, call.receiver, call.get("module", 1))
     else:
         names.assign_attribute(
             call.it,
@@ -341,6 +363,7 @@ def activated(call: Call, item: Object, result: Value, through: Object | None = 
     activation = it.new("activation", "", item.label, call.site)
     activation.attributes["of"] = of(model)
     activation.attributes["called"] = of(item)
+    activation.state["training"] = mode(model)
     activation.attributes["inputs"] = union([*call.positional, *call.keywords.values()])
     if it.moment(site=call.site).unrecorded() is not None:
         it.emit(Forward(it.moment(site=call.site), model, item, activation, through, call))
@@ -360,6 +383,9 @@ def activated(call: Call, item: Object, result: Value, through: Object | None = 
 
 def _layer_result(call: Call, item: Object) -> Value:
     made = call.it.derived(call.site, call.positional + list(call.keywords.values()))
+    if item.kind == "layer" and item.class_name in NUMBERS:
+        made.state["numbers"] = const(NUMBERS[item.class_name])
+        made.sites["numbers"] = item.site if call.name == "forward" and item.site is not None else call.site
     if item.class_name in PARAMETRIC and _may_train(item):
         made.state["grad"] = TRUE
         made.kind = "tensor"

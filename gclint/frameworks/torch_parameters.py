@@ -222,7 +222,7 @@ def _giver(item: Object) -> Object | None:
 def make_parameter(call: Call) -> Value:
     """A tensor that trains, unless the code says otherwise."""
     made = call.it.new("tensor", "torch.nn.Parameter", "", call.site)
-    made.state["grad"] = call.get("requires_grad", 1, TRUE)
+    made.state["grad"] = made.state["leaf"] = call.get("requires_grad", 1, TRUE)
     return of(made)
 
 

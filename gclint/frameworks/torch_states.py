@@ -11,7 +11,7 @@ from ..run.values import NONE, NOTHING, TRUE, Alternative, Class, Const, Externa
 from .distributed_checkpoint import was_demanded
 from .module_trees import modules_of
 from .registry import Framework
-from .torch_modules import promote, set_state, trainable
+from .torch_modules import mode, promote, set_state, trainable
 
 framework = Framework("torch.states")
 
@@ -26,7 +26,9 @@ def set_mode(call: Call) -> Value:
     assert call.receiver is not None
     promote(call.receiver)
     training = not call.name.endswith("eval") and call.get("mode", 0, TRUE).constant() is not False
-    set_state(call.it, call.receiver, "training", const(training))
+    for item in (call.receiver, *_wrapped_in(call.receiver)):
+        set_state(call.it, item, "training", const(training))
+        item.state["mode_set"] = const(len(call.run.events) + 1)
     call.run.facts.setdefault("modes", []).append((call.receiver, training and not call.it.guard - call.run.assumed))
     for model in call.run.models:
         if model is not call.receiver and is_inside(model, call.receiver):
@@ -36,7 +38,12 @@ def set_mode(call: Call) -> Value:
 
 @framework.attribute("module", "training")
 def training(it: Interpreter, item: Object, name: str, node: ast.AST) -> Value | None:
-    """True in a module that the program made and has not put into evaluation; else nobody knows."""
+    """What the last call of `train` or `eval` made it, and True in a module that the program made and never put into
+    evaluation; else nobody knows.
+    """
+    known = mode(item)
+    if known and isinstance(item.type, Class) and not item.escaped:
+        return known
     own = root(item)
     if (
         it.as_library
@@ -72,14 +79,18 @@ def mode_set(event: LibraryCall, model: Object) -> bool | None:
 
 def is_inside(item: Object, holder: Object) -> bool:
     """Whether a module is a part of another, or of the one that it wraps."""
-    inner = holder.attributes.get("module") if holder.kind in ("ddp", "fsdp", "dp", "engine") else None
-    wanted = [holder, *(inner.objects() if inner is not None else [])]
+    wanted = [holder, *_wrapped_in(holder)]
     around: Object | None = item
     while around is not None:
         if any(around is each for each in wanted):
             return True
         around = around.parent
     return False
+
+
+def _wrapped_in(holder: Object) -> list[Object]:
+    inner = holder.attributes.get("module") if holder.kind in ("ddp", "fsdp", "dp", "engine") else None
+    return inner.objects() if inner is not None else []
 
 
 _NAMES = ("float16", "bfloat16", "float32", "float64")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ..run.arithmetic import scale_of
 from ..run.calls import Call
 from ..run.conditions import truths
 from ..run.events import GradientsCleared, GradientsClipped, OptimizerStep, ScalerUsed
@@ -37,6 +38,7 @@ def scale(call: Call) -> Value:
     _used(call, "scale", loss)
     made = call.it.derived(call.site, [loss])
     made.kind = "tensor"
+    scale_of(made, loss)
     made.state["scaled"] = of(call.receiver) if call.receiver is not None else NONE
     return of(made)
 
@@ -80,9 +82,19 @@ def zero_grad(call: Call) -> Value:
     return NONE
 
 
-@framework.method("*", "zero_")
-def zero(call: Call) -> Value | None:
-    """A gradient that is set to zero by hand: `w.grad.zero_()`."""
-    if call.receiver is not None and call.receiver.text.endswith(".grad"):
+@framework.method("*", "zero_", "fill_", "mul_", "copy_")
+def changed_by_hand(call: Call) -> Value | None:
+    """A gradient that is set by hand, or its data: `w.grad.zero_()`."""
+    if call.receiver is not None and call.receiver.text.endswith((".grad", ".grad.data")):
         call.it.emit(GradientsCleared(call.it.moment(site=call.site), call.receiver))
+    return None
+
+
+@framework.function("torch.nn.init.zeros_", "torch._foreach_zero_")
+def zeroed(call: Call) -> Value | None:
+    """A gradient that a function sets to zero, or a list of them."""
+    for item in call.get("", 0).objects():
+        parts = [item, *(each for value in item.items or [] for each in value.objects())]
+        if any(part.text.endswith(".grad") for part in parts):
+            call.it.emit(GradientsCleared(call.it.moment(site=call.site), item))
     return None

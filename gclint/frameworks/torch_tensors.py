@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import ast
+
 from ..ir.syntax import Site
+from ..run.arithmetic import computed_from_leaf, of_a_model, scale_of
 from ..run.calls import Call
 from ..run.interpreter import Interpreter
 from ..run.values import FALSE, TRUE, Object, Value, of
@@ -23,7 +26,6 @@ framework = Framework("torch.tensors", kinds={"tensor": "unknown", "data": "tens
     "torch.zeros",
     "torch.ones",
     "torch.randint",
-    "torch.tensor",
     "torch.arange",
     "torch.full",
     "torch.empty",
@@ -36,40 +38,91 @@ def make_tensor(call: Call) -> Value:
     """A new tensor: no gradient flows to it unless it asks for one."""
     made = call.it.new("tensor", "torch.Tensor", "", call.site)
     wanted = call.get("requires_grad", None, FALSE)
-    made.state["grad"] = wanted
+    made.state["grad"] = made.state["leaf"] = wanted
     return of(made)
 
 
-@framework.method(
-    "tensor",
-    "to",
-    "cuda",
-    "cpu",
-    "float",
-    "half",
-    "long",
-    "view",
-    "reshape",
-    "detach",
-    "clone",
-    "contiguous",
-    "unsqueeze",
-    "squeeze",
-    "flatten",
-    "transpose",
-    "permute",
-    "type",
-    "bfloat16",
+@framework.function("torch.tensor")
+def copy_to_tensor(call: Call) -> Value:
+    """A new tensor with a copy of the numbers it is given: the graph of these is not its own."""
+    made = make_tensor(call)
+    _ask(call, made.objects()[0], call.get("data", 0))
+    return made
+
+
+@framework.function("torch.autograd.Variable", "torch.autograd.variable.Variable")
+def make_variable(call: Call) -> Value | None:
+    """`Variable(x)` is x; asked for a gradient it is a tensor of its own, without the graph of x."""
+    given = call.get("data", 0)
+    if not any(map(of_a_model, given.objects())) or call.get("requires_grad", 1, FALSE).constant() is not True:
+        return None
+    made = make_tensor(call)
+    _ask(call, made.objects()[0], given)
+    return made
+
+
+def _ask(call: Call, made: Object, given: Value) -> None:
+    """Keep of a tensor that it asks for a gradient in place of what it was made of."""
+    if made.state["grad"].constant() is True and any(map(of_a_model, given.objects())):
+        made.sites["asked"] = call.site
+
+
+SHAPES = (
+    *("view", "reshape", "flatten", "squeeze", "unsqueeze", "transpose", "permute", "expand", "contiguous", "clone"),
+    *("to", "cuda", "cpu", "type", "type_as", "float", "double", "half", "bfloat16", "long", "detach"),
 )
+"""Methods of a tensor that give the same data in another shape, place or dtype."""
+
+
+@framework.method("unknown", *SHAPES)
+def same_data(call: Call) -> Value:
+    """The same again, in another shape, place or dtype."""
+    assert call.receiver is not None
+    made = call.it.derived(call.site, call.inputs())
+    call.it.library.keep_numbers(call.receiver, made)
+    if call.last in ("detach", "long"):
+        cut(made)
+    else:
+        scale_of(made, of(call.receiver))
+    return of(made)
+
+
+@framework.method("tensor", *SHAPES)
 def same_tensor(call: Call) -> Value:
     """The same data in another shape, place or dtype."""
     assert call.receiver is not None
     made = call.it.derived(call.site, [of(call.receiver)])
     made.kind = call.receiver.kind
+    call.it.library.keep_numbers(call.receiver, made)
     if call.last in ("detach", "long"):
-        made.state.pop("may_grad", None)
-        made.state.pop("foreign", None)
-        made.state["grad"] = FALSE
+        cut(made)
+    else:
+        scale_of(made, of(call.receiver))
+        computed_from_leaf(made, [call.receiver])
+    return of(made)
+
+
+def cut(made: Object) -> None:
+    """No gradient flows to what something was made of."""
+    for fact in ("may_grad", "foreign"):
+        made.state.pop(fact, None)
+    made.state["grad"] = FALSE
+
+
+@framework.method("unknown", "argmax", "argmin", "round", "sign", "eq", "ne", "gt", "lt", "ge", "le")
+def without_gradient(call: Call) -> Value:
+    """Numbers through which no gradient flows: indices, steps, truths."""
+    made = call.it.derived(call.site, call.inputs())
+    cut(made)
+    return of(made)
+
+
+@framework.method("unknown", "mean", "sum")
+def reduced(call: Call) -> Value:
+    """The mean or the sum: of what carries a graph it carries one."""
+    assert call.receiver is not None
+    made = call.it.derived(call.site, call.inputs())
+    scale_of(made, of(call.receiver))
     return of(made)
 
 
@@ -79,7 +132,7 @@ def tensor_requires_grad(call: Call) -> Value:
     """A tensor asks for its gradient; of what is unknown it is a tensor or a module that does."""
     assert call.receiver is not None
     wanted = call.get("requires_grad", 0, TRUE)
-    call.receiver.state["grad"] = wanted
+    _asks_now(call.receiver, wanted, call.site)
     if wanted.constant() is not False:
         for outer in holders(call.receiver):
             loosen(outer)
@@ -87,9 +140,23 @@ def tensor_requires_grad(call: Call) -> Value:
 
 
 @framework.setter("tensor", "requires_grad")
-def tensor_set_requires_grad(it: Interpreter, item: Object, value: Value, node: object) -> None:
+def tensor_set_requires_grad(it: Interpreter, item: Object, value: Value, node: ast.AST) -> None:
     """`x.requires_grad = True`."""
-    item.state["grad"] = value
+    _asks_now(item, value, it.site(node))
+
+
+@framework.setter("unknown", "requires_grad")
+def unknown_set_requires_grad(it: Interpreter, item: Object, value: Value, node: ast.AST) -> None:
+    """The same of what is known to have no gradient, and therefore a tensor."""
+    if "grad" in item.state:
+        _asks_now(item, value, it.site(node))
+
+
+def _asks_now(item: Object, wanted: Value, site: Site) -> None:
+    """A tensor asks for a gradient, or no longer."""
+    if item.known("grad").constant() is False and wanted.constant() is True and of_a_model(item):
+        item.sites["asked"] = site
+    item.state["grad"] = wanted
 
 
 LOADER = Signature(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ..run.arithmetic import went_backward
 from ..run.calls import Call
 from ..run.events import Backward, OptimizerBuilt, OptimizerStep
 from ..run.guards import CUDA, ROCM
@@ -58,6 +59,7 @@ def autograd_backward(call: Call) -> Value:
 
 def emit_backward(call: Call, loss: Value) -> None:
     """Gradients are computed of everything the loss came from."""
+    went_backward(loss)
     forwards = {
         origin: None
         for item in loss.objects()

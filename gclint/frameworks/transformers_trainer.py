@@ -150,12 +150,12 @@ def _own_forwards(models: Value) -> list[Function]:
 
 @framework.method("trainer", "training_step")
 def training_step(call: Call) -> Value:
-    """Trainer's own step: compute_loss, then backward."""
+    """Trainer's own step: compute_loss, then backward; the loss that it gives is detached (transformers/trainer.py)."""
     assert call.receiver is not None
     given = [call.get("model", 0), call.get("inputs", 1)]
     loss = names.call_method(call.it, call.receiver, "compute_loss", call.site, given)
     emit_backward(call, loss)
-    return loss
+    return of(call.it.derived(call.site, [loss]))
 
 
 @framework.method("trainer", "compute_loss")

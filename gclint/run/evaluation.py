@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from ..ir.syntax import FunctionDef, Site, arguments, dotted, parameters
-from . import changes, comprehensions, conditions, containers, elements, names
+from . import arithmetic, changes, comprehensions, conditions, containers, elements, names
 from .calls import Call
 from .folding import folded
 from .guards import ALWAYS, Guard, compatible, conj, either, narrowed
@@ -180,7 +180,11 @@ def operate(it: Interpreter, sign: ast.operator, left: Value, right: Value, site
     made = folded(it, calculate, [left, right]) if calculate is not None and not large else None
     if made is None:
         made = changes.combined(it, sign, left, right, site)
-    return made if made is not None else of(it.derived(site, [left, right]))
+    if made is not None:
+        return made
+    result = it.derived(site, [left, right])
+    arithmetic.remember(it, sign, left, right, result, site)
+    return of(result)
 
 
 def _is_large(item: Alternative) -> bool:

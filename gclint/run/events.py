@@ -130,7 +130,9 @@ class CheckpointCall(Event):
 
 @dataclass
 class AttributeSet(Event):
-    """An attribute of an object is assigned. `target` is None when a library's own name is replaced."""
+    """An attribute of an object is assigned, or deleted: then its value is `MISSING`. `target` is None when a library's
+    own name is replaced.
+    """
 
     target: Object | None = None
     name: str = ""
@@ -229,6 +231,32 @@ class Backward(Event):
     loss: Value = NOTHING
     forwards: tuple[Object, ...] = ()
     keywords: dict[str, Value] = field(default_factory=dict)
+
+
+@dataclass
+class LossComputed(Event):
+    """A loss of torch is computed: `name` as in torch.nn.functional, with the `settings` of the call, or of the
+    `criterion` that is called.
+    """
+
+    name: str = ""
+    given: Value = NOTHING
+    target: Value = NOTHING
+    settings: dict[str, Value] = field(default_factory=dict)
+    result: Object = field(default_factory=lambda: Object(0, "unknown"))
+    criterion: Object | None = None
+    call: Call | None = None
+
+
+@dataclass
+class Added(Event):
+    """Two things are added of which one was computed from what a model gave, while autograd records: `left + right`, or
+    `left += right`, at the place of what is added to.
+    """
+
+    left: Value = NOTHING
+    right: Value = NOTHING
+    result: Object = field(default_factory=lambda: Object(0, "unknown"))
 
 
 @dataclass

@@ -21,7 +21,7 @@ from . import (
     names,
 )
 from .evaluation import operate
-from .events import LoopNameRebound
+from .events import AttributeSet, LoopNameRebound
 from .guards import everything, narrowed
 from .jumps import BREAK, CONTINUE, RAISE, RETURN, leave
 from .values import MISSING, NONE, TRUE, Alternative, Const, External, Object, assigned, of
@@ -121,6 +121,7 @@ def _delete(it: Interpreter, statement: ast.Delete) -> None:
     for item in targets:
         if isinstance(item, ast.Attribute):
             for holder in it.evaluate(item.value).objects():
+                it.emit(AttributeSet(it.moment(item), holder, item.attr, of(MISSING)))
                 before = holder.attributes.pop(item.attr, None)
                 guard = changes.since(it, holder)
                 if before is not None and guard:

@@ -153,6 +153,7 @@ class Interpreter:
     def derived(self, site: Site, inputs: Sequence[Value]) -> Object:
         """Something unknown that was computed from the inputs."""
         result = self.unknown("", site)
+        result.made_of = inputs
         for _, item in chain.from_iterable(inputs):
             mark_release(result, item)
         objects = [item for value in inputs for item in value.objects()]
@@ -171,6 +172,8 @@ class Interpreter:
             part.label = f"{parent.label}{name}" if name.startswith("[") else f"{parent.label}.{name}"
         part.parent, part.origins, part.each = parent, parent.origins, each or parent.each
         self.library.propagate([parent], part)
+        if name.startswith("["):
+            self.library.keep_numbers(parent, part)
         if name in NO_GRADIENT:
             for fact in ("grad", "may_grad", "foreign"):
                 part.state.pop(fact, None)

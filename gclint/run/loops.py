@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 MOST_ROUNDS = 64
 STEPS_FOR_ALL = 6_000
+ITERATED = "iterated"  # of the run's facts: what each loop went over last
 
 
 class _Rounds:
@@ -75,6 +76,7 @@ def walk_for(it: Interpreter, statement: For) -> None:
 
 
 def _over(it: Interpreter, rounds: _Rounds, statement: For, iterable: Value) -> None:
+    it.run.facts.setdefault(ITERATED, {})[statement] = iterable
     each = elements.rounds(it, iterable)
     if each is not None and len(each) <= MOST_ROUNDS:
         for guard, value in each:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 
 from ..ir.syntax import Site, dotted
+from .arithmetic import REMAINDERS
 from .events import Backward, Event, GradientsCleared, LibraryCall, OptimizerStep
-from .guards import compatible
+from .guards import Atom, compatible
 from .run import Run
 from .values import Const, Value
 
@@ -65,3 +67,17 @@ def argument_text(site: Site, index: int = 0) -> str:
 def looped(event: Event) -> bool:
     """Whether an event happens in every round of a loop."""
     return bool(event.moment.loops)
+
+
+def every_few_rounds(event: Event, run: Run) -> dict[str, Value]:
+    """The conditions of an event that hold every few rounds, such as `step % n == 0`, each with its n."""
+    remainders: dict[str, Value] = run.facts.get(REMAINDERS, {})
+    names = {atom.key.partition("==")[0] for held, _ in event.guard for atom in _atoms(held)}
+    return {name: remainders[name] for name in names if name in remainders}
+
+
+def _atoms(atom: Atom) -> Iterator[Atom]:
+    """A condition and those that it is made of."""
+    yield atom
+    for part, _ in atom.parts or ():
+        yield from _atoms(part)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import count
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 MAX_ALTERNATIVES = 12
 MOST_CONDITIONS = 100
+MOST_ANCESTORS = 200
 
 
 @dataclass(frozen=True)
@@ -159,8 +160,9 @@ class Object:
     of it. Elements, entries and attributes that are there under some guard only are `MISSING` elsewhere; of a dict that
     is `open` for one key only that nobody knows, `keyed` has that key and what it holds where it equals no literal key.
     It was made under the guard `born`, in so many loops that are walked once (`vague`). `origins` are the tracked
-    objects it was computed from. `parent` is the object it is a part of, `each` says that it stands for every element
-    of a collection. Once it has `escaped`, code that nobody knows may have changed it.
+    objects it was computed from, `made_of` the values that went into it. `parent` is the object it is a part
+    of, `each` says that it stands for every element of a collection. Once it has
+    `escaped`, code that nobody knows may have changed it.
     """
 
     id: int
@@ -180,6 +182,7 @@ class Object:
     sites: dict[str, Site] = field(default_factory=dict)
     holder: Site | None = None
     built: tuple[list[Value], dict[str, Value]] | None = None
+    made_of: Sequence[Value] = ()
     escaped: bool = False
     born: Guard = field(default=ALWAYS, repr=False)
     vague: int = field(default=0, repr=False)
@@ -195,6 +198,7 @@ class Object:
         self.attributes.clear()
         self.state.clear()
         self.items = self.entries = self.parent = self.built = self.keyed = None
+        self.made_of = ()
         self.origins = frozenset()
 
     @property
@@ -452,6 +456,19 @@ def adopt(whole: Object, part: Object) -> None:
     """Something is a part of something else from now on, unless it has a whole already or is around that itself."""
     if part.parent is None and root(whole) is not part:
         part.parent = whole
+
+
+def ancestors(value: Value) -> set[Alternative]:
+    """All that a value was computed from, itself included."""
+    found: set[Alternative] = set()
+    waiting = [item for _, item in value]
+    while waiting and len(found) < MOST_ANCESTORS:
+        item = waiting.pop()
+        if item not in found:
+            found.add(item)
+            if isinstance(item, Object):
+                waiting += [other for part in item.made_of for _, other in part]
+    return found
 
 
 def root(item: Object) -> Object:

@@ -184,6 +184,12 @@ def _idle(outcome: Outcome, reference: Outcome | None) -> str:
     return f"{len(idle)} of {len(steps)} optimizer steps follow no backward" if idle else ""
 
 
+def _evaluating(outcome: Outcome, reference: Outcome | None) -> str:
+    steps = outcome.first.steps[: outcome.first.step_count]
+    late = [index for index, step in enumerate(steps) if set(step.evaluating) - set(steps[0].evaluating)]
+    return f"from step {late[0] + 1} on {_names(steps[late[0]].evaluating)} trains in evaluation mode" if late else ""
+
+
 def _clip(outcome: Outcome, reference: Outcome | None) -> str:
     scaled = any(step.clipped_scaled for step in outcome.first.steps)
     return "gradients are clipped while they are scaled" if scaled else ""
@@ -230,6 +236,7 @@ ORACLES: dict[str, Callable[[Outcome, Outcome | None], str]] = {
     "environment": _environment,
     "uncleared": _uncleared,
     "idle": _idle,
+    "evaluating": _evaluating,
     "clip": _clip,
     "clip-ranks": _clip_ranks,
 }

@@ -23,7 +23,8 @@ for batch in loader:
 ```
 
 ## When it is fine
-Gradients cleared every few batches, by `model.zero_grad()`, or by setting `.grad = None`.
+Gradients cleared every few batches, by `model.zero_grad()`, or by hand: `w.grad.zero_()`,
+`w.grad = None`, `del w.grad`.
 
 ## Evidence
 torch 2.13.0: the gradients of the second step are the sum of two.
@@ -63,7 +64,7 @@ def never_cleared(event: RunEnded, run: Run) -> Iterator[Finding]:
     if (
         not event.whole
         or run.of_type(GradientsCleared)
-        or any(item.name == "grad" for item in run.of_type(AttributeSet))
+        or any(_sets_gradient(item) for item in run.of_type(AttributeSet))
     ):
         return
     backwards = [item for item in run.of_type(Backward) if looped(item) and "inputs" not in item.keywords]
@@ -93,6 +94,12 @@ def never_cleared(event: RunEnded, run: Run) -> Iterator[Finding]:
         related=[(added[0].site, "gradients are added here")],
         fixes=(fix if edits else None,),
     )
+
+
+def _sets_gradient(event: AttributeSet) -> bool:
+    """Whether a gradient is set or deleted, or its data set."""
+    of_gradient = event.target is not None and event.target.text.endswith(".grad")
+    return event.name == "grad" or (event.name == "data" and of_gradient)
 
 
 def _clear_after(never: Never) -> tuple[Edit, ...]:

@@ -28,12 +28,12 @@ def left_in_evaluation(backward: Backward, model: Object, run: Run) -> tuple[Loo
             continue
         if not isinstance(loop, LOOPS) or any(mode_set(event, model) for event in own):
             return None
-        left = next((event for event in own if event in later and _comes_again(event, loop)), None)
+        left = next((event for event in own if event in later and comes_again(event, loop)), None)
         return (loop, left) if left is not None else None
     return None
 
 
-def _comes_again(event: LibraryCall, loop: Loop) -> bool:
+def comes_again(event: LibraryCall, loop: Loop) -> bool:
     """Whether rounds follow one that gets to a call: every so many steps, or every time."""
     chain = [*event.moment.stack, event.site]
     at = next((index for index, site in enumerate(chain) if contains(loop, site.node, site.module)), None)

@@ -1,0 +1,48 @@
+"""torch and transformers: learning rate schedules, each with how many steps it is made for.
+
+The parameters are those of torch/optim/lr_scheduler.py, transformers/optimization.py and diffusers/optimization.py.
+"""
+
+from __future__ import annotations
+
+from .registry import Framework
+from .signature import declare
+
+framework = Framework("torch.schedules", kinds={"schedule": "unknown"}, bases={"torch:LRScheduler": "schedule"})
+
+TOTALS = {
+    "CosineAnnealingLR": ("T_max", "optimizer, T_max, eta_min=0.0, last_epoch=-1"),
+    "PolynomialLR": ("total_iters", "optimizer, total_iters=5, power=1.0, last_epoch=-1"),
+    "LinearLR": ("total_iters", "optimizer, start_factor=0.333, end_factor=1.0, total_iters=5, last_epoch=-1"),
+    "OneCycleLR": ("total_steps", "optimizer, max_lr, total_steps=None, epochs=None, steps_per_epoch=None"),
+}
+"""Schedules of torch with the argument that says after how many steps they end."""
+WARMED_UP = (
+    *("get_linear_schedule_with_warmup", "get_cosine_schedule_with_warmup"),
+    *("get_polynomial_decay_schedule_with_warmup", "get_cosine_with_hard_restarts_schedule_with_warmup"),
+)
+NAMED = "get_scheduler"
+_WITHOUT_END = {
+    "StepLR": "optimizer, step_size, gamma=0.1, last_epoch=-1",
+    "MultiStepLR": "optimizer, milestones, gamma=0.1, last_epoch=-1",
+    "ExponentialLR": "optimizer, gamma, last_epoch=-1",
+    "LambdaLR": "optimizer, lr_lambda, last_epoch=-1",
+    "ConstantLR": "optimizer, factor=0.333, total_iters=5, last_epoch=-1",
+    "CosineAnnealingWarmRestarts": "optimizer, T_0, T_mult=1, eta_min=0.0, last_epoch=-1",
+    "SequentialLR": "optimizer, schedulers, milestones, last_epoch=-1",
+    "ReduceLROnPlateau": "optimizer, mode='min', factor=0.1, patience=10",
+}
+
+for _name, (_, _parameters) in TOTALS.items():
+    declare(framework, f"torch:{_name}", _parameters, "schedule")
+for _name, _parameters in _WITHOUT_END.items():
+    declare(framework, f"torch:{_name}", _parameters, "schedule")
+for _package in ("transformers", "diffusers"):
+    for _name in WARMED_UP:
+        declare(framework, f"{_package}:{_name}", "optimizer, num_warmup_steps, num_training_steps", "schedule")
+    declare(
+        framework,
+        f"{_package}:{NAMED}",
+        "name, optimizer=None, num_warmup_steps=None, num_training_steps=None",
+        "schedule",
+    )

@@ -1,0 +1,93 @@
+"""What a run remembers of tensors that it computes with: what a sum was made of, what was divided by what.
+
+A tensor has its `graph` where it surely carries one: a loss that was computed from a model's output while autograd
+recorded, or what was given to backward. `scaled_from` is the tensor of which it is a multiple, `divisor` what it
+was divided by. What is computed from a tensor that was made to be trained has that `from_leaf`.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from .events import Added
+from .values import NOTHING, TRUE, Object, Value, of, union
+
+if TYPE_CHECKING:
+    from ..ir.syntax import Site
+    from .interpreter import Interpreter
+
+MOST_STEPS = 20
+REMAINDERS = "remainders"  # of the run's facts: what `x % n` was divided by, by what conditions call the result
+
+
+def remember(it: Interpreter, sign: ast.operator, left: Value, right: Value, made: Object, site: Site) -> None:
+    """Keep of the result of `left sign right` where it comes from."""
+    given = [*left.objects(), *right.objects()]
+    if isinstance(sign, ast.Mod):
+        it.run.facts.setdefault(REMAINDERS, {})[f"#{made.id}"] = right
+    computed_from_leaf(made, given)
+    tensors = [item for item in given if of_a_model(item) or "asked" in item.sites]
+    if not tensors:
+        return
+    moment = it.moment(site=site)
+    if moment.unrecorded() is not None:
+        return
+    if any("graph" in item.state for item in tensors):
+        made.state["graph"] = TRUE
+    if isinstance(sign, ast.Add):
+        it.emit(Added(moment, left, right, made))
+    source = left if any(item in tensors for item in left.objects()) else right
+    if isinstance(sign, (ast.Mult, ast.Div)) and len({item for item in tensors if item in source.objects()}) == len(
+        tensors
+    ):
+        scale_of(made, source, right if isinstance(sign, ast.Div) else NOTHING)
+    elif isinstance(sign, ast.Add) and len(tensors) == 1:
+        made.state["scaled_from"] = of(tensors[0])
+
+
+def scale_of(made: Object, source: Value, divisor: Value = NOTHING) -> None:
+    """What was made is a multiple of a tensor, divided by something."""
+    made.state["scaled_from"] = source
+    if divisor:
+        made.state["divisor"] = divisor
+    if any("graph" in item.state for item in source.objects()):
+        made.state["graph"] = TRUE
+
+
+def computed_from_leaf(made: Object, sources: Sequence[Object]) -> None:
+    """What was made from a tensor that was made to be trained is no such tensor any more."""
+    leaf = next((item for item in sources if item.known("leaf").constant() is True), None)
+    held = of(leaf) if leaf is not None else next((item.known("from_leaf") for item in sources), NOTHING)
+    if held:
+        made.state["from_leaf"] = held
+
+
+def of_a_model(item: Object) -> bool:
+    """Whether something was computed from what a model gave."""
+    return item.items is None and item.entries is None and any(origin.kind == "activation" for origin in item.origins)
+
+
+def multiples(value: Value) -> list[Object]:
+    """The tensors of which a value is a multiple, itself included."""
+    found: dict[Object, None] = {}
+    waiting = value.objects()
+    while waiting and len(found) < MOST_STEPS:
+        item = waiting.pop()
+        if item not in found:
+            found[item] = None
+            waiting += item.known("scaled_from").objects()
+    return list(found)
+
+
+def went_backward(loss: Value) -> None:
+    """What was given to backward, and that of which it is a multiple, carries a graph."""
+    for item in multiples(loss):
+        if of_a_model(item):
+            item.state["graph"] = item.state["backward"] = TRUE
+
+
+def divisors(value: Value) -> Value:
+    """All that a tensor was divided by on its way."""
+    return union(item.known("divisor") for item in multiples(value))

@@ -1,0 +1,138 @@
+"""# zero-grad-misplaced (GCL806)
+
+## What it does
+Finds gradients that are cleared between backward and step, or in every round of a loop that steps every few rounds.
+
+## Why it breaks
+Between backward and step there is nothing left for the step: no weight changes. In every round of an accumulation the
+gradients of all rounds but the last before the step are lost: the batch is as small as if nothing were accumulated,
+divided by how many should have been.
+
+## Example
+```python
+loss.backward()
+optimizer.zero_grad()
+optimizer.step()
+```
+
+## Use instead
+```python
+loss.backward()
+optimizer.step()
+optimizer.zero_grad()
+```
+
+## When it is fine
+Cleared before the backward of each round that steps; the other optimizer of a GAN; gradients that were saved and are
+put back.
+
+## Evidence
+torch 2.13.0: no weight moves; of an accumulation over four rounds the update is 0.0085 for 0.148.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gclint.finding import Aspect, Finding, Fix
+from gclint.rule import Reproduction, Rule
+from gclint.run import rewrite
+from gclint.run.events import AttributeSet, Backward, GradientsCleared, OptimizerBuilt, OptimizerStep, RunEnded
+from gclint.run.guards import all_of
+from gclint.run.parallel import inside, models_of, trained
+from gclint.run.run import Run
+from gclint.run.stepping import every_few_rounds
+from gclint.run.values import Object, root
+
+from ..words import BACKWARD
+
+CHANGES: tuple[Aspect, ...] = ("updates", "accumulation", "gradients", "loss", "trained")
+LOST = "the gradients are cleared before the step: it has none"
+CUT = "the gradients are cleared in every round, and the step comes every few: it has those of the last round"
+
+rule = Rule(
+    code="GCL806",
+    name="zero-grad-misplaced",
+    docs=__doc__ or "",
+    words=((".zero_grad",), (".step",), BACKWARD),
+    certainty=("fails", "fragile"),
+    fixable="unsafe",
+    oracles=("changed",),
+    reproduction=Reproduction("bad_between.py", "bad_between.fixed.py", intent=CHANGES),
+)
+
+
+@rule.on(RunEnded)
+def misplaced(event: RunEnded, run: Run) -> Iterator[Finding]:
+    """Is what backward added cleared before the step that is to use it?"""
+    if not event.whole or any(item.name == "grad" for item in run.of_type(AttributeSet)):
+        return
+    told: set[int] = set()
+    for step in run.of_type(OptimizerStep):
+        added = [each for each in run.of_type(Backward) if _is_for(each, step.optimizer, run)]
+        for cleared in run.of_type(GradientsCleared):
+            if cleared.site.node_id in told or not step.moment.loops or not _is_of(cleared, step.optimizer, run):
+                continue
+            guard = all_of((cleared.guard, step.guard))
+            if guard is None or cleared.moment.loops != step.moment.loops:
+                continue
+            between = _between(cleared, step, added, run)
+            if not between and not _every_round(cleared, step, added, run):
+                continue
+            told.add(cleared.site.node_id)
+            yield rule.finding(
+                run,
+                cleared.site,
+                LOST if between else CUT,
+                guard=guard if between else cleared.guard,
+                certainty="fails" if between else "fragile",
+                symptom="silent: the weights do not move" if between else "silent: gradients are lost",
+                related=[(step.site, "the step")],
+                fixes=(_after(cleared, step),),
+            )
+
+
+def _between(cleared: GradientsCleared, step: OptimizerStep, added: list[Backward], run: Run) -> bool:
+    """Whether gradients are cleared after the last backward before a step."""
+    start, end = run.place(cleared), run.place(step)
+    before = [each for each in added if run.place(each) < start and each.moment.loops == step.moment.loops]
+    again = any(start < run.place(each) < end for each in added)
+    closure = "closure" in step.optimizer.state
+    return start < end and bool(before) and not again and not closure
+
+
+def _every_round(cleared: GradientsCleared, step: OptimizerStep, added: list[Backward], run: Run) -> bool:
+    """Whether the step waits for a count of rounds that neither backward nor clearing waits for."""
+    waits = every_few_rounds(step, run).keys()
+    inner = [each for each in added if each.moment.loops == step.moment.loops]
+    if not waits or not inner or every_few_rounds(cleared, run):
+        return False
+    return not any(waits & every_few_rounds(each, run).keys() for each in inner)
+
+
+def _is_of(cleared: GradientsCleared, optimizer: Object, run: Run) -> bool:
+    """Whether an optimizer's gradients are cleared: by itself, or by the one model that it holds."""
+    target = cleared.target
+    return target is optimizer or root(inside(target)) in _models(optimizer, run)
+
+
+def _is_for(backward: Backward, optimizer: Object, run: Run) -> bool:
+    """Whether a backward may reach an optimizer's parameters."""
+    mine, others = _models(optimizer, run), trained(backward)
+    return not mine or not others or any(root(inside(each)) in mine for each in others)
+
+
+def _models(optimizer: Object, run: Run) -> list[Object]:
+    built = (each for each in run.of_type(OptimizerBuilt) if each.optimizer is optimizer)
+    return [model for each in built for model in models_of(each.parameters)]
+
+
+def _after(cleared: GradientsCleared, step: OptimizerStep) -> Fix | None:
+    """Clear them after the step."""
+    if cleared.site.module is not step.site.module:
+        return None
+    removed = rewrite.remove_statement(cleared.site, comments=False)
+    added = rewrite.insert_after(step.site, cleared.site.module.code(cleared.site.node))
+    if removed is None or added is None:
+        return None
+    return Fix("after-step", "Clear them after the step", (removed, added), "unsafe", intent=CHANGES)

@@ -1,0 +1,148 @@
+"""# loss-not-averaged (GCL807)
+
+## What it does
+Finds gradients that are accumulated over several rounds from losses that are not divided by how many there are.
+
+## Why it breaks
+The gradients of N rounds add up: those of mean losses are N times as large as of one batch of that size. The learning
+rate is in effect N times higher (with SGD; Adam sees it in clipping and weight decay), and another N is another run.
+
+## Example
+```python
+for i, batch in enumerate(loader):
+    loss = criterion(model(batch), target)
+    loss.backward()
+    if (i + 1) % 8 == 0:
+        optimizer.step()
+        optimizer.zero_grad()
+```
+
+## Use instead
+```python
+    (loss / 8).backward()
+```
+
+## When it is fine
+A loss that is divided, also in a helper; accelerate's backward, which divides; a loss that is a sum; gradients that are
+divided before the step. A learning rate chosen for the sum is right as well: the finding is fragile.
+
+## Evidence
+torch 2.13.0, transformers 5.23: accumulated over 8 rounds the gradient's norm is 4.33 for 0.54, the loss shown 27.8 for
+3.47.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from gclint.finding import Aspect, Finding, Fix
+from gclint.ir.syntax import Site
+from gclint.rule import Reproduction, Rule
+from gclint.run import rewrite
+from gclint.run.arithmetic import divisors, multiples
+from gclint.run.events import AttributeSet, Backward, GradientsCleared, LibraryCall, OptimizerStep, RunEnded
+from gclint.run.run import Run
+from gclint.run.stepping import every_few_rounds, receiver_text
+from gclint.run.values import Const, Value, ancestors
+
+from ..words import BACKWARD, LOSSES
+
+CHANGES: tuple[Aspect, ...] = ("loss", "gradients", "updates")
+
+rule = Rule(
+    code="GCL807",
+    name="loss-not-averaged",
+    docs=__doc__ or "",
+    words=(BACKWARD, (".step",), LOSSES),
+    certainty=("fragile",),
+    fixable="unsafe",
+    oracles=("gradients",),
+    reproduction=Reproduction(
+        "bad_summed.py", "bad_summed.fixed.py", raises="AssertionError: the gradient is eight times", intent=CHANGES
+    ),
+)
+
+
+@rule.on(RunEnded)
+def not_averaged(event: RunEnded, run: Run) -> Iterator[Finding]:
+    """Do the gradients of several rounds add up, of mean losses that nothing divides?"""
+    if not event.whole or any(_divides(each) for each in run.of_type(LibraryCall, AttributeSet)):
+        return
+    told: set[int] = set()
+    for step in run.of_type(OptimizerStep):
+        waits = every_few_rounds(step, run)
+        for backward in run.of_type(Backward) if waits else ():
+            if backward.moment.loops != step.moment.loops or backward.site.node_id in told:
+                continue
+            if waits.keys() & every_few_rounds(backward, run).keys() or _cleared(backward, waits, run):
+                continue
+            if not _is_a_mean(backward.loss) or _is_divided(backward, waits):
+                continue
+            told.add(backward.site.node_id)
+            yield rule.finding(
+                run,
+                backward.site,
+                "the gradients of several rounds add up, and the loss is not divided by how many",
+                guard=backward.guard,
+                certainty="fragile",
+                symptom="silent: the gradients are as many times too large",
+                related=[(step.site, "the step, after several rounds")],
+                fixes=(_divided(backward, step),),
+            )
+
+
+def _divides(event: LibraryCall | AttributeSet) -> bool:
+    """Whether something divides by itself: accelerate and others, or what is done to gradients."""
+    if isinstance(event, AttributeSet):
+        return event.name == "grad"
+    if event.name.startswith(("accelerator.backward", "fabric.", "engine.")):
+        return True
+    held = event.call.receiver if event.call is not None else None
+    return held is not None and event.name.endswith(("div_", "mul_")) and ".grad" in held.text
+
+
+def _cleared(backward: Backward, waits: dict[str, Value], run: Run) -> bool:
+    """Whether gradients are cleared in every round: then none add up."""
+    cleared = [each for each in run.of_type(GradientsCleared) if each.moment.loops == backward.moment.loops]
+    return any(not every_few_rounds(each, run) for each in cleared)
+
+
+def _is_a_mean(loss: Value) -> bool:
+    """Whether a loss is known to be a mean over the batch."""
+    ends = [item for item in multiples(loss) if "loss" in item.state]
+    return bool(ends) and all(item.known("reduction").constant() == "mean" for item in ends)
+
+
+def _is_divided(backward: Backward, waits: dict[str, Value]) -> bool:
+    """Whether the loss is divided by anything, or computed from the number of rounds; or there is one round only."""
+    parts = ancestors(backward.loss)
+    numbers = [item for value in waits.values() for _, item in value]
+    once = all(item in (Const(0), Const(1)) for item in numbers)
+    return once or bool(divisors(backward.loss)) or any(item in parts for item in numbers)
+
+
+def _divided(backward: Backward, step: OptimizerStep) -> Fix | None:
+    """Divide the loss by what the rounds are counted by."""
+    number = _number(step)
+    node = backward.site.node
+    if not number or backward.site.module is not step.site.module or not isinstance(node, ast.Call):
+        return None
+    held = node.func.value if isinstance(node.func, ast.Attribute) else None
+    if isinstance(held, ast.Call) and len(held.args) == 1:
+        place, text = held.args[0], f"{backward.site.module.code(held.args[0])} / {number}"
+    elif isinstance(held, ast.Name) and receiver_text(backward.site):
+        place, text = held, f"({held.id} / {number})"
+    else:
+        return None
+    edit = rewrite.replace(Site.at(backward.site.module, place), text)
+    return Fix("divide", f"Divide the loss by {number}", (edit,), "unsafe", intent=CHANGES)
+
+
+def _number(step: OptimizerStep) -> str:
+    """What a condition around the step takes the remainder by, as it is written."""
+    module = step.site.module
+    tests = [outer.test for outer in module.ancestors(step.site.node) if isinstance(outer, ast.If)]
+    parts = [part for test in tests for part in ast.walk(test) if isinstance(part, ast.BinOp)]
+    found = [module.code(part.right) for part in parts if isinstance(part.op, ast.Mod)]
+    return found[0] if found else ""

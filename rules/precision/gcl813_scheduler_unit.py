@@ -1,0 +1,207 @@
+"""# scheduler-unit (GCL813)
+
+## What it does
+Finds learning rate schedules that are made for a number of epochs and stepped in every batch, the other way round, or
+made for all batches and stepped once for several.
+
+## Why it breaks
+A schedule counts its own steps. One for as many epochs that is stepped in every batch ends within the first epoch, and
+a cosine swings back: the learning rate goes up and down all along. One for all batches that is stepped once per epoch,
+or once per accumulated step, hardly begins: the learning rate stays near its start.
+
+## Example
+```python
+schedule = CosineAnnealingLR(optimizer, T_max=epochs)
+for epoch in range(epochs):
+    for batch in loader:
+        train(batch)
+        schedule.step()
+```
+
+## Use instead
+```python
+schedule = CosineAnnealingLR(optimizer, T_max=epochs)
+for epoch in range(epochs):
+    for batch in loader:
+        train(batch)
+    schedule.step()
+```
+
+## When it is fine
+Equal units: epochs per epoch, batches per batch, `len(loader) * epochs // accumulation` per accumulated step; schedules
+that restart on purpose; those that accelerate or a trainer steps.
+
+## Evidence
+torch 2.13.0: with T_max in epochs, stepped per batch, the learning rate is at its maximum at the end of each of ten
+epochs; a linear one over all batches, stepped once for eight, ends at 87 %.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from gclint.finding import Aspect, Certainty, Edit, Finding, Fix
+from gclint.frameworks.torch_schedules import TOTALS
+from gclint.ir.syntax import COMPOUND, FORS, LOOPS, nodes
+from gclint.rule import Reproduction, Rule
+from gclint.run import rewrite
+from gclint.run.events import Iterated, LibraryCall, OptimizerStep, RunEnded
+from gclint.run.guards import compatible
+from gclint.run.loops import ITERATED
+from gclint.run.run import Run
+from gclint.run.stepping import every_few_rounds
+from gclint.run.values import NOTHING, Alternative, Const, Object, Value, ancestors
+
+CHANGES: tuple[Aspect, ...] = ("updates", "loss")
+SYMPTOM = "silent: the learning rate does not end where it is meant to"
+
+rule = Rule(
+    code="GCL813",
+    name="scheduler-unit",
+    docs=__doc__ or "",
+    words=(("lr_scheduler", "get_scheduler", "_schedule_with_warmup", *TOTALS), (".step",)),
+    certainty=("fails", "fragile"),
+    fixable="unsafe",
+    oracles=(),
+    reproduction=Reproduction(
+        "bad_epochs_per_batch.py",
+        "bad_epochs_per_batch.fixed.py",
+        raises="AssertionError: the learning rate ends at its maximum",
+        intent=CHANGES,
+    ),
+)
+
+
+@rule.on(RunEnded)
+def other_units(event: RunEnded, run: Run) -> Iterator[Finding]:
+    """Is a schedule stepped in another unit than the one it is made for?"""
+    if not event.whole:
+        return
+    calls = run.of_type(LibraryCall)
+    prepared = {
+        item
+        for each in calls
+        if each.name.startswith("accelerator.prepare") and each.call
+        for value in each.call.positional
+        for item in value.objects()
+    }
+    told: set[Object] = set()
+    for step in calls:
+        schedule = step.call.receiver if step.name == "schedule.step" and step.call is not None else None
+        if schedule is None or schedule in told or schedule in prepared or schedule.site is None:
+            continue
+        total = _total(schedule)
+        found = total and (_in_epochs(step, total, run) or _in_batches(step, total, run) or _in_parts(step, total, run))
+        if not found:
+            continue
+        words, certainty, fix = found
+        told.add(schedule)
+        yield rule.finding(
+            run,
+            schedule.site,
+            words,
+            guard=step.guard,
+            certainty=certainty,
+            symptom=SYMPTOM,
+            related=[(step.site, "it is stepped here")],
+            fixes=(fix,),
+        )
+
+
+Found = tuple[str, Certainty, Fix | None]
+
+
+def _total(schedule: Object) -> Value:
+    """For how many steps a schedule is made."""
+    name = TOTALS[schedule.class_name][0] if schedule.class_name in TOTALS else "num_training_steps"
+    held = schedule.attributes.get(name, NOTHING)
+    return NOTHING if held.constant() is None and held.only() in (None, Const(None)) and not held.objects() else held
+
+
+def _stop(loop: ast.AST, run: Run) -> Value:
+    """The end of the range that a loop goes over."""
+    over: Value = run.facts.get(ITERATED, {}).get(loop, NOTHING)
+    ends = [item.known("stop") for item in over.objects()]
+    return ends[0] if ends else NOTHING
+
+
+def _batches(step: LibraryCall, run: Run, inside: bool) -> set[Alternative]:
+    """What the loops around a step go over or, not `inside`, what loops beside it go over in the same round."""
+    loops = step.moment.loops
+    over = [each for each in run.of_type(Iterated) if loops[: len(each.moment.loops)] == each.moment.loops]
+    return {each.item for each in over if inside == _is_of(each, loops) and (inside or each.moment.loops == loops)}
+
+
+def _is_of(over: Iterated, loops: tuple[ast.AST, ...]) -> bool:
+    """Whether something is gone over by the next of these loops."""
+    rest = loops[len(over.moment.loops) :]
+    return bool(rest) and isinstance(rest[0], FORS) and over.site.node in nodes(rest[0].iter)
+
+
+def _same(one: Value, other: Value) -> bool:
+    """Whether two numbers are the same for all that may be: one thing, or equal ones above 1."""
+    for guard, first in one:
+        for held, second in other:
+            if first == second and compatible(guard, held) and first not in (Const(None), Const(0), Const(1)):
+                return True
+    return False
+
+
+def _in_epochs(step: LibraryCall, total: Value, run: Run) -> Found | None:
+    """Made for as many epochs as there are, stepped in a loop within the epoch."""
+    loops = step.moment.loops
+    outer = next((index for index, loop in enumerate(loops) if _same(_stop(loop, run), total)), None)
+    if outer is None or outer + 1 >= len(loops) or _same(_stop(loops[-1], run), total):
+        return None
+    if any(_stop(loop, run).constant() == 1 for loop in loops[outer + 1 :]) or not _with_every_step(step, run):
+        return None
+    words = "the schedule is made for a number of epochs, and stepped in every batch"
+    return words, "fails", _after_loop(step, loops[outer + 1])
+
+
+def _with_every_step(step: LibraryCall, run: Run) -> bool:
+    """Whether the schedule is stepped whenever an optimizer is."""
+    steps = (each for each in run.of_type(OptimizerStep) if each.moment.loops == step.moment.loops)
+    return any(step.guard <= each.guard for each in steps)
+
+
+def _in_batches(step: LibraryCall, total: Value, run: Run) -> Found | None:
+    """Made for all batches, stepped once after each loop over them."""
+    loops, parts = step.moment.loops, ancestors(total)
+    if not loops or any(_same(_stop(loop, run), total) for loop in loops) or parts & _batches(step, run, True):
+        return None
+    if not parts & _batches(step, run, False):
+        return None
+    words = "the schedule is made for the batches of all epochs, and stepped once per epoch"
+    return words, "fails", None
+
+
+def _in_parts(step: LibraryCall, total: Value, run: Run) -> Found | None:
+    """Made for all batches, stepped once for several of them."""
+    parts = ancestors(total)
+    if not parts & _batches(step, run, True):
+        return None
+    for number in every_few_rounds(step, run).values():
+        several = [item for _, item in number if item not in (Const(0), Const(1))]
+        if several and not any(item in parts for item in several):
+            sure = all(isinstance(item, Const) for _, item in number) and len(several) == len(number.alternatives)
+            words = "the schedule is made for all batches, and stepped once for several of them"
+            return words, "fails" if sure else "fragile", None
+    return None
+
+
+def _after_loop(step: LibraryCall, loop: ast.AST) -> Fix | None:
+    """Step the schedule after the loop over the batches."""
+    module = step.site.module
+    statement = module.statement(step.site.node)
+    if not isinstance(loop, LOOPS) or isinstance(statement, COMPOUND) or statement not in loop.body:
+        return None
+    removed = rewrite.remove_statement(step.site, comments=False)
+    if removed is None or len(loop.body) == 1:
+        return None
+    end, start = module.span(loop.body[-1]).end_line, module.span(loop)
+    lead = module.lines[start.line - 1][: start.column - 1]
+    text = f"{lead}{module.code(step.site.node)}\n"
+    added = Edit(module.path, end + 1, 1, end + 1, 1, text)
+    return Fix("per-epoch", "Step it once per epoch", (removed, added), "unsafe", intent=CHANGES)

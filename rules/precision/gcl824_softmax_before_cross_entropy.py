@@ -1,0 +1,74 @@
+"""# softmax-before-cross-entropy (GCL824)
+
+## What it does
+Finds probabilities, the result of a softmax or sigmoid, given to a cross entropy loss that takes raw numbers.
+
+## Why it breaks
+`CrossEntropyLoss` and `F.cross_entropy` take the softmax themselves. Of numbers between 0 and 1 it is nearly even: the
+loss cannot fall far, the gradients are small, and the model learns slowly or stops early. Nothing is raised.
+
+## Example
+```python
+net = nn.Sequential(nn.Linear(20, 10), nn.Softmax(dim=1))
+loss = nn.CrossEntropyLoss()(net(x), y)
+```
+
+## Use instead
+```python
+net = nn.Sequential(nn.Linear(20, 10))
+loss = nn.CrossEntropyLoss()(net(x), y)
+```
+
+## When it is fine
+`log_softmax`, of which the softmax takes the logarithm away again; `NLLLoss` of logarithms; probabilities as the
+*target*; a softmax that only evaluation takes.
+
+## Evidence
+torch 2.13.0: ten classes that a small network tells apart, 300 steps: 34 % are right with the softmax, 97 % without.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gclint.finding import Finding
+from gclint.rule import Reproduction, Rule
+from gclint.run.events import LossComputed
+from gclint.run.run import Run
+
+from .numbers import CHANGES, given, left_out
+
+rule = Rule(
+    code="GCL824",
+    name="softmax-before-cross-entropy",
+    docs=__doc__ or "",
+    words=(("CrossEntropyLoss", "cross_entropy"), ("softmax", "Softmax", "sigmoid", "Sigmoid")),
+    certainty=("fails",),
+    fixable="unsafe",
+    oracles=("gradients",),
+    reproduction=Reproduction(
+        "bad_last_layer.py",
+        "bad_last_layer.fixed.py",
+        raises="AssertionError: less than 80 % are right",
+        intent=CHANGES,
+    ),
+)
+
+
+@rule.on(LossComputed)
+def of_probabilities(event: LossComputed, run: Run) -> Iterator[Finding]:
+    """Is a cross entropy, which takes the softmax itself, given what a softmax gave?"""
+    if event.name != "cross_entropy" or event.moment.unrecorded() is not None:
+        return
+    for guard, numbers, site in given(event, "probabilities", "sigmoid"):
+        function = "sigmoid" if numbers == "sigmoid" else "softmax"
+        yield rule.finding(
+            run,
+            event.site,
+            f"cross entropy takes raw numbers, and is given those of a {function}",
+            guard=guard,
+            symptom="silent: a softmax of numbers between 0 and 1 is nearly even, the model hardly learns",
+            related=[(site, f"the {function}")],
+            fixes=(left_out(site, run),),
+        )
+        return

@@ -1,0 +1,176 @@
+"""# eval-not-left (GCL708)
+
+## What it does
+Finds loops that train a model and evaluate it, and never put it back into training mode.
+
+## Why it breaks
+`eval()` holds until `train()` is called. After the first evaluation in the loop the model trains without dropout and
+with batch norm's running statistics, which no longer move. Nothing is raised, and the loss even looks better.
+
+## Example
+```python
+model.train()
+for epoch in range(epochs):
+    for batch in loader:
+        step(model, batch)
+    evaluate(model)  # calls model.eval()
+```
+
+## Use instead
+```python
+for epoch in range(epochs):
+    model.train()
+    for batch in loader:
+        step(model, batch)
+    evaluate(model)
+```
+
+## When it is fine
+`train()` at the head of the round or after the evaluation, also in a helper; `eval()` of frozen parts only, or at the
+head of the round for the steps themselves; a loop that ends with its evaluation; a model in which no layer has a mode.
+
+## Evidence
+torch 2.13.0: of a Sequential with Dropout, `training` is True in the steps of the first epoch and False in all others.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from gclint.finding import Aspect, Finding, Fix
+from gclint.frameworks.torch_modules import PARAMETRIC, trainable
+from gclint.frameworks.torch_states import is_inside, mode_set
+from gclint.ir.syntax import LOOPS, Site
+from gclint.rule import Reproduction, Rule
+from gclint.run import rewrite
+from gclint.run.events import AttributeSet, Backward, Event, Forward, LibraryCall, OptimizerBuilt, RunEnded
+from gclint.run.parallel import forwards_of, inside, models_of
+from gclint.run.run import Run
+from gclint.run.stepping import together
+from gclint.run.values import Class, Object, root
+
+from ..words import BACKWARD
+from .rounds import comes_again
+
+CHANGES: tuple[Aspect, ...] = ("modes", "random", "loss", "gradients", "updates", "buffers")
+WITHOUT_MODE = {
+    *("Linear", "Bilinear", "Conv1d", "Conv2d", "Conv3d", "ConvTranspose1d", "ConvTranspose2d", "ConvTranspose3d"),
+    *("LayerNorm", "GroupNorm", "RMSNorm", "Embedding", "EmbeddingBag", "PReLU", "RNNCell", "LSTMCell", "GRUCell"),
+}
+
+rule = Rule(
+    code="GCL708",
+    name="eval-not-left",
+    docs=__doc__ or "",
+    words=((".eval(",), BACKWARD),
+    certainty=("fails", "fragile"),
+    fixable="unsafe",
+    oracles=("evaluating",),
+    reproduction=Reproduction("bad_epochs.py", "bad_epochs.fixed.py", intent=CHANGES),
+)
+
+
+@rule.on(RunEnded)
+def trains_on(event: RunEnded, run: Run) -> Iterator[Finding]:
+    """Is a model trained in a loop that puts it into evaluation mode and never back?"""
+    if not event.whole:
+        return
+    modes = [each for each in run.of_type(LibraryCall) if each.name.endswith((".eval", ".train"))]
+    moved = {model for each in run.of_type(OptimizerBuilt) for model in models_of(each.parameters)}
+    told: set[int] = set()
+    for backward in run.of_type(Backward):
+        for forward in forwards_of(backward, run):
+            for left in modes if _learns(forward.model, moved) else ():
+                loop = _loop_of(forward, left)
+                if not isinstance(loop, LOOPS) or left.site.node_id in told or not _evaluates(left, forward.model):
+                    continue
+                if _returns(forward, left, loop, modes, run) or not comes_again(left, loop):
+                    continue
+                sure = _has_mode(forward.model)
+                if sure is False or not together(forward, left):
+                    continue
+                told.add(left.site.node_id)
+                yield rule.finding(
+                    run,
+                    left.site,
+                    "the loop goes on to train this model in evaluation mode",
+                    guard=left.guard,
+                    certainty="fails" if sure else "fragile",
+                    symptom="silent: from the second round on it trains without dropout and with fixed statistics",
+                    related=[(forward.site, "it is trained here")],
+                    fixes=(_back(forward, loop),),
+                )
+
+
+def _learns(model: Object, moved: set[Object]) -> bool:
+    """Whether a model may have parameters that train, those of known optimizers if there are such."""
+    if moved and root(inside(model)) not in moved:
+        return False
+    return trainable(model) != "none" and (model.kind != "layer" or model.class_name in PARAMETRIC)
+
+
+def _loop_of(first: Event, second: Event) -> ast.AST | None:
+    """The innermost loop around both."""
+    loop = None
+    for one, other in zip(first.moment.loops, second.moment.loops, strict=False):
+        if one is not other:
+            break
+        loop = one
+    return loop
+
+
+def _evaluates(left: LibraryCall, model: Object) -> bool:
+    """Whether a call puts the model as a whole into evaluation mode."""
+    held = left.call.receiver if left.call is not None else None
+    return held is not None and mode_set(left, model) is False and is_inside(model, held)
+
+
+def _returns(forward: Forward, left: LibraryCall, loop: ast.AST, modes: list[LibraryCall], run: Run) -> bool:
+    """Whether something in the loop puts the model, or a part of it, back before it is trained again."""
+    start, end = run.place(forward), run.place(left)
+    back: list[Event] = [each for each in modes if mode_set(each, forward.model)]
+    back += [each for each in run.of_type(AttributeSet) if each.name == "training"]
+    places = [run.place(each) for each in back if loop in each.moment.loops]
+    if end < start:
+        return any(end < place < start for place in places) or not _tried(forward, end, start, run)
+    pretrained = inside(forward.model).known("pretrained").constant() is True
+    return any(place < start or place > end for place in places) or (pretrained and not back)
+
+
+def _tried(forward: Forward, start: int, end: int, run: Run) -> bool:
+    """Whether the model is evaluated between these places: what stands in evaluation mode for the steps is meant to."""
+    trained = {item for each in run.of_type(Backward) for item in each.forwards}
+    other = (each for each in run.of_type(Forward) if each.model is forward.model and each.activation not in trained)
+    return any(start < run.place(each) < end for each in other)
+
+
+def _has_mode(model: Object) -> bool | None:
+    """Whether a layer of a model behaves otherwise in evaluation; None where not all of its layers are known."""
+    if model.kind == "layer":
+        return model.class_name not in WITHOUT_MODE and ("Dropout" in model.class_name or "Norm" in model.class_name)
+    if model.kind == "modules":
+        parts = [item for value in model.items or [] for item in value.objects()]
+    elif isinstance(model.type, Class) and model.kind == "module" and not model.open:
+        parts = [item for value in model.attributes.values() for item in value.objects()]
+        parts = [item for item in parts if item.kind not in ("forward", "parameter", "tensor", "criterion")]
+    else:
+        return None
+    known = [_has_mode(part) for part in parts if part is not model.parent]
+    return True if True in known else None if None in known else False
+
+
+def _back(forward: Forward, loop: ast.AST) -> Fix | None:
+    """Put the model into training mode before what trains it in the loop."""
+    site, body = forward.site, getattr(loop, "body", None)
+    node = site.node
+    if not body or not isinstance(node, ast.Call) or loop not in site.module.ancestors(node):
+        return None
+    if not isinstance(node.func, (ast.Name, ast.Attribute)):
+        return None
+    held = [node, *site.module.ancestors(node)]
+    first = next((each for each in body if each in held), None)
+    if first is None:
+        return None
+    edit = rewrite.insert_before(Site.at(site.module, first), f"{site.module.code(node.func)}.train()")
+    return Fix("train", "Put it back before it is trained", (edit,), "unsafe", intent=CHANGES) if edit else None
