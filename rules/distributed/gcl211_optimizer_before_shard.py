@@ -50,7 +50,7 @@ rule = Rule(
     certainty=("fails",),
     fixable="unsafe",
     oracles=("gradients", "changed"),
-    reproduction=Reproduction("bad_fully_shard.py", "bad_fully_shard.fixed.py", processes=2),
+    reproduction=Reproduction("bad_fully_shard.py", "bad_fully_shard.fixed.py", processes=2, needs="torch>=2.9"),
 )
 
 

@@ -56,6 +56,7 @@ rule = Rule(
         "bad_root_first.py",
         "bad_root_first.fixed.py",
         processes=2,
+        needs="torch>=2.9",
         raises="TypeError: Invariant encountered: value was None when it",
     ),
 )

@@ -59,6 +59,7 @@ rule = Rule(
         "bad_loaded_after.py",
         "bad_loaded_after.fixed.py",
         processes=2,
+        needs="torch>=2.9",
         raises="RuntimeError: Error(s) in loading state_dict for FSDPNet:",
         intent=("loaded",),
     ),
