@@ -24,7 +24,7 @@ def evaluate(model, loader):
 
 ## When it is fine
 Under `torch.no_grad()` or `inference_mode()`, also through a decorator; gradients that are used, for a saliency map, an
-attack or an adaptation; a frozen model.
+attack or an adaptation; a frozen model; one forward between the steps, which is let go at once.
 
 ## Evidence
 torch 2.13.0: the output of a forward in evaluation mode has a graph, which holds the activations of all layers.
@@ -64,11 +64,12 @@ def with_graph(event: RunEnded, run: Run) -> Iterator[Finding]:
         return
     used = {item for each in run.of_type(Backward) for item in each.forwards}
     trained = {item.attributes["of"].only() for item in used}
+    steps = {loop for each in run.of_type(Backward) for loop in each.moment.loops}
     told: set[Site] = set()
     for forward in run.of_type(Forward):
         if forward.activation is None or forward.activation in used or forward.model not in trained:
             continue
-        if forward.activation.known("training").constant() is not False or not forward.moment.loops:
+        if forward.activation.known("training").constant() is not False or steps.issuperset(forward.moment.loops):
             continue
         if not _records(forward) or forward.site in told or trainable(forward.model) == "none":
             continue
