@@ -87,6 +87,8 @@ def with_graph(event: RunEnded, run: Run) -> Iterator[Finding]:
 
 def _records(forward: Forward) -> bool:
     """Whether autograd surely records a forward: no block is around it that nobody knows."""
+    if forward.called.kind == "part":  # a method, for all that is known
+        return False
     known = all(item.kind == "context" and not item.is_a("set_grad_enabled") for item in forward.moment.contexts)
     return known and forward.moment.unrecorded() is None
 
