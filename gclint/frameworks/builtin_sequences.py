@@ -15,7 +15,20 @@ from ..run.folding import folded
 from ..run.guards import NEVER, Guard, all_of, complement, either, narrowed
 from ..run.jumps import leave_under
 from ..run.pages import placed
-from ..run.values import NOTHING, Alternative, Const, External, Object, Release, Value, const, of, release_of, union
+from ..run.values import (
+    NOTHING,
+    TRUE,
+    Alternative,
+    Const,
+    External,
+    Object,
+    Release,
+    Value,
+    const,
+    of,
+    release_of,
+    union,
+)
 from .registry import Framework
 
 framework = Framework("builtin.sequences")
@@ -242,8 +255,18 @@ def new_list(call: Call) -> Value:
             made_of = _new_list(call, item, each)
         elif isinstance(item, Object) and item.entries is not None:
             made_of = _of_keys(call, item)
+        elif isinstance(item, Object) and item.kind in ("parameters", "submodules"):
+            made_of = _kept(call, item)
         parts.append(of(made_of).under(guard))
     return union(parts)
+
+
+def _kept(call: Call, item: Object) -> Object:
+    """A list of what an iterator over parts of a module gives, which can be gone through again."""
+    made = call.it.new(item.kind, item.type, item.label, call.site)
+    made.parent, made.origins = item.parent, item.origins
+    made.state.update(item.state, listed=TRUE)
+    return made
 
 
 def _of_keys(call: Call, item: Object) -> Object:

@@ -10,6 +10,7 @@ from ..run import changes, elements, names
 from ..run.calls import Call
 from ..run.events import Forward, ModuleCalled
 from ..run.interpreter import Interpreter
+from ..run.precision import mark_product
 from ..run.values import (
     FALSE,
     NONE,
@@ -383,6 +384,8 @@ def activated(call: Call, item: Object, result: Value, through: Object | None = 
 
 def _layer_result(call: Call, item: Object) -> Value:
     made = call.it.derived(call.site, call.positional + list(call.keywords.values()))
+    if item.kind == "layer" and item.class_name == "Linear":
+        mark_product(call.it, made)
     if item.kind == "layer" and item.class_name in NUMBERS:
         made.state["numbers"] = const(NUMBERS[item.class_name])
         made.sites["numbers"] = item.site if call.name == "forward" and item.site is not None else call.site

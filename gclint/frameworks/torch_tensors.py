@@ -8,7 +8,8 @@ from ..ir.syntax import Site
 from ..run.arithmetic import computed_from_leaf, of_a_model, scale_of
 from ..run.calls import Call
 from ..run.interpreter import Interpreter
-from ..run.values import FALSE, TRUE, Object, Value, of
+from ..run.precision import mark_product
+from ..run.values import FALSE, NOTHING, TRUE, Object, Value, of
 from .registry import Framework
 from .signature import Signature, declare
 from .torch_modules import loosen
@@ -72,6 +73,7 @@ SHAPES = (
     *("to", "cuda", "cpu", "type", "type_as", "float", "double", "half", "bfloat16", "long", "detach"),
 )
 """Methods of a tensor that give the same data in another shape, place or dtype."""
+CONVERSIONS = ("to", "type", "type_as", "float", "double", "half", "bfloat16", "long")
 
 
 @framework.method("unknown", *SHAPES)
@@ -84,7 +86,15 @@ def same_data(call: Call) -> Value:
         cut(made)
     else:
         scale_of(made, of(call.receiver))
+    _keep_half(call, made)
     return of(made)
+
+
+def _keep_half(call: Call, made: Object) -> None:
+    """A tensor in another shape or place has the dtype that it had; conversions are not followed."""
+    held = call.receiver.known("half") if call.receiver is not None else NOTHING
+    if held and call.last not in CONVERSIONS:
+        made.state["half"] = held
 
 
 @framework.method("tensor", *SHAPES)
@@ -99,7 +109,31 @@ def same_tensor(call: Call) -> Value:
     else:
         scale_of(made, of(call.receiver))
         computed_from_leaf(made, [call.receiver])
+    _keep_half(call, made)
     return of(made)
+
+
+PRODUCTS = ("matmul", "bmm", "mm", "einsum", "baddbmm")
+
+
+@framework.function(*(f"torch.{name}" for name in PRODUCTS), "torch.nn.functional.linear")
+def product(call: Call) -> Value:
+    """A product of tensors, which autocast computes in its own precision."""
+    made = call.it.derived(call.site, call.inputs())
+    mark_product(call.it, made)
+    return of(made)
+
+
+@framework.method("unknown", "matmul", "bmm", "mm")
+def product_with(call: Call) -> Value:
+    """`x.matmul(y)`."""
+    return product(call)
+
+
+@framework.method("unknown", "masked_fill", "masked_fill_")
+def filled(call: Call) -> Value:
+    """The tensor with some of its numbers replaced."""
+    return call.unknown()
 
 
 def cut(made: Object) -> None:

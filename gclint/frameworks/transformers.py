@@ -203,6 +203,12 @@ def keeps_what_trains(call: Call) -> Value:
     return call.unknown()
 
 
+@framework.method("unknown", "add_tokens", "add_special_tokens")
+def add_tokens(call: Call) -> Value:
+    """A tokenizer knows further tokens from now on."""
+    return call.unknown()
+
+
 @framework.attribute("model", *MODULES)
 @framework.attribute("part", *MODULES)
 def module_by_name(it: Interpreter, item: Object, name: str, node: ast.AST) -> Value | None:

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from .events import Added
+from .precision import keep_half, mark_product
 from .values import NOTHING, TRUE, Object, Value, of, union
 
 if TYPE_CHECKING:
@@ -27,6 +28,9 @@ def remember(it: Interpreter, sign: ast.operator, left: Value, right: Value, mad
     given = [*left.objects(), *right.objects()]
     if isinstance(sign, ast.Mod):
         it.run.facts.setdefault(REMAINDERS, {})[f"#{made.id}"] = right
+    if isinstance(sign, ast.MatMult):
+        mark_product(it, made)
+    keep_half(sign, left, right, made)
     computed_from_leaf(made, given)
     tensors = [item for item in given if of_a_model(item) or "asked" in item.sites]
     if not tensors:

@@ -26,7 +26,7 @@ fully_shard(model)
 Parts first, the whole last; `checkpoint(layer, x)`.
 
 ## Evidence
-torch 2.13.0, two gloo ranks: both raise.
+torch 2.13.0, two gloo ranks: both raise; 2.9.1 says of the first "FSDP requires named DeviceMesh dims".
 """
 
 from __future__ import annotations
@@ -52,6 +52,7 @@ rule = Rule(
     words=(("fully_shard",),),
     certainty=("fails",),
     fixable="safe",
+    oracles=("AssertionError: FSDP requires named DeviceMesh dims for ND parallelism",),
     reproduction=Reproduction(
         "bad_root_first.py",
         "bad_root_first.fixed.py",

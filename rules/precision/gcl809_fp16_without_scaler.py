@@ -36,15 +36,14 @@ from collections.abc import Iterator
 from gclint.finding import Aspect, Finding, Fix
 from gclint.rule import Reproduction, Rule
 from gclint.run import rewrite
-from gclint.run.events import Backward, Forward, LibraryCall, RunEnded, ScalerUsed
+from gclint.run.events import Backward, LibraryCall, RunEnded, ScalerUsed
 from gclint.run.parallel import forwards_of
+from gclint.run.precision import autocast_around, dtype_of, is_half
 from gclint.run.run import Run, ways
-from gclint.run.stepping import is_off
-from gclint.run.values import NONE, NOTHING, TRUE, Const, External, Object, Value
+from gclint.run.values import Object
 
 from ..words import BACKWARD
 
-HALF = ("float16", "half")
 OTHERS = ("accelerator.", "fabric.", "engine.", "lightning")
 CHANGES: tuple[Aspect, ...] = ("dtypes", "loss", "gradients", "updates")
 
@@ -79,11 +78,11 @@ def unscaled(event: RunEnded, run: Run) -> Iterator[Finding]:
         if backward.site.node_id in scaled:
             continue
         for forward in forwards_of(backward, run):
-            block = _block(forward)
+            block = autocast_around(forward.moment)
             if block is None or block.site is None or block.site.node_id in told:
                 continue
-            for guard, (dtype,) in ways(backward.guard, _dtype(block)):
-                if isinstance(dtype, External) and dtype.name.rpartition(".")[2] in HALF:
+            for guard, (dtype,) in ways(backward.guard, dtype_of(block)):
+                if is_half(dtype):
                     told.add(block.site.node_id)
                     yield rule.finding(
                         run,
@@ -96,26 +95,6 @@ def unscaled(event: RunEnded, run: Run) -> Iterator[Finding]:
                         fixes=(_bfloat16(block),),
                     )
                     break
-
-
-def _block(forward: Forward) -> Object | None:
-    """The autocast of torch around a forward, where it is on and nothing else could stand there."""
-    block = forward.moment.inside("autocast")
-    if block is None or not str(block.type).startswith("torch.") or is_off(block.attributes.get("enabled", TRUE)):
-        return None
-    enabled = block.attributes.get("enabled", TRUE)
-    sure = all(isinstance(item, Const) for _, item in enabled)
-    return block if sure and not forward.moment.inside("nullcontext") else None
-
-
-def _dtype(block: Object) -> Value:
-    """The dtype of an autocast block; by default float16 on CUDA (torch/amp/autocast_mode.py)."""
-    given = block.attributes.get("dtype", NONE if "cuda" in str(block.type) else NOTHING)
-    device = block.attributes.get("device_type", block.attributes.get("argument", NOTHING)).constant()
-    on_cuda = "cuda" in str(block.type) or device == "cuda"
-    half = External("torch.float16")
-    default = ((guard, half if isinstance(item, Const) and on_cuda else item) for guard, item in given)
-    return Value(default) if given else Value([(frozenset(), half)] if on_cuda else ())
 
 
 def _bfloat16(block: Object) -> Fix | None:

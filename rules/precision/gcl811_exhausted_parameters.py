@@ -94,6 +94,8 @@ def _given(use: Event) -> Value:
 def _is_iterator(item: Object) -> bool:
     """Whether something can be gone through once only: what `parameters()`, a filter or a generator gave."""
     node = item.site.node if item.site is not None else None
+    if "listed" in item.state:
+        return False
     made_by = item.kind == "parameters" or (item.kind == "list" and item.type in ("filter", "map"))
     return made_by or isinstance(node, ast.GeneratorExp)
 

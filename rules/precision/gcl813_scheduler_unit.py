@@ -41,17 +41,18 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from gclint.finding import Aspect, Certainty, Edit, Finding, Fix
+from gclint.finding import Aspect, Certainty, Finding, Fix
 from gclint.frameworks.torch_schedules import TOTALS
-from gclint.ir.syntax import COMPOUND, FORS, LOOPS, nodes
+from gclint.ir.syntax import FORS, nodes
 from gclint.rule import Reproduction, Rule
-from gclint.run import rewrite
 from gclint.run.events import Iterated, LibraryCall, OptimizerStep, RunEnded
 from gclint.run.guards import compatible
 from gclint.run.loops import ITERATED
 from gclint.run.run import Run
 from gclint.run.stepping import every_few_rounds
 from gclint.run.values import NOTHING, Alternative, Const, Object, Value, ancestors
+
+from .moves import behind_loop
 
 CHANGES: tuple[Aspect, ...] = ("updates", "loss")
 SYMPTOM = "silent: the learning rate does not end where it is meant to"
@@ -193,15 +194,5 @@ def _in_parts(step: LibraryCall, total: Value, run: Run) -> Found | None:
 
 def _after_loop(step: LibraryCall, loop: ast.AST) -> Fix | None:
     """Step the schedule after the loop over the batches."""
-    module = step.site.module
-    statement = module.statement(step.site.node)
-    if not isinstance(loop, LOOPS) or isinstance(statement, COMPOUND) or statement not in loop.body:
-        return None
-    removed = rewrite.remove_statement(step.site, comments=False)
-    if removed is None or len(loop.body) == 1:
-        return None
-    end, start = module.span(loop.body[-1]).end_line, module.span(loop)
-    lead = module.lines[start.line - 1][: start.column - 1]
-    text = f"{lead}{module.code(step.site.node)}\n"
-    added = Edit(module.path, end + 1, 1, end + 1, 1, text)
-    return Fix("per-epoch", "Step it once per epoch", (removed, added), "unsafe", intent=CHANGES)
+    edits = behind_loop(step.site, loop)
+    return Fix("per-epoch", "Step it once per epoch", edits, "unsafe", intent=CHANGES) if edits else None

@@ -37,7 +37,7 @@ from gclint.finding import Edit, Finding, Fix
 from gclint.ir.layout import is_spread
 from gclint.rule import Reproduction, Rule
 from gclint.run import rewrite
-from gclint.run.events import LibraryCall
+from gclint.run.events import CheckpointCall, LibraryCall
 from gclint.run.regions import region_of, without_gradients
 from gclint.run.run import Run
 
@@ -74,7 +74,7 @@ def foreign(event: LibraryCall, run: Run) -> Iterator[Finding]:
     """Is a number drawn in a region from a generator that torch does not replay?"""
     source = _source(event)
     region = region_of(event, run) if source else None
-    if region is None or without_gradients(event):
+    if region is None or without_gradients(event) or _seeded(event, region, run):
         return
     yield rule.finding(
         run,
@@ -85,6 +85,15 @@ def foreign(event: LibraryCall, run: Run) -> Iterator[Finding]:
         symptom="silent: gradients are wrong",
         related=[(region.site, "checkpointed here")],
         fixes=(_fix(event),),
+    )
+
+
+def _seeded(event: LibraryCall, region: CheckpointCall, run: Run) -> bool:
+    """Whether the region seeds the generator itself before the draw: both times it draws the same."""
+    seed, end = f"{event.name.rpartition('.')[0]}.seed", run.place(event)
+    return any(
+        item.name == seed and item.guard <= event.guard and region_of(item, run) is region and run.place(item) < end
+        for item in run.of_type(LibraryCall)
     )
 
 

@@ -26,12 +26,15 @@ with torch.autocast("cuda", dtype=torch.bfloat16, cache_enabled=False):
 Every layer is used in one region; no `context_fn`; `cache_enabled=False`.
 
 ## Evidence
-torch 2.13.0, CPU, bfloat16: fails with the cache, passes without. pytorch/pytorch#193338.
+torch 2.13.0, CPU, bfloat16: fails with the cache, passes without; 2.6.0 and 2.9.1 pass with it.
+pytorch/pytorch#193338.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+
+from packaging.version import Version
 
 from gclint.finding import Finding, Fix
 from gclint.frameworks.torch_modules import PARAMETRIC
@@ -54,6 +57,7 @@ rule = Rule(
     words=((SELECTIVE,), ("autocast",)),
     certainty=("fails", "fragile"),
     fixable="safe",
+    holds="torch >= 2.13",
     reproduction=Reproduction(
         "bad_shared_layer.py",
         "bad_shared_layer.fixed.py",
@@ -65,6 +69,9 @@ rule = Rule(
 @rule.on(RunEnded)
 def shared_weight(event: RunEnded, run: Run) -> Iterator[Finding]:
     """Is a weight used in two selective regions of one autocast block that caches casts?"""
+    version = run.targets.version("torch")
+    if version is not None and version < Version("2.13"):
+        return
     used: dict[tuple[Object, Object], list[CheckpointCall]] = {}
     for called in run.of_type(ModuleCalled):
         region = region_of(called, run)

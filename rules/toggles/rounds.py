@@ -58,11 +58,17 @@ def _tests_around(site: Site, end: ast.AST) -> list[ast.expr]:
 
 
 def _recurs(module: Module, test: ast.expr, varying: set[str]) -> bool:
-    """Whether a condition on what the loop counts is true again and again: a remainder is compared."""
+    """Whether a condition on what the loop counts is true again and again: of a remainder, or from some round on."""
     if isinstance(test, ast.BoolOp):
         return all(_recurs(module, part, varying) for part in test.values)
     meant = definition(module, test)
-    return _remainder(meant) or not varying & set(read_names(meant))
+    return _remainder(meant) or _from_then_on(meant, varying) or not varying & set(read_names(meant))
+
+
+def _from_then_on(node: ast.AST, varying: set[str]) -> bool:
+    """Whether what the loop counts is compared as greater than something."""
+    greater = isinstance(node, ast.Compare) and isinstance(node.ops[0], (ast.Gt, ast.GtE)) and len(node.ops) == 1
+    return greater and isinstance(node, ast.Compare) and bool(varying & set(read_names(node.left)))
 
 
 def _remainder(node: ast.AST) -> bool:

@@ -1,0 +1,108 @@
+"""# evaluation-with-graph (GCL816)
+
+## What it does
+Finds evaluations of a model that trains elsewhere in the program, with gradients on that nobody uses.
+
+## Why it breaks
+`eval()` changes dropout and batch norm, and not autograd: each forward keeps its activations for a backward that never
+comes. An evaluation takes as much memory as training, and a batch size that fits without runs out of it.
+
+## Example
+```python
+def evaluate(model, loader):
+    model.eval()
+    return sum(model(x).mean().item() for x in loader)
+```
+
+## Use instead
+```python
+@torch.no_grad()
+def evaluate(model, loader):
+    model.eval()
+    return sum(model(x).mean().item() for x in loader)
+```
+
+## When it is fine
+Under `torch.no_grad()` or `inference_mode()`, also through a decorator; gradients that are used, for a saliency map, an
+attack or an adaptation; a frozen model; one forward between the steps, which is let go at once.
+
+## Evidence
+torch 2.13.0: the output of a forward in evaluation mode has a graph, which holds the activations of all layers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gclint.finding import Edit, Finding, Fix
+from gclint.frameworks.torch_modules import trainable
+from gclint.ir.syntax import FUNCTIONS, Site, nodes
+from gclint.rule import Reproduction, Rule
+from gclint.run.closures import enclosing_function
+from gclint.run.events import Backward, Forward, LibraryCall, RunEnded
+from gclint.run.run import Run
+
+from ..words import BACKWARD
+
+rule = Rule(
+    code="GCL816",
+    name="evaluation-with-graph",
+    docs=__doc__ or "",
+    words=((".eval(",), BACKWARD),
+    certainty=("fragile",),
+    fixable="unsafe",
+    reproduction=Reproduction(
+        "bad_function.py", "bad_function.fixed.py", raises="AssertionError: an evaluation keeps a graph"
+    ),
+)
+
+
+@rule.on(RunEnded)
+def with_graph(event: RunEnded, run: Run) -> Iterator[Finding]:
+    """Does a model keep graphs in evaluation mode that no backward goes through?"""
+    if not event.whole or any(each.name.endswith("autograd.grad") for each in run.of_type(LibraryCall)):
+        return
+    used = {item for each in run.of_type(Backward) for item in each.forwards}
+    trained = {item.attributes["of"].only() for item in used}
+    steps = {loop for each in run.of_type(Backward) for loop in each.moment.loops}
+    told: set[Site] = set()
+    for forward in run.of_type(Forward):
+        if forward.activation is None or forward.activation in used or forward.model not in trained:
+            continue
+        if forward.activation.known("training").constant() is not False or steps.issuperset(forward.moment.loops):
+            continue
+        if not _records(forward) or forward.site in told or trainable(forward.model) == "none":
+            continue
+        told.add(forward.site)
+        yield rule.finding(
+            run,
+            forward.site,
+            "this evaluation keeps a graph for a backward that never comes",
+            guard=forward.guard,
+            certainty="fragile",
+            symptom="silent: an evaluation takes as much memory as training",
+            fixes=(_decorated(forward, run),),
+        )
+
+
+def _records(forward: Forward) -> bool:
+    """Whether autograd surely records a forward: no block is around it that nobody knows."""
+    if forward.called.kind == "part":  # a method, for all that is known
+        return False
+    known = all(item.kind == "context" and not item.is_a("set_grad_enabled") for item in forward.moment.contexts)
+    return known and forward.moment.unrecorded() is None
+
+
+def _decorated(forward: Forward, run: Run) -> Fix | None:
+    """Turn gradients off for the function around, where it does not train as well."""
+    module = forward.site.module
+    function = enclosing_function(module, forward.site.node)
+    if not isinstance(function, FUNCTIONS) or not any(line.strip() == "import torch" for line in module.lines):
+        return None
+    inside = set(map(id, nodes(function)))
+    if any(id(site.node) in inside for each in run.of_type(Backward) for site in (each.site, *each.moment.stack)):
+        return None
+    first = min(each.lineno for each in (function, *function.decorator_list))
+    lead = " " * function.col_offset
+    edit = Edit(module.path, first, 1, first, 1, f"{lead}@torch.no_grad()\n")
+    return Fix("no-grad", "Turn gradients off", (edit,), "unsafe")
