@@ -23,6 +23,10 @@ def test_the_readme_lists_the_rules_as_they_are() -> None:
     assert readme_rules.written(text) == text, "run: python tests/readme_rules.py"
 
 
+def test_the_page_lists_the_rules_as_they_are() -> None:
+    assert readme_rules.PAGE.read_text(encoding="utf-8") == readme_rules.page(), "run: python tests/readme_rules.py"
+
+
 def test_the_rules_are_listed_as_they_are() -> None:
     assert Path(listing.PATH).read_text(encoding="utf-8") == readme_rules.listing(), "run: python tests/readme_rules.py"
     assert listing.listed() is not None
