@@ -1,9 +1,10 @@
 """Make environments of several releases one after the other, prove every rule in each, and write docs/versions.md.
 
-    python -m tests.stacks --folder DIR [--only NAME ...] [--markdown docs/versions.md]
+    python -m tests.stacks --folder DIR --stacks NAME ...
+    python -m tests.stacks
 
-Each stack takes 1 to 6 GB below `--folder` while it is there; what was seen stays as `NAME.json`. `--markdown` writes
-the page from what is in the folder. Ends with 1 where a rule speaks of a stack on which its program does not fail.
+The first installs stacks, each 1 to 6 GB below DIR while it is there, and keeps what was seen in `seen/NAME.json`. Both
+write the page from what is kept there; they end with 1 where `check` tells of a program that does not fail there.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ STACKS = {
 }
 LIBRARIES = ("torch", "transformers", "peft", "accelerate", "trl", "numpy")
 ROOT = Path(__file__).parents[2]
+SEEN = Path(__file__).parent / "seen"
 
 
 def seen_in(name: str, folder: Path) -> dict[str, object]:
@@ -65,29 +67,32 @@ def outcome(claim: dict[str, str], told: bool) -> str:
         return "holds" if told else "missed"
     if not told and (claim["state"] == "does not hold" or "cannot import" in claim["reason"]):
         return "does not apply"
-    return "**wrong**" if claim["state"] == "does not hold" else "cannot run"
+    if claim["state"] == "cannot be run":
+        return "cannot run"
+    return "not proven" if claim["seen"] else "**wrong**"
 
 
-def page(folder: Path) -> tuple[str, bool]:
+def page() -> tuple[str, bool]:
     """The page from what was seen, and whether any rule is wrong or misses its own program."""
-    stacks = {name: json.loads(path.read_text()) for name in STACKS if (path := folder / f"{name}.json").exists()}
-    table: dict[str, list[str]] = {}
+    stacks = {name: json.loads(path.read_text()) for name in STACKS if (path := SEEN / f"{name}.json").exists()}
+    codes = sorted({claim["code"] for seen in stacks.values() for claim in seen["claims"]})
+    table = {code: ["-"] * len(stacks) for code in codes}
     reasons: list[str] = []
-    for name, seen in stacks.items():
+    for place, (name, seen) in enumerate(stacks.items()):
         for claim in sorted(seen["claims"], key=lambda each: str(each["code"])):
-            state = outcome(claim, tells(claim["code"], seen["releases"]))
-            table.setdefault(claim["code"], []).append(state)
-            if state == "cannot run":
+            state = table[claim["code"]][place] = outcome(claim, tells(claim["code"], seen["releases"]))
+            if state in ("cannot run", "not proven"):
                 reasons.append(f"- {claim['code']}, {name}: {claim['reason'].split(' (/')[0]}")
     lines = [
         "# Rules over releases",
         "",
-        "Written by `python -m tests.stacks --folder DIR --markdown docs/versions.md`: in each environment the program",
-        "that shows a rule's failure was run before and after its edit, on a CPU (`gclint prove`).",
+        "Written by `python -m tests.stacks`: in each environment the program that shows a rule's failure was run",
+        "before and after its edit, on a CPU (`gclint prove`); `-` stands where a rule was not there yet.",
         "",
         "- *holds*: the program fails as the rule says, the edited one does not, and `check` tells of it.",
         "- *does not apply*: it does not fail there, and `check`, judging for these releases, is quiet.",
-        "- *cannot run*: why stands below the table.",
+        "- *cannot run*, or *not proven* (it fails as the rule says, and the edited one does more than is meant):",
+        "  why stands below the table.",
         "- *missed*: it fails, and `check` is quiet. **wrong**: it does not fail, and `check` tells of it.",
         "",
         "| | " + " | ".join(LIBRARIES) + " |",
@@ -98,7 +103,7 @@ def page(folder: Path) -> tuple[str, bool]:
         "|---" * (len(stacks) + 1) + "|",
         *(f"| {code} | " + " | ".join(states) + " |" for code, states in sorted(table.items())),
         "",
-        "What cannot run:",
+        "What cannot run, or is not proven:",
         "",
         *reasons,
         "",
@@ -110,15 +115,15 @@ def page(folder: Path) -> tuple[str, bool]:
 def main() -> int:
     """Run what is asked for; the exit status."""
     parser = argparse.ArgumentParser(prog="python -m tests.stacks")
-    parser.add_argument("--folder", type=Path, required=True)
-    parser.add_argument("--only", nargs="*", default=[], choices=STACKS, metavar="NAME")
-    parser.add_argument("--markdown", type=Path)
+    parser.add_argument("--folder", type=Path, help="where the environments are made")
+    parser.add_argument("--stacks", nargs="*", default=[], choices=STACKS, metavar="NAME", help=", ".join(STACKS))
     given = parser.parse_args()
-    given.folder.mkdir(parents=True, exist_ok=True)
-    for name in given.only:
-        (given.folder / f"{name}.json").write_text(json.dumps(seen_in(name, given.folder), indent=1))
-    text, amiss = page(given.folder)
-    (given.markdown.write_text if given.markdown else print)(text)
+    if given.stacks and given.folder is None:
+        parser.error("--stacks needs --folder")
+    for name in given.stacks:
+        (SEEN / f"{name}.json").write_text(json.dumps(seen_in(name, given.folder), indent=1) + "\n")
+    text, amiss = page()
+    (ROOT / "docs" / "versions.md").write_text(text)
     return int(amiss)
 
 
