@@ -1,0 +1,65 @@
+"""Everything that looks at one process, put in place and taken away together."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import torch
+
+from gclint.rehearse.observe import parameters
+from gclint.rehearse.observe.calls import Calls
+from gclint.rehearse.observe.loading import Loading
+from gclint.rehearse.observe.losses import Losses
+from gclint.rehearse.observe.memory import LiveMemory
+from gclint.rehearse.observe.places import Places
+from gclint.rehearse.observe.ranks import Ranks
+from gclint.rehearse.observe.states import States
+from gclint.rehearse.observe.training import Training
+from gclint.rehearse.observe.watch import Watch, Writer
+
+
+class Observer:
+    """Watches this process from `install` on; `finish` writes what is known at the end."""
+
+    def __init__(self, sheet: Writer, root: str | None, scripted: bool = False):
+        self.watch = Watch(sheet, Places(root))
+        self.training, self.calls = Training(self.watch), Calls(self.watch)
+        self.memory = LiveMemory(self.watch)
+        others = [Loading(self.watch), Ranks(self.watch), States(self.watch)]
+        self._parts: list[Any] = [self.training, self.calls, self.memory, *others]
+        if not scripted:  # TorchScript compiles loss functions only where they are its own
+            self._parts.append(Losses(self.watch))
+
+    def prepare(self) -> None:
+        """Start watching the optimizers' steps, before whoever ends the run by them."""
+        self.training.prepare()
+        self.memory.prepare()
+
+    def install(self) -> None:
+        """Start watching everything else."""
+        parameters.install(self.watch)
+        for part in self._parts:
+            part.install()
+
+    def remove(self) -> None:
+        """Stop watching."""
+        self.training.remove()
+        self.memory.remove()
+        self.watch.patches.undo()
+
+    def finish(self, ended: str, cut: bool) -> None:
+        """Write the parameters, the schedules and how it ended: with an exception, cut, or by itself."""
+        parameters.tell(self.watch)
+        waits = [[file, line, name, count] for (file, line, name), count in self.memory.waits.most_common(20)]
+        self.watch.write(
+            "end",
+            ended=ended,
+            cut=cut,
+            steps=self.watch.step,
+            strangers=self.calls.strangers(),
+            waits=waits,
+            rank=int(os.environ.get("RANK", "0")),
+            torch=str(torch.__version__),
+            **self.training.rest(),
+        )
