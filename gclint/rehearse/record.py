@@ -55,9 +55,15 @@ class Record:
 
 @dataclass(frozen=True)
 class Recording:
-    """The records of all ranks of one run, rank 0 first."""
+    """The records of all ranks of one run, rank 0 first.
+
+    `status` is how it ended ("finished", "raised", "hung", ...); with `made_up` the rows or the tokens of its data were
+    not the program's own.
+    """
 
     ranks: tuple[Record, ...]
+    status: str = "finished"
+    made_up: bool = False
 
     @property
     def first(self) -> Record:
@@ -74,9 +80,9 @@ def place_of(event: Event) -> Place | None:
     return (str(at[0]), int(at[1])) if at else None
 
 
-def read_recording(directory: Path, ranks: int) -> Recording:
+def read_records(directory: Path, ranks: int) -> tuple[Record, ...]:
     """Read what the ranks of a run wrote; a line that a killed process left unfinished ends its record."""
-    return Recording(tuple(Record(rank, tuple(_events(directory / f"rank-{rank}.jsonl"))) for rank in range(ranks)))
+    return tuple(Record(rank, tuple(_events(directory / f"rank-{rank}.jsonl"))) for rank in range(ranks))
 
 
 def _events(path: Path) -> Iterator[Event]:

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import gc
+import inspect
+import re
 from collections import Counter
+from types import FrameType
 from typing import Any
 
 import torch
@@ -77,11 +80,21 @@ class LiveMemory:
                                 "name": attribute or name,
                                 "file": file,
                                 "function": frame.f_code.co_name,
-                                "first": frame.f_code.co_firstlineno,
+                                "first": _line_that_keeps(frame, attribute or name),
                                 "size": size,
                             },
                         )
         return best[1]
+
+
+def _line_that_keeps(frame: FrameType, name: str) -> int:
+    """The line of a frame's code that adds to a variable or attribute, else its first line."""
+    lines, first = inspect.findsource(frame.f_code)[0], frame.f_code.co_firstlineno
+    adds = re.compile(
+        rf"\b{re.escape(name)}\s*(\+=|=\s*.*\b{re.escape(name)}\b|\.(append|extend|appendleft|update)\(|\[.*\]\s*=)"
+    )
+    last = max((line for _, _, line in frame.f_code.co_lines() if line), default=first)
+    return next((number for number in range(first, last + 1) if adds.search(lines[number - 1])), first)
 
 
 def _attributes(value: Any) -> list[tuple[str, Any]]:

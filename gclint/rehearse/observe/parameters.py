@@ -54,6 +54,7 @@ def note_living(watch: Watch) -> None:
 def tell(watch: Watch) -> None:
     """Write every parameter of the models that were called and of the optimizers, as the run leaves them."""
     named: dict[int, dict[str, Any]] = {}
+    _note_loaded(watch)
     for index, root in enumerate(watch.roots):
         for prefix, module in root.named_modules():
             for name, parameter in module.named_parameters(recurse=False):
@@ -64,6 +65,23 @@ def tell(watch: Watch) -> None:
     entries = [{**_told(each), **named.get(each.number, {"name": "", "root": -1})} for each in watch.known.values()]
     roots = [_root(watch, root) for root in watch.roots]
     watch.write("model", parameters=entries, roots=roots)
+
+
+def _note_loaded(watch: Watch) -> None:
+    """Models of transformers that have a name came with weights."""
+    for root in watch.roots:
+        for module in root.modules():
+            if getattr(getattr(module, "config", None), "_name_or_path", ""):
+                for parameter in module.parameters():
+                    known = watch.know(parameter)
+                    if known is not None:
+                        known.loaded = True
+
+
+def _begins(root: Any) -> list[int]:
+    """The token with which the rows of a model of transformers begin, as its config says."""
+    configs = [each.config for each in root.modules() if hasattr(each, "config")][:3]
+    return sorted({int(n) for each in configs if isinstance(n := getattr(each, "bos_token_id", None), int)})
 
 
 def _module(watch: Watch, module: Any, root: Any) -> dict[str, Any]:
@@ -119,6 +137,7 @@ def _root(watch: Watch, root: Any) -> dict[str, Any]:
     norms = [each for each in modules if isinstance(each, torch.nn.modules.batchnorm._BatchNorm)]
     return {
         "class": type(root).__name__,
+        "begins": _begins(root),
         "made": watch.made.get(root),
         "dropouts": len(dropouts),
         "norms": len(norms),

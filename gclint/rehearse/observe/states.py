@@ -33,7 +33,9 @@ class States:
     def _saving(self, original: Any, item: Any, file: Any = None, *args: Any, **kwargs: Any) -> Any:
         parts: list[dict[str, Any]] = []
         self._parts(item, "", parts, 0)
-        self.watch.write("save", self.watch.places.here(), file=_name(file), parts=parts)
+        self.watch.write(
+            "save", self.watch.places.here(), file=_name(file), parts=parts, empty=isinstance(item, dict) and not item
+        )
         return original(item, file, *args, **kwargs)
 
     def _parts(self, item: Any, name: str, parts: list[dict[str, Any]], depth: int) -> None:
@@ -51,7 +53,7 @@ class States:
             parts.append({"name": name, "of": "scheduler"})
         elif "growth_tracker" in item or "_growth_tracker" in item:
             parts.append({"name": name, "of": "scaler"})
-        elif (item and sum(map(torch.is_tensor, item.values())) * 2 > len(item)) or (not item and name):
+        elif item and sum(map(torch.is_tensor, item.values())) * 2 > len(item):
             keys = [str(key) for key in item][:MOST_KEYS]
             parts.append({"name": name, "of": "model", "keys": keys, **self._missing(item)})
         else:

@@ -25,6 +25,7 @@ class Training:
         self._losses: list[dict[str, Any]] = []
         self._clips: list[tuple[set[int], float]] = []
         self._pending: dict[int, set[int]] = {}
+        self._tried: set[int] = set()
         self._open: dict[str, Any] | None = None
         self._lost: list[dict[str, Any]] = []
         self._zeroed: tuple[str, int] | None = None
@@ -35,6 +36,7 @@ class Training:
         self.schedulers: list[Any] = []
         self._told: list[dict[str, Any]] = []
         self._hooks: list[Any] = []
+        self._ever_scaled = False
 
     def prepare(self) -> None:
         """Start watching steps."""
@@ -56,6 +58,7 @@ class Training:
         patches.around(kind, "__init__", self._scheduling)
         for each in (kind, torch.optim.lr_scheduler.ReduceLROnPlateau):
             patches.around(each, "step", self._scheduled)
+        patches.around(torch.amp.autocast_mode.autocast, "__enter__", self._casting)
         patches.around(torch.amp.GradScaler, "scale", self._scaling)
         patches.around(torch.amp.GradScaler, "unscale_", self._unscaling)
         patches.around(torch.amp.GradScaler, "update", self._unscaling)
@@ -92,6 +95,10 @@ class Training:
         known = len(self.watch.optimizers)
         number = self.watch.number_of(self.watch.optimizers, optimizer)
         if number == known:
+            for parameter in (p for group in optimizer.param_groups for p in group["params"]):
+                mine = self.watch.know(parameter)
+                if mine is not None:
+                    mine.optimizers.add(number)
             groups = [
                 [k.number for p in group["params"] if (k := self.watch.know(p))] for group in optimizer.param_groups
             ]
@@ -110,8 +117,14 @@ class Training:
         self._zeroed = self.watch.places.here()
         return original(*args, **kwargs)
 
+    def _casting(self, original: Any, context: Any, *args: Any, **kwargs: Any) -> Any:
+        if getattr(context, "fast_dtype", None) is torch.float16 and torch.is_grad_enabled():
+            self.watch.half = self.watch.places.here() or ("", 0)
+        return original(context, *args, **kwargs)
+
     def _scaling(self, original: Any, scaler: Any, *args: Any, **kwargs: Any) -> Any:
         self.watch.scaled = bool(scaler.is_enabled())
+        self._ever_scaled = True
         return original(scaler, *args, **kwargs)
 
     def _unscaling(self, original: Any, *args: Any, **kwargs: Any) -> Any:
@@ -196,6 +209,8 @@ class Training:
     def _open_backward(self, place: Any) -> None:
         """Keep which gradients a backward leaves, to see whether a step uses them."""
         held = [each for each in self.watch.known.values() if each.optimizers or self._is_listed(each)]
+        for each in held:
+            each.gradients += not each.optimizers and each.parameter.grad is not None
         having = [each.parameter for each in held if each.parameter.grad is not None][:400]
         self._open = (
             {
@@ -216,6 +231,7 @@ class Training:
         for number, waiting in list(self._pending.items()):
             group = [each for each in self.watch.known.values() if each.number in waiting]
             self._pending[number] = {each.number for each in group if _holds(each.parameter)}
+            self._tried.add(number)
         if self._open is None:
             return
         having, opened = self._open["having"], self._open
@@ -249,8 +265,11 @@ class Training:
             "none": sum(each is None for each in gradients.values()),
             "parameters": len(own),
             "gradients": gradients if self.watch.step < DETAILED else {},
-            "uncleared": sorted(self._pending.get(number, set())),
+            "uncleared": sorted(self._pending.get(number, set())) if number in self._tried else [],
             "lost": self._lost if same else [],
+            "emptied": self._zeroed if self._open is not None and not norms else None,
+            "half": self.watch.half,
+            "flushed": self._flushed(own) if self.watch.half and not self._ever_scaled else 0.0,
             "twice": sorted(twice),
             "rates": [float(group["lr"]) for group in optimizer.param_groups if "lr" in group],
             "clipped": [[limit, _norm_of(own, ids)] for ids, limit in self._clips if any(id(p) in ids for _, p in own)],
@@ -260,6 +279,13 @@ class Training:
         if self._open is not None and any(p.grad is not None for _, p in own):
             self._open = None
         self._losses, self._lost, self._clips = [], [], []
+
+    def _flushed(self, own: list[Any]) -> float:
+        """The share of gradient elements that float16 cannot hold."""
+        grads = [_local(p.grad) for _, p in own if p.grad is not None and not p.grad.is_sparse]
+        some = sum(int((each != 0).sum()) for each in grads)
+        small = sum(int(((each != 0) & (each.abs() < 6e-8)).sum()) for each in grads)
+        return small / some if some else 0.0
 
     def _gradient(self, known: Any, parameter: Any) -> float | None:
         grad = parameter.grad
@@ -291,11 +317,13 @@ class Training:
                     known.broken = True
                 held = self._copies.get(id(parameter))
                 known.moving_rates += group.get("lr", rates) != 0
+                known.moves += held is None
                 if held is not None and not torch.equal(held, _local(parameter.detach())):
                     known.moves += 1
                     moves[known.number] = float((value - held.double()).norm())
         self._copies = {}
         number = self._step["optimizer"]
+        self._tried.discard(number)
         self._pending[number] = {
             known.number
             for group in optimizer.param_groups

@@ -51,6 +51,7 @@ class Watch:
         self.called: set[int] = set()
         self.alive_at_first_optimizer: set[int] | None = None
         self.scaled = False
+        self.half: tuple[str, int] | None = None
 
     def write(self, kind: str, at: tuple[str, int] | None = None, **said: Any) -> None:
         """Write an event of the step that is being taken."""

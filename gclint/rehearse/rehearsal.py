@@ -1,0 +1,57 @@
+"""One rehearsal: the program is run small and looked at, then the questions are asked."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from gclint.rehearse.asking import ask
+from gclint.rehearse.record import Recording, read_records
+from gclint.rehearse.seen import Seen
+from gclint.verify import Verifier
+from gclint.verify.fitted import fitted
+from gclint.verify.outcome import Outcome
+from gclint.verify.recipe import ProgramRecipe
+
+MADE_UP = ("data set", "rows", "tokenizer", "synthetic")
+Tell = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Rehearsal:
+    """What was run, what was recorded, and what is wrong with it."""
+
+    recipe: ProgramRecipe
+    outcome: Outcome
+    recording: Recording
+    seen: tuple[Seen, ...] = ()
+    seconds: dict[str, float] = field(default_factory=dict)
+
+    @property
+    def trained(self) -> bool:
+        """Whether the run came far enough to say something: steps to its end, or ranks that do not meet."""
+        return bool(self.recording.first.steps) and self.outcome.status == "finished"
+
+
+def rehearse(
+    recipe: ProgramRecipe,
+    verifier: Verifier,
+    directory: Path,
+    only: Collection[str] = (),
+    tell: Tell = lambda text: None,
+) -> Rehearsal:
+    """Run a program small, record it in `directory`, and ask the questions (`only` those, by name)."""
+    began = time.perf_counter()
+    recipe = replace(recipe, record=str(directory))
+    tell(f"running {recipe.title}")
+    _, recipe = fitted(recipe, recipe, verifier.outcome)
+    outcome = verifier.outcome(recipe)
+    ran = time.perf_counter()
+    made_up = any(word in each for each in outcome.replaced for word in MADE_UP)
+    recording = Recording(read_records(directory, len(outcome.ranks)), outcome.status, made_up)
+    seen = ask(recording, only)
+    return Rehearsal(
+        recipe, outcome, recording, tuple(seen), {"run": ran - began, "questions": time.perf_counter() - ran}
+    )
