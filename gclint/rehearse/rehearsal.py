@@ -11,7 +11,7 @@ from gclint.rehearse.asking import ask
 from gclint.rehearse.record import Recording, read_records
 from gclint.rehearse.seen import Seen
 from gclint.verify import Verifier
-from gclint.verify.fitted import fitted
+from gclint.verify.fitted import PATIENCE, fitted
 from gclint.verify.outcome import Outcome
 from gclint.verify.recipe import ProgramRecipe
 
@@ -35,6 +35,12 @@ class Rehearsal:
         return bool(self.recording.first.steps) and self.outcome.status == "finished"
 
 
+def _small_enough(recipe: ProgramRecipe, verifier: Verifier) -> ProgramRecipe:
+    """The program as it is where it is fast enough or its ranks do not meet, else as small as it still works."""
+    hasty = replace(recipe, patience=0.0 if recipe.cold else PATIENCE)
+    return hasty if verifier.outcome(hasty).status == "hung" else fitted(recipe, recipe, verifier.outcome)[0]
+
+
 def rehearse(
     recipe: ProgramRecipe,
     verifier: Verifier,
@@ -46,7 +52,7 @@ def rehearse(
     began = time.perf_counter()
     recipe = replace(recipe, record=str(directory))
     tell(f"running {recipe.title}")
-    _, recipe = fitted(recipe, recipe, verifier.outcome)
+    recipe = _small_enough(recipe, verifier)
     outcome = verifier.outcome(recipe)
     ran = time.perf_counter()
     made_up = any(word in each for each in outcome.replaced for word in MADE_UP)

@@ -20,6 +20,7 @@ class Calls:
         self.watch = watch
         self._thread = threading.local()
         self._registered: set[int] = set()
+        self._entered: list[Any] = []
         self._strangers: dict[tuple[str, Any], dict[str, Any]] = {}
 
     def install(self) -> None:
@@ -64,8 +65,24 @@ class Calls:
         return result
 
     def _enter(self, root: Any) -> None:
+        if not any(root is each for each in self._entered):
+            self._entered.append(root)
+            self._computed(root)
         self._thread.root = root
         self._registered = {id(each) for each in root.modules()}
+
+    def _computed(self, root: Any) -> None:
+        """Before a model's first forward: attributes that are computed from a parameter and are none themselves."""
+        for module in root.modules():
+            for name, value in vars(module).items():
+                if type(value) is torch.Tensor and value.grad_fn is not None:
+                    self.watch.write(
+                        "computed",
+                        self.watch.made.get(module),
+                        name=name,
+                        module=type(module).__name__,
+                        by=type(value.grad_fn).__name__,
+                    )
 
     def _meet(self, module: Any) -> None:
         root = getattr(self._thread, "root", None)

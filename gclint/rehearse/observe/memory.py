@@ -14,7 +14,7 @@ from torch.optim.optimizer import register_optimizer_step_post_hook
 
 from gclint.rehearse.observe.watch import Watch
 
-MOST_NODES, LOOKED_AT = 20000, 16
+MOST_NODES, LOOKED_AT = 20000, 12
 WAITING = ("item", "tolist")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 from typing import Any
 
@@ -23,10 +24,11 @@ class Observer:
     """Watches this process from `install` on; `finish` writes what is known at the end."""
 
     def __init__(self, sheet: Writer, root: str | None, scripted: bool = False):
+        self._alone = root is not None
         self.watch = Watch(sheet, Places(root))
         self.training, self.calls = Training(self.watch), Calls(self.watch)
         self.memory = LiveMemory(self.watch)
-        others = [Loading(self.watch), Ranks(self.watch), States(self.watch)]
+        others = [Loading(self.watch), Ranks(self.watch, self._alone), States(self.watch)]
         self._parts: list[Any] = [self.training, self.calls, self.memory, *others]
         if not scripted:  # TorchScript compiles loss functions only where they are its own
             self._parts.append(Losses(self.watch))
@@ -37,7 +39,9 @@ class Observer:
         self.memory.prepare()
 
     def install(self) -> None:
-        """Start watching everything else."""
+        """Start watching everything else; what there is by now is no part of the run, and is not looked through."""
+        if self._alone:
+            gc.freeze()
         parameters.install(self.watch)
         for part in self._parts:
             part.install()
@@ -50,6 +54,7 @@ class Observer:
 
     def finish(self, ended: str, cut: bool) -> None:
         """Write the parameters, the schedules and how it ended: with an exception, cut, or by itself."""
+        strangers = self.calls.strangers()
         parameters.tell(self.watch)
         waits = [[file, line, name, count] for (file, line, name), count in self.memory.waits.most_common(20)]
         self.watch.write(
@@ -57,7 +62,7 @@ class Observer:
             ended=ended,
             cut=cut,
             steps=self.watch.step,
-            strangers=self.calls.strangers(),
+            strangers=strangers,
             waits=waits,
             rank=int(os.environ.get("RANK", "0")),
             torch=str(torch.__version__),

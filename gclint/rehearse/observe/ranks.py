@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from datetime import timedelta
 from typing import Any
 
 import torch
@@ -16,13 +17,14 @@ COLLECTIVES = (
 )  # fmt: skip
 DRAWS = ("randn", "rand", "randint", "randperm", "randn_like", "rand_like", "randint_like", "normal", "bernoulli")
 MOST_DRAWS = 400
+LONGEST = timedelta(seconds=20)
 
 
 class Ranks:
     """Watches collectives, splits and draws of the user's own lines."""
 
-    def __init__(self, watch: Watch):
-        self.watch = watch
+    def __init__(self, watch: Watch, impatient: bool):
+        self.watch, self._impatient = watch, impatient
         self._depth = self._count = self._draws = 0
 
     def install(self) -> None:
@@ -33,10 +35,18 @@ class Ranks:
             for name in COLLECTIVES:
                 for owner in {id(each): each for each in (torch.distributed, inner)}.values():
                     around(owner, name, self._communicating(name))
+            for owner in (torch.distributed, inner):
+                around(owner, "init_process_group", self._beginning)
             around(torch.nn.parallel.DistributedDataParallel, "__init__", self._wrapping)
         around(torch.utils.data, "random_split", self._splitting)
         for name in DRAWS:
             around(torch, name, self._drawing(name))
+
+    def _beginning(self, original: Any, *args: Any, **kwargs: Any) -> Any:
+        """Ranks that do not meet are not waited for for long."""
+        if self._impatient:
+            kwargs["timeout"] = min(kwargs.get("timeout") or LONGEST, LONGEST)
+        return original(*args, **kwargs)
 
     def _wrapping(self, original: Any, wrapper: Any, *args: Any, **kwargs: Any) -> Any:
         result = original(wrapper, *args, **kwargs)
@@ -56,10 +66,11 @@ class Ranks:
                 "collective", self.watch.places.here(), name=name, number=number, group=members, shape=_shape(args)
             )
             try:
-                return original(*args, **kwargs)
+                result = original(*args, **kwargs)
             finally:
                 self._depth -= 1
-                self.watch.write("joined", None, number=number)
+            self.watch.write("joined", None, number=number)
+            return result
 
         return communicating
 

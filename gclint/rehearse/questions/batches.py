@@ -10,6 +10,7 @@ from gclint.rehearse.seen import Seen, place, share
 
 LEAST = 3
 SAME = 0.9
+ALIKE = ("at", "dataset", "rows", "batch_size", "sampler")
 Rows = tuple[float, ...]
 
 
@@ -33,13 +34,14 @@ def trained_on(record: Record) -> list[Event]:
     return [each for each in record.of("loader") if each["number"] in numbers]
 
 
-def _orders(record: Record, number: int) -> dict[int, list[Rows]]:
-    """The rows of each batch of a loader, by epoch."""
-    found: dict[int, list[Rows]] = defaultdict(list)
+def _orders(record: Record, loader: Event) -> list[list[Rows]]:
+    """The rows of each batch, by epoch, of a loader and of those that are made anew and go round in its place."""
+    same = {each["number"] for each in record.of("loader") if all(each[key] == loader[key] for key in ALIKE)}
+    found: dict[tuple[int, int], list[Rows]] = defaultdict(list)
     for each in record.of("batch"):
-        if each["loader"] == number:
-            found[each["epoch"]].append(tuple(each["rows"]))
-    return found
+        if each["loader"] in same:
+            found[each["loader"], each["epoch"]].append(tuple(each["rows"]))
+    return list(found.values())
 
 
 def _distinct(batches: list[Rows]) -> bool:
@@ -49,7 +51,7 @@ def _distinct(batches: list[Rows]) -> bool:
 
 def _epochs(record: Record) -> Iterator[Seen]:
     for loader in trained_on(record):
-        orders = [each for _, each in sorted(_orders(record, loader["number"]).items())]
+        orders = _orders(record, loader)
         orders = [each for each in orders if orders and len(each) == len(orders[0])]
         if (
             loader["shuffled"]
@@ -73,8 +75,7 @@ def _epochs(record: Record) -> Iterator[Seen]:
 
 def _shared(run: Recording) -> Iterator[Seen]:
     for loader in trained_on(run.first):
-        each_rank = [_orders(record, loader["number"]) for record in run]
-        first = [orders.get(0, []) for orders in each_rank]
+        first = [next(iter(_orders(record, loader)), []) for record in run]
         if not all(_distinct(batches) for batches in first):
             continue
         count = min(map(len, first))

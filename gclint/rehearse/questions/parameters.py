@@ -19,13 +19,15 @@ def ask(run: Recording) -> Iterator[Seen]:
     if len(record.steps) < LEAST:
         return
     still = list(_nothing_moves(record))
-    yield from still
+    if not any(each["leaf"] for each in record.of("backward")):
+        yield from still
     if not still:
         yield from _without_gradient(record)
         yield from _unmoved(record)
     yield from _in_no_optimizer(record)
     yield from _twice(record)
     yield from _strangers(record)
+    yield from _computed(record)
 
 
 def _nothing_moves(record: Record) -> Iterator[Seen]:
@@ -61,10 +63,16 @@ def _nothing_moves(record: Record) -> Iterator[Seen]:
             "nothing-moves",
             f"{name} steps and moves nothing: {why}",
             where,
-            f"{len(steps)} steps, 0 of {steps[0]['parameters']} tensors moved",
+            f"{len(steps)} steps, 0 of {steps[0]['parameters']} tensors moved{_coarse(record, number)}",
             "look at what lies between loss, backward and step",
             related,
         )
+
+
+def _coarse(record: Record, number: int) -> str:
+    """The type of an optimizer's weights where that is coarse."""
+    kinds = {each["dtype"] for each in record.parameters.values() if number in each["optimizers"]}
+    return f"; the weights are {' and '.join(sorted(kinds))}" if kinds & {"float16", "bfloat16"} else ""
 
 
 def _without_gradient(record: Record) -> Iterator[Seen]:
@@ -188,6 +196,18 @@ def _strangers(record: Record) -> Iterator[Seen]:
             f"its weights never move; {told}",
             "make layers in __init__ and keep them in attributes, ModuleList or ModuleDict",
             beside(each["at"], "called here"),
+        )
+
+
+def _computed(record: Record) -> Iterator[Seen]:
+    for each in record.of("computed"):
+        yield Seen(
+            "GCS109",
+            "parameter-not-a-leaf",
+            f"{each['module']}.{each['name']} is computed from a parameter and is none",
+            place(each["at"]),
+            f"made by {each['by']}; it is not in parameters() and never moves",
+            "move or scale the tensor first, then make the nn.Parameter of it",
         )
 
 

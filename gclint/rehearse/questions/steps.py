@@ -137,7 +137,9 @@ def _not_finite(record: Record, made_up: bool) -> Iterator[Seen]:
         return
     losses = [(value, each) for each in record.of("backward") for value in each["values"]]
     bad = [each for value, each in losses if not math.isfinite(value)]
-    if bad and not made_up and record.steps:
+    targets = [each for each in record.of("loss") if each.get("targets")]
+    masked = targets and all(each["ignored"] == each["targets"] for each in targets)
+    if bad and not made_up and record.steps and not masked:
         yield Seen(
             "GCS208",
             "loss-not-finite",

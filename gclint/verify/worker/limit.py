@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 
 LEAST, MOST, OBSERVED = 3, 24, 120
-SECONDS = 4.0
+SECONDS, LOOKING = 4.0, 8.0
 PATIENCE = 120.0
 
 
@@ -15,11 +15,12 @@ class Limit:
     """Says when a run has taken enough steps.
 
     With `exactly` it is that number. Else the first `LEAST` steps are timed, and as many follow as fit into `SECONDS`,
-    `most` in all; rank 0 decides, and the others read its decision in the file `shared`.
+    `MOST` in all, or `LOOKING` and `OBSERVED` where the run is looked at; rank 0 decides, and the others read its decision in the file `shared`.
     """
 
-    def __init__(self, exactly: int | None, shared: Path | None = None, rank: int = 0, most: int = MOST):
-        self.wanted, self._shared, self._rank, self._most = exactly, shared, rank, most
+    def __init__(self, exactly: int | None, shared: Path | None = None, rank: int = 0, observed: bool = False):
+        self.wanted, self._shared, self._rank = exactly, shared, rank
+        self._most, self._seconds = (OBSERVED, LOOKING) if observed else (MOST, SECONDS)
         self._began = 0.0
 
     def reached(self, steps: int) -> bool:
@@ -33,7 +34,7 @@ class Limit:
 
     def _decided(self) -> int:
         each = max((time.perf_counter() - self._began) / (LEAST - 1), 1e-6)
-        wanted = max(LEAST, min(self._most, int(SECONDS / each)))
+        wanted = max(LEAST, min(self._most, int(self._seconds / each)))
         assert self._shared is not None
         temporary = self._shared.with_suffix(".part")
         temporary.write_text(json.dumps(wanted), encoding="utf-8")

@@ -14,7 +14,7 @@ import torch
 from gclint.verify.outcome import Evidence, RankReport
 from gclint.verify.recipe import AnyRecipe, ProgramRecipe, Recipe
 from gclint.verify.worker import device, exchange, neutral
-from gclint.verify.worker.limit import MOST, OBSERVED, Limit
+from gclint.verify.worker.limit import Limit
 from gclint.verify.worker.perform import Performance
 from gclint.verify.worker.recorder import Recorder
 from gclint.verify.worker.refusal import NotRun
@@ -131,7 +131,7 @@ def _limit(recipe: AnyRecipe, job: dict[str, Any]) -> Limit:
     if not isinstance(recipe, ProgramRecipe):
         return Limit(None)
     shared = exchange.steps(Path(job["directory"]), int(job["number"])) if recipe.short else None
-    return Limit(recipe.stop_after, shared, int(job["rank"]), OBSERVED if recipe.record else MOST)
+    return Limit(recipe.stop_after, shared, int(job["rank"]), bool(recipe.record))
 
 
 def _hardware(job: dict[str, Any]) -> device.Hardware:

@@ -1,0 +1,94 @@
+"""How much of what was planted a rehearsal names, and what it says of healthy programs.
+
+    python -m tests.rehearse.measure [--only NAME] [planted|healthy ...]
+
+The first line of a planted program says which codes are due (any of them) and on how many ranks it is run.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import shutil
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from gclint.rehearse.program import program_named
+from gclint.rehearse.rehearsal import Rehearsal, rehearse
+from gclint.verify import Options, Verifier
+
+HERE = Path(__file__).parent
+
+
+@dataclass(frozen=True)
+class Program:
+    """A program of the collection: its file, what is due of it, and how it is started."""
+
+    path: Path
+    due: tuple[str, ...]
+    ranks: int
+
+    @property
+    def command(self) -> list[str]:
+        name = self.path.name
+        return ["torchrun", f"--nproc_per_node={self.ranks}", name] if self.ranks > 1 else [name]
+
+
+def programs(kind: str) -> Iterator[Program]:
+    """The programs of a folder."""
+    for path in sorted((HERE / kind).glob("*.py")):
+        head = path.read_text().partition("\n")[0]
+        ranks = re.search(r"ranks: (\d)", head)
+        yield Program(path, tuple(re.findall(r"GCS\d+", head)), int(ranks[1]) if ranks else 1)
+
+
+@contextmanager
+def verifier(timeout: float = 40) -> Iterator[Verifier]:
+    with Verifier(Options(device="cpu", timeout=timeout)) as found:
+        yield found
+
+
+def rehearsed(program: Program, with_: Verifier) -> Rehearsal:
+    """Rehearse a program alone in a project of its own."""
+    with tempfile.TemporaryDirectory() as place, tempfile.TemporaryDirectory() as record:
+        shutil.copy(program.path, place)
+        return rehearse(program_named(program.command, place), with_, Path(record))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("kinds", nargs="*", default=["planted", "healthy"])
+    parser.add_argument("--only", default="")
+    options = parser.parse_args()
+    with verifier() as found:
+        for kind in options.kinds:
+            _measure(kind, options.only, found)
+
+
+def _measure(kind: str, only: str, found: Verifier) -> None:
+    right, seconds, asked = 0, 0.0, [each for each in programs(kind) if only in each.path.name]
+    for program in asked:
+        began = time.perf_counter()
+        made = rehearsed(program, found)
+        seconds += time.perf_counter() - began
+        codes = [each.code for each in made.seen]
+        good = bool(set(codes) & set(program.due)) if kind == "planted" else not codes and made.trained
+        right += good
+        told = f"{made.outcome.status} {made.outcome.reason[:100]}" if made.outcome.status != "finished" else ""
+        print(
+            f"{'ok  ' if good else 'MISS'} {program.path.stem:42} {' '.join(codes) or '-':20} "
+            f"{time.perf_counter() - began:4.1f} s {told}",
+            flush=True,
+        )
+        for each in made.seen if not good or set(codes) - set(program.due) else ():
+            print(f"       {each.code} {each.place}: {each.message}; {each.effect}")
+    share = f"{right} of {len(asked)} ({100 * right / max(len(asked), 1):.0f} %)"
+    print(f"{kind}: {share} {'named' if kind == 'planted' else 'quiet'}, {seconds / max(len(asked), 1):.1f} s each")
+
+
+if __name__ == "__main__":
+    main()
