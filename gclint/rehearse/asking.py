@@ -23,7 +23,7 @@ QUESTIONS: dict[str, Question] = {
 }
 
 
-NAMES = tuple(QUESTIONS)
+NAMES = (*QUESTIONS, "reference", "resume")
 
 
 def ask(run: Recording, only: Collection[str] = ()) -> list[Seen]:

@@ -116,8 +116,8 @@ class ProgramRecipe:
     has taken no optimizer step after so many seconds, 0 for none.
     `not_run` names what is known beforehand not to be run. `record` is a directory in which every rank writes what
     happens (`gclint.rehearse.record`); such ranks draw different random numbers, as those of an unseeded run do.
-    `traced` names lines of files (by relative path): the run
-    notes whether all that stands there was executed.
+    The files in the directory `given` are put into its copy: what an earlier run saved. `traced` names lines of files
+    (by relative path): the run notes whether all that stands there was executed.
     """
 
     title: str = ""
@@ -142,6 +142,7 @@ class ProgramRecipe:
     patience: float = 0.0
     traced: dict[str, list[int]] = field(default_factory=dict)
     record: str = ""
+    given: str = ""
     seed: int = 0
 
 

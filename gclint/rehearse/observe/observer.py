@@ -28,7 +28,7 @@ class Observer:
         self.watch = Watch(sheet, Places(root))
         self.training, self.calls = Training(self.watch), Calls(self.watch)
         self.memory = LiveMemory(self.watch)
-        others = [Loading(self.watch), Ranks(self.watch, self._alone), States(self.watch)]
+        others = [Loading(self.watch), Ranks(self.watch, self._alone), States(self.watch, root)]
         self._parts: list[Any] = [self.training, self.calls, self.memory, *others]
         if not scripted:  # TorchScript compiles loss functions only where they are its own
             self._parts.append(Losses(self.watch))

@@ -115,6 +115,7 @@ def _told(known: Known) -> dict[str, Any]:
         "shape": list(parameter.shape),
         "count": parameter.numel(),
         "dtype": str(parameter.dtype).removeprefix("torch."),
+        "sharded": hasattr(parameter, "to_local"),
         "trainable": bool(parameter.requires_grad),
         "gradients": known.gradients,
         "nonzero": known.nonzero,

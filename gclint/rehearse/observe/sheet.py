@@ -18,6 +18,7 @@ class Sheet:
         path = directory / f"rank-{rank}.jsonl"
         self._file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
         self._left = LIMIT
+        self._saved = os.open(directory / f"saved-{rank}", os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
         self._counts: dict[str, int] = {}
 
     def write(self, event: dict[str, Any]) -> None:
@@ -31,12 +32,20 @@ class Sheet:
         if self._left > 0 or kind in ("end", "model"):
             os.write(self._file, data)
 
+    def keep(self, data: bytes) -> None:
+        """Keep a file that the run has saved, beside the record."""
+        while data:
+            data = data[os.write(self._saved, data) :]
+
 
 class Memory:
     """A record that is kept in memory, for a run that is looked at from inside."""
 
     def __init__(self) -> None:
         self.events: list[dict[str, Any]] = []
+
+    def keep(self, data: bytes) -> None:
+        """Leave saved files where they are."""
 
     def write(self, event: dict[str, Any]) -> None:
         """Keep one event."""

@@ -11,13 +11,15 @@ from gclint.rehearse.observe.watch import Watch
 
 MOST_KEYS = 3000
 DEEPEST = 4
+LARGEST = 256 << 20
 
 
 class States:
     """Watches torch.save, torch.load and every state dict that is loaded."""
 
-    def __init__(self, watch: Watch):
-        self.watch = watch
+    def __init__(self, watch: Watch, root: str | None):
+        self.watch, self.root = watch, root
+        self._kept = False
 
     def install(self) -> None:
         """Start watching."""
@@ -33,10 +35,24 @@ class States:
     def _saving(self, original: Any, item: Any, file: Any = None, *args: Any, **kwargs: Any) -> Any:
         parts: list[dict[str, Any]] = []
         self._parts(item, "", parts, 0)
-        self.watch.write(
-            "save", self.watch.places.here(), file=_name(file), parts=parts, empty=isinstance(item, dict) and not item
-        )
-        return original(item, file, *args, **kwargs)
+        empty = isinstance(item, dict) and not item
+        result = original(item, file, *args, **kwargs)
+        kept = self._keep(file) if parts and self.watch.step else ""
+        self.watch.write("save", self.watch.places.here(), file=_name(file), parts=parts, empty=empty, kept=kept)
+        return result
+
+    def _keep(self, file: Any) -> str:
+        """Keep the first checkpoint that a run writes, for one that starts from it; return its path in the project."""
+        if self.root is None or self._kept or not isinstance(file, (str, os.PathLike)):
+            return ""
+        path, root = os.path.realpath(file), os.path.realpath(self.root)
+        inside = path.startswith(root + os.sep) and os.path.isfile(path) and os.path.getsize(path) < LARGEST
+        if not inside:
+            return ""
+        self._kept = True
+        with open(path, "rb") as saved:
+            self.watch.sheet.keep(saved.read())
+        return os.path.relpath(path, root)
 
     def _parts(self, item: Any, name: str, parts: list[dict[str, Any]], depth: int) -> None:
         """The state dicts inside what is saved, each with what it is a state of."""

@@ -52,6 +52,7 @@ class Training:
         patches.around(torch.optim.Optimizer, "zero_grad", self._zeroing)
         patches.around(torch.nn.Module, "zero_grad", self._zeroing)
         patches.around(torch.autograd, "backward", self._backward)
+        patches.around(torch.autograd, "grad", self._asking)
         for owner in (torch.nn.utils, torch.nn.utils.clip_grad):
             patches.around(owner, "clip_grad_norm_", self._clipping)
         kind = torch.optim.lr_scheduler.LRScheduler
@@ -206,6 +207,10 @@ class Training:
             self.watch.write("backward", place, **said)
             self._open_backward(place)
 
+    def _asking(self, original: Any, *args: Any, **kwargs: Any) -> Any:
+        self.watch.write("asked", self.watch.places.here(), batch=self.watch.batch)
+        return original(*args, **kwargs)
+
     def _open_backward(self, place: Any) -> None:
         """Keep which gradients a backward leaves, to see whether a step uses them."""
         held = [each for each in self.watch.known.values() if each.optimizers or self._is_listed(each)]
@@ -268,6 +273,7 @@ class Training:
             "uncleared": sorted(self._pending.get(number, set())) if number in self._tried else [],
             "lost": self._lost if same else [],
             "emptied": self._zeroed if self._open is not None and not norms else None,
+            "before": _state_of(optimizer, own),
             "half": self.watch.half,
             "flushed": self._flushed(own) if self.watch.half and not self._ever_scaled else 0.0,
             "twice": sorted(twice),
@@ -344,6 +350,16 @@ class Training:
             broken=broken[:20],
             random=state_of_generators(),
         )
+
+
+def _state_of(optimizer: Any, own: list[Any]) -> list[float]:
+    """What the weights add up to before a step, and what the optimizer remembers."""
+    weights = sum(float(_local(p.detach()).double().sum()) for _, p in own if p.device.type != "meta")
+    kept = (v for state in list(optimizer.state.values()) if isinstance(state, dict) for v in state.values())
+    remembered = sum(
+        float(_local(v).double().abs().sum()) for v in kept if torch.is_tensor(v) and v.device.type != "meta"
+    )
+    return [weights, remembered]
 
 
 def _copies(own: list[Any]) -> dict[int, Any]:

@@ -18,6 +18,9 @@ class Writer(Protocol):
     def write(self, event: dict[str, Any]) -> None:
         """Take one event."""
 
+    def keep(self, data: bytes) -> None:
+        """Take a file that the run has saved."""
+
 
 @dataclass
 class Known:

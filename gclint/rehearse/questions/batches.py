@@ -25,7 +25,8 @@ def ask(run: Recording) -> Iterator[Seen]:
 
 def together(run: Recording) -> bool:
     """Whether the ranks train one model by its data: under DDP, or with gradients that are averaged by hand."""
-    return all(record.of("wrapped") or len(record.of("collective")) >= LEAST for record in run)
+    sharded = any(each["sharded"] for each in run.first.parameters.values())
+    return sharded or all(record.of("wrapped") or len(record.of("collective")) >= LEAST for record in run)
 
 
 def trained_on(record: Record) -> list[Event]:

@@ -80,7 +80,7 @@ def _trains_in_evaluation(record: Record, number: int, root: dict[str, Any]) -> 
 
 def _evaluates(record: Record, number: int, root: dict[str, Any]) -> Iterator[Seen]:
     """Forwards on loaders of which no batch ever leads to a backward."""
-    trained = {each["batch"][0] for each in record.of("backward") if each["batch"]}
+    trained = {each["batch"][0] for each in record.of("backward", "asked") if each["batch"]}
     apart = [
         each
         for each in record.of("forward")

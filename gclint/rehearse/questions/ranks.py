@@ -17,10 +17,10 @@ def ask(run: Recording) -> Iterator[Seen]:
         return
     unmet = list(_order(run))
     yield from unmet
-    if run.status in ("hung", "timeout") and not unmet:
+    apart = [] if unmet else list(_equal(run))
+    yield from apart
+    if run.status in ("hung", "timeout") and not unmet and not apart:
         yield from _waiting(run)
-    if not unmet and run.status == "finished":
-        yield from _equal(run)
 
 
 def _groups(record: Record) -> dict[str, list[Event]]:
@@ -85,7 +85,7 @@ def _line(event: Event | None) -> str:
 
 
 def _equal(run: Recording) -> Iterator[Seen]:
-    if any(each["dtype"] == "sharded" for record in run for each in record.parameters.values()):
+    if any(each["sharded"] for record in run for each in record.parameters.values()):
         return
     wrapped = all(record.of("wrapped") for record in run)
     talking = any(record.of("collective") for record in run)

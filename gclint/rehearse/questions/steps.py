@@ -170,18 +170,18 @@ def _constant(record: Record) -> Iterator[Seen]:
 def _accumulated(record: Record) -> Iterator[Seen]:
     """Losses of several batches that are added up without a division, or divided twice."""
     plain = {tuple(each["batch"]): each["value"] for each in record.of("loss") if each["batch"] and each["value"]}
-    ratios, where, parts = [], None, 0
+    ratios, where, parts, windows = [], None, 0, 0
     for step in record.steps:
         losses = step["losses"]
         batches = {tuple(each["batch"] or ()) for each in losses}
         if len(losses) < LEAST or len({place(each["at"]) for each in losses}) > 1 or len(batches) < len(losses):
             continue
-        where, parts = place(losses[0]["at"]), max(parts, len(losses))
+        where, parts, windows = place(losses[0]["at"]), max(parts, len(losses)), windows + 1
         for each in losses:
             value = plain.get(tuple(each["batch"] or ()))
             if value and each["values"] and each["values"][0]:
                 ratios.append(value / each["values"][0])
-    if len(ratios) < 4 or parts < LEAST:
+    if len(ratios) < 4 or parts < LEAST or windows * 2 < len(record.steps):
         return
     if all(abs(ratio - 1) < 1e-3 for ratio in ratios):
         yield Seen(
