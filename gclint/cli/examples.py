@@ -56,7 +56,7 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
         ("gclint rehearse train.py --lr 1e-4", "a minute, no GPU, no hub"),
         ("gclint rehearse -- torchrun --nproc_per_node=8 train.py", ""),
         ("gclint rehearse --only ranks,batches -- torchrun train.py", ""),
-        ("gclint rehearse --output-format json train.py", "for programs"),
+        ("gclint rehearse --html page.html train.py", "also a page to keep"),
     ),
     "server": (("gclint server", "what an editor starts; it speaks LSP over stdio"),),
     "completion": (

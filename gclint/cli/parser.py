@@ -227,6 +227,7 @@ def _rehearse(parser: Parser) -> None:
     parser.add_argument("--nproc", type=_positive, metavar="N", help="processes of a distributed run (2)")
     parser.add_argument("--timeout", type=_seconds, metavar="SECONDS", default=60.0, help="for each run (60)")
     parser.add_argument("--python", metavar="PATH", help="run in the environment of this interpreter")
+    parser.add_argument("--html", metavar="FILE", help="also write a page: curves by rank, and a map of the modules")
     parser.add_argument("--output-format", choices=FORMATS, metavar="FORMAT", default="full", help=", ".join(FORMATS))
     parser.add_argument("--output-file", metavar="FILE", help="write the report here")
 

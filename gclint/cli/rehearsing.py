@@ -44,6 +44,10 @@ def rehearse(options: Namespace) -> int:
         complain(str(error))
         return EXIT_ERROR
     report = report_of(made.seen, Path(str(recipe.copy_of)), recipe.name)
+    if options.html:
+        from gclint.rehearse.page import page
+
+        write_text(page(made, report), options.html)
     _tell(made, report, options)
     if report.findings:
         return EXIT_FINDINGS

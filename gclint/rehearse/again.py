@@ -65,7 +65,7 @@ def _differing(one: Outcome, other: Outcome) -> dict[str, float]:
     mine, theirs = one.first.steps[0].gradients, other.first.steps[0].gradients
     largest = max((each[0] for each in mine.values() if each), default=0.0)
     found = {}
-    for name in set(mine) & set(theirs):
+    for name in (name for name in mine if name in theirs):
         first, second = mine[name] or [0.0] * 9, theirs[name] or [0.0] * 9
         apart = (sum((a - b) ** 2 for a, b in zip(first[1:], second[1:], strict=True)) / 8) ** 0.5
         size = max(first[0], second[0])

@@ -46,7 +46,7 @@ def as_data(made: Rehearsal) -> dict[str, Any]:
         "limits": list(outcome.limits),
         "steps": [
             [
-                {"loss": _loss(step), "gradient": step["total"], "rates": step["rates"], "moved": step["moved"]}
+                {"loss": loss_of(step), "gradient": step["total"], "rates": step["rates"], "moved": step["moved"]}
                 for step in record.steps
             ]
             for record in made.recording
@@ -56,6 +56,7 @@ def as_data(made: Rehearsal) -> dict[str, Any]:
     }
 
 
-def _loss(step: dict[str, Any]) -> float | None:
+def loss_of(step: dict[str, Any]) -> float | None:
+    """The mean of the losses that led to a step, None where there were none."""
     values = [value for each in step["losses"] for value in each["values"]]
     return sum(values) / len(values) if values else None

@@ -28,15 +28,18 @@ class Observer:
         self.watch = Watch(sheet, Places(root))
         self.training, self.calls = Training(self.watch), Calls(self.watch)
         self.memory = LiveMemory(self.watch)
-        others = [Loading(self.watch), Ranks(self.watch, self._alone), States(self.watch, root)]
-        self._parts: list[Any] = [self.training, self.calls, self.memory, *others]
+        others: list[Any] = [Loading(self.watch), Ranks(self.watch, self._alone), States(self.watch, root)]
+        self._parts: list[Any] = [self.training, self.calls, *others]
+        if self._alone:  # in a real run the garbage collector is not asked for all there is
+            self._parts.append(self.memory)
         if not scripted:  # TorchScript compiles loss functions only where they are its own
             self._parts.append(Losses(self.watch))
 
     def prepare(self) -> None:
         """Start watching the optimizers' steps, before whoever ends the run by them."""
         self.training.prepare()
-        self.memory.prepare()
+        if self._alone:
+            self.memory.prepare()
 
     def install(self) -> None:
         """Start watching everything else; what there is by now is no part of the run, and is not looked through."""
@@ -49,7 +52,6 @@ class Observer:
     def remove(self) -> None:
         """Stop watching."""
         self.training.remove()
-        self.memory.remove()
         self.watch.patches.undo()
 
     def finish(self, ended: str, cut: bool) -> None:

@@ -92,6 +92,10 @@ class Training:
         self._number(optimizer)
         return result
 
+    def meet(self, optimizer: Any) -> None:
+        """Take in an optimizer that was built before anything was watched."""
+        self._number(optimizer)
+
     def _number(self, optimizer: Any) -> int:
         known = len(self.watch.optimizers)
         number = self.watch.number_of(self.watch.optimizers, optimizer)
