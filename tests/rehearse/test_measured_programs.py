@@ -13,9 +13,11 @@ PLANTED = (
     "unused_layer", "adapter_after_optimizer", "layers_in_a_list", "parameter_moved", "loss_requires_grad",
     "best_state_alias", "zero_grad_in_accumulation", "zero_grad_missing", "exhausted_generator",
     "softmax_before_cross_entropy",
-    "mse_of_stretched_shapes", "schedule_in_epochs_stepped_per_batch", "running_loss_with_graph",
+    "mse_of_stretched_shapes", "schedule_in_epochs_stepped_per_batch",
+    "running_loss_with_graph",
     "functional_dropout",
-    "eval_not_left", "loss_not_averaged", "same_order_each_epoch", "resume_without_optimizer", "random_inside_checkpoint",
+    "eval_not_left", "loss_not_averaged", "same_order_each_epoch", "resume_without_optimizer",
+    "random_inside_checkpoint",
     "ddp_without_sampler", "unwrapped_module_trained", "skipped_on_one_rank",
 )  # fmt: skip
 HEALTHY = (

@@ -57,7 +57,7 @@ def test_a_healthy_program_exits_with_0(
     assert main(["rehearse", "--device", "cpu", "--", "python", "train.py"]) == 0
     said = capsys.readouterr().out
     assert "train.py: 24 steps on 1 process, to its end" in said and "No findings" in said
-    assert "costs: train.py:38 waits for the device 1 times a step (.item())" in said
+    assert "costs: train.py:36 waits for the device 1 times a step (.item())" in said
 
 
 @pytest.mark.parametrize(
