@@ -218,10 +218,11 @@ def _preflight(parser: Parser) -> None:
 
 
 def _rehearse(parser: Parser) -> None:
-    parser.usage = (
-        "gclint rehearse [options] SCRIPT [ARGUMENT ...] | gclint rehearse [options] -- COMMAND [ARGUMENT ...]"
+    parser.usage = "gclint rehearse [options] [--] COMMAND [ARGUMENT ...]"
+    parser.epilog = (
+        "COMMAND is a Python file, or what starts it, such as torchrun; it is executed,\n"
+        "small, in a copy of the project (docs/rehearse.md)."
     )
-    parser.epilog = "It executes your program, small, in a copy of the project: docs/rehearse.md."
     parser.add_argument("--only", metavar="NAMES", action="append", help="ask these questions only, as steps,ranks")
     parser.add_argument("--device", choices=DEVICES, metavar="NAME", help="cuda, rocm, xpu, mps or cpu")
     parser.add_argument("--nproc", type=_positive, metavar="N", help="processes of a distributed run (2)")

@@ -48,13 +48,13 @@ def rehearse(options: Namespace) -> int:
         from gclint.rehearse.page import page
 
         write_text(page(made, report), options.html)
-    _tell(made, report, options)
-    if report.findings:
-        return EXIT_FINDINGS
+    if report.findings or made.trained or options.output_format == "json":
+        _tell(made, report, options)
     if not made.trained:
         complain(_why(made))
-        return EXIT_ERROR
-    return EXIT_CLEAN
+    if report.findings:
+        return EXIT_FINDINGS
+    return EXIT_CLEAN if made.trained else EXIT_ERROR
 
 
 def _only(texts: list[str] | None) -> list[str]:

@@ -38,23 +38,63 @@ def _reference(
     """Gradients of the first step without checkpointing and data parallelism, but averaged over the ranks."""
     directory.mkdir()
     other = verifier.outcome(replace(recipe, record=str(directory)), reference=True)
-    differing = _differing(outcome, other)
-    if not differing:
+    told = _told(outcome, other, run)
+    if told is None:
         return
     directory = directory.with_name("once-more")
     directory.mkdir()
-    if _differing(outcome, verifier.outcome(replace(recipe, record=str(directory)))):
-        return  # the program is not the same twice
-    name, off = max(differing.items(), key=lambda each: each[1])
+    if _told(outcome, verifier.outcome(replace(recipe, record=str(directory))), run) is None:
+        yield told  # and the program is the same twice
+
+
+def _told(outcome: Outcome, other: Outcome, run: Recording) -> Seen | None:
+    """What is other in another run of the program: gradients of the first step, else what follows from it."""
     what = "checkpointing" if outcome.first.recomputed else "data parallelism"
-    yield Seen(
-        "GCS951",
-        "gradients-change-with-wrapper",
-        f"gradients are others with {what} than without it: {listed(differing)}",
-        place(run.first.steps[0]["at"]),
-        f"{len(differing)} parameters in the first step; {name} is off by {100 * off:.0f} % of its gradient",
-        f"look at what runs inside {what}: randomness, state that changes, forwards that go past the wrapper",
+    where = place(run.first.steps[0]["at"])
+    help_ = f"look at what runs inside {what}: randomness, state that changes, forwards that go past the wrapper"
+    differing = _differing(outcome, other)
+    if differing:
+        name, off = max(differing.items(), key=lambda each: each[1])
+        return Seen(
+            "GCS951",
+            "gradients-change-with-wrapper",
+            f"gradients are others with {what} than without it: {listed(differing)}",
+            where,
+            f"{len(differing)} parameters in the first step; {name} is off by {100 * off:.0f} % of its gradient",
+            help_,
+        )
+    if run.first.of("wrapped") or other.status != "finished":
+        return None
+    buffers = [name for name, mine in outcome.first.buffers.items() if _apart(mine, other.first.buffers.get(name))]
+    if buffers:
+        return Seen(
+            "GCS952",
+            "buffers-change-with-wrapper",
+            f"buffers are others with {what} than without it: {listed(buffers)}",
+            where,
+            f"{len(buffers)} buffers after {len(outcome.first.steps)} steps; the region runs twice in each step",
+            help_,
+        )
+    pairs = list(zip(outcome.losses[:4], other.losses[:4], strict=False))
+    first = next((at for at, pair in enumerate(pairs) if abs(pair[0] - pair[1]) > EXACT * abs(pair[1]) + 1e-9), None)
+    if first is None or outcome.first.precision not in ("float32", "float64"):
+        return None
+    return Seen(
+        "GCS953",
+        "losses-change-with-wrapper",
+        f"losses are others with {what} than without it",
+        where,
+        f"loss {first + 1} is {pairs[first][0]:.5g} and {pairs[first][1]:.5g} without",
+        help_,
     )
+
+
+def _apart(mine: list[float], theirs: list[float] | None) -> bool:
+    """Whether two sketches are of tensors that differ by more than rounding."""
+    if theirs is None or len(mine) != len(theirs) or not mine:
+        return False
+    apart = (sum((a - b) ** 2 for a, b in zip(mine[1:], theirs[1:], strict=True)) / 8) ** 0.5
+    return apart > EXACT * max(mine[0], theirs[0]) + 1e-9
 
 
 def _differing(one: Outcome, other: Outcome) -> dict[str, float]:

@@ -1,8 +1,10 @@
 """How much of what was planted a rehearsal names, and what it says of healthy programs.
 
-    python -m tests.rehearse.measure [--only NAME] [planted|healthy ...]
+    python -m tests.rehearse.measure [--only NAMES] [KIND ...]
 
-The first line of a planted program says which codes are due (any of them) and on how many ranks it is run.
+Kinds are planted, healthy, failing and mended. The first line of a planted program says which codes are due (any of
+them) and on how many ranks it is run. `failing` and `mended` are the reproductions of the rules whose failure is silent:
+programs that were not written for this.
 """
 
 from __future__ import annotations
@@ -19,9 +21,11 @@ from pathlib import Path
 
 from gclint.rehearse.program import program_named
 from gclint.rehearse.rehearsal import Rehearsal, rehearse
+from gclint.rule import load_rules
 from gclint.verify import Options, Verifier
 
 HERE = Path(__file__).parent
+FIXTURES = HERE.parents[1] / "fixtures"
 
 
 @dataclass(frozen=True)
@@ -31,6 +35,7 @@ class Program:
     path: Path
     due: tuple[str, ...]
     ranks: int
+    of: str = ""
 
     @property
     def command(self) -> list[str]:
@@ -39,11 +44,22 @@ class Program:
 
 
 def programs(kind: str) -> Iterator[Program]:
-    """The programs of a folder."""
+    """The programs of a folder, or of the rules' fixtures."""
+    if kind in ("failing", "mended"):
+        yield from _reproductions(kind == "failing")
+        return
     for path in sorted((HERE / kind).glob("*.py")):
         head = path.read_text().partition("\n")[0]
         ranks = re.search(r"ranks: (\d)", head)
         yield Program(path, tuple(re.findall(r"GCS\d+", head)), int(ranks[1]) if ranks else 1)
+
+
+def _reproductions(failing: bool) -> Iterator[Program]:
+    for rule in load_rules():
+        claim = rule.reproduction
+        if claim.before and not claim.needs and not claim.raises:
+            path = FIXTURES / rule.code / (claim.before if failing else claim.after)
+            yield Program(path, (), claim.processes, rule.code)
 
 
 @contextmanager
@@ -80,18 +96,21 @@ def _measure(kind: str, only: str, found: Verifier) -> None:
         made = rehearsed(program, found)
         seconds += time.perf_counter() - began
         codes = [each.code for each in made.seen]
-        good = bool(set(codes) & set(program.due)) if kind == "planted" else not codes and made.trained
+        due = set(program.due) if kind == "planted" else set(codes)
+        good = bool(set(codes) & due) if kind in ("planted", "failing") else not codes
         right += good
         told = f"{made.outcome.status} {made.outcome.reason[:100]}" if made.outcome.status != "finished" else ""
         print(
-            f"{'ok  ' if good else 'MISS'} {program.path.stem:42} {' '.join(codes) or '-':20} "
+            f"{'ok  ' if good else 'MISS'} {f'{program.of} {program.path.stem}'.strip():42} {' '.join(codes) or '-':20} "
             f"{time.perf_counter() - began:4.1f} s {told}",
             flush=True,
         )
-        for each in made.seen if not good or set(codes) - set(program.due) else ():
+        for each in made.seen if not good or set(codes) - due else ():
             print(f"       {each.code} {each.place}: {each.message}; {each.effect}")
     share = f"{right} of {len(asked)} ({100 * right / max(len(asked), 1):.0f} %)"
-    print(f"{kind}: {share} {'named' if kind == 'planted' else 'quiet'}, {seconds / max(len(asked), 1):.1f} s each")
+    print(
+        f"{kind}: {share} {'named' if kind in ('planted', 'failing') else 'quiet'}, {seconds / max(len(asked), 1):.1f} s each"
+    )
 
 
 if __name__ == "__main__":

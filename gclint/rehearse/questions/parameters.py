@@ -57,7 +57,9 @@ def _nothing_moves(record: Record) -> Iterator[Seen]:
                 help_,
             )
             continue
-        why = "no parameter of it has a gradient" if empty else "its gradients change no parameter"
+        zero = all(step["total"] == 0 for step in steps)
+        why = "its gradients are all 0" if zero else "its gradients change no parameter"
+        why = "no parameter of it has a gradient" if empty else why
         yield Seen(
             "GCS107",
             "nothing-moves",
