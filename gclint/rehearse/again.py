@@ -94,7 +94,7 @@ def _apart(mine: list[float], theirs: list[float] | None) -> bool:
     if theirs is None or len(mine) != len(theirs) or not mine:
         return False
     apart = (sum((a - b) ** 2 for a, b in zip(mine[1:], theirs[1:], strict=True)) / 8) ** 0.5
-    return apart > EXACT * max(mine[0], theirs[0]) + 1e-9
+    return bool(apart > EXACT * max(mine[0], theirs[0]) + 1e-9)
 
 
 def _differing(one: Outcome, other: Outcome) -> dict[str, float]:

@@ -3,8 +3,8 @@
     python -m tests.rehearse.measure [--only NAMES] [KIND ...]
 
 Kinds are planted, healthy, failing and mended. The first line of a planted program says which codes are due (any of
-them) and on how many ranks it is run. `failing` and `mended` are the reproductions of the rules whose failure is silent:
-programs that were not written for this.
+them) and on how many ranks it is run. `failing` and `mended` are the reproductions of the rules whose failure is
+silent: programs that were not written for this.
 """
 
 from __future__ import annotations
@@ -100,17 +100,15 @@ def _measure(kind: str, only: str, found: Verifier) -> None:
         good = bool(set(codes) & due) if kind in ("planted", "failing") else not codes
         right += good
         told = f"{made.outcome.status} {made.outcome.reason[:100]}" if made.outcome.status != "finished" else ""
-        print(
-            f"{'ok  ' if good else 'MISS'} {f'{program.of} {program.path.stem}'.strip():42} {' '.join(codes) or '-':20} "
-            f"{time.perf_counter() - began:4.1f} s {told}",
-            flush=True,
+        head = (
+            f"{'ok  ' if good else 'MISS'} {f'{program.of} {program.path.stem}'.strip():42} {' '.join(codes) or '-':20}"
         )
+        print(f"{head} {time.perf_counter() - began:4.1f} s {told}", flush=True)
         for each in made.seen if not good or set(codes) - due else ():
             print(f"       {each.code} {each.place}: {each.message}; {each.effect}")
     share = f"{right} of {len(asked)} ({100 * right / max(len(asked), 1):.0f} %)"
-    print(
-        f"{kind}: {share} {'named' if kind in ('planted', 'failing') else 'quiet'}, {seconds / max(len(asked), 1):.1f} s each"
-    )
+    verb = "named" if kind in ("planted", "failing") else "quiet"
+    print(f"{kind}: {share} {verb}, {seconds / max(len(asked), 1):.1f} s each")
 
 
 if __name__ == "__main__":
