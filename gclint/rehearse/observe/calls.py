@@ -52,6 +52,7 @@ class Calls:
         if not self.watch.in_backward and torch._C._current_graph_task_id() == -1:
             if depth == 0:
                 root = unwrapped(module)
+                self.watch.sharded |= type(module).__name__ == "FullyShardedDataParallel"
                 self._enter(root)
             elif id(module) not in self._registered and not self.watch.stepping:
                 self._meet(module)

@@ -59,7 +59,10 @@ def tell(watch: Watch) -> None:
                 if known is not None and known.number not in named:
                     full = plain(f"{prefix}.{name}" if prefix else name)
                     named[known.number] = {"name": full, "root": index, **_module(watch, module, root)}
-    entries = [{**_told(each), **named.get(each.number, {"name": "", "root": -1})} for each in watch.known.values()]
+    entries = [
+        {**_told(each, watch.sharded), **named.get(each.number, {"name": "", "root": -1})}
+        for each in watch.known.values()
+    ]
     roots = [_root(watch, root) for root in watch.roots]
     watch.write("model", parameters=entries, roots=roots)
 
@@ -108,14 +111,14 @@ def _is_own(watch: Watch, kind: type) -> bool:
     return isinstance(file, str) and watch.places.own(file) is not None
 
 
-def _told(known: Known) -> dict[str, Any]:
+def _told(known: Known, sharded: bool) -> dict[str, Any]:
     parameter = known.parameter
     return {
         "id": known.number,
         "shape": list(parameter.shape),
         "count": parameter.numel(),
         "dtype": str(parameter.dtype).removeprefix("torch."),
-        "sharded": hasattr(parameter, "to_local"),
+        "sharded": sharded or hasattr(parameter, "to_local"),
         "trainable": bool(parameter.requires_grad),
         "gradients": known.gradients,
         "nonzero": known.nonzero,

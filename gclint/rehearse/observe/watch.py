@@ -53,7 +53,7 @@ class Watch:
         self.made: weakref.WeakKeyDictionary[Any, tuple[str, int] | None] = weakref.WeakKeyDictionary()
         self.called: set[int] = set()
         self.alive_at_first_optimizer: set[int] | None = None
-        self.scaled = False
+        self.scaled = self.sharded = False
         self.half: tuple[str, int] | None = None
 
     def write(self, kind: str, at: tuple[str, int] | None = None, **said: Any) -> None:

@@ -78,7 +78,9 @@ def _coarse(record: Record, number: int) -> str:
 
 
 def _without_gradient(record: Record) -> Iterator[Seen]:
-    asked = [each for each in record.parameters.values() if each["trainable"] and each["steps"] >= LEAST]
+    asked = [
+        each for each in record.parameters.values() if each["trainable"] and each["steps"] >= LEAST and each["count"]
+    ]
     bare = [each for each in asked if not each["gradients"]]
     alike = {_pattern(each["name"]) for each in asked if each["gradients"] and each["name"]}
     many = len(bare) * 2 >= len(asked)
