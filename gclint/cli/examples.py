@@ -53,10 +53,10 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
         ("srun gclint preflight -- python train.py", "a line of a SLURM script"),
     ),
     "rehearse": (
-        ("gclint rehearse train.py --lr 1e-4", "a minute, no GPU, no hub"),
+        ("gclint rehearse -- python train.py --lr 1e-4", "a minute, no GPU, no hub"),
         ("gclint rehearse -- torchrun --nproc_per_node=8 train.py", ""),
         ("gclint rehearse --only ranks,batches -- torchrun train.py", ""),
-        ("gclint rehearse --html page.html train.py", "also a page to keep"),
+        ("gclint rehearse --html page.html -- python train.py", "also a page to keep"),
     ),
     "server": (("gclint server", "what an editor starts; it speaks LSP over stdio"),),
     "completion": (
