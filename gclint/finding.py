@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-Certainty = Literal["fails", "fragile"]
+Certainty = Literal["fails", "fragile", "seen"]
 Applicability = Literal["safe", "unsafe"]
 Aspect = Literal[
     "steps", "backwards", "forwards", "loss", "gradients", "lost", "trained", "updates", "accumulation", "modes",
@@ -130,7 +130,8 @@ class Finding:
     `message` says what happens, `symptom` is the exception's text or the silent effect, `stated` what the
     code leaves open, `target` the versions it was judged for, `basis` how each is known, `fixes` the alternatives, the
     preferred one first, `related` the other places that take part (each with its own message), `oracles` what shows
-    the silent effect in a run (`gclint.verify.oracles`).
+    the silent effect in a run (`gclint.verify.oracles`). One of certainty `seen` was observed (`gclint.rehearse`) and
+    has its remedy in words (`help`).
     """
 
     code: str
@@ -145,6 +146,7 @@ class Finding:
     target: tuple[tuple[str, str], ...] = field(default=())
     oracles: tuple[str, ...] = ()
     basis: tuple[Basis, ...] = ()
+    help: str = ""
 
     @property
     def versions(self) -> str:

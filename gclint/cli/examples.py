@@ -52,6 +52,12 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
         ("gclint preflight --verify -- torchrun train.py", "try each failure here"),
         ("srun gclint preflight -- python train.py", "a line of a SLURM script"),
     ),
+    "rehearse": (
+        ("gclint rehearse -- python train.py --lr 1e-4", "a minute, no GPU, no hub"),
+        ("gclint rehearse -- torchrun --nproc_per_node=8 train.py", ""),
+        ("gclint rehearse --only ranks,batches -- torchrun train.py", ""),
+        ("gclint rehearse --html page.html -- python train.py", "also a page to keep"),
+    ),
     "server": (("gclint server", "what an editor starts; it speaks LSP over stdio"),),
     "completion": (
         ('eval "$(gclint completion bash)"', "in ~/.bashrc; zsh alike"),

@@ -217,6 +217,22 @@ def _preflight(parser: Parser) -> None:
     group.add_argument("--output-format", choices=FORMATS, metavar="FORMAT", default="full", help=", ".join(FORMATS))
 
 
+def _rehearse(parser: Parser) -> None:
+    parser.usage = "gclint rehearse [options] [--] COMMAND [ARGUMENT ...]"
+    parser.epilog = (
+        "COMMAND is a Python file, or what starts it, such as torchrun; it is executed,\n"
+        "small, in a copy of the project (docs/rehearse.md)."
+    )
+    parser.add_argument("--only", metavar="NAMES", action="append", help="ask these questions only, as steps,ranks")
+    parser.add_argument("--device", choices=DEVICES, metavar="NAME", help="cuda, rocm, xpu, mps or cpu")
+    parser.add_argument("--nproc", type=_positive, metavar="N", help="processes of a distributed run (2)")
+    parser.add_argument("--timeout", type=_seconds, metavar="SECONDS", default=60.0, help="for each run (60)")
+    parser.add_argument("--python", metavar="PATH", help="run in the environment of this interpreter")
+    parser.add_argument("--html", metavar="FILE", help="also write a page: curves by rank, and a map of the modules")
+    parser.add_argument("--output-format", choices=FORMATS, metavar="FORMAT", default="full", help=", ".join(FORMATS))
+    parser.add_argument("--output-file", metavar="FILE", help="write the report here")
+
+
 def _completion(parser: Parser) -> None:
     parser.add_argument("shell", choices=("bash", "zsh", "fish"), help="the shell")
 
@@ -263,6 +279,7 @@ _COMMANDS: dict[str, tuple[str, Callable[[Parser], None]]] = {
     "config": ("list the configuration's keys, or print its JSON schema", _config),
     "clean": ("delete the cache", _clean),
     "preflight": ("check a run, then start it", _preflight),
+    "rehearse": ("run a training program small, and say what goes wrong in silence", _rehearse),
     "server": ("run the language server", lambda parser: None),
     "completion": ("print the completion script of a shell", _completion),
 }

@@ -21,6 +21,7 @@ _COMMANDS = {
     "config": "gclint.cli.configuration",
     "clean": "gclint.cli.configuration",
     "preflight": "gclint.cli.preflight",
+    "rehearse": "gclint.cli.rehearsing",
     "server": "gclint.cli.serving",
     "completion": "gclint.cli.completion",
 }
@@ -77,12 +78,20 @@ def _parsed(arguments: Sequence[str]) -> Namespace | None:
 
 
 def _split(arguments: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Return the arguments of `preflight` and the command after `--`; of other commands, all and none."""
+    """Return the arguments of `preflight` and `rehearse` and the command after `--`; of other commands, all and none.
+
+    A Python file begins the command that `rehearse` is given, also without the `--`.
+    """
     own = list(arguments)
-    if own[0] != "preflight" or "--" not in own:
-        return own, []
-    at = own.index("--")
-    return own[:at], own[at + 1 :]
+    if own[0] in ("preflight", "rehearse") and "--" in own:
+        at = own.index("--")
+        return own[:at], own[at + 1 :]
+    at = (
+        next((at for at, word in enumerate(own) if word.endswith(".py")), len(own))
+        if own[0] == "rehearse"
+        else len(own)
+    )
+    return own[:at], own[at:]
 
 
 def _with_evidence(words: Sequence[str], index: int) -> str:

@@ -48,6 +48,7 @@ def record(report: Report, finding: Finding) -> Record:
         "related": [_related(report, place) for place in finding.related],
         "target": dict(finding.target),
         "versions": versions(report, finding),
+        **({"help": finding.help} if finding.help else {}),
     }
 
 

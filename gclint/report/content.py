@@ -112,7 +112,7 @@ def severity(finding: Finding) -> Literal["error", "warning", "note"]:
     """Return `error` for a finding that is shown to fail, `warning` for a fragile one, `note` for no defect."""
     if finding.code == JUDGED_IN_PART:
         return "note"
-    return "error" if finding.certainty == "fails" else "warning"
+    return "warning" if finding.certainty == "fragile" else "error"
 
 
 def place_text(place: Location) -> str:

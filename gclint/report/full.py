@@ -30,6 +30,7 @@ def _block(report: Report, finding: Finding, style: Style) -> str:
 
 def _notes(finding: Finding) -> list[tuple[str, str]]:
     notes = [("effect", finding.symptom), ("condition", finding.stated.brief), ("judged for", finding.versions)]
+    notes.append(("help", finding.help))
     for index, fix in enumerate(finding.fixes):
         notes.append(("fix" if index == 0 else "or", _fix_text(fix)))
     return [(label, text) for label, text in notes if text]

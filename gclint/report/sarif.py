@@ -96,6 +96,7 @@ def _properties(finding: Finding) -> Record:
 def _message(finding: Finding) -> str:
     parts = [finding.message]
     parts += [f"Effect: {finding.symptom}"] if finding.symptom else []
+    parts += [f"Help: {finding.help}"] if finding.help else []
     parts += [f"When: {finding.stated.brief}"] if finding.condition else []
     parts += [f"Judged for: {finding.versions}"] if finding.versions else []
     parts += [f"Other places: {', '.join(_links(finding))}"] if finding.related else []

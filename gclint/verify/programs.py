@@ -159,27 +159,35 @@ def _plain(run: Run | None, root: Path) -> Launch | None:
 def _recipe(
     request: ProofRequest, sources: Mapping[str, Source], launch: Launch, run: Run | None, root: Path, title: str
 ) -> ProgramRecipe:
-    name = launch.program.resolve().relative_to(root).as_posix()
-    changed = changed_texts(request, sources)
+    given = {} if run is None else {name: str(run.targets.version(name) or "") for name in ("torch", "transformers")}
+    plain = program_of(launch, root, title)
+    return replace(
+        plain,
+        files=changed_texts(request, sources),
+        target={name: version for name, version in given.items() if version},
+        stop_after=request.options.steps or None,
+        short=not request.options.steps,
+        cold=plain.cold or _sets_environment(run),
+    )
+
+
+def program_of(launch: Launch, root: Path, title: str) -> ProgramRecipe:
+    """The program that a launch starts, in a copy of the project at `root`, for as many steps as fit into seconds."""
     directory = launch.directory.resolve() if launch.directory is not None else root
     environment = tuple(_environment(launch))
-    given = {} if run is None else {name: str(run.targets.version(name) or "") for name in ("torch", "transformers")}
     several = launch.distributed or (launch.world_size or 1) > 1
     return ProgramRecipe(
         title=title,
-        name=name,
+        name=launch.program.resolve().relative_to(root).as_posix(),
         argv=tuple(word for word in launch.arguments if word not in ("$@", "$*")),
-        files=changed,
         copy_of=os.fspath(root),
         directory=directory.relative_to(root).as_posix() if directory.is_relative_to(root) else "",
         module=launch.module,
         function=launch.function,
         world_size=2 if several else 1,
         environment=environment,
-        target={name: version for name, version in given.items() if version},
-        stop_after=request.options.steps or None,
-        short=not request.options.steps,
-        cold=any(each.name.startswith(RELEVANT) for each in environment) or _sets_environment(run),
+        short=True,
+        cold=any(each.name.startswith(RELEVANT) for each in environment),
         not_run=(f"the launcher's {launch.strategy} is not run here",) if launch.strategy not in ("", "ddp") else (),
     )
 

@@ -114,8 +114,10 @@ class ProgramRecipe:
     replacement is reported). A copied project may write below its copy only.
     `small` says in which ways it is made smaller (`worker/small.py`: "numbers", "layers"); `patience` ends a run that
     has taken no optimizer step after so many seconds, 0 for none.
-    `not_run` names what is known beforehand not to be run. `traced` names lines of files (by relative path): the run
-    notes whether all that stands there was executed.
+    `not_run` names what is known beforehand not to be run. `record` is a directory in which every rank writes what
+    happens (`gclint.rehearse.record`); such ranks draw different random numbers, as those of an unseeded run do.
+    The files in the directory `given` are put into its copy: what an earlier run saved. `traced` names lines of files
+    (by relative path): the run notes whether all that stands there was executed.
     """
 
     title: str = ""
@@ -139,6 +141,8 @@ class ProgramRecipe:
     small: tuple[str, ...] = ()
     patience: float = 0.0
     traced: dict[str, list[int]] = field(default_factory=dict)
+    record: str = ""
+    given: str = ""
     seed: int = 0
 
 

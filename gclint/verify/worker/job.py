@@ -13,7 +13,7 @@ import warnings
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gclint.verify.codec import from_data
 from gclint.verify.footprint import Sizes
@@ -26,6 +26,10 @@ from gclint.verify.worker.lines import Lines
 from gclint.verify.worker.refusal import NotRun, lacking, missing_file
 from gclint.verify.worker.script import lay_out, own_modules, run_script
 from gclint.verify.worker.shims import Replacements, stay_in_copy
+
+if TYPE_CHECKING:
+    from gclint.rehearse.observe.observer import Observer
+    from gclint.rehearse.observe.sheet import Sheet
 
 LEARNED = ("torch", "transformers", "accelerate", "peft", "trl", "datasets", "tokenizers", "safetensors")
 SECONDARY = (
@@ -140,6 +144,8 @@ class Measurement:
         self.kept: Any = None
         self.absent: absent.Absent | None = None
         self.found = Replacements(scratch)
+        self.sheet = _sheet(recipe, int(job["rank"]))
+        self.observer: Observer | None = None
         self.lines = Lines(scratch, recipe.traced if isinstance(recipe, ProgramRecipe) else {})
         if isinstance(recipe, ProgramRecipe):
             self.found = Replacements(scratch, program_text(recipe), limits=list(recipe.not_run))
@@ -152,9 +158,22 @@ class Measurement:
 
         _separate_rendezvous(int(self.job["number"]))
         torch.set_num_threads(int(self.job.get("threads", 1)))
-        _seed(self.recipe.seed)
+        _seed(self.recipe.seed + (int(self.job["rank"]) if self.sheet is not None else 0))
         self.run = Run(self.recipe, self.job, self.scratch, self.found)
+        if self.sheet is None:
+            self.run.prepare()
+        else:
+            self._observe()
+
+    def _observe(self) -> None:
+        """Look at the run from outside of everything that is replaced in it."""
+        from gclint.rehearse.observe.observer import Observer
+
+        assert self.sheet is not None
+        self.observer = Observer(self.sheet, os.fspath(self.scratch), "jit.script" in self.found.text)
+        self.observer.prepare()
         self.run.prepare()
+        self.observer.install()
 
     def take(self) -> RankReport:
         """Execute the recipe and return what was measured."""
@@ -162,6 +181,8 @@ class Measurement:
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             raised = self._execute()
+            if self.observer is not None:
+                self.observer.finish("" if raised is None else raised.line, bool(self.run.recorder.cut))
             if self.absent is not None:
                 self.absent.tell()
             report = self.run.report() if self.run is not None else RankReport(evidence="program")
@@ -224,6 +245,15 @@ class Measurement:
         found = lacking(error, own)
         copied = isinstance(self.recipe, ProgramRecipe) and self.recipe.copy_of is not None
         return missing_file(error) if found is None and copied else found
+
+
+def _sheet(recipe: AnyRecipe, rank: int) -> Sheet | None:
+    """Where a rank writes what happens; opened before the run's own files are kept in its copy."""
+    if not isinstance(recipe, ProgramRecipe) or not recipe.record:
+        return None
+    from gclint.rehearse.observe.sheet import Sheet
+
+    return Sheet(Path(recipe.record), rank)
 
 
 def _texts(caught: list[warnings.WarningMessage]) -> tuple[str, ...]:

@@ -131,7 +131,7 @@ def _limit(recipe: AnyRecipe, job: dict[str, Any]) -> Limit:
     if not isinstance(recipe, ProgramRecipe):
         return Limit(None)
     shared = exchange.steps(Path(job["directory"]), int(job["number"])) if recipe.short else None
-    return Limit(recipe.stop_after, shared, int(job["rank"]))
+    return Limit(recipe.stop_after, shared, int(job["rank"]), bool(recipe.record))
 
 
 def _hardware(job: dict[str, Any]) -> device.Hardware:

@@ -6,6 +6,7 @@ import importlib
 import io
 import os
 import runpy
+import shutil
 import sys
 import time
 import tokenize
@@ -39,6 +40,8 @@ def lay_out(recipe: ProgramRecipe, scratch: Path, rank: int, patience: float) ->
             told += shrink_copy(scratch, recipe.files, recipe.traced)
             words = shrink_words(recipe.argv)
             told += [f"command line: {' '.join(words)}"] if words != recipe.argv else []
+        if recipe.given:
+            shutil.copytree(recipe.given, scratch, dirs_exist_ok=True)
         done.touch()
         return told
     deadline = time.monotonic() + patience

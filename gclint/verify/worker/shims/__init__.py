@@ -11,7 +11,7 @@ from typing import Any
 
 from gclint.verify.recipe import ProgramRecipe
 
-STEPS = 3
+STEPS, OBSERVED = 3, 8
 CACHES = ("NUMBA_CACHE_DIR", "MPLCONFIGDIR", "XDG_CACHE_HOME", "TORCH_HOME", "TRITON_CACHE_DIR")
 
 
@@ -62,6 +62,7 @@ def stay_in_copy(found: Replacements) -> None:
 
 def install(recipe: ProgramRecipe, family: str, found: Replacements) -> None:
     """Put the replacements in place that the program's text can need."""
+    steps = recipe.stop_after or (OBSERVED if recipe.record else STEPS)
     if family == "cpu" and any(word in found.text for word in ("cuda", "nccl", "device_map", "hip", "accelerator")):
         from gclint.verify.worker.shims import devices
 
@@ -81,7 +82,7 @@ def install(recipe: ProgramRecipe, family: str, found: Replacements) -> None:
         models.install(found, family, recipe.target)
         tokenizers.install(found)
         processors.install(found)
-        trainers.install(found, family, recipe.stop_after or STEPS)
+        trainers.install(found, family, steps)
         older.install(found, recipe.target)
     if recipe.copy_of is not None:
         from gclint.verify.worker import small
@@ -95,7 +96,7 @@ def install(recipe: ProgramRecipe, family: str, found: Replacements) -> None:
             small.keep_few_layers(found)
         if "torchvision" in found.text:
             pictures.install(found)
-        loops.install(found, family, recipe.stop_after or STEPS)
+        loops.install(found, family, steps)
         files.keep_saved(found)
 
 

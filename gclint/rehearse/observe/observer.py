@@ -1,0 +1,72 @@
+"""Everything that looks at one process, put in place and taken away together."""
+
+from __future__ import annotations
+
+import gc
+import os
+from typing import Any
+
+import torch
+
+from gclint.rehearse.observe import parameters
+from gclint.rehearse.observe.calls import Calls
+from gclint.rehearse.observe.loading import Loading
+from gclint.rehearse.observe.losses import Losses
+from gclint.rehearse.observe.memory import LiveMemory
+from gclint.rehearse.observe.places import Places
+from gclint.rehearse.observe.ranks import Ranks
+from gclint.rehearse.observe.states import States
+from gclint.rehearse.observe.training import Training
+from gclint.rehearse.observe.watch import Watch, Writer
+
+
+class Observer:
+    """Watches this process from `install` on; `finish` writes what is known at the end."""
+
+    def __init__(self, sheet: Writer, root: str | None, scripted: bool = False):
+        self._alone = root is not None
+        self.watch = Watch(sheet, Places(root))
+        self.training, self.calls = Training(self.watch), Calls(self.watch)
+        self.memory = LiveMemory(self.watch)
+        others: list[Any] = [Loading(self.watch), Ranks(self.watch, self._alone), States(self.watch, root)]
+        self._parts: list[Any] = [self.training, self.calls, *others]
+        if self._alone:  # in a real run the garbage collector is not asked for all there is
+            self._parts.append(self.memory)
+        if not scripted:  # TorchScript compiles loss functions only where they are its own
+            self._parts.append(Losses(self.watch))
+
+    def prepare(self) -> None:
+        """Start watching the optimizers' steps, before whoever ends the run by them."""
+        self.training.prepare()
+        if self._alone:
+            self.memory.prepare()
+
+    def install(self) -> None:
+        """Start watching everything else; what there is by now is no part of the run, and is not looked through."""
+        if self._alone:
+            gc.freeze()
+        parameters.install(self.watch)
+        for part in self._parts:
+            part.install()
+
+    def remove(self) -> None:
+        """Stop watching."""
+        self.training.remove()
+        self.watch.patches.undo()
+
+    def finish(self, ended: str, cut: bool) -> None:
+        """Write the parameters, the schedules and how it ended: with an exception, cut, or by itself."""
+        strangers = self.calls.strangers()
+        parameters.tell(self.watch)
+        waits = [[file, line, name, count] for (file, line, name), count in self.memory.waits.most_common(20)]
+        self.watch.write(
+            "end",
+            ended=ended,
+            cut=cut,
+            steps=self.watch.step,
+            strangers=strangers,
+            waits=waits,
+            rank=int(os.environ.get("RANK", "0")),
+            torch=str(torch.__version__),
+            **self.training.rest(),
+        )

@@ -1,0 +1,133 @@
+"""What is saved and what is loaded."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import torch
+
+from gclint.rehearse.observe.watch import Watch
+
+MOST_KEYS = 3000
+DEEPEST = 4
+LARGEST = 256 << 20
+
+
+class States:
+    """Watches torch.save, torch.load and every state dict that is loaded."""
+
+    def __init__(self, watch: Watch, root: str | None):
+        self.watch, self.root = watch, root
+        self._kept = False
+
+    def install(self) -> None:
+        """Start watching."""
+        around = self.watch.patches.around
+        around(torch, "save", self._saving)
+        around(torch, "load", self._reading)
+        around(torch.nn.Module, "load_state_dict", self._loading)
+        around(torch.optim.Optimizer, "load_state_dict", self._restoring("optimizer"))
+        around(torch.optim.lr_scheduler.LRScheduler, "load_state_dict", self._restoring("scheduler"))
+        around(torch.amp.GradScaler, "load_state_dict", self._restoring("scaler"))
+        around(torch, "set_rng_state", self._restoring("random state"))
+
+    def _saving(self, original: Any, item: Any, file: Any = None, *args: Any, **kwargs: Any) -> Any:
+        parts: list[dict[str, Any]] = []
+        self._parts(item, "", parts, 0)
+        empty = isinstance(item, dict) and not item
+        result = original(item, file, *args, **kwargs)
+        kept = self._keep(file) if parts and self.watch.step else ""
+        self.watch.write("save", self.watch.places.here(), file=_name(file), parts=parts, empty=empty, kept=kept)
+        return result
+
+    def _keep(self, file: Any) -> str:
+        """Keep the first checkpoint that a run writes, for one that starts from it; return its path in the project."""
+        if self.root is None or self._kept or not isinstance(file, (str, os.PathLike)):
+            return ""
+        path, root = os.path.realpath(file), os.path.realpath(self.root)
+        inside = path.startswith(root + os.sep) and os.path.isfile(path) and os.path.getsize(path) < LARGEST
+        if not inside:
+            return ""
+        self._kept = True
+        with open(path, "rb") as saved:
+            self.watch.sheet.keep(saved.read())
+        return os.path.relpath(path, root)
+
+    def _parts(self, item: Any, name: str, parts: list[dict[str, Any]], depth: int) -> None:
+        """The state dicts inside what is saved, each with what it is a state of."""
+        if isinstance(item, torch.nn.Module):
+            item = item.state_dict()
+        if not isinstance(item, dict) or depth > DEEPEST:
+            return
+        if "param_groups" in item and "state" in item:
+            entries = item["state"]
+            parts.append(
+                {"name": name, "of": "optimizer", "entries": len(entries) if hasattr(entries, "__len__") else 0}
+            )
+        elif "last_epoch" in item and "_step_count" in item:
+            parts.append({"name": name, "of": "scheduler"})
+        elif "growth_tracker" in item or "_growth_tracker" in item:
+            parts.append({"name": name, "of": "scaler"})
+        elif item and sum(map(torch.is_tensor, item.values())) * 2 > len(item):
+            keys = [str(key) for key in item][:MOST_KEYS]
+            parts.append({"name": name, "of": "model", "keys": keys, **self._missing(item)})
+        else:
+            for key, value in item.items():
+                self._parts(value, str(key), parts, depth + 1)
+
+    def _missing(self, item: dict[Any, Any]) -> dict[str, Any]:
+        """Of a saved model: whose state it is, and which moving parameters are not in it."""
+        places = {value.data_ptr() for value in item.values() if torch.is_tensor(value) and value.device.type != "meta"}
+        for index, root in enumerate(self.watch.roots):
+            own = [p for p in root.parameters() if p.device.type != "meta"]
+            here = sum(p.data_ptr() in places for p in own)
+            if own and here * 2 >= len(own):
+                return {"root": index, "held": here, "parameters": len(own)}
+        return {"root": -1}
+
+    def _reading(self, original: Any, file: Any, *args: Any, **kwargs: Any) -> Any:
+        self.watch.write("read", self.watch.places.here(), file=_name(file))
+        return original(file, *args, **kwargs)
+
+    def _loading(self, original: Any, module: Any, state: Any, *args: Any, **kwargs: Any) -> Any:
+        own = torch.nn.Module.state_dict(module)
+        given = {key: value for key, value in dict(state).items() if torch.is_tensor(value)}
+        matched = [key for key in given if key in own]
+        same = [key for key in matched if _shares(given[key], own[key])]
+        result = original(module, state, *args, **kwargs)
+        for name, parameter in module.named_parameters():
+            known = self.watch.know(parameter) if name in matched else None
+            if known is not None:
+                known.loaded = True
+        strict = kwargs.get("strict", args[0] if args else True)
+        self.watch.write(
+            "load",
+            self.watch.places.here(),
+            module=type(module).__name__,
+            given=len(given),
+            own=len(own),
+            matched=len(matched),
+            same=len(same),
+            strict=bool(strict),
+            examples=[next((k for k in given if k not in own), ""), next(iter(own), "")],
+        )
+        return result
+
+    def _restoring(self, what: str) -> Any:
+        def restoring(original: Any, *args: Any, **kwargs: Any) -> Any:
+            result = original(*args, **kwargs)
+            self.watch.write("restored", self.watch.places.here(), what=what)
+            return result
+
+        return restoring
+
+
+def _name(file: Any) -> str:
+    return os.path.basename(os.fspath(file)) if isinstance(file, (str, os.PathLike)) else ""
+
+
+def _shares(one: Any, other: Any) -> bool:
+    if not torch.is_tensor(other) or "meta" in (one.device.type, other.device.type) or not one.numel():
+        return False
+    return bool(one.data_ptr() == other.data_ptr())

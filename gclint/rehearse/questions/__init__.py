@@ -1,0 +1,1 @@
+"""The questions: each looks at a recording and says what is wrong with the run, or nothing."""
