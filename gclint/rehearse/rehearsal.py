@@ -7,9 +7,9 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from gclint.rehearse.again import ask_again
 from gclint.rehearse.asking import ask
 from gclint.rehearse.record import Recording, read_records
+from gclint.rehearse.second_run import ask_of_second_runs
 from gclint.rehearse.seen import Seen
 from gclint.verify import Verifier
 from gclint.verify.fitted import PATIENCE, fitted
@@ -61,6 +61,6 @@ def rehearse(
     seen = ask(recording, only)
     asked = time.perf_counter()
     tell(f"running {recipe.title} once more")
-    seen += ask_again(recipe, outcome, recording, verifier, directory, only)
+    seen += ask_of_second_runs(recipe, outcome, recording, verifier, directory, only)
     spent = {"run": ran - began, "questions": asked - ran, "second runs": time.perf_counter() - asked}
     return Rehearsal(recipe, outcome, recording, tuple(seen), spent)

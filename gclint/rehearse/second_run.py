@@ -18,7 +18,7 @@ EXACT, COARSE = 1e-3, 5e-2
 OPTION = re.compile(r"""add_argument\(\s*["'](--(?:resume|restore|load[_-]c)[\w-]*)["']([^)]*)\)""")
 
 
-def ask_again(
+def ask_of_second_runs(
     recipe: ProgramRecipe, outcome: Outcome, run: Recording, verifier: Verifier, directory: Path, only: Collection[str]
 ) -> Iterator[Seen]:
     """Run the program once more, where there is something to compare, and compare."""
