@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from gclint.run.events import Backward, Iterated, LibraryCall
 from gclint.run.guards import Guard
+from gclint.run.parallel import since
 from gclint.run.run import Run, ways
 from gclint.run.stepping import goes_over
 from gclint.run.values import NOTHING, Const, Object, Value
@@ -26,12 +27,14 @@ def trained_on(run: Run) -> Iterator[tuple[Iterated, Backward]]:
         for value in (*each.call.positional, *each.call.keywords.values())
         for item in value.objects()
     }
-    backwards = run.of_type(Backward)
-    for drawn in run.of_type(Iterated):
-        if drawn.item.kind == "loader" and drawn.item not in supplied:
-            first = next((each for each in backwards if goes_over(each.moment.loops, drawn)), None)
-            if first is not None:
-                yield drawn, first
+    drawings = [each for each in run.of_type(Iterated) if each.item.kind == "loader"]
+    for index, drawn in enumerate(drawings):
+        again = next((each for each in drawings[index + 1 :] if each.site.node is drawn.site.node), None)
+        end = run.place(again) if again is not None else len(run.events)
+        backwards = (each for each in since(run, drawn, Backward) if run.place(each) < end)
+        first = next((each for each in backwards if goes_over(each.moment.loops, drawn)), None)
+        if first is not None and drawn.item not in supplied:
+            yield drawn, first
 
 
 def shuffling(loader: Object, base: Guard) -> Iterator[tuple[Guard, Object]]:
