@@ -203,6 +203,7 @@ declare(
     "torch:DistributedSampler",
     "dataset, num_replicas=None, rank=None, shuffle=True, seed=0, drop_last=False",
 )
+declare(framework, "torch:BatchSampler", "sampler, batch_size, drop_last")
 
 
 @framework.function("torch.utils.data.DataLoader", "torch:DataLoader")

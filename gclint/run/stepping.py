@@ -5,9 +5,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ..ir.syntax import Site, dotted
+from ..ir.syntax import FORS, Site, dotted, nodes
 from .arithmetic import REMAINDERS
-from .events import Backward, Event, GradientsCleared, LibraryCall, OptimizerStep
+from .events import Backward, Event, GradientsCleared, Iterated, LibraryCall, OptimizerStep
 from .guards import Atom, compatible
 from .run import Run
 from .values import Const, Value
@@ -67,6 +67,18 @@ def argument_text(site: Site, index: int = 0) -> str:
 def looped(event: Event) -> bool:
     """Whether an event happens in every round of a loop."""
     return bool(event.moment.loops)
+
+
+def goes_over(loops: tuple[ast.AST, ...], over: Iterated) -> bool:
+    """Whether the next of these loops, after those around both, goes over what was iterated over."""
+    known = len(over.moment.loops)
+    rest = loops[known:]
+    return (
+        loops[:known] == over.moment.loops
+        and bool(rest)
+        and isinstance(rest[0], FORS)
+        and over.site.node in nodes(rest[0].iter)
+    )
 
 
 def every_few_rounds(event: Event, run: Run) -> dict[str, Value]:

@@ -43,13 +43,12 @@ from collections.abc import Iterator
 
 from gclint.finding import Aspect, Certainty, Finding, Fix
 from gclint.frameworks.torch_schedules import TOTALS
-from gclint.ir.syntax import FORS, nodes
 from gclint.rule import Reproduction, Rule
 from gclint.run.events import Iterated, LibraryCall, OptimizerStep, RunEnded
 from gclint.run.guards import compatible
 from gclint.run.loops import ITERATED
 from gclint.run.run import Run
-from gclint.run.stepping import every_few_rounds
+from gclint.run.stepping import every_few_rounds, goes_over
 from gclint.run.values import NOTHING, Alternative, Const, Object, Value, ancestors
 
 from .moves import behind_loop
@@ -131,13 +130,7 @@ def _batches(step: LibraryCall, run: Run, inside: bool) -> set[Alternative]:
     """What the loops around a step go over or, not `inside`, what loops beside it go over in the same round."""
     loops = step.moment.loops
     over = [each for each in run.of_type(Iterated) if loops[: len(each.moment.loops)] == each.moment.loops]
-    return {each.item for each in over if inside == _is_of(each, loops) and (inside or each.moment.loops == loops)}
-
-
-def _is_of(over: Iterated, loops: tuple[ast.AST, ...]) -> bool:
-    """Whether something is gone over by the next of these loops."""
-    rest = loops[len(over.moment.loops) :]
-    return bool(rest) and isinstance(rest[0], FORS) and over.site.node in nodes(rest[0].iter)
+    return {each.item for each in over if inside == goes_over(loops, each) and (inside or each.moment.loops == loops)}
 
 
 def _same(one: Value, other: Value) -> bool:

@@ -7,7 +7,7 @@ import ast
 from gclint.frameworks.torch_states import mode_set
 from gclint.ir.syntax import LOOPS, For, Module, Site, nodes
 from gclint.run.closures import contains, enclosing_function, leaves_after, read_names, varying_names
-from gclint.run.events import Backward, LibraryCall
+from gclint.run.events import Backward, Event, LibraryCall
 from gclint.run.meaning import definition
 from gclint.run.parallel import since
 from gclint.run.run import Run
@@ -33,7 +33,7 @@ def left_in_evaluation(backward: Backward, model: Object, run: Run) -> tuple[Loo
     return None
 
 
-def comes_again(event: LibraryCall, loop: Loop) -> bool:
+def comes_again(event: Event, loop: Loop) -> bool:
     """Whether rounds follow one that gets to a call: every so many steps, or every time."""
     chain = [*event.moment.stack, event.site]
     at = next((index for index, site in enumerate(chain) if contains(loop, site.node, site.module)), None)

@@ -1,0 +1,154 @@
+"""# set-epoch-missing (GCL220)
+
+## What it does
+Finds a DistributedSampler that shuffles for several epochs of training and is never told which epoch it is.
+
+## Why it breaks
+The sampler's order comes from its seed and its epoch, which stays 0: every epoch has the same batches in the same
+order, and each process sees the same part of the data in all of them. Nothing is raised.
+
+## Example
+```python
+sampler = DistributedSampler(data)
+loader = DataLoader(data, batch_size=8, sampler=sampler)
+for epoch in range(epochs):
+    for batch in loader:
+        train(batch)
+```
+
+## Use instead
+```python
+for epoch in range(epochs):
+    sampler.set_epoch(epoch)
+    for batch in loader:
+        train(batch)
+```
+
+## When it is fine
+`shuffle=False`; one epoch; `set_epoch` in a helper or through `loader.sampler`; an evaluation, whose order does not
+matter; loaders that accelerate, Fabric, Lightning or Trainer prepare, which tell the epoch themselves.
+
+## Evidence
+torch 2.13.0, torch/utils/data/distributed.py: `g.manual_seed(self.seed + self.epoch)`; two gloo ranks draw equal orders
+in both epochs.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from gclint.finding import Aspect, Finding, Fix
+from gclint.ir.layout import held_by
+from gclint.ir.syntax import FORS, LOOPS, Site
+from gclint.rule import Reproduction, Rule
+from gclint.run import rewrite
+from gclint.run.events import AttributeSet, Event, Iterated, LibraryCall, RunEnded
+from gclint.run.guards import conj
+from gclint.run.loops import ITERATED
+from gclint.run.run import Run
+from gclint.run.values import NOTHING, Object, Value
+
+from ..toggles.rounds import comes_again
+from ..words import BACKWARD
+from .loaders import made_in, shuffling, trained_on
+
+CHANGES: tuple[Aspect, ...] = ("loss", "gradients", "updates")
+SYMPTOM = "silent: every epoch has the same batches in the same order"
+
+rule = Rule(
+    code="GCL220",
+    name="set-epoch-missing",
+    docs=__doc__ or "",
+    words=(("DistributedSampler",), BACKWARD),
+    certainty=("fails",),
+    fixable="unsafe",
+    oracles=(),
+    reproduction=Reproduction(
+        "bad_each_epoch_alike.py",
+        "bad_each_epoch_alike.fixed.py",
+        processes=2,
+        raises="AssertionError: both epochs have the same order",
+        intent=CHANGES,
+    ),
+)
+
+
+@rule.on(RunEnded)
+def same_order(event: RunEnded, run: Run) -> Iterator[Finding]:
+    """Does a loop train several times on what a sampler shuffles, without telling it the epoch?"""
+    if not event.whole or _may_be_told(run):
+        return
+    told: set[Object] = set()
+    for drawn, backward in trained_on(run):
+        for guard, sampler in shuffling(drawn.item, drawn.guard):
+            both = conj(guard, backward.guard)
+            epochs = _epochs(drawn, sampler, run)
+            if epochs is None or both is None or sampler in told or sampler.site is None:
+                continue
+            told.add(sampler)
+            yield rule.finding(
+                run,
+                sampler.site,
+                "this sampler is never told the epoch: every epoch has the same order",
+                guard=both,
+                symptom=SYMPTOM,
+                related=[(drawn.site, "each epoch draws from it here"), (backward.site, "and trains")],
+                fixes=(_tell(sampler, epochs),),
+            )
+
+
+def _told(run: Run) -> list[tuple[Event, Object | None]]:
+    """What tells a sampler its epoch, and which one, None where that is unknown."""
+    calls = [each for each in run.of_type(LibraryCall) if each.name.endswith(".set_epoch")]
+    said: list[tuple[Event, Object | None]] = [(each, each.call.receiver if each.call else None) for each in calls]
+    return said + [(each, each.target) for each in run.of_type(AttributeSet) if each.name == "epoch"]
+
+
+def _may_be_told(run: Run) -> bool:
+    """Whether some sampler is told the epoch where the walk did not get to, or what is told is unknown."""
+    told = _told(run)
+    walked = {each.site.node for each, _ in told}
+    return any(
+        isinstance(each, LibraryCall) and (item is None or item.kind == "unknown") for each, item in told
+    ) or any(
+        isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and node.func.attr == "set_epoch"
+        and node not in walked
+        for module in run.modules_with("set_epoch")
+        for node in ast.walk(module.tree)
+    )
+
+
+def _epochs(drawn: Iterated, sampler: Object, run: Run) -> ast.AST | None:
+    """The loop around the drawing, and not around the sampler's making, that goes on without telling the epoch."""
+    before = made_in(sampler, run)
+    tells = {loop for each, item in _told(run) if item is sampler for loop in each.moment.loops}
+    for loop in reversed(drawn.moment.loops):
+        if loop in before or loop in tells:
+            return None
+        if isinstance(loop, LOOPS) and _rounds(loop, run) != 1 and comes_again(drawn, loop):
+            return loop
+    return None
+
+
+def _rounds(loop: ast.AST, run: Run) -> object:
+    """How many rounds a loop over a range has, where that is known."""
+    over: Value = run.facts.get(ITERATED, {}).get(loop, NOTHING)
+    return next((item.known("stop").constant() for item in over.objects()), None)
+
+
+def _tell(sampler: Object, loop: ast.AST) -> Fix | None:
+    """Call `set_epoch` at the head of the loop that counts, where the sampler has a name beside it."""
+    made = sampler.site
+    if made is None or not isinstance(loop, FORS) or not isinstance(loop.target, ast.Name) or loop.target.id == "_":
+        return None
+    line = made.module.statement(made.node)
+    if not isinstance(line, ast.Assign) or line.value is not made.node or not isinstance(line.targets[0], ast.Name):
+        return None
+    if held_by(made.module.block(line), Site.at(made.module, loop)) is None:
+        return None
+    text = f"{line.targets[0].id}.set_epoch({loop.target.id})"
+    edit = rewrite.insert_before(Site.at(made.module, loop.body[0]), text)
+    return Fix("set-epoch", "Tell the sampler each epoch", (edit,), "unsafe", intent=CHANGES) if edit else None

@@ -1,0 +1,59 @@
+"""Loaders that a training loop goes over, and what says which part of the data, in which order, they give."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from gclint.run.events import Backward, Iterated, LibraryCall
+from gclint.run.guards import Guard
+from gclint.run.parallel import since
+from gclint.run.run import Run, ways
+from gclint.run.stepping import goes_over
+from gclint.run.values import NOTHING, Const, Object, Value
+
+SAMPLER = "torch.DistributedSampler"
+SUPPLIERS = (".prepare", ".prepare_data_loader", ".setup_dataloaders", ".distribute")
+
+
+def trained_on(run: Run) -> Iterator[tuple[Iterated, Backward]]:
+    """The loaders that a loop goes over to train, each time with a backward in that loop; none that a library
+    prepares, which gives it a sampler of its own.
+    """
+    supplied = {
+        item
+        for each in run.of_type(LibraryCall)
+        if each.name.endswith(SUPPLIERS) and each.call is not None
+        for value in (*each.call.positional, *each.call.keywords.values())
+        for item in value.objects()
+    }
+    drawings = [each for each in run.of_type(Iterated) if each.item.kind == "loader"]
+    for index, drawn in enumerate(drawings):
+        again = next((each for each in drawings[index + 1 :] if each.site.node is drawn.site.node), None)
+        end = run.place(again) if again is not None else len(run.events)
+        backwards = (each for each in since(run, drawn, Backward) if run.place(each) < end)
+        first = next((each for each in backwards if goes_over(each.moment.loops, drawn)), None)
+        if first is not None and drawn.item not in supplied:
+            yield drawn, first
+
+
+def shuffling(loader: Object, base: Guard) -> Iterator[tuple[Guard, Object]]:
+    """The DistributedSamplers that shuffle for a loader, also inside a BatchSampler, each with its guard."""
+    held = loader.attributes
+    for inner in (batch.attributes.get("sampler", NOTHING) for batch in held.get("batch_sampler", NOTHING).objects()):
+        yield from _shuffling(inner, base)
+    yield from _shuffling(held.get("sampler", NOTHING), base)
+
+
+def _shuffling(held: Value, base: Guard) -> Iterator[tuple[Guard, Object]]:
+    for guard, (sampler,) in ways(base, held):
+        if isinstance(sampler, Object) and sampler.kind == SAMPLER:
+            for left, (shuffles,) in ways(guard, sampler.attributes.get("shuffle", NOTHING)):
+                if shuffles == Const(True):
+                    yield left, sampler
+
+
+def made_in(item: Object, run: Run) -> tuple[ast.AST, ...]:
+    """The loops in which a library made something."""
+    made = (each for each in run.of_type(LibraryCall) if item in each.result.objects())
+    return next((each.moment.loops for each in made), ())
