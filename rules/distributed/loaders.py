@@ -31,7 +31,8 @@ def trained_on(run: Run) -> Iterator[tuple[Iterated, Backward]]:
     for index, drawn in enumerate(drawings):
         again = next((each for each in drawings[index + 1 :] if each.site.node is drawn.site.node), None)
         end = run.place(again) if again is not None else len(run.events)
-        backwards = (each for each in since(run, drawn, Backward) if run.place(each) < end)
+        later = since(run, drawn, Backward)
+        backwards = (each for each in later if isinstance(each, Backward) and run.place(each) < end)
         first = next((each for each in backwards if goes_over(each.moment.loops, drawn)), None)
         if first is not None and drawn.item not in supplied:
             yield drawn, first

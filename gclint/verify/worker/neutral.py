@@ -1,7 +1,8 @@
 """The reference run: the same code with checkpointing a plain call and data parallelism a plain average.
 
 Checkpointing is neutralised below the public function, by the two names that it looks up when it is called
-(present in torch 2.1 to 2.13), so it does not matter who imported it, or when.
+(torch/utils/checkpoint.py of 2.1 to 2.13; 2.15 has another for the second), so it does not matter who imported it, or
+when.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from typing import Any
 import torch
 import torch.utils.checkpoint
 
+NON_REENTRANT = ("_checkpoint_without_reentrant_generator", "_checkpoint_without_reentrant_generator_impl")
 _wrappers: list[Any] = []
 
 
@@ -58,8 +60,9 @@ def neutralise() -> None:
     module = torch.utils.checkpoint
     if hasattr(module, "CheckpointFunction"):
         module.CheckpointFunction = _PlainCheckpoint
-    if hasattr(module, "_checkpoint_without_reentrant_generator"):
-        module._checkpoint_without_reentrant_generator = _plain_generator
+    for name in NON_REENTRANT:
+        if hasattr(module, name):
+            setattr(module, name, _plain_generator)
     torch.nn.parallel.DistributedDataParallel = PlainParallel
     torch.nn.parallel.distributed.DistributedDataParallel = PlainParallel
     sharding = importlib.import_module("torch.distributed.fsdp") if torch.distributed.is_available() else None

@@ -9,6 +9,8 @@ from typing import Any
 import torch
 import torch.utils.checkpoint
 
+from gclint.verify.worker.neutral import NON_REENTRANT
+
 
 class SavedBytes:
     """Counts distinct storages kept for backward, parameters left out; `total` is in bytes."""
@@ -36,22 +38,26 @@ class SavedBytes:
     def _count_inputs(self) -> Iterator[None]:
         """Count what a non-reentrant region keeps outside the hooks: its arguments."""
         module = torch.utils.checkpoint
-        original = getattr(module, "_checkpoint_without_reentrant_generator", None)
-        if original is None:
+        name = next((each for each in reversed(NON_REENTRANT) if hasattr(module, each)), None)
+        if name is None:
             yield
             return
+        original = getattr(module, name)
 
         def counting(function: Any, *args: Any, **kwargs: Any) -> Any:
-            for each in [*args, *kwargs.values()]:
+            # torch 2.15 hands the arguments over as a tuple and a dict
+            inner = [each for held in args if isinstance(held, tuple) for each in held]
+            inner += [each for held in args if isinstance(held, dict) for each in held.values()]
+            for each in [*args, *kwargs.values(), *inner]:
                 if torch.is_tensor(each):
                     self._pack(each)
             return original(function, *args, **kwargs)
 
-        module._checkpoint_without_reentrant_generator = counting
+        setattr(module, name, counting)
         try:
             yield
         finally:
-            module._checkpoint_without_reentrant_generator = original
+            setattr(module, name, original)
 
 
 def _countable(tensor: Any) -> bool:
