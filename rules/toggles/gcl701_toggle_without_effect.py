@@ -33,6 +33,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from packaging.version import Version
+
 from gclint.finding import Finding, Fix
 from gclint.frameworks.transformers_trainer import argument
 from gclint.ir.layout import gather, on_its_own
@@ -70,7 +72,7 @@ def set_on_the_outside(event: AttributeSet, run: Run) -> Iterator[Finding]:
     if event.name not in NAMES or target is None:
         return
     owner = _model_of(run, target)
-    if owner is None or isinstance(owner.type, Class):
+    if owner is None or isinstance(owner.type, Class) or _is_there(event) or _read_from_it(run, target):
         return
     wanted = event.value.constant()
     where = "config" if target.kind == "config" else "model"
@@ -84,6 +86,27 @@ def set_on_the_outside(event: AttributeSet, run: Run) -> Iterator[Finding]:
         versions=("transformers",),
         related=[(owner.site, "the model is loaded here")] if owner.site is not None else [],
     )
+
+
+def _is_there(event: AttributeSet) -> bool:
+    """Whether it is only set where the object has it already: the class that defines it reads it."""
+    module, node = event.site.module, event.site.node
+    tests = [outer.test for outer in module.ancestors(node) if isinstance(outer, ast.If)]
+    calls = [part for test in tests for part in ast.walk(test) if isinstance(part, ast.Call) and len(part.args) == 2]
+    return any(
+        module.code(call.func) == "hasattr"
+        and isinstance(call.args[1], ast.Constant)
+        and call.args[1].value == event.name
+        for call in calls
+    )
+
+
+def _read_from_it(run: Run, target: Object) -> bool:
+    """Whether models still read it from their configuration, as before transformers 4.11
+    (https://github.com/huggingface/transformers/pull/13657).
+    """
+    version = run.targets.version("transformers")
+    return target.kind == "config" and version is not None and version < Version("4.11")
 
 
 def _model_of(run: Run, target: Object) -> Object | None:

@@ -31,6 +31,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from packaging.version import Version
+
 from gclint.finding import Edit, Finding, Fix
 from gclint.frameworks.transformers_trainer import argument
 from gclint.ir.syntax import Site, arguments
@@ -92,6 +94,7 @@ def refused_call(event: LibraryCall, run: Run) -> Iterator[Finding]:
         call.last == "from_pretrained"
         and call.name.startswith("transformers.")
         and ("gradient_checkpointing" in call.keywords and _is_model(event))
+        and not _is_of_configurations(run)
     ):
         yield _finding(
             run,
@@ -146,6 +149,14 @@ def _separate_call(site: Site, call: Call) -> Fix | None:
         later = rewrite.insert_after(site, f"{target}.gradient_checkpointing_enable()")
         edits = [*edits, later] if later is not None else []
     return Fix("separate-call", "Turn checkpointing on by its own call", tuple(edits)) if edits else None
+
+
+def _is_of_configurations(run: Run) -> bool:
+    """Whether it is still an argument of configurations, as before transformers 4.11
+    (https://github.com/huggingface/transformers/pull/13657).
+    """
+    version = run.targets.version("transformers")
+    return version is not None and version < Version("4.11")
 
 
 @rule.on(TrainerStarted)
