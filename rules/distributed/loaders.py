@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from gclint.run.events import Backward, Iterated, LibraryCall
 from gclint.run.guards import Guard
 from gclint.run.run import Run, ways
-from gclint.run.stepping import goes_over
+from gclint.run.stepping import goes_over, reaches_a_step
 from gclint.run.values import NOTHING, Const, Object, Value
 
 SAMPLER = "torch.DistributedSampler"
@@ -33,7 +33,7 @@ def trained_on(run: Run) -> Iterator[tuple[Iterated, list[Backward]]]:
         backwards: list[Backward] = [
             each for each in run.of_type(Backward, start=run.place(drawn)) if run.place(each) < end
         ]
-        found = [each for each in backwards if goes_over(each.moment.loops, drawn)]
+        found = [each for each in backwards if goes_over(each.moment.loops, drawn) and reaches_a_step(each, run)]
         if found and drawn.item not in supplied:
             yield drawn, found
 
