@@ -38,6 +38,7 @@ framework = Framework("torch.tensors", kinds={"tensor": "unknown", "data": "tens
 def make_tensor(call: Call) -> Value:
     """A new tensor: no gradient flows to it unless it asks for one."""
     made = call.it.new("tensor", "torch.Tensor", "", call.site)
+    made.made_of = call.inputs()
     wanted = call.get("requires_grad", None, FALSE)
     made.state["grad"] = made.state["leaf"] = wanted
     return of(made)

@@ -80,9 +80,9 @@ def same_order(event: RunEnded, run: Run) -> Iterator[Finding]:
     if not event.whole or _may_be_told(run):
         return
     told: set[Object] = set()
-    for drawn, backward in trained_on(run):
+    for drawn, backwards in trained_on(run):
         for guard, sampler in shuffling(drawn.item, drawn.guard):
-            both = conj(guard, backward.guard)
+            both = conj(guard, backwards[0].guard) if len(backwards) == 1 else guard
             epochs = _epochs(drawn, sampler, run)
             if epochs is None or both is None or sampler in told or sampler.site is None:
                 continue
@@ -93,7 +93,7 @@ def same_order(event: RunEnded, run: Run) -> Iterator[Finding]:
                 "this sampler is never told the epoch: every epoch has the same order",
                 guard=both,
                 symptom=SYMPTOM,
-                related=[(drawn.site, "each epoch draws from it here"), (backward.site, "and trains")],
+                related=[(drawn.site, "each epoch draws from it here"), (backwards[0].site, "and trains")],
                 fixes=(_tell(sampler, epochs),),
             )
 

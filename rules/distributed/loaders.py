@@ -7,17 +7,16 @@ from collections.abc import Iterator
 
 from gclint.run.events import Backward, Iterated, LibraryCall
 from gclint.run.guards import Guard
-from gclint.run.parallel import since
 from gclint.run.run import Run, ways
-from gclint.run.stepping import goes_over
+from gclint.run.stepping import goes_over, reaches_a_step
 from gclint.run.values import NOTHING, Const, Object, Value
 
 SAMPLER = "torch.DistributedSampler"
 SUPPLIERS = (".prepare", ".prepare_data_loader", ".setup_dataloaders", ".distribute")
 
 
-def trained_on(run: Run) -> Iterator[tuple[Iterated, Backward]]:
-    """The loaders that a loop goes over to train, each time with a backward in that loop; none that a library
+def trained_on(run: Run) -> Iterator[tuple[Iterated, list[Backward]]]:
+    """The loaders that a loop goes over to train, each time with the backwards in that loop; none that a library
     prepares, which gives it a sampler of its own.
     """
     supplied = {
@@ -31,11 +30,12 @@ def trained_on(run: Run) -> Iterator[tuple[Iterated, Backward]]:
     for index, drawn in enumerate(drawings):
         again = next((each for each in drawings[index + 1 :] if each.site.node is drawn.site.node), None)
         end = run.place(again) if again is not None else len(run.events)
-        later = since(run, drawn, Backward)
-        backwards = (each for each in later if isinstance(each, Backward) and run.place(each) < end)
-        first = next((each for each in backwards if goes_over(each.moment.loops, drawn)), None)
-        if first is not None and drawn.item not in supplied:
-            yield drawn, first
+        backwards: list[Backward] = [
+            each for each in run.of_type(Backward, start=run.place(drawn)) if run.place(each) < end
+        ]
+        found = [each for each in backwards if goes_over(each.moment.loops, drawn) and reaches_a_step(each, run)]
+        if found and drawn.item not in supplied:
+            yield drawn, found
 
 
 def shuffling(loader: Object, base: Guard) -> Iterator[tuple[Guard, Object]]:
