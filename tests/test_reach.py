@@ -123,12 +123,15 @@ from torch.nn.parallel import DistributedDataParallel
 class Base:
     def __init__(self, model):
         self.wrapped = DistributedDataParallel(model, device_ids=[0]).module
+        self.optimizer = torch.optim.SGD(self.wrapped.parameters(), lr=0.1)
 """
 OWN = """
 
     def fit(self, batches):
         for batch in batches:
             self.wrapped.train_step(batch).backward()
+            self.optimizer.step()
+            self.optimizer.zero_grad()
 """
 INHERITED = f"""
 from wrapped import Base

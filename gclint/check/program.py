@@ -77,6 +77,11 @@ def analyse(
     try:
         if launch is not None:
             task = Task(os.path.realpath(launch.program), Entry(launch, launch.function))
+            texts = [
+                *launch.arguments,
+                *(text for setting in launch.environment for text in (setting.name, setting.value)),
+            ]
+            inquiry.reach.words.take_from_outside([task.path], texts)
             programs.walk_all([task], "programs")
         else:
             programs.of()

@@ -147,7 +147,8 @@ def parse_arguments(call: Call) -> Value:
             value = _option(option, name, flags, words, free, preset.get(name))
             if words is not None and words == launched(call.it) and given_argument(words, flags) is not None:
                 value = placed(value, _place(option, flags))
-            if call.receiver.open and words is not None and given_argument(words, flags) is None:
+            open_to_more = call.receiver.open or not _is_named(option)
+            if open_to_more and words is not None and given_argument(words, flags) is None:
                 value = overridable(call.it, name, value, option)
             made.attributes[name] = value
             made.sites[name] = place_of(value) or option.site
@@ -170,7 +171,14 @@ def words_of(call: Call, index: int | None = None) -> tuple[str, ...] | None:
 
 
 def _flags(option: Call) -> list[str]:
-    return [text for value in option.positional if (text := names.const_text(value))]
+    """What an option may be called, as far as the text says: a name that a caller may give has its default."""
+    texts = [[item.value for _, item in value if isinstance(item, Const)] for value in option.positional]
+    return [each[0] for each in texts if len(each) == 1 and isinstance(each[0], str) and each[0]]
+
+
+def _is_named(option: Call) -> bool:
+    """Whether an option has its name in every case."""
+    return all(isinstance(value.only(), Const) for value in option.positional)
 
 
 def _destination(option: Call, flags: list[str]) -> str:

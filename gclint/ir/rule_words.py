@@ -43,14 +43,15 @@ class RuleWords:
         self._at_top: dict[str, frozenset[str]] = {}
         self._bound: dict[str, dict[str, set[int]]] = {}
 
-    def take_from_outside(self, paths: Iterable[str]) -> None:
-        """Learn the words that may be given from outside to programs of these files."""
+    def take_from_outside(self, paths: Iterable[str], said: Iterable[str] = ()) -> None:
+        """Learn the words that may be given from outside to programs of these files, and those of what is `said`."""
         settings = dict.fromkeys(item for path in paths for item in self.settings(path))
         places = {
             path if self._has_header(path) else os.path.dirname(path) for path in paths if self.holds_anchor(path)
         }
         asked = Outside(tuple(settings), tuple(places))
         given = [text.decode("utf-8", "replace") for text in outside(asked, self._project.root, self._target)]
+        given += said
         self.given = frozenset(word for word in self.words if any(spelled(word) in text for text in given))
 
     def _has_header(self, path: str) -> bool:

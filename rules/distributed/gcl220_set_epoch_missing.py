@@ -47,7 +47,7 @@ from gclint.run.events import AttributeSet, Event, Iterated, LibraryCall, RunEnd
 from gclint.run.guards import conj
 from gclint.run.loops import ITERATED
 from gclint.run.run import Run
-from gclint.run.values import NOTHING, Object, Value
+from gclint.run.values import NOTHING, Const, Object, Value
 
 from ..toggles.rounds import comes_again
 from ..words import BACKWARD
@@ -128,15 +128,16 @@ def _epochs(drawn: Iterated, sampler: Object, run: Run) -> ast.AST | None:
     for loop in reversed(drawn.moment.loops):
         if loop in before or loop in tells:
             return None
-        if isinstance(loop, LOOPS) and _rounds(loop, run) != 1 and comes_again(drawn, loop):
+        if isinstance(loop, LOOPS) and 1 not in _rounds(loop, run) and comes_again(drawn, loop):
             return loop
     return None
 
 
-def _rounds(loop: ast.AST, run: Run) -> object:
-    """How many rounds a loop over a range has, where that is known."""
+def _rounds(loop: ast.AST, run: Run) -> set[object]:
+    """How many rounds a loop over a range may have, as far as that is known."""
     over: Value = run.facts.get(ITERATED, {}).get(loop, NOTHING)
-    return next((item.known("stop").constant() for item in over.objects()), None)
+    ends = [end for item in over.objects() for _, end in item.known("stop").alternatives]
+    return {end.value for end in ends if isinstance(end, Const)}
 
 
 def _tell(sampler: Object, loop: ast.AST) -> Fix | None:

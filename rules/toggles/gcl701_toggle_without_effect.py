@@ -43,6 +43,7 @@ from gclint.rule import Reproduction, Rule
 from gclint.run import rewrite
 from gclint.run.closures import read_names
 from gclint.run.events import AttributeSet, LoopNameRebound, TrainerStarted
+from gclint.run.meaning import definition
 from gclint.run.run import Run, ways
 from gclint.run.values import NOTHING, Class, Object
 
@@ -95,8 +96,8 @@ def _is_there(event: AttributeSet) -> bool:
     calls = [part for test in tests for part in ast.walk(test) if isinstance(part, ast.Call) and len(part.args) == 2]
     return any(
         module.code(call.func) == "hasattr"
-        and isinstance(call.args[1], ast.Constant)
-        and call.args[1].value == event.name
+        and isinstance(meant := definition(module, call.args[1]), ast.Constant)
+        and meant.value == event.name
         for call in calls
     )
 
