@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 
 from gclint.rehearse.questions import batches, labels, losses, memory, modes, parameters, ranks, schedule, states, steps
 from gclint.rehearse.record import Recording
@@ -26,14 +26,23 @@ QUESTIONS: dict[str, Question] = {
 NAMES = (*QUESTIONS, "reference", "resume")
 
 
-def ask(run: Recording, only: Collection[str] = ()) -> list[Seen]:
-    """What the questions find in a run; a place is told once for each code."""
+def ask(run: Recording, only: Collection[str] = ()) -> tuple[list[Seen], list[str]]:
+    """What the questions find in a run, a place told once for each code; and which of them failed, with the error."""
     found: dict[tuple[object, ...], Seen] = {}
+    failed = [f"a watcher of rank {record.rank}: {text}" for record in run for text in record.end.get("failed", ())]
     for name, question in QUESTIONS.items():
         if not only or name in only:
-            for seen in question(run):
+            for seen in attempted(name, question(run), failed):
                 found.setdefault((seen.code, seen.place), seen)
-    return list(found.values())
+    return list(found.values()), failed
+
+
+def attempted(name: str, answers: Iterable[Seen], failed: list[str]) -> Iterator[Seen]:
+    """What a question finds until it fails; then its name and the error are added to `failed`."""
+    try:
+        yield from answers
+    except Exception as error:
+        failed.append(f"{name}: {type(error).__name__}: {error}")
 
 
 EXPLAINED = {

@@ -35,6 +35,10 @@ class SilentErrorWarning(UserWarning):
     """A run that goes wrong in silence."""
 
 
+class GuardWarning(UserWarning):
+    """A part of the guard failed; the run is not touched by it."""
+
+
 class guard:
     """Watches the first `steps` optimizer steps of the run inside; `seen` has what was found."""
 
@@ -108,18 +112,24 @@ class guard:
             return
         observer, self._observer = self._observer, None
         self._hook.remove()
-        observer.finish("failed" if failed else "", cut=True)
+        broken = []
+        try:
+            observer.finish("failed" if failed else "", cut=True)
+        except Exception as error:
+            broken.append(f"{type(error).__name__}: {error}")
         observer.remove()
         if not failed:
-            self.seen = ask(Recording(tuple(_of_all_ranks(self._sheet.events))), QUESTIONS)
-            self._tell()
+            self.seen, unasked = ask(Recording(tuple(_of_all_ranks(self._sheet.events))), QUESTIONS)
+            self._tell([*broken, *unasked])
 
     def _stepped(self, *ignored: Any) -> None:
         if self._observer is not None and self._observer.watch.step >= self.steps:
             self.end()
 
-    def _tell(self) -> None:
+    def _tell(self, failed: list[str]) -> None:
         texts = [_line(each) for each in self.seen]
+        for text in failed:
+            warnings.warn(f"gclint's guard did not ask everything: {text}", GuardWarning, stacklevel=4)
         if texts and self.stop:
             raise SilentError("\n".join(texts))
         for text in texts:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from gclint.rehearse.asking import ask
+from gclint.rehearse.asking import ask, attempted
 from gclint.rehearse.record import Recording, read_records
 from gclint.rehearse.second_run import ask_of_second_runs
 from gclint.rehearse.seen import Seen
@@ -22,13 +22,14 @@ Tell = Callable[[str], None]
 
 @dataclass(frozen=True)
 class Rehearsal:
-    """What was run, what was recorded, and what is wrong with it."""
+    """What was run, what was recorded, and what is wrong with it; `failed` are questions that could not be asked."""
 
     recipe: ProgramRecipe
     outcome: Outcome
     recording: Recording
     seen: tuple[Seen, ...] = ()
     seconds: dict[str, float] = field(default_factory=dict)
+    failed: tuple[str, ...] = ()
 
     @property
     def trained(self) -> bool:
@@ -58,9 +59,10 @@ def rehearse(
     ran = time.perf_counter()
     made_up = any(word in each for each in outcome.replaced for word in MADE_UP)
     recording = Recording(read_records(directory, len(outcome.ranks)), outcome.status, made_up)
-    seen = ask(recording, only)
+    seen, failed = ask(recording, only)
     asked = time.perf_counter()
     tell(f"running {recipe.title} once more")
-    seen += ask_of_second_runs(recipe, outcome, recording, verifier, directory, only)
+    seconds = ask_of_second_runs(recipe, outcome, recording, verifier, directory, only)
+    seen += attempted("second runs", seconds, failed)
     spent = {"run": ran - began, "questions": asked - ran, "second runs": time.perf_counter() - asked}
-    return Rehearsal(recipe, outcome, recording, tuple(seen), spent)
+    return Rehearsal(recipe, outcome, recording, tuple(seen), spent, tuple(failed))

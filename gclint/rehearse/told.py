@@ -18,6 +18,7 @@ def heading(made: Rehearsal) -> list[str]:
     lines = [f"{made.recipe.name}: {steps} on {ranks}, {whole}, {outcome.device or 'cpu'}, {spent:.0f} s"]
     lines += [f"  replaced: {each}" for each in outcome.replaced]
     lines += [f"  not run: {each}" for each in outcome.limits]
+    lines += [f"  not asked, please report it: {each}" for each in made.failed]
     return lines
 
 
@@ -44,6 +45,7 @@ def as_data(made: Rehearsal) -> dict[str, Any]:
         "versions": dict(outcome.versions),
         "replaced": list(outcome.replaced),
         "limits": list(outcome.limits),
+        "failed": list(made.failed),
         "steps": [
             [
                 {"loss": loss_of(step), "gradient": step["total"], "rates": step["rates"], "moved": step["moved"]}

@@ -9,7 +9,10 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from gclint import guard  # noqa: E402
-from gclint.rehearse.guard import SilentError, SilentErrorWarning  # noqa: E402
+from gclint.rehearse.asking import QUESTIONS  # noqa: E402
+from gclint.rehearse.guard import GuardWarning, SilentError, SilentErrorWarning  # noqa: E402
+from gclint.rehearse.observe.calls import Calls  # noqa: E402
+from gclint.rehearse.observe.training import Training  # noqa: E402
 
 
 def parts() -> tuple[Any, Any]:
@@ -87,3 +90,51 @@ def test_a_trainer_is_guarded_by_a_callback(tmp_path: Any) -> None:
     trainer = transformers.Trainer(model, arguments, train_dataset=data, callbacks=[guard.TrainerCallback()])
     with pytest.warns(SilentErrorWarning, match="GCS408"):
         trainer.train()
+
+
+@pytest.mark.parametrize("when", ["before", "after"])
+def test_a_watcher_that_fails_leaves_the_run_alone_and_is_told(monkeypatch: Any, when: str) -> None:
+    def failing(self: Any, original: Any, *args: Any, **kwargs: Any) -> Any:
+        if when == "after":
+            original(*args, **kwargs)
+        raise ZeroDivisionError("of the watcher")
+
+    monkeypatch.setattr(Calls, "_call", failing)
+    calls = []
+    model, optimizer = parts()
+    model.register_forward_hook(lambda *given: calls.append(1))
+    with pytest.warns(GuardWarning, match=r"Calls._call|failing.*of the watcher"), guard(model, optimizer):
+        train(model, optimizer, clear=True, steps=3)
+    assert len(calls) == 3
+
+
+def test_a_step_hook_that_fails_leaves_the_run_alone(monkeypatch: Any) -> None:
+    def failing(self: Any, *given: Any) -> None:
+        raise ZeroDivisionError("of the hook")
+
+    monkeypatch.setattr(Training, "_after_step", failing)
+    model, optimizer = parts()
+    before = model[0].weight.detach().clone()
+    with pytest.warns(GuardWarning, match="of the hook"), guard(model, optimizer):
+        train(model, optimizer, clear=True, steps=3)
+    assert not torch.equal(before, model[0].weight)
+
+
+def test_a_question_that_fails_is_told_and_the_others_are_asked(monkeypatch: Any) -> None:
+    def failing(run: Any) -> Any:
+        raise ZeroDivisionError("of the question")
+        yield
+
+    monkeypatch.setitem(QUESTIONS, "losses", failing)
+    model, optimizer = parts()
+    told = pytest.warns(GuardWarning, match="losses: ZeroDivisionError: of the question")
+    with told, pytest.warns(SilentErrorWarning), guard(model, optimizer) as watching:
+        train(model, optimizer, clear=False)
+    assert [each.code for each in watching.seen] == ["GCS201"]
+
+
+def test_what_the_program_raises_is_its_own() -> None:
+    model, optimizer = parts()
+    with pytest.raises(RuntimeError, match="mat1 and mat2"), guard(model, optimizer) as watching:
+        model(torch.randn(4, 9))
+    assert not watching.seen

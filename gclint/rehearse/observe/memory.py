@@ -29,7 +29,7 @@ class LiveMemory:
 
     def prepare(self) -> None:
         """Start looking after steps."""
-        self._hook = register_optimizer_step_post_hook(self._look)
+        self._hook = register_optimizer_step_post_hook(self.watch.patches.hook(self._look))
 
     def install(self) -> None:
         """Start watching."""

@@ -68,5 +68,6 @@ class Observer:
             waits=waits,
             rank=int(os.environ.get("RANK", "0")),
             torch=str(torch.__version__),
+            failed=list(self.watch.patches.failed.values()),
             **self.training.rest(),
         )

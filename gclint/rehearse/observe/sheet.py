@@ -9,6 +9,7 @@ from typing import Any
 
 LIMIT = 48 << 20
 MOST = 6000  # events of one kind
+LASTING = ("end", "model")  # kept however many there are
 
 
 class Sheet:
@@ -25,11 +26,11 @@ class Sheet:
         """Write one event; of a kind the first thousands are kept."""
         kind = event["kind"]
         self._counts[kind] = self._counts.get(kind, 0) + 1
-        if self._counts[kind] > MOST and kind not in ("end", "model"):
+        if self._counts[kind] > MOST and kind not in LASTING:
             return
         data = json.dumps(event).encode() + b"\n"
         self._left -= len(data)
-        if self._left > 0 or kind in ("end", "model"):
+        if self._left > 0 or kind in LASTING:
             os.write(self._file, data)
 
     def keep(self, data: bytes) -> None:
@@ -49,5 +50,5 @@ class Memory:
 
     def write(self, event: dict[str, Any]) -> None:
         """Keep one event."""
-        if len(self.events) < MOST:
+        if len(self.events) < MOST or event["kind"] in LASTING:
             self.events.append(event)

@@ -41,8 +41,8 @@ class Training:
     def prepare(self) -> None:
         """Start watching steps."""
         self._hooks = [
-            register_optimizer_step_pre_hook(self._before_step),
-            register_optimizer_step_post_hook(self._after_step),
+            register_optimizer_step_pre_hook(self.watch.patches.hook(self._before_step)),
+            register_optimizer_step_post_hook(self.watch.patches.hook(self._after_step)),
         ]
 
     def install(self) -> None:
