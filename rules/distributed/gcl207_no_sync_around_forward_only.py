@@ -23,8 +23,9 @@ with ddp.no_sync():
 or no `no_sync` at all, where this backward is to be averaged.
 
 ## When it is fine
-Forward and backward both inside; the last micro-batch of an accumulation outside; a later backward before the step
-that averages what has gathered; code that sets the wrapper's own `require_backward_grad_sync` after the forward.
+Forward and backward both inside; the last micro-batch of an accumulation outside; one forward
+outside and another inside, as a condition says, of the same backward; a later backward before the step that averages
+what has gathered; code that sets the wrapper's own `require_backward_grad_sync` after the forward.
 
 ## Evidence
 torch 2.13.0, two gloo ranks: gradients differ between ranks.
@@ -69,10 +70,14 @@ def forward_alone(event: RunEnded, run: Run) -> Iterator[Finding]:
 
 
 def _forward_alone(event: Backward, run: Run) -> Iterator[Finding]:
+    same = [each for each in run.of_type(Backward) if each.site.node is event.site.node]
+    others = [each for backward in same for each in forwards_of(backward, run)]
     for forward in forwards_of(event, run):
         block = forward.moment.inside("no_sync")
         both = conj(forward.guard, event.guard)
         if block is None or block.site is None or both is None or _asked_again(forward, event, run):
+            continue
+        if any(other.moment.inside("no_sync") is None and _instead(other, forward) for other in others):
             continue
         yield rule.finding(
             run,
@@ -84,6 +89,11 @@ def _forward_alone(event: Backward, run: Run) -> Iterator[Finding]:
             related=[(forward.site, "the forward"), (event.site, "the backward")],
         )
         return
+
+
+def _instead(other: Forward, forward: Forward) -> bool:
+    """Whether one forward of a model runs where the other does not: which of them averages is chosen."""
+    return other.model is forward.model and conj(other.guard, forward.guard) is None
 
 
 def _averaged_later(backward: Backward, run: Run) -> bool:
