@@ -1,7 +1,7 @@
 """Everything that gclint says of every fixture and project, as JSON lines: for one process with one hash seed.
 
-`python -m identity.everything DIRECTORY [--ungated] [--cached] [--edited] [--jobs N]` writes the
-programs to the empty DIRECTORY.
+`python -m identity.everything DIRECTORY [--ungated] [--cached] [--edited] [--jobs N] [--share K]` writes the
+programs to the empty DIRECTORY; with `--share` every K-th of them, chosen by name.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import argparse
 import json
 import os
 import sys
+import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -48,7 +49,7 @@ def staged(place: Path) -> Iterator[tuple[str, Path, dict[str, str]]]:
             yield f"{project.name} {side}", directory, project.target
 
 
-def lines(place: Path, judge: Judge | None, twice: bool, edited: bool) -> Iterator[str]:
+def lines(place: Path, judge: Judge | None, twice: bool, edited: bool, share: int) -> Iterator[str]:
     """One line per program: its name, and its findings with all that they say.
 
     With `twice` every program is checked and remembered first, and what is remembered is said. With `edited` each of
@@ -56,6 +57,8 @@ def lines(place: Path, judge: Judge | None, twice: bool, edited: bool) -> Iterat
     between checks that remember their walks and what they learnt.
     """
     for name, directory, target in staged(place):
+        if zlib.crc32(name.encode()) % share:
+            continue
         os.chdir(directory)
         for path in directory.rglob("*"):
             os.utime(path, (LONG_AGO, LONG_AGO))
@@ -102,12 +105,13 @@ def main() -> None:
     parser.add_argument("--cached", action="store_true")
     parser.add_argument("--edited", action="store_true")
     parser.add_argument("--jobs", type=int, help="divide every check among as many processes, from its first walk on")
+    parser.add_argument("--share", type=int, default=1, help="one of so many programs")
     asked = parser.parse_args()
     judge = ungated() if asked.ungated else None
     if asked.jobs:
         program.SECONDS_ALONE = -1.0
         judge = builtin_judge(asked.jobs)
-    for line in lines(asked.directory.resolve(), judge, asked.cached, asked.edited):
+    for line in lines(asked.directory.resolve(), judge, asked.cached, asked.edited, asked.share):
         sys.stdout.write(line + "\n")
 
 

@@ -1,5 +1,6 @@
-"""All fixtures and projects: identical findings with gates and without, under any hash seed, remembered as a whole,
-by their walks or not at all, and however many processes share the work."""
+"""A third of all fixtures and projects (`python -m identity.everything` takes all): identical findings with gates and
+without, under any hash seed, remembered as a whole, by their walks or not at all, and however many processes share the
+work."""
 
 from __future__ import annotations
 
@@ -11,6 +12,7 @@ from pathlib import Path
 import pytest
 
 TESTS = Path(__file__).parent.parent
+SHARE = 3
 WAYS = {
     "as usual": ("1", []),
     "another hash seed": ("4294967295", []),
@@ -38,7 +40,7 @@ def said(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[str]]:
 def _start(place: Path, seed: str, options: list[str]) -> subprocess.Popen[str]:
     path = os.pathsep.join([str(TESTS), str(TESTS.parent), os.environ.get("PYTHONPATH", "")])
     return subprocess.Popen(
-        [sys.executable, "-m", "identity.everything", str(place), *options],
+        [sys.executable, "-m", "identity.everything", str(place), "--share", str(SHARE), *options],
         env={**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": path},
         cwd=TESTS,
         stdout=subprocess.PIPE,
@@ -48,8 +50,8 @@ def _start(place: Path, seed: str, options: list[str]) -> subprocess.Popen[str]:
 
 
 def test_there_is_something_to_compare(said: dict[str, list[str]]) -> None:
-    assert len(said["as usual"]) > 500
-    assert sum('"GCL' in line for line in said["as usual"]) > 200
+    assert len(said["as usual"]) > 200
+    assert sum('"GCL' in line for line in said["as usual"]) > 80
 
 
 @pytest.mark.parametrize("way", [name for name in WAYS if name != "as usual"])
