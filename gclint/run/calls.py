@@ -83,9 +83,8 @@ class Call:
         return next((way for way in ways if way is not None), None)
 
     def as_given_under(self, guard: Guard) -> Call:
-        """The same call without the keyword arguments that are never given under a guard."""
-        kept = {name: value for name, value in self.keywords.items() if _possible(value, guard)}
-        return self if len(kept) == len(self.keywords) else replace(self, keywords=kept)
+        """A call of its own for one of several callees, without the keyword arguments never given under a guard."""
+        return replace(self, keywords={name: value for name, value in self.keywords.items() if _possible(value, guard)})
 
     def place(self, name: str) -> Site:
         """Where the argument stands; the call itself when it is not spelled out."""

@@ -89,7 +89,9 @@ def every_few_rounds(event: Event, run: Run) -> dict[str, Value]:
 
 
 def _atoms(atom: Atom) -> Iterator[Atom]:
-    """A condition and those that it is made of."""
+    """A condition and those that it is made of, less what goes without saying: that a program did not end before."""
+    if atom.tacit:
+        return
     yield atom
     for part, _ in atom.parts or ():
         yield from _atoms(part)

@@ -77,7 +77,8 @@ def not_averaged(event: RunEnded, run: Run) -> Iterator[Finding]:
                 continue
             if waits.keys() & every_few_rounds(backward, run).keys() or _cleared(backward, waits, run):
                 continue
-            if not _is_a_mean(backward.loss) or _is_divided(backward, waits):
+            same = [each for each in run.of_type(Backward) if each.site.node is backward.site.node]
+            if not _is_a_mean(backward.loss) or any(_is_divided(each, waits) for each in same):
                 continue
             if not run.condition(backward.guard).is_short:
                 continue  # under too many conditions it is not told any more what the loss was made of

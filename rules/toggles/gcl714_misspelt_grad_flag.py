@@ -24,7 +24,7 @@ model.lm_head.requires_grad_(True)
 
 ## When it is fine
 A class of the project that has an attribute of this name itself; `module.requires_grad_(...)`; the parameter of a
-layer, as in `layer.weight.requires_grad = True`.
+layer, as in `layer.weight.requires_grad = True`; False on a tensor that has no gradient anyway.
 
 ## Evidence
 torch 2.13.0: the parameters of a Linear require gradients before and after `layer.requires_grad = False`, and none
@@ -44,7 +44,7 @@ from gclint.run import rewrite
 from gclint.run.events import AttributeSet
 from gclint.run.guards import without_elements
 from gclint.run.run import Run
-from gclint.run.values import Class, Object
+from gclint.run.values import NOTHING, Class, Object
 
 from ..words import TRAINS, assigned
 
@@ -79,7 +79,7 @@ def nothing_reads_it(event: AttributeSet, run: Run) -> Iterator[Finding]:
         return
     if event.name == FLAG and _is_module(target) and not event.guard - without_elements(event.guard):
         words = "`requires_grad` is set on a module: its parameters keep what they have"
-    elif event.name == MISSPELT and (_is_module(target) or target.kind in ("parameter", "tensor")):
+    elif event.name == MISSPELT and (_is_module(target) or _may_learn(target, event)):
         words = "`require_grad` is no flag of tensors or modules: nothing reads it"
     else:
         return
@@ -95,6 +95,12 @@ def nothing_reads_it(event: AttributeSet, run: Run) -> Iterator[Finding]:
 
 def _is_module(item: Object) -> bool:
     return item.kind in MODULES or (item.kind == "part" and bool(item.known("is_module")))
+
+
+def _may_learn(item: Object, event: AttributeSet) -> bool:
+    """Whether the flag would change anything: a tensor that never asked for a gradient has none to lose."""
+    asks = event.value.constant() is not False or item.state.get("grad", NOTHING).constant() is True
+    return item.kind == "parameter" or (item.kind == "tensor" and asks)
 
 
 def _has_its_own(item: Object, name: str) -> bool:
