@@ -99,7 +99,7 @@ def _words_of(path: Path, read: Reader, root: Path, seen: set[Path]) -> Iterator
     if not inside(path, root):
         return
     found = _read_file(path, read)
-    if found.rocm_line:
+    if found.rocm_line and not _is_workflow(path):  # that a build is tested says not that one trains with it
         yield Word(path, found.rocm_line, None)
     for pin in found.pins:
         yield Word(path, pin.line, pin)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from gclint.pins.near import asks_for_rocm
 from gclint.pins.versions import Target, Targets, targets_for
 
 
@@ -193,3 +194,20 @@ def test_any_of_several_workflows_may_be_what_runs_where_nothing_is_declared(tmp
     assert ends(around(tmp_path, files)["torch"]) == ("2.1.0", "2.4.1", ".github/workflows/a.yml:1")
     files["setup.py"] = "setup(install_requires=['torch>=2.3'])"
     assert ends(around(tmp_path, files)["torch"]) == ("2.3.0", "2.13.0", "setup.py:1")
+
+
+ROCM = "torch==2.10.0 --index-url=https://download.pytorch.org/whl/rocm7.1"
+WORKFLOW = f"jobs:\n  test:\n    steps:\n    - run: |\n        pip install {ROCM}\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "asks"),
+    [("Dockerfile", f"RUN pip install {ROCM}\n", True), (".github/workflows/rocm.yml", WORKFLOW, False)],
+)
+def test_a_workflow_that_tests_a_build_says_not_that_one_trains_with_it(
+    tmp_path: Path, name: str, text: str, asks: bool
+) -> None:
+    path = tmp_path / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+    assert asks_for_rocm(tmp_path, [str(tmp_path)]) is asks
