@@ -70,10 +70,12 @@ class Run:
     impossible: set[tuple[str, int, int, str]] = field(default_factory=set)
     failures: dict[Problem, None] = field(default_factory=dict)
     _places: dict[type, list[int]] = field(default_factory=dict, repr=False)
+    _place_of: dict[int, int] = field(default_factory=dict, repr=False)
 
     def emit(self, event: Event) -> None:
         """Record an event and let the rules ask their questions at that moment."""
         self._places.setdefault(type(event), []).append(len(self.events))
+        self._place_of[id(event)] = len(self.events)
         self.events.append(event)
         self.listener(event)
 
@@ -85,8 +87,8 @@ class Run:
         return [self.events[place] for place in (held[0] if len(held) == 1 else sorted(chain.from_iterable(held)))]
 
     def place(self, event: Event) -> int:
-        """How many events came before this one; raises StopIteration for one that is not of this run."""
-        return next(place for place in self._places[type(event)] if self.events[place] is event)
+        """How many events came before this one; raises KeyError for one that is not of this run."""
+        return self._place_of[id(event)]
 
     def first_import(self, library: str) -> Site | None:
         """The entry's own import that brought a library in, through the project's modules if need be; where the

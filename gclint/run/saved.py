@@ -36,12 +36,16 @@ def file_key(path: Value, site: Site, index: int) -> str:
     return text or (f"#{item.id}" if isinstance(item, Object) else "")
 
 
-def saves(run: Run) -> Iterator[Saved]:
-    """Every torch.save of a run."""
-    for event in run.of_type(LibraryCall):
+def saves(run: Run) -> list[Saved]:
+    """Every torch.save of a run so far."""
+    known, place = run.facts.get("saves", ((), 0))
+    found = [*known]
+    for event in run.of_type(LibraryCall, start=place):
         if event.name == "torch.save" and event.call is not None:
             file = file_key(event.call.get("f", 1), event.site, 1)
-            yield Saved(event.site, event.guard, event.call.get("obj", 0), file)
+            found.append(Saved(event.site, event.guard, event.call.get("obj", 0), file))
+    run.facts["saves"] = (found, len(run.events))
+    return found
 
 
 def content_of(run: Run, item: Object) -> Iterator[tuple[Saved, Value]]:

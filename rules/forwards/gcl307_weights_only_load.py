@@ -76,7 +76,7 @@ def more_than_tensors(event: RunEnded, run: Run) -> Iterator[Finding]:
     if version is not None and version < Version("2.6"):
         return
     made = {item: call.name for call in run.of_type(LibraryCall) for item in call.result.objects()}
-    files = list(saves(run))
+    files = saves(run)
     for load in run.of_type(LibraryCall):
         call = load.call
         if load.name != "torch.load" or call is None or call.open or call.gives("weights_only"):
