@@ -32,6 +32,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gclint.finding import Finding, Fix
+from gclint.frameworks.torch_modules import PARAMETRIC
 from gclint.ir.layout import on_its_own
 from gclint.ir.syntax import COMPOUND, Site
 from gclint.rule import Reproduction, Rule
@@ -102,13 +103,18 @@ def _what(event: Event, model: Object) -> str:
         empty = event.call is not None and event.call.last == "to_empty"
         return "new tensors" if empty and root(inside(event.module)) is model else ""
     if isinstance(event, AttributeSet) and event.target is not None and event.target.kind != "instance":
-        layer = any(item.kind in ("layer", "modules") for item in event.value.objects())
+        layer = any(_learns(item) for item in event.value.objects())
         building = event.target in event.moment.forwards or event.name == "forward"
         return "a new layer" if layer and not building and root(inside(event.target)) is model else ""
     if isinstance(event, LibraryCall) and event.call is not None and event.call.receiver is not None:
         assigns = event.call.last == "load_state_dict" and event.call.get("assign", 2).constant() is True
         return "new tensors" if assigns and root(inside(event.call.receiver)) is model else ""
     return ""
+
+
+def _learns(item: Object) -> bool:
+    """Whether a layer, or a list of layers, brings parameters of its own."""
+    return item.kind == "modules" or (item.kind == "layer" and item.class_name in PARAMETRIC)
 
 
 def _finding(run: Run, built: OptimizerBuilt, change: Event, model: Object, used: Event) -> Finding:

@@ -61,6 +61,8 @@ def of_probabilities(event: LossComputed, run: Run) -> Iterator[Finding]:
     if event.name != "cross_entropy" or event.moment.unrecorded() is not None:
         return
     for guard, numbers, site in given(event, "probabilities", "sigmoid"):
+        if not run.condition(guard).is_short:
+            continue  # under too many conditions something else may be done to the numbers, such as a scale
         function = "sigmoid" if numbers == "sigmoid" else "softmax"
         yield rule.finding(
             run,
