@@ -26,7 +26,8 @@ import torch
 ```
 
 ## When it is fine
-The variable is set by the launcher or the image; no checkpointing; no ROCm.
+The variable is set by the launcher or the image; no checkpointing; no ROCm, or a program that asks whether it is on
+ROCm and checkpoints either way.
 
 ## Evidence
 Issues only, not run on a card: ROCm/pytorch#2241, unslothai/unsloth#3526, unslothai/unsloth PR 5964.
@@ -77,6 +78,8 @@ def first_backward_on_rocm(event: Backward | TrainerStarted, run: Run) -> Iterat
             both = together(event.guard, guard, held)
             if both is None or not isinstance(region, Object) or region.site is None:
                 continue
+            if guard and together(event.guard, held, frozenset({(ROCM, False)})) is not None:
+                continue  # what asks for ROCm is one of many programs, or something else in this one
             related = list(places)
             imported = run.first_import("torch")
             if imported is not None:
