@@ -229,3 +229,31 @@ def test_what_objects_do_gives_their_methods_a_part_later(tmp_path: Path) -> Non
     found = learnt(Reach, tmp_path, paths)
     assert "Sub.other" in found[paths[0]]
     assert found == learnt(Naive, tmp_path, paths)
+
+
+PROCESSES = """
+import torch.multiprocessing as mp
+import torch.distributed as dist
+from transformers import AutoModelForCausalLM, Trainer, TrainingArguments
+
+
+def worker(rank):
+    dist.init_process_group("gloo", rank=rank, world_size=2)
+
+
+def starts():
+    mp.spawn(worker, nprocs=2)
+
+
+def trains(data):
+    model = AutoModelForCausalLM.from_pretrained("gpt2", device_map="auto")
+    Trainer(model=model, args=TrainingArguments("out"), train_dataset=data).train()
+"""
+
+
+@pytest.mark.parametrize("select", [[], ["GCL101", "GCL102"]], ids=["all rules", "two rules"])
+def test_that_one_function_starts_processes_says_nothing_of_another(tmp_path: Path, select: list[str]) -> None:
+    assert "GCL102" not in {code for code, _, _ in _found(tmp_path, PROCESSES, None, select)}
+    (tmp_path / "net.py").unlink()
+    called = PROCESSES + "\n\ndist.init_process_group('gloo')\ntrains([])\n"
+    assert "GCL102" in {code for code, _, _ in _found(tmp_path, called, None, select)}

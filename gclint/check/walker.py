@@ -27,7 +27,7 @@ from ..run.events import ConfigurationRead, Event, Moment, RunEnded
 from ..run.interpreter import Frame, Interpreter
 from ..run.invocation import instantiate
 from ..run.jumps import Jump
-from ..run.run import Run
+from ..run.run import SHOWN, Run
 from ..run.setters import leave_open
 from ..run.starting import assumed, call_function
 from ..run.values import Alternative, Class, External, Function, Partial, Scope, const, of
@@ -182,9 +182,16 @@ class Walker:
         it.guard = it.run.assumed
         site = Site.at(item.module, item.node)
         call = Call(it, site, name, open=True, uncalled=True)
+        shown = it.run.facts.keys() & SHOWN
+        self._walk_item(it, name, given, item, call)
+        for fact in SHOWN - shown:  # that one definition shows several processes says nothing of the next
+            it.run.facts.pop(fact, None)
+
+    def _walk_item(self, it: Interpreter, name: str, given: Alternative, item: Function | Class, call: Call) -> None:
         if isinstance(item, Function):
             it.call(of(given), call)
             return
+        path = os.fspath(self.project.absolute(item.module))
         it.interpreted.add(item.node_id)
         built = len(it.heap)
         made = instantiate(it, item, call)

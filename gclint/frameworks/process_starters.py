@@ -13,6 +13,7 @@ from ..ir.syntax import FORS, Site, dotted
 from ..run.calls import Call
 from ..run.guards import DISTRIBUTED
 from ..run.interpreter import Interpreter
+from ..run.run import SEVERAL
 from ..run.values import NONE, NOTHING, Const, External, Object, Value, const, of
 from .registry import Framework
 
@@ -36,7 +37,7 @@ def shows_processes(it: Interpreter, site: Site) -> None:
     """The code itself shows, here, that it runs on several processes."""
     it.run.facts.setdefault("process_group", site)
     if not any(atom is DISTRIBUTED for atom, _ in it.guard - it.run.assumed):
-        it.run.facts.setdefault("several_processes", site)
+        it.run.facts.setdefault(SEVERAL, site)
 
 
 def _start(call: Call, function: Value, arguments: list[Value], count: Value) -> None:

@@ -78,10 +78,11 @@ def call_ddp(call: Call) -> Value | None:
 
 @framework.function("torch.distributed.init_process_group", "deepspeed.init_distributed")
 def init_process_group(call: Call) -> Value:
-    """The program itself shows that it runs on several processes."""
+    """The program itself shows that it runs on several processes, unless it makes a group of one."""
     from .process_starters import shows_processes
 
-    shows_processes(call.it, call.site)
+    if call.get("world_size", 3).constant() != 1:
+        shows_processes(call.it, call.site)
     return NONE
 
 

@@ -35,6 +35,12 @@ def untold(variable: str) -> bool:
     return False
 
 
+SEVERAL = "several_processes"
+"""The fact that the code itself shows that it runs on several processes: where."""
+SHOWN = frozenset({SEVERAL, "process_group", "env:LOCAL_RANK"})
+"""All facts that say something of processes."""
+
+
 @dataclass
 class Run:
     """What is known of the process at the moment: environment, imports, models, launch, versions.
@@ -112,7 +118,7 @@ class Run:
         return guard - self.assumed - self._decided()
 
     def _decided(self) -> Guard:
-        if "several_processes" not in self.facts:
+        if SEVERAL not in self.facts:
             return self.assumed
         return frozenset(pair for pair in self.assumed if pair[0] is not DISTRIBUTED) | {(DISTRIBUTED, True)}
 
