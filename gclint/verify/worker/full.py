@@ -20,7 +20,7 @@ from gclint.verify.worker.live import LiveBytes
 from gclint.verify.worker.loop import make_batch
 from gclint.verify.worker.optimizers import state_bytes, step_bytes
 from gclint.verify.worker.perform import SHAPING
-from gclint.verify.worker.published import full_config, named_parameters
+from gclint.verify.worker.published import full_config, part_heads
 from gclint.verify.worker.shrink import give_start_token
 from gclint.verify.worker.stack import SHORT, Peak, cut, equal_layers, stretched
 from gclint.verify.worker.stage import Stage
@@ -33,27 +33,29 @@ def footprint(recipe: Recipe, sizes: Sizes, hardware: device.Hardware) -> Footpr
     empty = Footprint(capacity=device.capacity(hardware))
     if recipe.model.origin == "project" or not (recipe.model.name or recipe.model.model_type):
         return replace(empty, unknown="the full-size model is not one that transformers builds")
-    config, how, own = full_config(recipe.model)
+    try:
+        config, how = _config_of(recipe.model)
+    except LookupError as error:
+        return replace(empty, unknown=str(error))
     empty = replace(empty, config=how)
-    if config is None:
-        return replace(empty, unknown=how)
     override(config, recipe.model)
     give_start_token(config)
     try:
-        full = FullSize(recipe, sizes, config)
-        wrong = "" if own else _other_model(recipe.model.name, full.count)
-        return replace(empty, unknown=wrong) if wrong else _measured(full, config, empty)
+        return _measured(FullSize(recipe, sizes, config), config, empty)
     except Exception as error:
         said = (str(error).strip().splitlines() or [""])[0][:160]
         return replace(empty, unknown=f"its step cannot be followed without data ({type(error).__name__}: {said})")
 
 
-def _other_model(name: str, count: int) -> str:
-    """Why the default sizes of a type are not those of the named checkpoint, "" when they may be."""
-    named = named_parameters(name)
-    if named is None or abs(count / named - 1) < 0.2:
-        return ""
-    return f"the config of {name} is not on this machine, and the defaults of its type make {count / 1e9:.1f} B"
+def _config_of(spec: ModelSpec) -> tuple[Any, str]:
+    """The config of a checkpoint, or the one that the program builds of a type, and where it is from."""
+    import transformers
+
+    if spec.name:
+        return full_config(spec.name)
+    if spec.model_type not in transformers.CONFIG_MAPPING:
+        raise LookupError(f"transformers knows no type {spec.model_type}")
+    return transformers.CONFIG_MAPPING[spec.model_type](), f"type {spec.model_type}, as the program builds it"
 
 
 def _measured(full: FullSize, config: Any, found: Footprint) -> Footprint:
@@ -119,7 +121,7 @@ class FullSize:
         self.recipe, self.sizes = recipe, sizes
         self.fake = FakeTensorMode(allow_non_fake_inputs=True)
         with torch.device("meta"):
-            self.inner = from_config(recipe.model, config)
+            self.inner = part_heads(from_config(recipe.model, config))
             self.inner.to(_dtype(recipe, config))
         self.quantised = _quantised(self.inner, recipe.model)
         self.count = sum(each.numel() for each in self.inner.parameters())
