@@ -53,7 +53,7 @@ def build_config(entry: dict[str, Any]) -> Any:
     """Return the config of an entry of the table."""
     import transformers
 
-    return transformers.CONFIG_MAPPING[entry["type"]](**entry["config"])
+    return transformers.CONFIG_MAPPING[entry["type"]](**entry["config"], dtype=entry["dtype"])
 
 
 def part_heads(model: Any) -> Any:
