@@ -246,7 +246,9 @@ def _fit(parser: Parser) -> None:
     parser.add_argument("--nproc", type=_positive, metavar="N", help="processes of a distributed run")
     parser.add_argument("--timeout", type=_seconds, metavar="SECONDS", default=120.0, help="for the run (120)")
     parser.add_argument("--python", metavar="PATH", help="run in the environment of this interpreter")
-    parser.add_argument("--output-format", choices=("full", "json"), metavar="FORMAT", default="full", help="full, json")
+    parser.add_argument(
+        "--output-format", choices=("full", "json"), metavar="FORMAT", default="full", help="full, json"
+    )
     parser.add_argument("--output-file", metavar="FILE", help="write the report here")
 
 

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
     from gclint.fix.proof import Proof
 
+
 def gibibytes(value: float) -> str:
     """Return bytes as text: "14.2 GiB", "153 MiB", "12 KiB"."""
     if abs(value) >= 2**30:
@@ -84,11 +85,11 @@ def show(fits: Iterable[tuple[str, Mapping[str, Any]]], console: Console) -> Non
         table.add_section()
         table.add_row("needed", gibibytes(fit["total"]))
         console.print(table)
-        console.print(escape(printable(run_text(fit))), style="dim", highlight=False)
+        console.print(escape(printable(run_text(fit))), style="dim", highlight=False, soft_wrap=True)
         colour = {True: "green", False: "red", None: ""}[fit["fits"]]
         console.print(verdict_text(fit), style=colour, highlight=False)
         for option in fit["options"]:
-            console.print(escape(printable(option_text(option))), highlight=False)
+            console.print(escape(printable(option_text(option))), highlight=False, soft_wrap=True)
 
 
 def text(fits: Iterable[tuple[str, Mapping[str, Any]]]) -> str:

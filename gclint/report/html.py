@@ -16,7 +16,7 @@ from gclint.fix.proof import Proof
 from gclint.fix.trials import Trial, ranked
 from gclint.report.content import Report, place_text
 from gclint.report.escape import printable
-from gclint.report.fits import PARTS, gibibytes, run_text, verdict_text
+from gclint.report.fits import gibibytes, run_text, verdict_text
 from gclint.report.proofs import COLOURS, gradients_text
 
 if TYPE_CHECKING:
@@ -154,7 +154,7 @@ def _fit(fit: Mapping[str, Any] | None) -> str:
     if "unknown" in fit:
         return f"<h3>Full size</h3><p>unknown: {_text(fit['unknown'])}</p>"
     whole = max(fit["total"], fit["capacity"] or 0)
-    parts = [(name, fit["bytes"][name]) for name in PARTS if fit["bytes"][name]]
+    parts = [(name, size) for name, size in fit["bytes"].items() if size]
     pieces = "".join(f'<i class="{name}" style="width:{100 * size / whole:.2f}%"></i>' for name, size in parts)
     limit = f'<b style="left:{100 * fit["capacity"] / whole:.2f}%"></b>' if fit["capacity"] else ""
     legend = "".join(f'<li><i class="{name}"></i>{name} {gibibytes(size)}</li>' for name, size in parts)

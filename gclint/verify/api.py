@@ -15,7 +15,7 @@ from gclint.verify.options import Options
 from gclint.verify.oracles import ORACLES
 from gclint.verify.outcome import Outcome
 from gclint.verify.pool import Pool
-from gclint.verify.recipe import AnyRecipe, ProgramRecipe, Recipe, recipe_to_data, reference_of
+from gclint.verify.recipe import AnyRecipe, ProgramRecipe, recipe_to_data, reference_of
 from gclint.verify.signature import differences
 from gclint.verify.verdict import NOTHING, Claim, References, Runs, Verdict, judge
 

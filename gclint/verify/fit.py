@@ -59,7 +59,7 @@ def asking(recipe: ProgramRecipe, wanted: Wanted) -> ProgramRecipe:
     root = Path(str(recipe.copy_of))
     length, told = likely_length(_sources(root)) or (0, "")
     wanted = replace(wanted, likely_length=length, told=told, ranks=wanted.ranks or recipe.world_size)
-    return replace(recipe, world_size=1, full=wanted, short=False, stop_after=1, not_run=())
+    return replace(recipe, world_size=1, full=wanted, short=False, cold=False, stop_after=1, not_run=())
 
 
 def _sources(root: Path) -> Iterable[Source]:

@@ -19,14 +19,14 @@ from types import TracebackType
 from typing import Any
 
 from gclint.verify import launch
-from gclint.verify.codec import from_data, to_data
+from gclint.verify.codec import from_data
 from gclint.verify.errors import MISSING_TORCH, VerifyUnavailable
 from gclint.verify.footprint import Footprint
 from gclint.verify.options import Options
 from gclint.verify.outcome import RankReport
 from gclint.verify.patience import Patience
 from gclint.verify.project import program_text
-from gclint.verify.recipe import AnyRecipe, ProgramRecipe, Recipe, recipe_to_data
+from gclint.verify.recipe import AnyRecipe, ProgramRecipe, recipe_to_data
 from gclint.verify.worker import exchange
 from gclint.verify.worker.supervise import remove
 from gclint.verify.written import written

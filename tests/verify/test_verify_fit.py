@@ -136,8 +136,9 @@ SMALL = {
 
 
 def small(*moments: object, **more: object) -> Footprint:
-    from gclint.verify.worker import device
     from gclint.verify.worker.full import footprint
+
+    from gclint.verify.worker import device
 
     spec = ModelSpec("transformers", model_type="qwen2", dtype="float32", config=SMALL)
     recipe = Recipe(model=replace(spec, **more), moments=(Load(), *moments))  # type: ignore[arg-type]
@@ -153,7 +154,6 @@ def plain() -> Footprint:
 def test_fake_tensors_live_as_real_ones(plain: Footprint) -> None:
     import torch
     import transformers
-
     from gclint.verify.worker.live import LiveBytes
 
     model = transformers.AutoModelForCausalLM.from_config(transformers.Qwen2Config(**SMALL)).float().train()
@@ -182,9 +182,8 @@ def test_what_changes_the_footprint(plain: Footprint) -> None:
 @pytest.mark.parametrize("accumulate", [1, 2])
 def test_a_long_stack_follows_from_short_ones(moments: tuple[object, ...], accumulate: int) -> None:
     pytest.importorskip("peft")
-    from transformers import Qwen2Config
-
     from gclint.verify.worker.full import FullSize
+    from transformers import Qwen2Config
 
     spec = ModelSpec("transformers", model_type="qwen2", dtype="float32")
     config = Qwen2Config()

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from gclint.verify.outcome import Raised, RankReport
 from gclint.verify.project import program_text
-from gclint.verify.recipe import AnyRecipe, ProgramRecipe, Recipe, Variable, imports_project, recipe_from_data
+from gclint.verify.recipe import AnyRecipe, ProgramRecipe, Variable, imports_project, recipe_from_data
 from gclint.verify.worker import absent, exchange, limits
 from gclint.verify.worker.importing import ImportWatch
 from gclint.verify.worker.lines import Lines
@@ -216,16 +216,17 @@ class Measurement:
         return None
 
     def _run_script(self, recipe: ProgramRecipe) -> Any:
-        ended = getattr(self.run, "ended", None)
         try:
             return run_script(recipe, self.scratch, self.lines)
         except BaseException as error:
-            if ended is not None:
-                ended(f"{type(error).__name__}: {error}")
+            self._ended(error)
             raise
         finally:
-            if ended is not None:
-                ended("")
+            self._ended(None)
+
+    def _ended(self, error: BaseException | None) -> None:
+        if hasattr(self.run, "ended"):
+            self.run.ended(error)
 
     def _sources(self) -> tuple[str, ...]:
         """The files of a copied project that were executed; refuses to speak for those of the project itself."""

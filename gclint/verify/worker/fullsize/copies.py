@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import select
+from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
@@ -13,76 +15,77 @@ AT_ONCE = 2
 
 
 class Copies:
-    """The copies of this process by option; in a copy, the pipe to the process that made it."""
+    """The copies of this process by option; in a copy, `answer` is the pipe to the process that made it."""
 
     def __init__(self) -> None:
-        self.names: tuple[str, ...] = ()
         self.answer = -1
-        self.asked: dict[str, tuple[int, int]] = {}
-        self.go = -1
+        self._made: dict[str, tuple[int, int, int]] = {}
 
     def start(self, scene: Scene) -> None:
         """Make a copy for every option; each waits until it is told to go on."""
-        if not hasattr(os, "fork"):
-            return
-        waiting, self.go = os.pipe()
-        for name, _, change in OPTIONS:
+        for name, _, change in OPTIONS if hasattr(os, "fork") else ():
+            waiting, going = os.pipe()
             reading, writing = os.pipe()
             child = os.fork()
             if child:
                 os.close(writing)
-                self.asked[name] = (reading, child)
-                continue
-            os.close(self.go)
-            self.asked, self.answer, self.token = {}, writing, waiting
-            if not os.read(waiting, 1):
-                os._exit(0)
-            try:
-                change(scene)
-            except NotHere as error:
-                self.done(json.dumps({"skip": str(error)}))
-            except Exception as error:
-                self.done(json.dumps({"error": f"{type(error).__name__}: {error}"[:200]}))
-            return
-        os.close(waiting)
+                os.close(waiting)
+                self._made[name] = (going, reading, child)
+            else:
+                self._in_copy(scene, change, waiting, going, writing)
+                return
 
-    def done(self, text: str) -> None:
+    def _in_copy(self, scene: Scene, change: Callable[[Scene], None], waiting: int, going: int, writing: int) -> None:
+        for pipe in (going, *(each for made in self._made.values() for each in made[:2])):
+            os.close(pipe)
+        self.answer, self._made = writing, {}
+        if not os.read(waiting, 1):
+            os._exit(0)
+        try:
+            change(scene)
+        except NotHere as error:
+            self.done({"skip": str(error)})
+        except Exception as error:
+            self.done({"error": in_a_line(error)})
+
+    def done(self, answer: dict[str, Any]) -> None:
         """In a copy: answer, and end."""
         if self.answer >= 0:
             with suppress(OSError):
-                os.write(self.answer, text.encode())
+                os.write(self.answer, json.dumps(answer).encode())
             os._exit(0)
 
-    def ask(self) -> dict[str, dict[str, Any]]:
-        """Let the copies go on, two at once, and return their answers by option."""
-        os.write(self.go, b"." * min(AT_ONCE, len(self.asked)))
+    def ask(self, enough: Callable[[dict[str, dict[str, Any]]], bool]) -> dict[str, dict[str, Any]]:
+        """Let the copies go on, two at once, until the answers are `enough`, and return these by option."""
         answers: dict[str, dict[str, Any]] = {}
-        waiting = {reading: name for name, (reading, _) in self.asked.items()}
-        import select
-
-        while waiting:
-            for reading in select.select(list(waiting), [], [])[0]:
+        waiting, running = list(self._made), dict[int, str]()
+        while running or (waiting and not enough(answers)):
+            while waiting and len(running) < AT_ONCE and not enough(answers):
+                name = waiting.pop(0)
+                os.write(self._made[name][0], b".")
+                running[self._made[name][1]] = name
+            for reading in select.select(list(running), [], [])[0]:
                 text = _all_of(reading)
-                answers[waiting.pop(reading)] = json.loads(text) if text else {"error": "it ended"}
-                with suppress(OSError):
-                    os.write(self.go, b".")
-        self.dismiss()
+                answers[running.pop(reading)] = json.loads(text) if text else {"error": "its process ended"}
         return answers
 
     def dismiss(self) -> None:
         """End the copies that have not been asked, and wait for all."""
-        if self.go >= 0:
-            os.close(self.go)
-            self.go = -1
-        for _, child in self.asked.values():
+        for going, _, child in self._made.values():
+            os.close(going)
             with suppress(OSError):
                 os.waitpid(child, 0)
-        self.asked = {}
+        self._made = {}
+
+
+def in_a_line(error: BaseException) -> str:
+    """An error's kind and the first line of what it says."""
+    said = str(error).strip().partition("\n")[0]
+    return f"{type(error).__name__}: {said}"[:160]
 
 
 def _all_of(pipe: int) -> str:
     parts = []
     while part := os.read(pipe, 1 << 16):
         parts.append(part)
-    os.close(pipe)
     return b"".join(parts).decode()

@@ -16,21 +16,26 @@ BLOCK = 512  # CUDA's allocator rounds each block up to a multiple of this (kMin
 class Ledger(TorchDispatchMode):  # type: ignore[misc]
     """Counts storages, rounded up as CUDA's allocator does.
 
-    A storage is what `phase` says when it is made, until `tag` says better. `peak` is the most that lived at once
-    since `restart`, `parts` what that was, `moment` the phase it came in.
+    A storage is an activation or, made outside of forward, a temporary, until `tag` says better. `peak` is the most
+    that lived at once since `restart`, `parts` what that was, `moment` when it came.
     """
 
     def __init__(self) -> None:
         super().__init__()
-        self.phase = "activations"
+        self.enter("forward")
         self.live = 0
         self._kinds: dict[str, int] = {}
         self._held: dict[int, tuple[str, int]] = {}
         self.restart()
 
+    def enter(self, now: str) -> None:
+        """Say what is going on from now on: "forward", "backward" or "optimizer step"."""
+        self._now = now
+        self._kind = "activations" if now == "forward" else "temporaries"
+
     def restart(self) -> None:
         """Forget the peak: what lives now is the first one."""
-        self.peak, self.parts, self.moment = self.live, dict(self._kinds), self.phase
+        self.peak, self.parts, self.moment = self.live, dict(self._kinds), self._now
 
     def tag(self, tensors: Iterable[Any], kind: str) -> None:
         """Say what the storages of `tensors` are."""
@@ -51,7 +56,7 @@ class Ledger(TorchDispatchMode):  # type: ignore[misc]
             if isinstance(each, torch.Tensor):
                 storage = each.untyped_storage()
                 if storage._cdata not in self._held:
-                    self._count(storage, self.phase)
+                    self._count(storage, self._kind)
         return made
 
     def call(self, function: Any, args: Any, kwargs: Any) -> Any:

@@ -14,6 +14,7 @@ from gclint.verify.worker.refusal import NotRun
 from gclint.verify.worker.shims import Replacements
 from gclint.verify.worker.shims.older import older_target
 from gclint.verify.worker.shims.quantisation import as_quantised, bits_of
+from gclint.verify.worker.shrink import give_start_token
 
 FLASH = ("flash_attention_2", "flash_attention_3")
 
@@ -25,6 +26,7 @@ class Loader:
         self.found, self.given, self.target = found, given, target
         self.read = transformers.AutoConfig.from_pretrained
         self.sizes: dict[str, str] = {}
+        self.tokenized = False
 
     def install(self) -> None:
         """Replace what reads models and configs."""
@@ -40,6 +42,13 @@ class Loader:
         transformers.PreTrainedModel.resize_token_embeddings = lambda model, *args, **more: model.get_input_embeddings()
         transformers.PreTrainedModel.init_weights = lambda model: model.tie_weights()
         self.found.read_config = self.read
+        call = transformers.PreTrainedTokenizerBase.__call__
+
+        def tokenize(tokenizer: Any, *args: Any, **more: Any) -> Any:
+            self.tokenized = True
+            return call(tokenizer, *args, **more)
+
+        transformers.PreTrainedTokenizerBase.__call__ = tokenize
 
     def config(self, name: Any, *args: Any, **more: Any) -> Any:
         """The full-size config of a name, with the fields that the program sets; a name without one ends the run."""
@@ -59,14 +68,14 @@ class Loader:
             name = more.pop("pretrained_model_name_or_path", name)
             config = more.pop("config", None)
             dtype = more.pop("dtype", more.pop("torch_dtype", None))
-            bits, compute = self._packed(more)
+            bits, compute, twice = self._packed(more)
             if more.get("attn_implementation") in FLASH:
                 more["attn_implementation"] = "sdpa"
             attention = more.pop("attn_implementation", None)
             config = self.config(name, **more) if config is None else config
             model = self._build(cls, config, self._dtype(dtype, config), attention)
             if bits in ("4bit", "8bit"):
-                pack(model, bits, compute or torch.bfloat16)
+                pack(model, bits, compute or torch.float32, twice)
                 model = as_quantised(model, bits)
             return model.eval()
 
@@ -75,6 +84,7 @@ class Loader:
     def _build(self, cls: Any, config: Any, dtype: Any, attention: str | None) -> Any:
         more = {} if attention is None else {"attn_implementation": attention}
         before = torch.get_default_dtype()
+        give_start_token(config)
         build = getattr(cls, "from_config", None) or cls._from_config
         try:
             return part_heads(build(config, dtype=dtype, **more)).to(dtype)
@@ -88,11 +98,12 @@ class Loader:
             dtype = torch.float32 if old else own
         return getattr(torch, dtype.removeprefix("torch.")) if isinstance(dtype, str) else dtype
 
-    def _packed(self, more: dict[str, Any]) -> tuple[str, Any]:
-        """Take the quantisation out of the keywords: its bits ("" for none) and the dtype of its products."""
+    def _packed(self, more: dict[str, Any]) -> tuple[str, Any, bool]:
+        """Take the quantisation out of the keywords: its bits ("" for none), the dtype of its products, and whether
+        the scales are packed too."""
         config = more.pop("quantization_config", None)
         bits = next((name[8:] for name in ("load_in_8bit", "load_in_4bit") if more.pop(name, None)), "")
         if config is not None:
             bits = bits_of(config)
-        compute = getattr(config, "bnb_4bit_compute_dtype", None)
-        return bits, compute if compute is not torch.float32 or bits == "4bit" else None
+        twice = bool(getattr(config, "bnb_4bit_use_double_quant", False))
+        return bits, getattr(config, "bnb_4bit_compute_dtype", None), twice

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import json
-import os
+import sys
 from contextlib import suppress
 from typing import Any
 
 import torch
+from torch._subclasses.fake_tensor import FakeTensor
 from torch.optim.optimizer import register_optimizer_step_post_hook, register_optimizer_step_pre_hook
 from torch.utils._python_dispatch import _disable_current_modes
 from torch.utils._pytree import tree_leaves
 
 from gclint.verify.footprint import PARTS, SEQUENCE, Footprint, Wanted
 from gclint.verify.worker.fullsize import as_on_gpu, fakes
-from gclint.verify.worker.fullsize.copies import Copies
+from gclint.verify.worker.fullsize.copies import Copies, in_a_line
 from gclint.verify.worker.fullsize.options import Scene
 from gclint.verify.worker.layers import layers
 from gclint.verify.worker.recorder import Enough
@@ -63,11 +63,11 @@ class Meter:
                 self.inside = False
 
         def went_back(*args: Any, **kwargs: Any) -> None:
-            self.ledger.phase = "temporaries"
+            self.ledger.enter("backward")
             try:
                 backward(*args, **kwargs)
             finally:
-                self.ledger.phase = "activations"
+                self.ledger.enter("forward")
             self.backwards += self.model is not None
 
         torch.optim.Optimizer.__init__ = begin_known
@@ -141,7 +141,7 @@ class Meter:
             shape[0] = rows
             if length and len(shape) > 1:
                 shape[1:] = [columns if size == length else size for size in shape[1:]]
-            if isinstance(each, fakes.FakeTensor):
+            if isinstance(each, FakeTensor):
                 each.data = torch.zeros(shape, dtype=each.dtype)
             else:
                 with _disable_current_modes():
@@ -196,10 +196,10 @@ class Meter:
             optimizer.step() if getattr(optimizer, "_gclint_packed", False) else type(optimizer).step(optimizer)
 
     def _before_step(self, optimizer: Any, args: Any, kwargs: Any) -> None:
-        self.ledger.phase = "temporaries"
+        self.ledger.enter("optimizer step")
 
     def _after_step(self, optimizer: Any, args: Any, kwargs: Any) -> None:
-        self.ledger.phase = "activations"
+        self.ledger.enter("forward")
         if self.model is None or self.warming:
             return
         again = any(each is optimizer for each in self.stepped)
@@ -214,6 +214,7 @@ class Meter:
             model=type(_inner(self.model)).__name__,
             parameters=sum(getattr(each, "numbers", each.numel()) for each in parameters),
             trainable=sum(each.numel() for each in parameters if each.requires_grad),
+            moment=self.ledger.moment,
             parts={name: size for name in PARTS if (size := self.ledger.parts.get(name, 0))},
             layer=max((_bytes(layer) for _, layer, _, _ in layers(self.model)), default=0),
             batch_size=self._sizes[0],
@@ -221,12 +222,12 @@ class Meter:
             checkpointing=any(getattr(each, "is_gradient_checkpointing", False) for each in self.model.modules()),
             told=self.told,
         )
-        self.copies.done(json.dumps({"total": self.footprint.total}))
+        self.copies.done({"total": self.footprint.total})
         raise Enough()
 
-    def ended(self, error: str) -> None:
+    def ended(self, error: BaseException | None) -> None:
         """The program is over: end a copy that has measured nothing."""
-        self.copies.done(json.dumps({"error": error or "no optimizer step was taken"}))
+        self.copies.done({"error": in_a_line(error) if error else "no optimizer step was taken"})
 
 
 def _shape(leaves: list[Any]) -> tuple[int, int]:
@@ -239,8 +240,6 @@ def _shape(leaves: list[Any]) -> tuple[int, int]:
 
 def _in_reach(batch: int) -> list[Any]:
     """The tensors of a batch's rows that the functions now running hold in their variables."""
-    import sys
-
     found, frame = [], sys._getframe(1)
     while frame is not None:
         if "/torch/" not in frame.f_code.co_filename and not frame.f_globals.get("__name__", "").startswith("gclint"):

@@ -17,6 +17,7 @@ class _Multiply(torch.autograd.Function):  # type: ignore[misc]
     @staticmethod
     def forward(context: Any, hidden: Any, module: Any) -> Any:
         context.module = module
+        context.hidden = hidden  # kept, as MatMul4Bit does, though the gradient does not need it
         weight = hidden.new_empty(module.unpacked)
         return torch.nn.functional.linear(hidden, weight, module.bias)
 
@@ -26,15 +27,18 @@ class _Multiply(torch.autograd.Function):  # type: ignore[misc]
         return gradient @ weight, None
 
 
-def pack(model: Any, bits: str, dtype: Any) -> None:
-    """Pack the linear layers of `model` but its output embedding; products are made in `dtype`."""
+def pack(model: Any, bits: str, dtype: Any, twice: bool = False) -> None:
+    """Pack the linear layers of `model` but its output embedding; products are made in `dtype`.
+
+    `twice`: the scales are packed in 8 bits too (bnb_4bit_use_double_quant).
+    """
     head = model.get_output_embeddings() if hasattr(model, "get_output_embeddings") else None
     for module in model.modules():
         if type(module) is torch.nn.Linear and module is not head and module.weight.is_floating_point():
-            _pack_one(module, bits, dtype)
+            _pack_one(module, bits, dtype, twice)
 
 
-def _pack_one(module: Any, bits: str, dtype: Any) -> None:
+def _pack_one(module: Any, bits: str, dtype: Any, twice: bool) -> None:
     weight = module.weight
     module.unpacked = weight.shape
     count = weight.numel()
@@ -42,7 +46,10 @@ def _pack_one(module: Any, bits: str, dtype: Any) -> None:
     module.weight = torch.nn.Parameter(made, requires_grad=False)
     module.weight.numbers = count
     blocks = count // BLOCK if bits == "4bit" else weight.shape[0]
-    module.register_buffer("scales", torch.empty(blocks, dtype=torch.float32), persistent=False)
+    scales = torch.empty(blocks, dtype=torch.uint8 if twice else torch.float32)
+    module.register_buffer("scales", scales, persistent=False)
+    if twice:
+        module.register_buffer("scales_of_scales", torch.empty(blocks // STATE_BLOCK), persistent=False)
 
     def forward(self: Any, hidden: Any) -> Any:
         return _Multiply.apply(hidden.to(dtype), self).to(hidden.dtype)

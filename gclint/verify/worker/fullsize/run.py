@@ -14,8 +14,7 @@ from gclint.verify.worker.fullsize.options import OPTIONS
 from gclint.verify.worker.shims import Replacements, install
 
 SHARDED = re.compile(r"FullyShardedDataParallel|fully_shard\b|\bfsdp\b|zero_optimization|ZeRO", re.IGNORECASE)
-MADE_UP = ("data set", "tokenizers")
-RANKS = (2, 4, 8)
+RANKS, ENOUGH = (2, 4, 8), 3
 
 
 class FullRun:
@@ -36,9 +35,10 @@ class FullRun:
 
     def _data_are_here(self) -> bool:
         self.meter.states = self.found.planned.get("states", "")
-        return not any(each.startswith(MADE_UP) for each in self.found.replaced)
+        made_up = any(each.startswith("data set") for each in self.found.replaced)
+        return not made_up and not getattr(self.loader, "tokenized", False)
 
-    def ended(self, error: str) -> None:
+    def ended(self, error: BaseException | None) -> None:
         """The program is over; a copy of it ends here."""
         self.meter.ended(error)
 
@@ -51,7 +51,7 @@ class FullRun:
         sizes = dict.fromkeys(self.loader.sizes.values()) if self.loader is not None else {}
         found = self._spread(replace(found, config=", ".join(sizes) or "the program's own model"))
         if self.wanted.capacity and found.total > self.wanted.capacity:
-            found = replace(found, options=(*self._tried(self.meter.copies.ask()), *_shared_out(found)))
+            found = replace(found, options=(*self._tried(self.meter.copies.ask(self._enough)), *_shared_out(found)))
         self.meter.copies.dismiss()
         return RankReport(evidence="program", footprint=found, step_count=1)
 
@@ -66,11 +66,15 @@ class FullRun:
         trained = found.parts.get("trained weights", 0)
         return replace(found, parts={**found.parts, "DDP's buckets": trained})
 
+    def _enough(self, answers: dict[str, dict[str, Any]]) -> bool:
+        totals = [int(each.get("total", 0)) for each in answers.values()]
+        return sum(0 < each <= self.wanted.capacity for each in totals) >= ENOUGH
+
     def _tried(self, answers: dict[str, dict[str, Any]]) -> list[Option]:
         made = []
         for name, title, _ in OPTIONS:
-            answer = answers.get(name, {"skip": ""})
-            if "skip" not in answer:
+            answer = answers.get(name)
+            if answer is not None and "skip" not in answer:
                 made.append(Option(name, title, int(answer.get("total", 0)), error=answer.get("error", "")))
         return made
 
@@ -86,4 +90,3 @@ def _shared_out(found: Footprint) -> list[Option]:
 
 def _sum(parts: dict[str, int]) -> int:
     return sum(parts.values()) + CONTEXT
-
