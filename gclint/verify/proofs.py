@@ -27,7 +27,7 @@ from gclint.verify.moments import Train
 from gclint.verify.options import Options
 from gclint.verify.outcome import Outcome, Step
 from gclint.verify.own import own_class
-from gclint.verify.programs import Pair, judged, named_launch, pair_of
+from gclint.verify.programs import Pair, changed_texts, judged, named_launch, pair_of
 from gclint.verify.recipe import AnyRecipe, Recipe
 from gclint.verify.stack import stack_of
 from gclint.verify.unseen import unseen

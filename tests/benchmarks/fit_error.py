@@ -4,7 +4,7 @@ python tests/benchmarks/fit_error.py [NAME ...]
 
 Each program stands below. `here` ones run a second time on real tensors, in a process of their own, where torch's
 profiler writes down every block that the CPU's allocator gives out and takes back: a way of its own, which knows
-neither fake tensors nor the ledger.
+neither fake tensors nor the ledger. Both attend and drop out as GPUs do.
 """
 
 from __future__ import annotations
@@ -154,6 +154,8 @@ def real(cls):
 for name in dir(transformers):
     if name.startswith("AutoModel"):
         getattr(transformers, name).from_pretrained = real(getattr(transformers, name))
+from gclint.verify.worker.fullsize import as_on_gpu
+as_on_gpu.install()
 from torch.profiler import ProfilerActivity, profile
 with profile(activities=[ProfilerActivity.CPU], profile_memory=True, record_shapes=False) as found:
     exec(compile(open(sys.argv[1]).read(), "program", "exec"), {"__name__": "__main__"})

@@ -10,34 +10,11 @@ from typing import Any
 import torch
 
 # what CUDA's autocast computes in float32 and the CPU's does not (aten/src/ATen/autocast_mode.h, AT_FORALL_FP32)
-FLOAT32 = frozenset(
-    [
-        "softmax",
-        "log_softmax",
-        "layer_norm",
-        "group_norm",
-        "norm",
-        "nll_loss",
-        "cross_entropy",
-        "cosine_similarity",
-        "cumsum",
-        "cumprod",
-        "prod",
-        "sum",
-        "exp",
-        "log",
-        "pow",
-        "__pow__",
-        "rsqrt",
-        "reciprocal",
-        "softplus",
-        "l1_loss",
-        "smooth_l1_loss",
-        "mse_loss",
-        "kl_div",
-        "poisson_nll_loss",
-    ]
-)
+FLOAT32 = (
+    "softmax", "log_softmax", "layer_norm", "group_norm", "norm", "nll_loss", "cross_entropy", "cosine_similarity",
+    "cumsum", "cumprod", "prod", "sum", "exp", "log", "pow", "__pow__", "rsqrt", "reciprocal", "softplus", "l1_loss",
+    "smooth_l1_loss", "mse_loss", "kl_div", "poisson_nll_loss",
+)  # fmt: skip
 
 
 def install() -> None:
