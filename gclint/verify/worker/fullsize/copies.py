@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import select
@@ -23,6 +24,7 @@ class Copies:
 
     def start(self, scene: Scene) -> None:
         """Make a copy for every option; each waits until it is told to go on."""
+        gc.freeze()  # what is there by now is not looked through again in every copy
         for name, _, change in OPTIONS if hasattr(os, "fork") else ():
             waiting, going = os.pipe()
             reading, writing = os.pipe()
