@@ -36,6 +36,7 @@ class Meter:
         self.inside = self.warming = False
         self.backwards = 0
         self.states = ""
+        self.keeps_gradients = False
         self.footprint: Footprint | None = None
         self.copies = Copies()
         self._known: set[int] = set()
@@ -107,6 +108,7 @@ class Meter:
         self._know(model)
         for each in self.optimizers:
             self._warm(each)
+            self.ledger.tag(_gradients(each), "gradients")
         self.ledger.restart()
 
     def _length(self, own: int) -> int:
@@ -173,7 +175,7 @@ class Meter:
             each.grad = torch.empty_like(each)
         with suppress(TypeError):  # a step that wants a closure
             type(optimizer).step(optimizer)
-        for each in without:
+        for each in () if self.keeps_gradients else without:
             each.grad = None
         for change in (getattr(optimizer, "after_warming", None), self._states_of(optimizer)):
             if change is not None:
@@ -248,6 +250,11 @@ def _in_reach(batch: int) -> list[Any]:
                 found += [each for each in tree_leaves(held) if _is_tensor(each) and each.ndim]
         frame = frame.f_back  # type: ignore[assignment]
     return [each for each in found if each.shape[0] == batch and not isinstance(each, torch.nn.Parameter)]
+
+
+def _gradients(optimizer: Any) -> list[Any]:
+    held = [each for group in optimizer.param_groups for each in group["params"]]
+    return [each.grad for each in held if each.grad is not None]
 
 
 def _is_tensor(value: Any) -> bool:

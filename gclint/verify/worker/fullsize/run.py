@@ -25,6 +25,7 @@ class FullRun:
     def __init__(self, recipe: ProgramRecipe, found: Replacements, wanted: Wanted):
         self.recipe, self.found, self.wanted = recipe, found, wanted
         self.meter = Meter(wanted, self._data_are_here)
+        self.meter.keeps_gradients = "set_to_none=False" in found.text
         self.loader: Any = None
 
     def prepare(self) -> None:
