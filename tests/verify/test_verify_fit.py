@@ -130,7 +130,7 @@ def test_the_changes_that_would_make_it_fit_are_measured(fitted: Run) -> None:
 def test_a_published_checkpoint(fitted: Run) -> None:
     found = fitted(NAMED.format(name="HuggingFaceTB/SmolLM2-135M", rows=4))
     assert found.config == "published sizes of HuggingFaceTB/SmolLM2-135M" and found.parameters == 134_515_008
-    assert (found.batch_size, found.sequence_length, found.layer) == (4, 64, 7_079_424 // 2)
+    assert (found.batch_size, found.sequence_length, found.layer) == (4, 64, 7_080_192)
 
 
 def test_sizes_that_are_given(fitted: Run) -> None:
@@ -143,9 +143,9 @@ def test_a_name_without_sizes_is_unknown(fitted: Run) -> None:
     assert found.unknown.startswith("the sizes of gpt2-xxl are not known") and "--config" in found.unknown
 
 
-def test_a_program_that_trains_nothing(fitted: Run) -> None:
-    assert fitted("print(1)").unknown == "the program took no optimizer step"
-    assert "KeyError" in fitted("{}[1]").unknown
+@pytest.mark.parametrize(("text", "why"), [("print(1)", "took no optimizer step"), ("{}[1]", "KeyError")])
+def test_a_program_that_trains_nothing(fitted: Run, text: str, why: str) -> None:
+    assert why in fitted(text).unknown
 
 
 def test_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
