@@ -114,8 +114,8 @@ def test_verify_runs_both_sides(seed: str, tmp_path: Path) -> None:
     assert all(item["verdict"] != "rejected" for item in said["verification"])
     if seed == "visempar":
         sized = seen["GCL101"]["fit"]
-        assert (sized["sequence_length"], sized["parameters"], sized["fits"]) == (2048, 7615616512, False)
-        assert [each["name"] for each in sized["proposals"]][:2] == ["zero3-offload", "shorter-sequences"]
+        assert (sized["sequence_length"], sized["fits"]) == (2048, True)
+        assert sized["parameters"] - sized["trainable"] == 7615616512
 
 
 @pytest.mark.slow

@@ -58,6 +58,11 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
         ("gclint rehearse --only ranks,batches -- torchrun train.py", ""),
         ("gclint rehearse --html page.html -- python train.py", "also a page to keep"),
     ),
+    "fit": (
+        ("gclint fit --gpu-memory 24GiB -- python train.py", "no GPU, no hub"),
+        ("gclint fit --gpu-memory 80GiB -- torchrun --nproc_per_node=8 train.py", ""),
+        ("gclint fit --config ./my-model -- python train.py", "of your own sizes"),
+    ),
     "server": (("gclint server", "what an editor starts; it speaks LSP over stdio"),),
     "completion": (
         ('eval "$(gclint completion bash)"', "in ~/.bashrc; zsh alike"),

@@ -233,6 +233,25 @@ def _rehearse(parser: Parser) -> None:
     parser.add_argument("--output-file", metavar="FILE", help="write the report here")
 
 
+def _fit(parser: Parser) -> None:
+    parser.usage = "gclint fit [options] [--] COMMAND [ARGUMENT ...]"
+    parser.epilog = (
+        "COMMAND is a Python file, or what starts it, such as torchrun; it is executed\n"
+        "in a copy of the project, on tensors without numbers (docs/fit.md)."
+    )
+    parser.add_argument("--gpu-memory", type=_bytes, metavar="SIZE", help="of one GPU, such as 24GiB")
+    parser.add_argument("--batch-size", type=_positive, metavar="N", help="rows of a batch (the program's own)")
+    parser.add_argument("--sequence-length", type=_positive, metavar="N", help="tokens of a row (the program's own)")
+    parser.add_argument("--config", metavar="DIR", help="config.json of a model whose sizes are not known")
+    parser.add_argument("--nproc", type=_positive, metavar="N", help="processes of a distributed run")
+    parser.add_argument("--timeout", type=_seconds, metavar="SECONDS", default=120.0, help="for the run (120)")
+    parser.add_argument("--python", metavar="PATH", help="run in the environment of this interpreter")
+    parser.add_argument(
+        "--output-format", choices=("full", "json"), metavar="FORMAT", default="full", help="full, json"
+    )
+    parser.add_argument("--output-file", metavar="FILE", help="write the report here")
+
+
 def _completion(parser: Parser) -> None:
     parser.add_argument("shell", choices=("bash", "zsh", "fish"), help="the shell")
 
@@ -280,6 +299,7 @@ _COMMANDS: dict[str, tuple[str, Callable[[Parser], None]]] = {
     "clean": ("delete the cache", _clean),
     "preflight": ("check a run, then start it", _preflight),
     "rehearse": ("run a training program small, and say what goes wrong in silence", _rehearse),
+    "fit": ("say whether the full-size run fits a GPU, and what would make it fit", _fit),
     "server": ("run the language server", lambda parser: None),
     "completion": ("print the completion script of a shell", _completion),
 }

@@ -22,6 +22,7 @@ _COMMANDS = {
     "clean": "gclint.cli.configuration",
     "preflight": "gclint.cli.preflight",
     "rehearse": "gclint.cli.rehearsing",
+    "fit": "gclint.cli.fitting",
     "server": "gclint.cli.serving",
     "completion": "gclint.cli.completion",
 }
@@ -78,17 +79,18 @@ def _parsed(arguments: Sequence[str]) -> Namespace | None:
 
 
 def _split(arguments: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Return the arguments of `preflight` and `rehearse` and the command after `--`; of other commands, all and none.
+    """Return the arguments of the commands that start a program, and the program's command after `--`; of other
+    commands, all and none.
 
-    A Python file begins the command that `rehearse` is given, also without the `--`.
+    A Python file begins the command that `rehearse` and `fit` are given, also without the `--`.
     """
     own = list(arguments)
-    if own[0] in ("preflight", "rehearse") and "--" in own:
+    if own[0] in ("preflight", "rehearse", "fit") and "--" in own:
         at = own.index("--")
         return own[:at], own[at + 1 :]
     at = (
         next((at for at, word in enumerate(own) if word.endswith(".py")), len(own))
-        if own[0] == "rehearse"
+        if own[0] in ("rehearse", "fit")
         else len(own)
     )
     return own[:at], own[at:]

@@ -81,7 +81,7 @@ def _figures(trial: Trial) -> Iterator[tuple[str, str]]:
     fit = data.get("fit", {})
     if "total" in fit:
         yield f"full size {verdict_text(fit)}", {True: "green", False: "red", None: ""}[fit["fits"]]
-        for proposal in fit["proposals"][:1]:
+        for proposal in [each for each in fit["options"] if each["fits"]][:1]:
             yield f"would fit: {proposal['title']} ({gibibytes(proposal['total'])})", ""
 
 

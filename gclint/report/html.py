@@ -16,7 +16,7 @@ from gclint.fix.proof import Proof
 from gclint.fix.trials import Trial, ranked
 from gclint.report.content import Report, place_text
 from gclint.report.escape import printable
-from gclint.report.fits import PARTS, gibibytes, run_text, verdict_text
+from gclint.report.fits import gibibytes, option_text, run_text, verdict_text
 from gclint.report.proofs import COLOURS, gradients_text
 
 if TYPE_CHECKING:
@@ -154,14 +154,12 @@ def _fit(fit: Mapping[str, Any] | None) -> str:
     if "unknown" in fit:
         return f"<h3>Full size</h3><p>unknown: {_text(fit['unknown'])}</p>"
     whole = max(fit["total"], fit["capacity"] or 0)
-    parts = [(name, fit["bytes"][name]) for name in PARTS if fit["bytes"][name]]
+    parts = [(name, size) for name, size in fit["bytes"].items() if size]
     pieces = "".join(f'<i class="{name}" style="width:{100 * size / whole:.2f}%"></i>' for name, size in parts)
     limit = f'<b style="left:{100 * fit["capacity"] / whole:.2f}%"></b>' if fit["capacity"] else ""
     legend = "".join(f'<li><i class="{name}"></i>{name} {gibibytes(size)}</li>' for name, size in parts)
     state = {True: "runs", False: "failed", None: ""}[fit["fits"]]
-    more = "".join(
-        f"<li>would fit: {_text(each['title'])} ({gibibytes(each['total'])})</li>" for each in fit["proposals"]
-    )
+    more = "".join(f"<li>{_text(option_text(each).strip())}</li>" for each in fit["options"])
     return (
         f'<h3>Full size</h3><p class="{state}">{_text(verdict_text(fit))}</p><div class=stack>{pieces}{limit}</div>'
         f"<ul class=legend>{legend}</ul><ul>{more}</ul><p class=evidence>{_text(run_text(fit))}</p>"

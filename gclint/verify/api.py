@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import Any
 
 from gclint.verify.codec import to_data
-from gclint.verify.footprint import Footprint, Sizes
+from gclint.verify.footprint import Footprint
 from gclint.verify.merge import merge
 from gclint.verify.options import Options
 from gclint.verify.oracles import ORACLES
 from gclint.verify.outcome import Outcome
 from gclint.verify.pool import Pool
-from gclint.verify.recipe import AnyRecipe, ProgramRecipe, Recipe, recipe_to_data, reference_of
+from gclint.verify.recipe import AnyRecipe, ProgramRecipe, recipe_to_data, reference_of
 from gclint.verify.signature import differences
 from gclint.verify.verdict import NOTHING, Claim, References, Runs, Verdict, judge
 
@@ -50,7 +50,7 @@ class Verifier:
         self._pool = Pool(self.options, progress)
         self._seen: dict[str, Outcome] = {}
         self._repeated: dict[str, Outcome] = {}
-        self._sized: dict[tuple[str, Sizes], Footprint] = {}
+        self._sized: dict[str, Footprint] = {}
 
     def expect(self, recipes: Iterable[AnyRecipe]) -> None:
         """Start the workers of recipes that are run later, all at once."""
@@ -82,12 +82,12 @@ class Verifier:
         runs = Runs(first, second, References(reference, other), lambda: self._again(before, first, reference))
         return Verification(first, second, judge(runs, claim), runs.references)
 
-    def footprint(self, recipe: Recipe, sizes: Sizes) -> Footprint:
-        """Return the full-size memory of a recipe's step on one device; see `Footprint`."""
-        key = (json.dumps(recipe_to_data(replace(recipe, title="")), sort_keys=True, default=str), sizes)
+    def footprint(self, recipe: ProgramRecipe) -> Footprint:
+        """Return the full-size memory of a program's step on one device; see `Footprint`."""
+        key = json.dumps(recipe_to_data(replace(recipe, title="")), sort_keys=True, default=str)
         if key not in self._sized:
             self._tell("full size of", recipe)
-            self._sized[key] = self._pool.footprint(recipe, sizes)
+            self._sized[key] = self._pool.footprint(recipe)
         return self._sized[key]
 
     def close(self) -> None:

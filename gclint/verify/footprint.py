@@ -1,82 +1,91 @@
-"""What a full-size training step asks of a device: the user's sizes, and the bytes that they come to."""
+"""What a full-size training step asks of a device: what is asked of the measurement, and the bytes that came of it."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import Literal
+from dataclasses import dataclass, field
 
-BATCH, SEQUENCE = 1, 2048
+SEQUENCE = 2048
+PARTS = ("frozen weights", "trained weights", "buffers", "gradients", "optimizer state", "activations", "temporaries")
+SHARED = ("frozen weights", "trained weights", "gradients", "optimizer state")
+# What a process takes of a GPU before it makes a tensor: CUDA's context and the kernels that are loaded. NVIDIA gives
+# no figure; 0.4 to 0.6 GiB are seen with CUDA 11.7 and later, which load kernels when they are first used
+# (CUDA_MODULE_LOADING=LAZY), and 1.3 GB before (huggingface.co/docs/transformers/model_memory_anatomy).
+CONTEXT = 600 * 2**20
 
 
 @dataclass(frozen=True)
-class Sizes:
-    """The sizes of the user's own run, which a recipe scales down.
+class Wanted:
+    """How a program's step is measured at full size.
 
-    `batch_size` is per device; None where the code does not tell, and `BATCH` and `SEQUENCE` are assumed then.
-    `rank` is the adapters' (0: unknown), `accumulate` the backward calls of an optimizer step, `optimizer` a
-    name of torch, Trainer or bitsandbytes, `autocast` the dtype of mixed precision ("" for none), `ranks` over
-    how many the parameters, their gradients and the optimizer's state are shared out (1: each has them whole).
-    `told` says where batch size and sequence length come from.
+    `batch_size` and `sequence_length` stand in the place of the program's own where they are not 0; `likely_length`
+    does where the program's data are not here, as `told` says. `config` is a model's config at hand. `capacity` are
+    the bytes of the device (0: not known): where the step does not fit, each change of `options` is measured.
     """
 
-    batch_size: int | None = None
-    sequence_length: int | None = None
-    rank: int = 0
-    accumulate: int = 1
-    optimizer: str = "AdamW"
-    autocast: Literal["", "float16", "bfloat16"] = ""
-    ranks: int = 1
+    batch_size: int = 0
+    sequence_length: int = 0
+    likely_length: int = 0
     told: str = ""
+    config: str = ""
+    capacity: int = 0
+    ranks: int = 1
+
+
+@dataclass(frozen=True)
+class Option:
+    """A change of the run, and the bytes at the fullest moment of a step with it; `error` where it cannot be done.
+
+    `by_formula`: the bytes follow from those of the run; else the step was measured with the change.
+    """
+
+    name: str
+    title: str
+    total: int = 0
+    by_formula: bool = False
+    error: str = ""
 
 
 @dataclass(frozen=True)
 class Footprint:
-    """One rank's memory at the fullest moment of a step of the full-size model, in bytes.
+    """One process's memory at the fullest moment of a full-size step, in bytes, by `parts`.
 
-    `weights` are the base model's parameters and buffers, `adapters` the parameters added to it,
-    `gradients` those held at that moment (under DDP with its buckets), `optimizer` its state, `activations`
-    all else that lives then: what forward keeps, what is recomputed, temporaries. `moment` is when that is.
-    `layer` are the bytes of the largest repeated layer, `capacity` those of the device, None where it is the
-    CPU. `unknown` says why there are no figures, "" when there are.
+    `moment` is when that is. `config` says where the model's sizes are from, `told` what was not the program's own.
+    `layer` are the bytes of the largest repeated layer. `unknown` says why there are no figures, "" when there are.
     """
 
     model: str = ""
     config: str = ""
     parameters: int = 0
     trainable: int = 0
-    weights: int = 0
-    adapters: int = 0
-    gradients: int = 0
-    optimizer: int = 0
-    activations: int = 0
-    moment: Literal["backward", "optimizer step"] = "backward"
+    parts: dict[str, int] = field(default_factory=dict)
+    moment: str = ""
     layer: int = 0
-    batch_size: int = BATCH
-    sequence_length: int = SEQUENCE
+    batch_size: int = 0
+    sequence_length: int = 0
     checkpointing: bool = False
-    capacity: int | None = None
+    told: str = ""
+    options: tuple[Option, ...] = ()
     unknown: str = ""
 
     @property
     def tensors(self) -> int:
-        """The bytes of all tensors at the fullest moment."""
-        return self.weights + self.adapters + self.gradients + self.optimizer + self.activations
+        """The bytes of all tensors at the fullest moment: what `torch.cuda.max_memory_allocated` gives."""
+        return sum(self.parts.values())
 
-    def offloaded(self) -> Footprint:
-        """Return the footprint under ZeRO-3 or FSDP with parameters and optimizer on the CPU.
+    @property
+    def total(self) -> int:
+        """The bytes that the device needs."""
+        return self.tensors + CONTEXT
 
-        On the device stay the activations and two gathered layers: the one at work and the next.
+    def sharded(self, ranks: int, offloaded: bool = False) -> dict[str, int]:
+        """Return the parts of one of `ranks` under FSDP or ZeRO-3.
+
+        Weights, gradients and optimizer state are divided, or, `offloaded`, on the CPU. Two layers are gathered, the
+        one at work and the next, and the gradients of one are whole until they are reduced.
         """
-        on_device = min(2 * self.layer, self.weights + self.adapters)
-        return replace(self, weights=on_device, adapters=0, gradients=self.layer, optimizer=0, moment="backward")
-
-    def sharded(self, ranks: int) -> Footprint:
-        """Return the footprint of one of `ranks` under FSDP or ZeRO-3: everything but activations divided."""
-        gathered = min(2 * self.layer, self.weights + self.adapters)
-        return replace(
-            self,
-            weights=self.weights // ranks + gathered,
-            adapters=self.adapters // ranks,
-            gradients=self.gradients // ranks,
-            optimizer=self.optimizer // ranks,
-        )
+        found = {name: 0 if offloaded and name in SHARED else size for name, size in self.parts.items()}
+        if not offloaded:
+            found.update({name: size // ranks for name, size in found.items() if name in SHARED})
+        weights = self.parts.get("frozen weights", 0) + self.parts.get("trained weights", 0)
+        found["gathered"] = min(2 * self.layer, weights) + min(self.layer, self.parts.get("gradients", 0))
+        return found

@@ -19,14 +19,14 @@ from types import TracebackType
 from typing import Any
 
 from gclint.verify import launch
-from gclint.verify.codec import from_data, to_data
+from gclint.verify.codec import from_data
 from gclint.verify.errors import MISSING_TORCH, VerifyUnavailable
-from gclint.verify.footprint import Footprint, Sizes
+from gclint.verify.footprint import Footprint
 from gclint.verify.options import Options
 from gclint.verify.outcome import RankReport
 from gclint.verify.patience import Patience
 from gclint.verify.project import program_text
-from gclint.verify.recipe import AnyRecipe, ProgramRecipe, Recipe, recipe_to_data
+from gclint.verify.recipe import AnyRecipe, ProgramRecipe, recipe_to_data
 from gclint.verify.worker import exchange
 from gclint.verify.worker.supervise import remove
 from gclint.verify.written import written
@@ -56,21 +56,17 @@ class Crew:
         self.leaders: list[int] = []
         self.is_ready = False
 
-    def run(self, recipe: AnyRecipe, reference: bool, sizes: Sizes | None = None) -> list[RankReport]:
-        """Run a recipe on every rank and return the ranks' reports; bounded in time whatever it does.
-
-        With `sizes` nothing is run: the reports hold the footprint at full size.
-        """
+    def run(self, recipe: AnyRecipe, reference: bool) -> list[RankReport]:
+        """Run a recipe on every rank and return the ranks' reports; bounded in time whatever it does."""
         self._await_ready()
         number = self.number
-        ranks = 1 if recipe.world_size == 1 or sizes is not None else self.world_size
+        ranks = 1 if recipe.world_size == 1 else self.world_size
         job = {
             "recipe": recipe_to_data(recipe),
             "ranks": ranks,
             "reference": reference,
             "saved_bytes": self.options.saved_bytes,
             "timeout": self.options.timeout,
-            "sizes": None if sizes is None else to_data(sizes),
         }
         exchange.write_signed(exchange.job(self.directory, number), job, self.key)
         self.number += 1
@@ -244,11 +240,13 @@ class Pool:
             with _storage():
                 self._crew(recipe).start()
 
-    def footprint(self, recipe: Recipe, sizes: Sizes) -> Footprint:
-        """Return what the recipe asks of one device at full size; its own workers tell, which are warm by then."""
-        with _storage():
-            report = self._crew(recipe).run(recipe, False, sizes)[0]
-        return report.footprint or Footprint(unknown=f"it cannot be estimated: {report.reason or report.status}")
+    def footprint(self, recipe: ProgramRecipe) -> Footprint:
+        """Return what a step of a program asks of one device at full size, as its recipe wants it measured."""
+        report = self.run(recipe)[0]
+        raised = f"{report.raised.line} ({', '.join(report.raised.where[-1:])})" if report.raised is not None else ""
+        if report.footprint is None or (report.footprint.unknown and (raised or report.reason)):
+            return Footprint(unknown=raised or report.reason or report.status)
+        return report.footprint
 
     def _crew(self, recipe: AnyRecipe) -> Crew:
         size = recipe.world_size

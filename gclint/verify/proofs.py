@@ -20,16 +20,15 @@ from gclint.source.source import Source
 from gclint.verify.api import Verification, Verifier
 from gclint.verify.codec import to_data
 from gclint.verify.derive import recipe_of, trained_models
-from gclint.verify.fit import fit
+from gclint.verify.fit import Fit, asking
 from gclint.verify.fitted import fitted
-from gclint.verify.footprint import Sizes
+from gclint.verify.footprint import Footprint, Wanted
 from gclint.verify.moments import Train
 from gclint.verify.options import Options
 from gclint.verify.outcome import Outcome, Step
 from gclint.verify.own import own_class
-from gclint.verify.programs import changed_texts, judged, named_launch, pair_of
+from gclint.verify.programs import Pair, changed_texts, judged, named_launch, pair_of
 from gclint.verify.recipe import AnyRecipe, Recipe
-from gclint.verify.sizes import sizes_of
 from gclint.verify.stack import stack_of
 from gclint.verify.unseen import unseen
 from gclint.verify.verdict import Claim
@@ -126,7 +125,7 @@ def _pairs(request: ProofRequest, verifier: Verifier, last: Last) -> Iterator[_P
         if request.options.evidence == "program":
             made = _by_program(request, edit, named, verifier)
         else:
-            made = _by_recipe(request, edit, after, rules, verifier)
+            made = _by_recipe(request, edit, after, rules, named, verifier)
         yield from [made] if isinstance(made, _Pair) else [_unverified(chosen, made) for chosen in fixes]
 
 
@@ -173,29 +172,52 @@ def _unverified(chosen: Chosen, why: str) -> Proof:
 
 def _by_program(request: ProofRequest, edit: _Edit, named: Launch | None, verifier: Verifier) -> _Pair | str:
     """The user's own program before and after, in copies of the project, as small as it has to be; or why not."""
-    found = ((run, guard) for each in edit.fixes for run, guard in _holding(each.finding, edit.before))
-    holding, guard = next(found, (None, ALWAYS))
-    pair = pair_of(request, edit.fixes, edit.without, holding, named, (DISTRIBUTED, True) in guard)
+    pair = _program(request, edit, named)
     if isinstance(pair, str):
         return pair
     first, second = fitted(pair.before, pair.after, verifier.outcome)
 
     def proof(chosen: Chosen, made: Verification) -> Proof:
         verdict = judged(made, pair)
-        return Proof(chosen.finding, chosen.fix.name, verdict.name, verdict.reason, _data(made))
+        data = {**_data(made), **_fit(request, edit, named, verifier)}
+        return Proof(chosen.finding, chosen.fix.name, verdict.name, verdict.reason, data)
 
     return _Pair(edit, first, second, proof)
 
 
+def _fit(request: ProofRequest, edit: _Edit, named: Launch | None, verifier: Verifier) -> dict[str, Any]:
+    """Whether the program fits the named device after the edit; nothing where none is named."""
+    capacity = request.options.gpu_memory
+    if not capacity:
+        return {}
+    pair = _program(request, edit, named)
+    if isinstance(pair, str):
+        return {"fit": Fit(Footprint(unknown=pair)).to_data()}
+    recipe = asking(pair.after, Wanted(capacity=capacity))
+    return {"fit": Fit(verifier.footprint(recipe), capacity).to_data()}
+
+
+def _program(request: ProofRequest, edit: _Edit, named: Launch | None) -> Pair | str:
+    """The program around the edit's findings, before and after; or why there is none."""
+    found = ((run, guard) for each in edit.fixes for run, guard in _holding(each.finding, edit.before))
+    holding, guard = next(found, (None, ALWAYS))
+    return pair_of(request, edit.fixes, edit.without, holding, named, (DISTRIBUTED, True) in guard)
+
+
 def _by_recipe(
-    request: ProofRequest, edit: _Edit, after: Analysis, rules: Sequence[Rule], verifier: Verifier
+    request: ProofRequest,
+    edit: _Edit,
+    after: Analysis,
+    rules: Sequence[Rule],
+    named: Launch | None,
+    verifier: Verifier,
 ) -> _Pair | str:
     """The run that the analysis knows, before and after, and whether it fits at full size; or why there is none."""
     found = (_recipes(request, each.finding, edit.before, after, edit.without) for each in edit.fixes)
     made = next((each for each in found if each is not None), None)
     if made is None:
         return "no training run around this place can be derived"
-    first, second, sizes = made
+    first, second = made
     hidden = unseen(
         edit.without,
         request.after,
@@ -204,8 +226,7 @@ def _by_recipe(
     )
 
     def proof(chosen: Chosen, made: Verification) -> Proof:
-        sized = fit(second, sizes, verifier.footprint, request.options.gpu_memory or None)
-        data = {**_data(made), "fit": sized.to_data()}
+        data = {**_data(made), **_fit(request, edit, named, verifier)}
         name, reason = made.verdict.name, made.verdict.reason
         if hidden and name in ("passes", "confirmed"):
             name, reason = (
@@ -259,7 +280,7 @@ def _with_own(
 
 def _recipes(
     request: ProofRequest, finding: Finding, before: Analysis, after: Analysis, without: Mapping[str, Source]
-) -> tuple[Recipe, Recipe, Sizes] | None:
+) -> tuple[Recipe, Recipe] | None:
     for run, guard in _holding(finding, before):
         if not trained_models(run):
             continue
@@ -272,7 +293,7 @@ def _recipes(
         mine = trained_models(run)[0]
         first = _with_own(request, recipe_of(run, mine, guard, place), mine, guard, without)
         other = _with_own(request, recipe_of(second, models[0], guard, place), models[0], guard, request.after)
-        return first, other, sizes_of(second, models[0], guard, list(request.after.values()))
+        return first, other
     return None
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeAlias, Union
 
 from gclint.verify.codec import from_data, to_data
+from gclint.verify.footprint import Wanted
 from gclint.verify.moments import (
     Checkpointing,
     Kbit,
@@ -117,7 +118,8 @@ class ProgramRecipe:
     `not_run` names what is known beforehand not to be run. `record` is a directory in which every rank writes what
     happens (`gclint.rehearse.record`); such ranks draw different random numbers, as those of an unseeded run do.
     The files in the directory `given` are put into its copy: what an earlier run saved. `traced` names lines of files
-    (by relative path): the run notes whether all that stands there was executed.
+    (by relative path): the run notes whether all that stands there was executed. `full`: its first step is measured at
+    full size on fake tensors, and nothing is computed.
     """
 
     title: str = ""
@@ -143,6 +145,7 @@ class ProgramRecipe:
     traced: dict[str, list[int]] = field(default_factory=dict)
     record: str = ""
     given: str = ""
+    full: Wanted | None = None
     seed: int = 0
 
 

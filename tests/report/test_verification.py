@@ -26,13 +26,13 @@ from gclint.report.verification import document, schema
 from gclint.source.source import parse
 
 GIB = 2**30
-PARTS = {"weights": 12 * GIB, "adapters": GIB, "gradients": 2 * GIB, "optimizer": 4 * GIB, "activations": 8 * GIB,
-         "overhead": GIB}  # fmt: skip
+PARTS = {"frozen weights": 12 * GIB, "trained weights": GIB, "gradients": 2 * GIB, "optimizer state": 4 * GIB,
+         "activations": 8 * GIB, "CUDA context": GIB}  # fmt: skip
 FIT = {
     "model": "LlamaForCausalLM", "config": "config of x/y", "parameters": 7 * 10**9, "trainable": 10**7,
-    "batch_size": 1, "sequence_length": 2048, "checkpointing": True, "assumed": "", "moment": "backward",
+    "batch_size": 1, "sequence_length": 2048, "checkpointing": True, "told": "", "moment": "backward",
     "bytes": PARTS, "total": 28 * GIB, "capacity": 24 * GIB, "margin": -4 * GIB, "fits": False,
-    "proposals": [{"name": "shorter-sequences", "title": "Sequences of 512 tokens", "total": 20 * GIB}],
+    "options": [{"name": "smaller-batch", "title": "a batch of 1", "total": 20 * GIB, "fits": True}],
 }  # fmt: skip
 DATA = {
     "evidence": "architecture", "device": "cpu", "processes": 2, "model": "LlamaForCausalLM, scaled down",
@@ -92,7 +92,7 @@ def test_the_page_says_what_was_seen() -> None:
     for told in (
         "Load <it> whole", "-load('auto')", "+load(0)", "RuntimeError: expected <meta> & got cuda:0",
         "losses 3.1, 3", "gradients within 2e-07", "100 MiB", "2 ranks", "does not fit 24.0 GiB: needs 28.0 GiB",
-        "would fit: Sequences of 512 tokens (20.0 GiB)", "torch 2.13.0", "--choose GCL101=other", "train.py:1:1 here",
+        "would fit: a batch of 1 (20.0 GiB)", "torch 2.13.0", "--choose GCL101=other", "train.py:1:1 here",
     ):  # fmt: skip
         assert told in read.text, told
     assert "nan" not in read.text

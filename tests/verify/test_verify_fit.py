@@ -1,241 +1,160 @@
-"""The full-size run as the estimate sees it, and whether it fits."""
+"""A program's own step at full size: what it comes to, and whether it fits."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+import json
+import os
+import textwrap
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from gclint.check.program import analyse
+from gclint.cli import main
 from gclint.cli.parser import UsageError, build
-from gclint.source.source import parse
-from gclint.verify.derive import trained_models
-from gclint.verify.fit import fit
-from gclint.verify.footprint import Footprint, Sizes
-from gclint.verify.moments import Adapter, Checkpointing, Kbit, Load, Wrap
-from gclint.verify.recipe import ModelSpec, Recipe
-from gclint.verify.sizes import sizes_of
+from gclint.rehearse.program import program_named
+from gclint.verify import Verifier
+from gclint.verify.fit import Fit, asking
+from gclint.verify.footprint import CONTEXT, Footprint, Option, Wanted
+from gclint.verify.sizes import likely_length
 
 GIB = 2**30
-MODEL = ModelSpec("transformers", name="Qwen/Qwen2.5-7B-Instruct", dtype="float16")
-PLAIN = Recipe(model=MODEL, moments=(Load(),))
 FOUND = Footprint(
-    "M", "own", 7, 7, weights=14 * GIB, gradients=14 * GIB, optimizer=28 * GIB, activations=8 * GIB, layer=GIB,
-    batch_size=2, sequence_length=2048,
+    "M", "own", 7, 7, {"trained weights": 14 * GIB, "gradients": 14 * GIB, "optimizer state": 28 * GIB}, layer=GIB,
+    options=(Option("a", "A", 70 * GIB), Option("b", "B", error="no"), Option("c", "C", 20 * GIB)),
 )  # fmt: skip
+LOOP = """
+import torch
+from torch import nn
+
+model = nn.Sequential(*(nn.Sequential(nn.Linear(1024, 1024), nn.ReLU()) for _ in range(12)))
+optimizer = torch.optim.{optimizer}(model.parameters(), lr=1e-3)
+for step in range(4):
+    for part in range({passes}):
+        data = torch.randn(64, 1024)
+        loss = model(data).pow(2).mean()
+        loss.backward()
+    if torch.isnan(loss) or loss.item() < -1:
+        raise SystemExit("stopped")
+    optimizer.step()
+    optimizer.zero_grad()
+"""
+NAMED = """
+from transformers import AutoModelForCausalLM
+import torch
+
+model = AutoModelForCausalLM.from_pretrained("{name}", dtype=torch.bfloat16)
+model.train()
+optimizer = torch.optim.AdamW(model.parameters())
+for _ in range(3):
+    tokens = torch.zeros(({rows}, 64), dtype=torch.long)
+    model(input_ids=tokens, labels=tokens).loss.backward()
+    optimizer.step()
+    optimizer.zero_grad()
+"""
+Run = Callable[..., Footprint]
 
 
-def smaller(recipe: Recipe, sizes: Sizes) -> Footprint:
-    """As a worker would measure it: checkpointing saves most activations, adapters gradients and state."""
-    found = FOUND
-    if any(isinstance(each, Checkpointing) for each in recipe.moments):
-        found = replace(found, activations=GIB, checkpointing=True)
-    if any(isinstance(each, Adapter) for each in recipe.moments):
-        found = replace(found, adapters=GIB, gradients=GIB, optimizer=2 * GIB)
-    return replace(found, weights=4 * GIB) if recipe.model.quantization else found
+@pytest.fixture
+def fitted(verifier: Verifier, tmp_path: Path) -> Run:
+    """What a program comes to."""
+
+    def run(text: str, **wanted: object) -> Footprint:
+        (tmp_path / "pyproject.toml").write_text('[project]\nname = "p"\nversion = "0"\n', encoding="utf-8")
+        (tmp_path / "train.py").write_text(textwrap.dedent(text), encoding="utf-8")
+        recipe = program_named([os.fspath(tmp_path / "train.py")], os.fspath(tmp_path))
+        return verifier.footprint(asking(recipe, Wanted(**wanted)))  # type: ignore[arg-type]
+
+    return run
 
 
-def test_without_a_device_nothing_is_claimed() -> None:
-    made = fit(PLAIN, Sizes(), smaller)
-    assert made.fits is None and made.capacity is None and made.proposals == ()
-    assert "assumed" in made.assumed
-
-
-def test_what_fits_needs_no_proposal() -> None:
-    made = fit(PLAIN, Sizes(2, 2048), smaller, 80 * GIB)
-    assert made.fits is True and made.proposals == () and made.assumed == ""
-    assert made.total == FOUND.tensors + made.overhead > 64 * GIB
-
-
-def test_what_does_not_fit_proposes_the_least_change_first() -> None:
-    made = fit(PLAIN, Sizes(2, 2048), smaller, 62 * GIB)
-    assert made.fits is False
-    assert [each.name for each in made.proposals] == ["checkpointing", "smaller-batch", "zero3-offload"]
-    made = fit(PLAIN, Sizes(2, 2048), smaller, 24 * GIB)
-    assert [each.name for each in made.proposals] == ["zero3-offload", "adapters", "4-bit-adapters"]
-    assert all(each.total <= 24 * GIB for each in made.proposals)
+def test_what_fits_a_device_and_what_would() -> None:
+    assert FOUND.total == 56 * GIB + CONTEXT
+    assert Fit(FOUND).fits is None and Fit(FOUND, 80 * GIB).fits is True
+    made = Fit(FOUND, 24 * GIB)
+    assert made.fits is False and [each.name for each in made.options] == ["c", "a", "b"]
+    assert made.to_data()["margin"] == 24 * GIB - FOUND.total
+    assert Fit(Footprint(unknown="no config"), GIB).to_data() == {"unknown": "no config", "config": ""}
 
 
 def test_what_is_shared_out_needs_less_on_each_rank() -> None:
-    whole, shared = (fit(PLAIN, Sizes(2, 2048, ranks=ranks), smaller, 80 * GIB) for ranks in (1, 4))
-    assert shared.footprint.optimizer == FOUND.optimizer // 4
-    assert shared.footprint.weights == FOUND.weights // 4 + 2 * GIB
-    assert shared.footprint.activations == whole.footprint.activations
-    assert shared.assumed == "shared out over 4 ranks"
-
-
-def test_an_unknown_stays_unknown() -> None:
-    made = fit(PLAIN, Sizes(), lambda recipe, sizes: Footprint(unknown="no config"), GIB)
-    assert made.fits is None and made.to_data() == {"unknown": "no config", "config": ""}
+    shared = FOUND.sharded(4)
+    assert (shared["optimizer state"], shared["trained weights"], shared["gathered"]) == (7 * GIB, 3.5 * GIB, 3 * GIB)
+    away = FOUND.sharded(1, offloaded=True)
+    assert sum(away.values()) == 3 * GIB
 
 
 @pytest.mark.parametrize(("text", "size"), [("24GiB", 24 * GIB), ("80G", 80 * 10**9), ("512 MiB", 2**29)])
-def test_sizes_on_the_command_line(text: str, size: int) -> None:
-    assert build()[0].parse_args(["fix", "--gpu-memory", text]).gpu_memory == size
+@pytest.mark.parametrize("command", ["fix", "fit"])
+def test_sizes_on_the_command_line(command: str, text: str, size: int) -> None:
+    assert build()[0].parse_args([command, "--gpu-memory", text]).gpu_memory == size
 
 
 def test_a_size_that_is_none() -> None:
     with pytest.raises(UsageError, match="is no size, such as 24GiB"):
-        build()[0].parse_args(["fix", "--gpu-memory", "much"])
+        build()[0].parse_args(["fit", "--gpu-memory", "much"])
 
 
-TRAINER = """
-from peft import LoraConfig, get_peft_model
-from transformers import AutoModelForCausalLM, Trainer, TrainingArguments
-MAX_SEQ_LENGTH = 512
-model = AutoModelForCausalLM.from_pretrained("Qwen/Qwen2.5-7B-Instruct")
-model = get_peft_model(model, LoraConfig(r=64))
-args = TrainingArguments("out", gradient_accumulation_steps=4, bf16=True{more})
-Trainer(model=model, args=args, train_dataset=make(MAX_SEQ_LENGTH)).train()
-"""
-LOOP = """
-import torch
-from torch.utils.data import DataLoader
-from transformers import AutoModelForCausalLM
-model = AutoModelForCausalLM.from_pretrained("gpt2")
-optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-for batch in DataLoader(data, batch_size=6):
-    model(**batch).loss.backward()
-    optimizer.step()
-    optimizer.zero_grad()
-"""
+def test_lengths_by_their_names(tmp_path: Path) -> None:
+    from gclint.source.source import parse
+
+    text = b"MAX_SEQ_LENGTH = 2048\ndef f(block_size=512): ...\nepochs = 9000\n"
+    assert likely_length([parse("a.py", tmp_path / "a.py", text)]) == (2048, "MAX_SEQ_LENGTH in a.py:1")
+    assert likely_length([]) is None
 
 
-def sizes(text: str) -> Sizes:
-    source = parse("train.py", Path("train.py").absolute(), text.encode())
-    (run,) = analyse([source], Path.cwd(), {}, [], keep_runs=True).runs
-    return sizes_of(run, trained_models(run)[0], frozenset(), [source])
+@pytest.mark.parametrize(("optimizer", "states"), [("AdamW", 2), ("SGD", 0)])
+def test_a_loop_of_ones_own(fitted: Run, optimizer: str, states: int) -> None:
+    found = fitted(LOOP.format(optimizer=optimizer, passes=1))
+    weights = 12 * (1024 * 1024 + 1024) * 4
+    assert (found.parameters, found.batch_size, found.sequence_length) == (weights // 4, 64, 0)
+    assert found.parts["trained weights"] == weights
+    assert found.parts.get("optimizer state", 0) == pytest.approx(states * weights, rel=0.01)
+    assert not found.options and not found.unknown
 
 
-def test_sizes_of_a_trainer() -> None:
-    found = sizes(TRAINER.format(more=""))
-    assert found == Sizes(8, 512, 64, 4, "adamw_torch_fused", "bfloat16", 1, "MAX_SEQ_LENGTH in train.py:4")
-    assert sizes(TRAINER.format(more=", per_device_train_batch_size=3, optim='sgd'")).batch_size == 3
+def test_a_second_pass_finds_the_gradients_of_the_first(fitted: Run) -> None:
+    found = fitted(LOOP.format(optimizer="SGD", passes=3))
+    assert found.parts["gradients"] == found.parts["trained weights"]
 
 
-def test_sizes_under_fsdp() -> None:
-    assert sizes(TRAINER.format(more=", fsdp='full_shard'")).ranks == 2
-    assert sizes(TRAINER.format(more=", deepspeed={'zero_optimization': {'stage': 3}}")).ranks == 2
-    assert sizes(TRAINER.format(more=", deepspeed={'zero_optimization': {'stage': 2}}")).ranks == 1
+def test_the_changes_that_would_make_it_fit_are_measured(fitted: Run) -> None:
+    found = fitted(LOOP.format(optimizer="AdamW", passes=1), capacity=CONTEXT + 100 * 2**20)
+    options = {each.name: each for each in found.options}
+    assert found.total > CONTEXT + 100 * 2**20
+    assert options["8-bit-optimizer"].total < found.total
+    assert options["adapters"].total < found.total and not options["adapters"].error
+    assert options["offload"].by_formula and options["offload"].total < found.total
 
 
-def test_sizes_of_a_loop() -> None:
-    found = sizes(LOOP)
-    assert (found.batch_size, found.sequence_length, found.optimizer) == (6, None, "SGD")
-    assert found.told == "batch_size in train.py:7"
+def test_a_published_checkpoint(fitted: Run) -> None:
+    found = fitted(NAMED.format(name="HuggingFaceTB/SmolLM2-135M", rows=4))
+    assert found.config == "published sizes of HuggingFaceTB/SmolLM2-135M" and found.parameters == 134_515_008
+    assert (found.batch_size, found.sequence_length, found.layer) == (4, 64, 7_080_192)
 
 
-# With torch
+def test_sizes_that_are_given(fitted: Run) -> None:
+    found = fitted(NAMED.format(name="gpt2", rows=2), batch_size=3, sequence_length=100)
+    assert (found.batch_size, found.sequence_length, found.told) == (3, 100, "")
 
 
-CARDS = {
-    "Qwen/Qwen2.5-0.5B": 0.494, "Qwen/Qwen2.5-Coder-1.5B-Instruct": 1.544, "Qwen/Qwen2.5-3B": 3.086,
-    "Qwen/Qwen2.5-7B": 7.616,
-    "Qwen/Qwen2.5-14B": 14.770, "Qwen/Qwen2.5-32B": 32.764, "Qwen/Qwen2.5-72B": 72.706, "Qwen/Qwen3-0.6B": 0.596,
-    "Qwen/Qwen3-1.7B": 1.721, "Qwen/Qwen3-4B": 4.022, "Qwen/Qwen3-8B": 8.191, "Qwen/Qwen3-14B": 14.768,
-    "meta-llama/Llama-3.2-1B": 1.236, "meta-llama/Llama-3.2-3B": 3.213, "meta-llama/Llama-3.1-8B": 8.030,
-    "meta-llama/Llama-3.1-70B": 70.554, "meta-llama/Llama-2-7b-hf": 6.738, "meta-llama/Llama-2-13b-hf": 13.016,
-    "meta-llama/Llama-2-70b-hf": 68.977, "TinyLlama/TinyLlama-1.1B-Chat-v1.0": 1.100,
-    "mistralai/Mistral-7B-v0.1": 7.242, "mistralai/Mistral-7B-Instruct-v0.3": 7.248,
-    "microsoft/Phi-3-mini-4k-instruct": 3.821,
-}  # fmt: skip
+def test_a_name_without_sizes_is_unknown(fitted: Run) -> None:
+    found = fitted(NAMED.format(name="gpt2-xxl", rows=2))
+    assert found.unknown.startswith("the sizes of gpt2-xxl are not known") and "--config" in found.unknown
 
 
-def test_published_sizes_make_the_published_counts() -> None:
-    torch, _ = pytest.importorskip("torch"), pytest.importorskip("transformers")
-    from gclint.verify.worker.build import from_config
-    from gclint.verify.worker.published import PUBLISHED, full_config
-
-    seen = set()
-    for name, billions in CARDS.items():
-        config, how, own = full_config(ModelSpec("transformers", name=name))
-        assert own and how == f"published sizes of {name}"
-        layers, counts = config.num_hidden_layers, []
-        for number in (2, 1):
-            config.num_hidden_layers = number
-            if isinstance(getattr(config, "layer_types", None), list):
-                config.layer_types = ["full_attention"] * number
-            with torch.device("meta"):
-                model = from_config(ModelSpec("transformers"), config)
-            counts.append(sum(each.numel() for each in model.parameters()))
-        count = counts[1] + (counts[0] - counts[1]) * (layers - 1)
-        assert count == pytest.approx(billions * 1e9, rel=2e-3), name
-        seen.add((layers, config.hidden_size))
-    assert len(seen) <= len(PUBLISHED) <= len(CARDS)
+@pytest.mark.parametrize(("text", "why"), [("print(1)", "took no optimizer step"), ("{}[1]", "KeyError")])
+def test_a_program_that_trains_nothing(fitted: Run, text: str, why: str) -> None:
+    assert why in fitted(text).unknown
 
 
-SMALL = {
-    "hidden_size": 256, "intermediate_size": 512, "num_hidden_layers": 6, "num_attention_heads": 8,
-    "num_key_value_heads": 2, "vocab_size": 1000,
-}  # fmt: skip
-
-
-def small(*moments: object, **more: object) -> Footprint:
-    from gclint.verify.worker import device
-    from gclint.verify.worker.full import footprint
-
-    spec = ModelSpec("transformers", model_type="qwen2", dtype="float32", config=SMALL)
-    recipe = Recipe(model=replace(spec, **more), moments=(Load(), *moments))  # type: ignore[arg-type]
-    return footprint(recipe, Sizes(2, 128, optimizer="adamw_torch_fused"), device.choose("cpu", 0, 1))
-
-
-@pytest.fixture(scope="module")
-def plain() -> Footprint:
-    pytest.importorskip("peft")
-    return small()
-
-
-def test_fake_tensors_live_as_real_ones(plain: Footprint) -> None:
-    import torch
-    import transformers
-
-    from gclint.verify.worker.live import LiveBytes
-
-    model = transformers.AutoModelForCausalLM.from_config(transformers.Qwen2Config(**SMALL)).float().train()
-    tokens = torch.zeros((2, 128), dtype=torch.long)
-    padded = torch.ones_like(tokens)
-    padded[1, 0] = 0
-    with LiveBytes([*model.parameters(), *model.buffers()]) as live:
-        model(input_ids=tokens, attention_mask=padded, labels=tokens).loss.backward()
-    held = sum(each.nbytes for each in model.parameters())
-    assert plain.weights == pytest.approx(held, rel=1e-3) and plain.optimizer == 2 * held
-    assert plain.gradients + plain.activations == pytest.approx(live.peak, rel=0.05)
-
-
-def test_what_changes_the_footprint(plain: Footprint) -> None:
-    assert small(Checkpointing(reentrant=False)).activations < plain.activations / 2
-    adapted = small(Adapter(targets=("q_proj",), rank=4))
-    assert adapted.adapters and adapted.optimizer == 2 * adapted.adapters < plain.optimizer / 20
-    packed = small(Kbit(reentrant=False), Adapter(targets=("q_proj",)), quantization="4bit")
-    assert packed.weights < plain.weights / 2 and packed.checkpointing
-    assert small(Wrap()).gradients > plain.gradients
-    classifier = small(auto_class="AutoModelForSequenceClassification")
-    assert not classifier.unknown and classifier.activations < plain.activations
-
-
-@pytest.mark.parametrize("moments", [(), (Checkpointing(reentrant=False),), (Adapter(targets=("q_proj",), rank=4),)])
-@pytest.mark.parametrize("accumulate", [1, 2])
-def test_a_long_stack_follows_from_short_ones(moments: tuple[object, ...], accumulate: int) -> None:
-    pytest.importorskip("peft")
-    from gclint.verify.worker.full import FullSize
-    from gclint.verify.worker.published import full_config
-
-    spec = ModelSpec("transformers", model_type="qwen2", dtype="float32")
-    config = full_config(spec)[0]
-    for name, value in {**SMALL, "num_hidden_layers": 12, "layer_types": ["full_attention"] * 12}.items():
-        setattr(config, name, value)
-    recipe = Recipe(model=spec, moments=(Load(), *moments))  # type: ignore[arg-type]
-    full = FullSize(recipe, Sizes(2, 128, accumulate=accumulate), config)
-    full.play()
-    followed, whole = full.step(2, 128), full.run(2, 128)
-    # tensors in reference cycles live until Python collects them, more of them in the long run
-    assert followed.peak == pytest.approx(whole.peak, rel=0.03)
-    assert (followed.held, followed.kept) == (whole.held, pytest.approx(whole.kept, rel=0.03))
-
-
-def test_no_figures_where_the_sizes_are_not_known() -> None:
-    pytest.importorskip("transformers")
-    assert "not one that transformers builds" in small(origin="project").unknown
-    found = small(config={}, name="google/gemma-2-27b", model_type="")
-    assert "config of google/gemma-2-27b is not on this machine" in found.unknown
+def test_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "train.py").write_text(LOOP.format(optimizer="AdamW", passes=1), encoding="utf-8")
+    assert main(["fit", "--gpu-memory", "24GiB", "--output-format", "json", "train.py"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["fits"] is True and told["total"] == sum(told["bytes"].values())
+    assert main(["fit", "--config", "nowhere", "train.py"]) == 2
+    assert "there is no nowhere" in capsys.readouterr().err
+    assert main(["fit"]) == 2
+    assert "name the program" in capsys.readouterr().err

@@ -15,11 +15,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from gclint.verify.codec import from_data
-from gclint.verify.footprint import Sizes
 from gclint.verify.outcome import Raised, RankReport
 from gclint.verify.project import program_text
-from gclint.verify.recipe import AnyRecipe, ProgramRecipe, Recipe, Variable, imports_project, recipe_from_data
+from gclint.verify.recipe import AnyRecipe, ProgramRecipe, Variable, imports_project, recipe_from_data
 from gclint.verify.worker import absent, exchange, limits
 from gclint.verify.worker.importing import ImportWatch
 from gclint.verify.worker.lines import Lines
@@ -107,26 +105,9 @@ def _measured(recipe: AnyRecipe, job: dict[str, Any], scratch: Path) -> RankRepo
         import torch  # noqa: F401
 
         _apply(recipe.environment, "after-import")
-        if job.get("sizes") is not None:
-            return _footprint(recipe, job)
         measurement.prepare()
     report = measurement.take()
     return replace(report, environment=watch.report(each.name for each in recipe.environment))
-
-
-def _footprint(recipe: AnyRecipe, job: dict[str, Any]) -> RankReport:
-    """What the recipe asks of the device at full size; nothing is run."""
-    from gclint.verify.worker import device
-    from gclint.verify.worker.full import footprint
-
-    if int(job["rank"]):
-        return RankReport()
-    try:
-        hardware = device.choose(str(job.get("device", "auto")), 0, 1)
-    except LookupError as error:
-        raise NotRun(str(error)) from error
-    assert isinstance(recipe, Recipe)
-    return RankReport(footprint=footprint(recipe, from_data(Sizes, job["sizes"]), hardware))
 
 
 _kept: list[Any] = []
@@ -159,11 +140,19 @@ class Measurement:
         _separate_rendezvous(int(self.job["number"]))
         torch.set_num_threads(int(self.job.get("threads", 1)))
         _seed(self.recipe.seed + (int(self.job["rank"]) if self.sheet is not None else 0))
-        self.run = Run(self.recipe, self.job, self.scratch, self.found)
+        self.run = self._full() or Run(self.recipe, self.job, self.scratch, self.found)
         if self.sheet is None:
             self.run.prepare()
         else:
             self._observe()
+
+    def _full(self) -> Any:
+        """The measurement at full size, where the recipe asks for one."""
+        if not isinstance(self.recipe, ProgramRecipe) or self.recipe.full is None:
+            return None
+        from gclint.verify.worker.fullsize.run import FullRun
+
+        return FullRun(self.recipe, self.found, self.recipe.full)
 
     def _observe(self) -> None:
         """Look at the run from outside of everything that is replaced in it."""
@@ -208,7 +197,7 @@ class Measurement:
                 self._lay_out(self.recipe)
                 if self.recipe.copy_of is not None:
                     self.absent = absent.install(self.found)
-                self.kept = run_script(self.recipe, self.scratch, self.lines)
+                self.kept = self._run_script(self.recipe)
             else:
                 self.run.play()
         except NotRun:
@@ -225,6 +214,19 @@ class Measurement:
                 self.lines.ended(error)
                 return describe(error, self.scratch)
         return None
+
+    def _run_script(self, recipe: ProgramRecipe) -> Any:
+        try:
+            return run_script(recipe, self.scratch, self.lines)
+        except BaseException as error:
+            self._ended(error)
+            raise
+        finally:
+            self._ended(None)
+
+    def _ended(self, error: BaseException | None) -> None:
+        if hasattr(self.run, "ended"):
+            self.run.ended(error)
 
     def _sources(self) -> tuple[str, ...]:
         """The files of a copied project that were executed; refuses to speak for those of the project itself."""

@@ -1,74 +1,75 @@
-"""The sizes of widely trained checkpoints, for a machine that does not hold their configs.
-
-Each line is (pattern over the lowered name, model type, sizes as published in the checkpoint's config.json).
-The tests hold every line to the parameter count of its model card.
-"""
+"""The full-size config of a checkpoint: the one at hand, else the published one of exactly that name."""
 
 from __future__ import annotations
 
+import json
 import re
+from contextlib import suppress
+from functools import lru_cache
+from pathlib import Path
 from typing import Any
 
-from gclint.verify.recipe import ModelSpec
-from gclint.verify.worker.build import find_config
-
-NAMES = (
-    "hidden_size", "intermediate_size", "num_hidden_layers", "num_attention_heads", "num_key_value_heads",
-    "vocab_size", "tie_word_embeddings",
-)  # fmt: skip
-PUBLISHED: tuple[tuple[str, str, tuple[Any, ...]], ...] = (
-    (r"qwen2\.5-((coder|math)-)?0\.5b", "qwen2", (896, 4864, 24, 14, 2, 151936, True)),
-    (r"qwen2\.5-((coder|math)-)?1\.5b", "qwen2", (1536, 8960, 28, 12, 2, 151936, True)),
-    (r"qwen2\.5-((coder|math)-)?3b", "qwen2", (2048, 11008, 36, 16, 2, 151936, True)),
-    (r"qwen2\.5-((coder|math)-)?7b|qwen2-7b|r1-distill-qwen-7b", "qwen2", (3584, 18944, 28, 28, 4, 152064, False)),
-    (r"qwen2\.5-((coder|math)-)?14b", "qwen2", (5120, 13824, 48, 40, 8, 152064, False)),
-    (r"qwen2\.5-((coder|math)-)?32b|qwq-32b", "qwen2", (5120, 27648, 64, 40, 8, 152064, False)),
-    (r"qwen2(\.5)?-72b", "qwen2", (8192, 29568, 80, 64, 8, 152064, False)),
-    (r"qwen3-0\.6b", "qwen3", (1024, 3072, 28, 16, 8, 151936, True)),
-    (r"qwen3-1\.7b", "qwen3", (2048, 6144, 28, 16, 8, 151936, True)),
-    (r"qwen3-4b", "qwen3", (2560, 9728, 36, 32, 8, 151936, True)),
-    (r"qwen3-8b", "qwen3", (4096, 12288, 36, 32, 8, 151936, False)),
-    (r"qwen3-14b", "qwen3", (5120, 17408, 40, 40, 8, 151936, False)),
-    (r"llama-3\.2-1b", "llama", (2048, 8192, 16, 32, 8, 128256, True)),
-    (r"llama-3\.2-3b", "llama", (3072, 8192, 28, 24, 8, 128256, True)),
-    (r"llama-3(\.1)?-8b|r1-distill-llama-8b", "llama", (4096, 14336, 32, 32, 8, 128256, False)),
-    (r"llama-3(\.[13])?-70b", "llama", (8192, 28672, 80, 64, 8, 128256, False)),
-    (r"llama-?2?-(hf-)?7b|vicuna-7b", "llama", (4096, 11008, 32, 32, 32, 32000, False)),
-    (r"llama-?2?-(hf-)?13b|vicuna-13b", "llama", (5120, 13824, 40, 40, 40, 32000, False)),
-    (r"llama-2-70b", "llama", (8192, 28672, 80, 64, 8, 32000, False)),
-    (r"tinyllama-1\.1b", "llama", (2048, 5632, 22, 32, 4, 32000, False)),
-    (r"mistral-7b-(instruct-)?v0\.[12]|zephyr-7b", "mistral", (4096, 14336, 32, 32, 8, 32000, False)),
-    (r"mistral-7b-(instruct-)?v0\.3", "mistral", (4096, 14336, 32, 32, 8, 32768, False)),
-    (r"phi-3(\.5)?-mini", "phi3", (3072, 8192, 32, 32, 32, 32064, False)),
-)
-_SIZE = re.compile(r"(?<![\d.])(\d+(?:\.\d+)?)\s*(b|m)(?![a-z0-9])")
+TABLE = Path(__file__).with_name("published.json")
+PACKED = re.compile(r"(-unsloth)?-bnb-4bit$")
 
 
-def full_config(spec: ModelSpec) -> tuple[Any | None, str, bool]:
-    """Return the full-size config of a model (None where nothing is known), where its sizes come from, and
-    whether they are that checkpoint's own."""
-    config, how = find_config(spec)
-    if config is None or how.startswith("config of"):
-        return config, how, config is not None
-    name = spec.name.lower().rsplit("/", 1)[-1]
-    for pattern, model_type, sizes in PUBLISHED:
-        if re.search(pattern, name) and getattr(config, "model_type", "") == model_type:
-            for key, value in zip(NAMES, sizes, strict=True):
-                setattr(config, key, value)
-            if model_type == "qwen3":
-                config.head_dim = 128
-            elif getattr(config, "head_dim", None):
-                config.head_dim = sizes[0] // sizes[3]
-            layer_types = getattr(config, "layer_types", None)
-            if isinstance(layer_types, list):
-                config.layer_types = ["full_attention"] * sizes[2]
-            return config, f"published sizes of {spec.name}", True
-    return config, f"default sizes of {how}", False
+class NotPublished(LookupError):
+    """A name whose sizes are known neither from a config at hand nor from the table; the message says so."""
 
 
-def named_parameters(name: str) -> float | None:
-    """Return the parameter count that a checkpoint's name gives ("7B", "350m"), None when it gives none."""
-    if re.search(r"\d+x\d", name):
-        return None
-    found = _SIZE.findall(name.lower().rsplit("/", 1)[-1].replace("_", "-"))
-    return float(found[-1][0]) * {"b": 1e9, "m": 1e6}[found[-1][1]] if found else None
+@lru_cache(maxsize=1)
+def published() -> dict[str, dict[str, Any]]:
+    """The table by name: the whole one, and what follows its last slash, both lowered."""
+    found: dict[str, dict[str, Any]] = {}
+    for entry in json.loads(TABLE.read_text(encoding="utf-8"))["models"]:
+        for name in entry["names"]:
+            found[name.lower()] = found[_last(name)] = entry
+    return found
+
+
+def full_config(name: str, read: Any = None, given: str = "") -> tuple[Any, str]:
+    """Return the full-size config of a named checkpoint and where it comes from, or raise NotPublished.
+
+    `given` is a config of the user's, `read` `AutoConfig.from_pretrained` for a caller that has replaced it. A copy
+    under another owner, in another directory or packed by bitsandbytes has the sizes of its original.
+    """
+    import transformers
+
+    read = read or transformers.AutoConfig.from_pretrained
+    if given:
+        return read(given, local_files_only=True), f"config {given}"
+    with suppress(Exception):
+        return read(name, local_files_only=True, trust_remote_code=False), f"config of {name}"
+    entry = published().get(name.lower()) or published().get(PACKED.sub("", _last(name)))
+    if entry is None:
+        raise NotPublished(
+            f"the sizes of {name} are not known: its config is not on this machine and it is in no published table; "
+            "give its config.json (--config DIR)"
+        )
+    return build_config(entry), f"published sizes of {entry['names'][0]}"
+
+
+def build_config(entry: dict[str, Any]) -> Any:
+    """Return the config of an entry of the table."""
+    import transformers
+
+    return transformers.CONFIG_MAPPING[entry["type"]](**entry["config"], dtype=entry["dtype"])
+
+
+def part_heads(model: Any) -> Any:
+    """Return `model` with an output embedding of its own where T5's checkpoints have one.
+
+    transformers 5 makes every T5 with a shared one and parts them when it has read a checkpoint that holds two.
+    """
+    import torch
+
+    config = model.config
+    apart = getattr(config, "scale_decoder_outputs", True) is False or config.model_type in ("mt5", "umt5")
+    head = getattr(model, "lm_head", None)
+    if apart and head is not None:
+        head.weight = torch.nn.Parameter(torch.empty_like(head.weight))
+    return model
+
+
+def _last(name: str) -> str:
+    return name.rstrip("/").rpartition("/")[2].lower()

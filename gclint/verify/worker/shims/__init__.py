@@ -60,8 +60,9 @@ def stay_in_copy(found: Replacements) -> None:
         os.environ[name] = os.environ["TMPDIR"]
 
 
-def install(recipe: ProgramRecipe, family: str, found: Replacements) -> None:
-    """Put the replacements in place that the program's text can need."""
+def install(recipe: ProgramRecipe, family: str, found: Replacements) -> Any:
+    """Put the replacements in place that the program's text can need; return the loader of full-size models, if any."""
+    loader: Any = None
     steps = recipe.stop_after or (OBSERVED if recipe.record else STEPS)
     if family == "cpu" and any(word in found.text for word in ("cuda", "nccl", "device_map", "hip", "accelerator")):
         from gclint.verify.worker.shims import devices
@@ -79,10 +80,16 @@ def install(recipe: ProgramRecipe, family: str, found: Replacements) -> None:
         from gclint.verify.worker.shims import gone, models, older, processors, tokenizers, trainers
 
         gone.install(found)
-        models.install(found, family, recipe.target)
+        if recipe.full is None:
+            models.install(found, family, recipe.target)
+        else:
+            from gclint.verify.worker.fullsize.loading import Loader
+
+            loader = Loader(found, recipe.full.config, recipe.target)
+            loader.install()
         tokenizers.install(found)
         processors.install(found)
-        trainers.install(found, family, steps)
+        trainers.install(found, family, steps, whole=recipe.full is not None)
         older.install(found, recipe.target)
     if recipe.copy_of is not None:
         from gclint.verify.worker import small
@@ -98,6 +105,7 @@ def install(recipe: ProgramRecipe, family: str, found: Replacements) -> None:
             pictures.install(found)
         loops.install(found, family, steps)
         files.keep_saved(found)
+    return loader
 
 
 def _present(name: str) -> bool:

@@ -26,7 +26,7 @@ def plain_weights(kwargs: dict[str, Any], older: bool, found: Replacements) -> s
     if config is None:
         kwargs.pop("quantization_config", None)
     else:
-        bits = bits or _bits(config)
+        bits = bits or bits_of(config)
     if not bits:
         return ""
     library = LIBRARIES.get(_method(config), "") if config is not None else "bitsandbytes"
@@ -67,7 +67,8 @@ def _method(config: Any) -> str:
     return str(getattr(method, "value", method)) or "bitsandbytes"
 
 
-def _bits(config: Any) -> str:
+def bits_of(config: Any) -> str:
+    """What a quantisation config asks for: "4bit", "8bit", or other bits in words."""
     held = config if isinstance(config, dict) else {name: getattr(config, name, None) for name in dir(config)}
     if held.get("load_in_4bit"):
         return "4bit"

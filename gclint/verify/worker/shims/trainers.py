@@ -19,15 +19,18 @@ REPORTING = (
 BATCH, ACCUMULATION, GENERATED = 2, 2, 8
 
 _TOLD_APART = re.compile(r"\b(GRPO|RLOO)Trainer\b")
-PLANNED = ("max_steps", "num_train_epochs", "per_device_train_batch_size", "gradient_accumulation_steps")
+PLANNED = ("max_steps", "num_train_epochs", "per_device_train_batch_size", "gradient_accumulation_steps", "fp16")
 
 
-def install(found: Replacements, family: str, steps: int) -> None:
+def install(found: Replacements, family: str, steps: int, whole: bool = False) -> None:
     """Cut what TrainingArguments ask for, keeping everything that shapes the run's state."""
     begin = transformers.TrainingArguments.__post_init__
 
     def cut(arguments: Any) -> None:
+        batch, optimizer = arguments.per_device_train_batch_size, str(arguments.optim)
         _cut(arguments, found, family, steps)
+        if whole:
+            _at_full_size(arguments, found, batch, optimizer)
         begin(arguments)
 
     transformers.TrainingArguments.__post_init__ = cut
@@ -92,6 +95,19 @@ def _cut(arguments: Any, found: Replacements, family: str, steps: int) -> None:
         if str(arguments.optim).startswith(("paged", "adamw_bnb", "adamw_8bit", "adamw_torch_fused")):
             found.note(f"optimizer {arguments.optim}: adamw_torch")
             arguments.optim = "adamw_torch"
+
+
+def _at_full_size(arguments: Any, found: Replacements, batch: int, optimizer: str) -> None:
+    """Keep what decides the memory of a step: the batch, the optimizer's states, half precision."""
+    _set(arguments, per_device_train_batch_size=batch)
+    if found.planned.get("fp16") == "True":
+        _set(arguments, bf16=True)
+    if "8bit" in optimizer or "bnb" in optimizer:
+        found.planned["states"] = "paged" if "paged" in optimizer else "8bit"
+    elif "paged" in optimizer:
+        found.planned["states"] = "paged"
+    elif optimizer == "adamw_torch_fused":
+        arguments.optim = optimizer
 
 
 def _set(arguments: Any, **values: Any) -> None:

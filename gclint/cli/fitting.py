@@ -1,0 +1,48 @@
+"""`gclint fit`."""
+
+from __future__ import annotations
+
+import json
+import os
+from argparse import Namespace
+
+from gclint.cli import EXIT_CLEAN, EXIT_ERROR, EXIT_FINDINGS, complain
+from gclint.cli.output import write_text
+from gclint.cli.parser import UsageError
+from gclint.report import fits
+from gclint.verify import Options, Verifier, VerifyUnavailable
+
+
+def fit(options: Namespace) -> int:
+    """Measure a step of the program at full size; 0 where it fits or no device is named, 1 where it does not."""
+    from gclint.rehearse.program import program_named
+    from gclint.verify.fit import Fit, asking
+    from gclint.verify.footprint import Wanted
+
+    if not options.run:
+        raise UsageError("name the program: gclint fit train.py, gclint fit -- torchrun ... train.py")
+    if options.config and not os.path.exists(options.config):
+        raise UsageError(f"--config: there is no {options.config}")
+    wanted = Wanted(
+        batch_size=options.batch_size or 0,
+        sequence_length=options.sequence_length or 0,
+        config=os.path.abspath(options.config) if options.config else "",
+        capacity=options.gpu_memory or 0,
+        ranks=options.nproc or 0,
+    )
+    given = {name: value for name in ("timeout", "python") if (value := getattr(options, name, None))}
+    try:
+        recipe = asking(program_named(options.run, os.getcwd()), wanted)
+        with Verifier(Options(device="cpu", **given)) as verifier:
+            made = Fit(verifier.footprint(recipe), wanted.capacity)
+    except VerifyUnavailable as error:
+        complain(str(error))
+        return EXIT_ERROR
+    if made.footprint.unknown:
+        complain(f"{recipe.name}: unknown, {made.footprint.unknown}")
+        return EXIT_ERROR
+    if options.output_format == "json":
+        write_text(json.dumps(made.to_data(), indent=2) + "\n", options.output_file)
+    else:
+        write_text(fits.text([("", made.to_data())]), options.output_file)
+    return EXIT_FINDINGS if made.fits is False else EXIT_CLEAN

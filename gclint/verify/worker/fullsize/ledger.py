@@ -1,0 +1,78 @@
+"""Which bytes live, by what they are: every storage from the call that makes it to its end, real or fake."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Iterable
+from typing import Any
+
+import torch
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_leaves
+
+BLOCK = 512  # CUDA's allocator rounds each block up to a multiple of this (kMinBlockSize)
+
+
+class Ledger(TorchDispatchMode):  # type: ignore[misc]
+    """Counts storages, rounded up as CUDA's allocator does.
+
+    A storage is an activation or, made outside of forward, a temporary, until `tag` says better. `peak` is the most
+    that lived at once since `restart`, `parts` what that was, `moment` when it came.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.enter("forward")
+        self.live = 0
+        self._kinds: dict[str, int] = {}
+        self._held: dict[int, tuple[str, int]] = {}
+        self.restart()
+
+    def enter(self, now: str) -> None:
+        """Say what is going on from now on: "forward", "backward" or "optimizer step"."""
+        self._now = now
+        self._kind = "activations" if now == "forward" else "temporaries"
+
+    def restart(self) -> None:
+        """Forget the peak: what lives now is the first one."""
+        self.peak, self.parts, self.moment = self.live, dict(self._kinds), self._now
+
+    def tag(self, tensors: Iterable[Any], kind: str) -> None:
+        """Say what the storages of `tensors` are."""
+        for tensor in tensors:
+            storage = tensor.untyped_storage()
+            key = storage._cdata
+            if key not in self._held:
+                self._count(storage, kind)
+                continue
+            before, size = self._held[key]
+            self._held[key] = (kind, size)
+            self._kinds[before] -= size
+            self._kinds[kind] = self._kinds.get(kind, 0) + size
+
+    def __torch_dispatch__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        made = self.call(function, args, kwargs or {})
+        for each in (made,) if isinstance(made, torch.Tensor) else tree_leaves(made):
+            if isinstance(each, torch.Tensor):
+                storage = each.untyped_storage()
+                if storage._cdata not in self._held:
+                    self._count(storage, self._kind)
+        return made
+
+    def call(self, function: Any, args: Any, kwargs: Any) -> Any:
+        """Run an operation."""
+        return function(*args, **kwargs)
+
+    def _count(self, storage: Any, kind: str) -> None:
+        key, size = storage._cdata, -(-storage.nbytes() // BLOCK) * BLOCK
+        self._held[key] = (kind, size)
+        self._kinds[kind] = self._kinds.get(kind, 0) + size
+        self.live += size
+        if self.live > self.peak:
+            self.restart()
+        weakref.finalize(storage, self._ended, key)
+
+    def _ended(self, key: int) -> None:
+        kind, size = self._held.pop(key)
+        self._kinds[kind] -= size
+        self.live -= size
