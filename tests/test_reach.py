@@ -239,6 +239,8 @@ from transformers import AutoModelForCausalLM, Trainer, TrainingArguments
 
 def worker(rank):
     dist.init_process_group("gloo", rank=rank, world_size=2)
+    model = AutoModelForCausalLM.from_pretrained("gpt2")
+    Trainer(model=model, args=TrainingArguments("out"), train_dataset=[]).train()
 
 
 def starts():
