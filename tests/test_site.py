@@ -14,7 +14,7 @@ import pytest
 
 pytest.importorskip("mkdocs")
 
-from gclint.rule import load_rules  # noqa: E402
+from gclint.rule import load_rules
 
 ROOT = Path(__file__).parent.parent
 
