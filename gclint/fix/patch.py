@@ -63,6 +63,9 @@ def _name(source: Source, directory: str) -> str:
 
 def _hunks(name: str, before: bytes, after: bytes) -> Iterator[str]:
     for line in difflib.unified_diff(_lines(before), _lines(after), f"a/{name}", f"b/{name}"):
+        text = line.removesuffix("\n").removesuffix("\r").replace("\t", "")
+        if printable(text) != text:
+            raise NoPatch("the lines around it hold control characters")
         yield line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n"
 
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from gclint.finding import Finding
+from gclint.finding import Finding, Location
 from gclint.fix.edits import Chosen
 from gclint.fix.patch import NoPatch, patch_of
 from gclint.report.content import Report, place_text, severity
 from gclint.report.escape import printable
-from gclint.report.mending import Mending, by_hand, by_urgency, line_of, mending_of, paths_of
+from gclint.report.mending import Mending, by_hand, by_urgency, mending_of, proof_of
 from gclint.report.style import Style
 from gclint.report.tally import tally
 
@@ -40,16 +40,24 @@ def render(report: Report, style: Style) -> str:
 
 def brief(text: str, most: int) -> str:
     """Return `text`, printable, on one line, and cut where it is longer than `most` characters."""
-    line = printable(" ".join(text.split()))
-    return line if len(line) <= most else f"{line[: most - 3]}..."
+    return _cut(printable(" ".join(text.split())), most)
+
+
+def code_of(report: Report, place: Location) -> str:
+    """Return the source line that a place begins on, cut where it is long."""
+    return _cut(printable(report.line_text(place).strip()), 100)
 
 
 def states_of(report: Report, finding: Finding) -> list[str]:
     """Return the places that took part: the file and line, the code, and what it does there."""
     return [
-        f"{place_text(report.shown(place))} `{brief(report.line_text(place), 80)}` {brief(place.message, 100)}".rstrip()
+        f"{place_text(report.shown(place))} `{code_of(report, place)}` {brief(place.message, 100)}".rstrip()
         for place in finding.related
     ]
+
+
+def _cut(text: str, most: int) -> str:
+    return text if len(text) <= most else f"{text[: most - 3]}..."
 
 
 def _block(report: Report, finding: Finding, number: str) -> str:
@@ -70,10 +78,11 @@ def _facts(report: Report, finding: Finding, number: str) -> Iterator[str]:
         ("effect", finding.symptom),
         ("condition", finding.stated.brief),
         ("judged for", finding.versions),
-        ("line", report.line_text(finding.location)),
     ):
-        if text.strip():
+        if text:
             yield f"{label}: {brief(text, 250)}"
+    if line := code_of(report, finding.location):
+        yield f"line: {line}"
     states = states_of(report, finding)
     if states:
         yield "states:"
@@ -89,11 +98,7 @@ def _way(report: Report, finding: Finding, mending: Mending | None) -> Iterator[
         if help:
             yield "edit: none by gclint; do this by hand:"
             yield from (f"  {printable(line)}" for line in brief_lines(help, 1000))
-        if finding.certainty == "seen":
-            yield "prove: the same rehearsal again"
-        else:
-            again = line_of(("check", "--select", finding.code, *report.asked.options), paths_of(report, finding))
-            yield f"prove: {again}"
+        yield f"prove: {proof_of(report, finding) or 'the same rehearsal again'}"
         return
     fix = mending.fix
     needs = "" if fix.applicability == "safe" and fix.automatic else ", needs judgement"
@@ -101,7 +106,7 @@ def _way(report: Report, finding: Finding, mending: Mending | None) -> Iterator[
     yield f"edit: {brief(fix.title + cost, 250)} [{fix.name}{needs}]"
     for other in [each for each in finding.fixes if each is not fix][:4]:
         yield f"or: {brief(other.title, 120)} [{other.name}]"
-    yield f"prove: {mending.command('--verify', '--diff')}"
+    yield f"prove: {proof_of(report, finding)}"
     yield f"write: {mending.command()}"
 
 

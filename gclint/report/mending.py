@@ -9,9 +9,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from gclint.check.request import project_root
+from gclint.check.selection import OWN_RULES
 from gclint.finding import Finding, Fix
 from gclint.report.content import UNREADABLE, Report, severity
+from gclint.report.escape import printable
 
+_OF_GCLINT = {rule.code for rule in OWN_RULES}
 _LEVELS = ("error", "warning", "note")
 _USE_INSTEAD = re.compile(r"^## Use instead\n(.*?)(?=^## |\Z)", re.MULTILINE | re.DOTALL)
 
@@ -27,14 +30,24 @@ class Mending:
 
     def command(self, *options: str) -> str:
         """Return the command line that makes this fix and no other, with these options besides."""
-        chosen = ("--select", self.code, "--choose", f"{self.code}={self.fix.name}")
+        chosen = ("--fixable", self.code, "--choose", f"{self.code}={self.fix.name}")
         return line_of(("fix", *options, *chosen, *self.options), self.paths)
 
 
 def line_of(words: Sequence[str], paths: Sequence[str]) -> str:
-    """Return a command line of gclint."""
+    """Return a command line of gclint, safe to print."""
     apart = ["--"] if any(path.startswith("-") for path in paths) else []
-    return shlex.join(["gclint", *words, *apart, *paths])
+    return printable(shlex.join(["gclint", *words, *apart, *paths]))
+
+
+def proof_of(report: Report, finding: Finding) -> str:
+    """Return the command line that shows whether a finding's edit, or what was done by hand, is right; "" for none."""
+    if finding.certainty == "seen":
+        return ""
+    mending = mending_of(report, finding)
+    if mending is not None and finding.code not in _OF_GCLINT:
+        return mending.command("--verify", "--diff")
+    return line_of(("check", *report.asked.options), paths_of(report, finding))
 
 
 def by_urgency(report: Report) -> list[Finding]:
