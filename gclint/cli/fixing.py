@@ -42,9 +42,17 @@ def fix(options: Namespace) -> int:
         begin()
     request = request_of(options)
     _check_report(options)
+    outcome = outcome_of(options, request)
+    if options.report:
+        _write_report(outcome, options.report)
+    return _tell(outcome, request, options)
+
+
+def outcome_of(options: Namespace, request: Request) -> Outcome:
+    """Fix what is found in `request`, as the options say; raises what `gclint.fix.job.fix` does."""
     proof = _proof_options(options) if _proves(options) else None
     with _watched(proof is not None) as (prove, asking):
-        outcome = fix_request(
+        return fix_request(
             request,
             unsafe=options.unsafe,
             chosen=pairs(options.choose, "--choose"),
@@ -54,9 +62,6 @@ def fix(options: Namespace) -> int:
             alternatives=options.alternatives,
             ask=asking if options.interactive else None,
         )
-    if options.report:
-        _write_report(outcome, options.report)
-    return _tell(outcome, request, options)
 
 
 def _check_report(options: Namespace) -> None:

@@ -281,5 +281,6 @@ _COMMANDS: dict[str, tuple[str, Callable[[Parser], None]]] = {
     "preflight": ("check a run, then start it", _preflight),
     "rehearse": ("run a training program small, and say what goes wrong in silence", _rehearse),
     "server": ("run the language server", lambda parser: None),
+    "mcp": ("run the server of tools for agents", lambda parser: None),
     "completion": ("print the completion script of a shell", _completion),
 }
