@@ -13,6 +13,7 @@ from gclint.integrations.tools import OWN
 
 if TYPE_CHECKING:
     from gclint.fix.edits import Chosen
+    from gclint.fix.job import Outcome
 
 Record = dict[str, Any]
 MOST = 10
@@ -99,7 +100,19 @@ def _fixed(options: Namespace) -> Record:
     }
     if options.verify:
         answer |= list_as_data("proofs", map(_proof, as_data(outcome.proofs)))
+    if note := _note(outcome):
+        answer["note"] = note
     return answer | {"left": findings_as_data(report, by_urgency(report), MOST, briefly=True)}
+
+
+def _note(outcome: Outcome) -> str:
+    """Why there are fewer edits than might be, and what to do about it."""
+    if any(proof.verdict == "unverified" for proof in outcome.proofs):
+        return "what is unverified is left out here; the tool fix writes it all the same"
+    offered = [finding for finding in outcome.report.findings if any(fix.edits for fix in finding.fixes)]
+    if not outcome.applied and offered:
+        return "nothing was edited; the fixes of what is left need judgement: name one (choose), or give unsafe=true"
+    return ""
 
 
 def _edit(chosen: Chosen) -> Record:

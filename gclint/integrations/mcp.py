@@ -23,6 +23,7 @@ from mcp.server.lowlevel import Server
 from mcp.server.stdio import stdio_server
 
 from gclint import __version__
+from gclint.config import suggestion
 from gclint.integrations.tools import TOOLS, Tool
 from gclint.report.agent import brief
 
@@ -67,15 +68,28 @@ async def _call(context: object, params: types.CallToolRequestParams) -> types.C
     given = params.arguments or {}
     tool = next((tool for tool in TOOLS if tool.name == params.name), None)
     if tool is None:
-        return _refused(f"there is no tool `{params.name}`; there are {', '.join(tool.name for tool in TOOLS)}")
-    wrong = best_match(Draft202012Validator(tool.schema).iter_errors(given))
-    if wrong is not None:
-        return _refused(": ".join([*map(str, wrong.absolute_path), wrong.message]))
+        names = [tool.name for tool in TOOLS]
+        return _refused(
+            f"there is no tool `{params.name}`{suggestion(params.name, names)}; there are {', '.join(names)}"
+        )
+    wrong = _fault(tool, given)
+    if wrong:
+        return _refused(wrong)
     answer = await _answered(tool, given)
     if "error" in answer:
         return _refused(answer["error"])
     text = types.TextContent(type="text", text=json.dumps(answer, ensure_ascii=False))
     return types.CallToolResult(content=[text], structured_content=answer)
+
+
+def _fault(tool: Tool, given: Record) -> str:
+    """What is wrong with the arguments of a tool, "" when nothing is."""
+    known = list(tool.arguments)
+    for name in given:
+        if name not in known:
+            return f"{tool.name} takes no `{name}`{suggestion(name, known)}; it takes {', '.join(known)}"
+    wrong = best_match(Draft202012Validator(tool.schema).iter_errors(given))
+    return ": ".join([*map(str, wrong.absolute_path), wrong.message]) if wrong is not None else ""
 
 
 def _refused(why: str) -> types.CallToolResult:

@@ -11,6 +11,7 @@ import signal
 import sys
 from typing import Any
 
+from gclint.cli import EXIT_CLEAN, EXIT_INTERRUPTED, said_of
 from gclint.report.verification import finite
 from gclint.verify.worker.supervise import die_with_parent
 
@@ -24,12 +25,14 @@ def main() -> int:
     given = json.load(sys.stdin)
     with os.fdopen(os.dup(1), "w", encoding="utf-8") as out:
         os.dup2(2, 1)  # what anything else prints is no part of the answer
-        json.dump(finite(_answer(sys.argv[1], given)), out, allow_nan=False)
-    return 0
+        try:
+            json.dump(finite(_answer(sys.argv[1], given)), out, allow_nan=False)
+        except KeyboardInterrupt:
+            return EXIT_INTERRUPTED
+    return EXIT_CLEAN
 
 
 def _answer(tool: str, given: dict[str, Any]) -> dict[str, Any]:
-    from gclint.cli import said_of
     from gclint.cli.run import is_refusal
     from gclint.integrations.answers import ANSWERS
     from gclint.report.agent import brief
