@@ -30,6 +30,8 @@ def rules_named(word: str) -> tuple[list[Any], bool]:
     rules = _rules()
     wanted = [item for item in rules if word.upper() == item.code or word == item.name]
     family = [item for item in rules if item.code.startswith(word.upper())]
+    if word.upper().startswith("GCS"):
+        raise UsageError(f"`{word}` is no rule: a rehearsal saw it, and says what to do (docs/rehearse.md)")
     if not (wanted or family):
         known = [*(item.code for item in rules), *(item.name for item in rules)]
         near = suggestion(word.upper(), known) or suggestion(word, known)
