@@ -32,10 +32,6 @@ from gclint.timing import begin
 
 def fix(options: Namespace) -> int:
     """Run the command and return its exit status."""
-    if options.program and options.verify != "program":
-        raise UsageError("--program needs --verify=program")
-    if options.launcher and options.nproc:
-        raise UsageError("--launcher says how many processes there are; leave out --nproc")
     if options.interactive:
         require_terminal()
     if options.timing:
@@ -49,7 +45,11 @@ def fix(options: Namespace) -> int:
 
 
 def outcome_of(options: Namespace, request: Request) -> Outcome:
-    """Fix what is found in `request`, as the options say; raises what `gclint.fix.job.fix` does."""
+    """Fix what is found in `request`, as the options say; raises `UsageError` and what `gclint.fix.job.fix` does."""
+    if options.program and options.verify != "program":
+        raise UsageError("--program needs --verify=program")
+    if options.launcher and options.nproc:
+        raise UsageError("--launcher says how many processes there are; leave out --nproc")
     proof = _proof_options(options) if _proves(options) else None
     with _watched(proof is not None) as (prove, asking):
         return fix_request(

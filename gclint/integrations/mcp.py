@@ -87,7 +87,7 @@ def _fault(tool: Tool, given: Record) -> str:
     known = list(tool.arguments)
     for name in given:
         if name not in known:
-            return f"{tool.name} takes no `{name}`{suggestion(name, known)}; it takes {', '.join(known)}"
+            return f"{tool.name} takes {', '.join(known)}, not `{name}`{suggestion(name, known)}"
     wrong = best_match(Draft202012Validator(tool.schema).iter_errors(given))
     return ": ".join([*map(str, wrong.absolute_path), wrong.message]) if wrong is not None else ""
 
