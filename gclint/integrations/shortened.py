@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -63,6 +64,17 @@ def text_as_data(name: str, text: str, most: int) -> Record:
         return {name: text}
     lines = text[:most].split("\n")[:-1]
     return {name: "\n".join(lines) + "\n", "more_lines": text.count("\n") - len(lines)}
+
+
+def plain(data: Any) -> Any:
+    """Return the same data with four digits of each fraction, and null for what JSON has no number for."""
+    if isinstance(data, dict):
+        return {key: plain(value) for key, value in data.items()}
+    if isinstance(data, (list, tuple)):
+        return [plain(value) for value in data]
+    if isinstance(data, float):
+        return float(f"{data:.4g}") if math.isfinite(data) else None
+    return data
 
 
 def _told(report: Report, finding: Finding) -> Record:

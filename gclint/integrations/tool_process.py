@@ -12,7 +12,7 @@ import sys
 from typing import Any
 
 from gclint.cli import EXIT_CLEAN, EXIT_INTERRUPTED, said_of
-from gclint.report.verification import finite
+from gclint.integrations.shortened import plain
 from gclint.verify.worker.supervise import die_with_parent
 
 MOST_OF_AN_ERROR = 1_000
@@ -26,7 +26,7 @@ def main() -> int:
     with os.fdopen(os.dup(1), "w", encoding="utf-8") as out:
         os.dup2(2, 1)  # what anything else prints is no part of the answer
         try:
-            json.dump(finite(_answer(sys.argv[1], given)), out, allow_nan=False)
+            json.dump(plain(_answer(sys.argv[1], given)), out, allow_nan=False)
         except KeyboardInterrupt:
             return EXIT_INTERRUPTED
     return EXIT_CLEAN

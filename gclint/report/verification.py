@@ -30,16 +30,16 @@ def document(outcome: Outcome) -> dict[str, Any]:
         ],
         "alternatives": [_alternatives(trials) for trials in outcome.trials],
     }
-    data: dict[str, Any] = finite(made)
-    return data
+    finite: dict[str, Any] = _finite(made)
+    return finite
 
 
-def finite(data: Any) -> Any:
-    """Return the same data with null for numbers that JSON has not."""
+def _finite(data: Any) -> Any:
+    """The same data with null for numbers that JSON has not."""
     if isinstance(data, dict):
-        return {key: finite(value) for key, value in data.items()}
+        return {key: _finite(value) for key, value in data.items()}
     if isinstance(data, (list, tuple)):
-        return [finite(value) for value in data]
+        return [_finite(value) for value in data]
     return None if isinstance(data, float) and not math.isfinite(data) else data
 
 
