@@ -44,7 +44,8 @@ def check_source(text: str | bytes, path: str | os.PathLike[str] = "stdin.py", *
 def check(request: Request, judge: Judge | None = None) -> Report:
     """Return what is found in the files of `request`; raises `gclint.config.BadConfig`."""
     with listed_once():
-        return _check_recalled(request) if judge is None else _judged(gathered_for(request, judge), judge)
+        report = _check_recalled(request) if judge is None else _judged(gathered_for(request, judge), judge)
+    return replace(report, asked=request.asked)
 
 
 def _judged(gathered: Gathered, judge: Judge) -> Report:

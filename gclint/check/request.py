@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from gclint.config import Settings, load, nearest
+from gclint.report.content import Asked
 from gclint.source.discover import Discovery, Exclusion, Found, discover
 from gclint.source.folders import holds_any
 from gclint.source.ignored import DEFAULT_EXCLUDE, patterns
@@ -38,6 +39,14 @@ class Request:
     stdin: bytes | None = None
     stdin_name: str = "stdin.py"
     jobs: int = 1
+
+    @property
+    def asked(self) -> Asked:
+        """What it asks, as words of a command line: its paths, and what decides how they are judged."""
+        target = ",".join(f"{name}={version}" for name, version in self.given.get("target", {}).items())
+        given = {"--config": self.config, "--target": target}
+        options = [word for name, value in given.items() if value for word in (name, value)]
+        return Asked(tuple(self.paths), (*options, *["--isolated"] * self.isolated))
 
 
 @dataclass(frozen=True)

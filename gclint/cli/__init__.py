@@ -113,6 +113,11 @@ def _is_nowhere() -> bool:
     return False
 
 
+def said_of(error: Exception) -> str:
+    """Return one line about an error that no command foresees."""
+    return _of_system(error) if isinstance(error, OSError) and error.filename is not None else _internal(error)
+
+
 def _internal(error: BaseException) -> str:
     trace = error.__traceback__
     while trace is not None and trace.tb_next is not None:

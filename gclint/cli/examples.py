@@ -17,6 +17,7 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
         ("gclint check --target torch=2.5,peft=0.13", "judged for these versions"),
         ("gclint check --baseline known.json", "from now on, only what is new"),
         ("gclint check --output-format sarif", "for code scanning"),
+        ("gclint check --output-format agent", "with patches, and what proves them"),
         ("gclint check - --stdin-filename train.py", "an editor's text"),
         ("gclint check --no-cache --timing", "where the time goes"),
     ),
@@ -64,6 +65,7 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
         ("gclint fit --config ./my-model -- python train.py", "of your own sizes"),
     ),
     "server": (("gclint server", "what an editor starts; it speaks LSP over stdio"),),
+    "mcp": (("gclint mcp", "what an agent's client starts; it speaks MCP over stdio"),),
     "completion": (
         ('eval "$(gclint completion bash)"', "in ~/.bashrc; zsh alike"),
         ("gclint completion fish | source", "in config.fish"),

@@ -15,23 +15,28 @@ from gclint.config import suggestion
 
 def rule(options: Namespace) -> int:
     """Print the page of a rule, or a line for each rule of a family (`GCL2`) or of all; return the exit status."""
-    rules = _rules()
     if options.code:
-        wanted = [item for item in rules if options.code.upper() == item.code or options.code == item.name]
-        family = [item for item in rules if item.code.startswith(options.code.upper())]
-        if not wanted and family:
-            _print(family, options.output_format, pages=False)
-            return EXIT_CLEAN
-        if not wanted:
-            known = [*(item.code for item in rules), *(item.name for item in rules)]
-            near = suggestion(options.code.upper(), known) or suggestion(options.code, known)
-            raise UsageError(f"no rule `{options.code}`{near}; `gclint rule --all` lists them")
-        _print(wanted, options.output_format, pages=True)
+        wanted, whole = rules_named(options.code)
+        _print(wanted, options.output_format, pages=whole)
         return EXIT_CLEAN
     if not options.all:
         raise UsageError("name a rule, or --all")
-    _print(rules, options.output_format, pages=options.output_format == "markdown")
+    _print(_rules(), options.output_format, pages=options.output_format == "markdown")
     return EXIT_CLEAN
+
+
+def rules_named(word: str) -> tuple[list[Any], bool]:
+    """Return the rules of a code, a name or the beginning of codes, and whether it names one; raises `UsageError`."""
+    rules = _rules()
+    wanted = [item for item in rules if word.upper() == item.code or word == item.name]
+    family = [item for item in rules if item.code.startswith(word.upper())]
+    if word.upper().startswith("GCS"):
+        raise UsageError(f"`{word}` is no rule: a rehearsal saw it, and says what to do (docs/rehearse.md)")
+    if not (wanted or family):
+        known = [*(item.code for item in rules), *(item.name for item in rules)]
+        near = suggestion(word.upper(), known) or suggestion(word, known)
+        raise UsageError(f"no rule `{word}`{near}; `gclint rule --all` lists them")
+    return wanted or family, bool(wanted)
 
 
 def _rules() -> list[Any]:
@@ -49,15 +54,15 @@ def _print(rules: list[Any], output_format: str, pages: bool) -> None:
         from rich.markdown import Markdown
 
         for item in rules:
-            Console().print(Markdown(_page(item)))
+            Console().print(Markdown(page_of(item)))
     elif pages:
-        sys.stdout.write("\n".join(_page(item) for item in rules))
+        sys.stdout.write("\n".join(page_of(item) for item in rules))
     else:
         for item in rules:
             print(f"{item.code}  {item.name}: {item.summary}")
 
 
-def _page(item: Any) -> str:
+def page_of(item: Any) -> str:
     """Return the page of a rule; one that does not begin with a heading of its own gets one."""
     docs = item.docs.strip()
     page = docs if docs.startswith("#") else f"# {item.name} ({item.code})\n\n{docs}"

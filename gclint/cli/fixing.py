@@ -32,19 +32,27 @@ from gclint.timing import begin
 
 def fix(options: Namespace) -> int:
     """Run the command and return its exit status."""
-    if options.program and options.verify != "program":
-        raise UsageError("--program needs --verify=program")
-    if options.launcher and options.nproc:
-        raise UsageError("--launcher says how many processes there are; leave out --nproc")
     if options.interactive:
         require_terminal()
     if options.timing:
         begin()
     request = request_of(options)
     _check_report(options)
+    outcome = outcome_of(options, request)
+    if options.report:
+        _write_report(outcome, options.report)
+    return _tell(outcome, request, options)
+
+
+def outcome_of(options: Namespace, request: Request) -> Outcome:
+    """Fix what is found in `request`, as the options say; raises `UsageError` and what `gclint.fix.job.fix` does."""
+    if options.program and options.verify != "program":
+        raise UsageError("--program needs --verify=program")
+    if options.launcher and options.nproc:
+        raise UsageError("--launcher says how many processes there are; leave out --nproc")
     proof = _proof_options(options) if _proves(options) else None
     with _watched(proof is not None) as (prove, asking):
-        outcome = fix_request(
+        return fix_request(
             request,
             unsafe=options.unsafe,
             chosen=pairs(options.choose, "--choose"),
@@ -54,9 +62,6 @@ def fix(options: Namespace) -> int:
             alternatives=options.alternatives,
             ask=asking if options.interactive else None,
         )
-    if options.report:
-        _write_report(outcome, options.report)
-    return _tell(outcome, request, options)
 
 
 def _check_report(options: Namespace) -> None:

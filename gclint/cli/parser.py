@@ -301,5 +301,6 @@ _COMMANDS: dict[str, tuple[str, Callable[[Parser], None]]] = {
     "rehearse": ("run a training program small, and say what goes wrong in silence", _rehearse),
     "fit": ("say whether the full-size run fits a GPU, and what would make it fit", _fit),
     "server": ("run the language server", lambda parser: None),
+    "mcp": ("run the server of tools for agents", lambda parser: None),
     "completion": ("print the completion script of a shell", _completion),
 }

@@ -24,26 +24,12 @@ from gclint.report.as_json import record
 from gclint.report.content import Report
 from gclint.report.formats import render
 from gclint.report.style import Style, style_for
-from gclint.verify import Options, Verifier, VerifyUnavailable
+from gclint.verify import Options, Verifier
 
 
 def rehearse(options: Namespace) -> int:
     """Run the program small, say what is wrong with the run; 0 for a healthy one, 1 with findings, 2 for none."""
-    if not options.run:
-        raise UsageError("name the program: gclint rehearse train.py, gclint rehearse -- torchrun ... train.py")
-    only = _only(options.only)
-    given = {name: value for name in ("device", "timeout", "python") if (value := getattr(options, name, None))}
-    if options.nproc:
-        given["processes"] = options.nproc
-    try:
-        with tempfile.TemporaryDirectory(prefix="gclint-rehearse-") as place:
-            recipe = program_named(options.run, os.getcwd())
-            with live(Path(place)) as tell, Verifier(Options(**given)) as verifier:
-                made = rehearsed(recipe, verifier, Path(place), only, tell)
-    except VerifyUnavailable as error:
-        complain(str(error))
-        return EXIT_ERROR
-    report = report_of(made.seen, Path(str(recipe.copy_of)), recipe.name)
+    made, report = rehearsal_of(options)
     if options.html:
         from gclint.rehearse.page import page
 
@@ -51,10 +37,25 @@ def rehearse(options: Namespace) -> int:
     if report.findings or made.trained or options.output_format == "json":
         _tell(made, report, options)
     if not made.trained:
-        complain(_why(made))
+        complain(why_not(made))
     if report.findings:
         return EXIT_FINDINGS
     return EXIT_CLEAN if made.trained else EXIT_ERROR
+
+
+def rehearsal_of(options: Namespace) -> tuple[Rehearsal, Report]:
+    """Return the rehearsal that the options ask for, and what it found; raises `UsageError`, `VerifyUnavailable`."""
+    if not options.run:
+        raise UsageError("name the program: gclint rehearse train.py, gclint rehearse -- torchrun ... train.py")
+    only = _only(options.only)
+    given = {name: value for name in ("device", "timeout", "python") if (value := getattr(options, name, None))}
+    if options.nproc:
+        given["processes"] = options.nproc
+    with tempfile.TemporaryDirectory(prefix="gclint-rehearse-") as place:
+        recipe = program_named(options.run, os.getcwd())
+        with live(Path(place)) as tell, Verifier(Options(**given)) as verifier:
+            made = rehearsed(recipe, verifier, Path(place), only, tell)
+    return made, report_of(made.seen, Path(str(recipe.copy_of)), recipe.name)
 
 
 def _only(texts: list[str] | None) -> list[str]:
@@ -68,7 +69,8 @@ def _only(texts: list[str] | None) -> list[str]:
     return names
 
 
-def _why(made: Rehearsal) -> str:
+def why_not(made: Rehearsal) -> str:
+    """Return why a rehearsal came to no step of training."""
     outcome = made.outcome
     if outcome.status == "finished":
         return f"{made.recipe.name} ran to its end and took no optimizer step"

@@ -24,6 +24,7 @@ _COMMANDS = {
     "rehearse": "gclint.cli.rehearsing",
     "fit": "gclint.cli.fitting",
     "server": "gclint.cli.serving",
+    "mcp": "gclint.cli.serving",
     "completion": "gclint.cli.completion",
 }
 
@@ -39,17 +40,23 @@ def run(arguments: Sequence[str]) -> int:
             return EXIT_CLEAN
         module = import_module(_COMMANDS[options.command])
         return int(getattr(module, options.command.replace("-", "_"))(options))
-    except (UsageError, BadConfig) as error:
-        complain(str(error))
     except Exception as error:
-        from gclint.fix.proof import ProofUnavailable
-        from gclint.fix.write import NotWritten
-        from gclint.rule import RuleConflict
-
-        if not isinstance(error, (NotWritten, ProofUnavailable, RuleConflict)):
+        if not is_refusal(error):
             raise
         complain(str(error))
     return EXIT_ERROR
+
+
+def is_refusal(error: Exception) -> bool:
+    """Whether an error is one that a command says in one line, without a way to where it comes from."""
+    if isinstance(error, (UsageError, BadConfig)):
+        return True
+    from gclint.fix.proof import ProofUnavailable
+    from gclint.fix.write import NotWritten
+    from gclint.rule import RuleConflict
+    from gclint.verify.errors import VerifyUnavailable
+
+    return isinstance(error, (NotWritten, ProofUnavailable, RuleConflict, VerifyUnavailable))
 
 
 def _parsed(arguments: Sequence[str]) -> Namespace | None:

@@ -170,17 +170,17 @@ def _sound_round(current: Sources, wanted: list[Chosen]) -> tuple[list[Chosen], 
     """Return the fixes of one round that leave every file sound, and those that would not."""
     texts = {path: source.text for path, source in current.items()}
     accepted = compatible(texts, wanted)
-    why = _fault(current, accepted)
+    why = fault(current, accepted)
     if why is None:
         return _effective(texts, accepted, [])
     sound: list[Chosen] = []
     broken = []
     for chosen in accepted:
-        fault = _fault(current, [*sound, chosen])
-        if fault is None:
+        wrong = fault(current, [*sound, chosen])
+        if wrong is None:
             sound.append(chosen)
         else:
-            broken.append(Refused(chosen, fault))
+            broken.append(Refused(chosen, wrong))
     return _effective(texts, sound, broken)
 
 
@@ -193,7 +193,8 @@ def _effective(
     return [], [*broken, *(Refused(chosen, REMAINS) for chosen in accepted)]
 
 
-def _fault(current: Sources, accepted: Sequence[Chosen]) -> str | None:
+def fault(current: Sources, accepted: Sequence[Chosen]) -> str | None:
+    """Return why these fixes would break one of the files they edit, None where they leave all of them sound."""
     try:
         for path, text in apply_all({path: source.text for path, source in current.items()}, accepted).items():
             source = current[path]

@@ -49,13 +49,20 @@ class Problem:
 
 
 @dataclass(frozen=True)
+class Asked:
+    """What a check was asked: the paths as they were named, and the options that decide how they are judged."""
+
+    paths: tuple[str, ...] = ()
+    options: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
 class Report:
     """The outcome of a check: findings in order of place and code, and the problems that make exit status
     2.
 
     A file that could not be read or parsed is a finding GCL000. `sources` has the text of every file that
-    a finding names, `rules` what is known of every rule by code, `fixable` how many findings a plain fix
-    mends.
+    a finding names, `rules` what is known of every rule by code, `asked` what was to be checked.
     """
 
     findings: tuple[Finding, ...] = ()
@@ -63,6 +70,7 @@ class Report:
     files_checked: int = 0
     sources: Mapping[str, Source] = field(default_factory=dict)
     rules: Mapping[str, RuleInfo] = field(default_factory=dict)
+    asked: Asked = Asked()
 
     @property
     def failed(self) -> bool:

@@ -17,6 +17,7 @@ _RENDERERS = {
     "gitlab": "gitlab:render",
     "junit": "junit:render",
     "markdown": "markdown:render",
+    "agent": "agent:render",
 }
 FORMATS = tuple(_RENDERERS)
 

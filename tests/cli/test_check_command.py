@@ -347,7 +347,7 @@ def test_colour(gclint, project, monkeypatch, variable, coloured):
 def test_control_characters_in_a_path_are_escaped(gclint, project):
     os.mkdir("bad\x1b[31m\nname")
     (project / "bad\x1b[31m\nname" / "a.py").write_text(BAD)
-    for name in ("full", "concise", "json", "json-lines", "sarif", "github", "gitlab", "junit", "markdown"):
+    for name in ("full", "concise", "json", "json-lines", "sarif", "github", "gitlab", "junit", "markdown", "agent"):
         out = gclint("check", "--output-format", name)[1]
         assert "\x1b" not in out and "31m\nname" not in out, name
 

@@ -221,7 +221,7 @@ def test_a_notebook_with_enormous_outputs(project: Path) -> None:
     assert "n.ipynb" in made["out"] and "huge.ipynb" in made["out"] and "larger than" in made["out"]
 
 
-FORMATS = ("full", "concise", "json", "json-lines", "sarif", "github", "gitlab", "junit", "markdown")
+FORMATS = ("full", "concise", "json", "json-lines", "sarif", "github", "gitlab", "junit", "markdown", "agent")
 
 
 @pytest.mark.parametrize("name", FORMATS)

@@ -1,0 +1,125 @@
+"""The tools that `gclint mcp` offers: their names, what they are for, and what they take.
+
+An argument is the option of the same name on the command line, but for those of `OWN`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from gclint.cli.parser import EVIDENCE
+
+OWN = frozenset({"paths", "code", "command", "write", "most", "evidence", "limit"})
+SECONDS = 120.0
+SECONDS_OF_RUNS = 600.0
+
+
+def _strings(text: str) -> dict[str, Any]:
+    return {"type": "array", "items": {"type": "string"}, "description": text}
+
+
+def _number(text: str, kind: str = "integer") -> dict[str, Any]:
+    return {"type": kind, "exclusiveMinimum": 0, "description": text}
+
+
+def _flag(text: str) -> dict[str, Any]:
+    return {"type": "boolean", "description": text}
+
+
+_FILES = {
+    "paths": _strings("files and directories, relative to the server's working directory or absolute (default: all)"),
+    "target": _strings('judge for these versions, as ["torch=2.5"] (default: what the project pins)'),
+}
+_FIXES = {
+    **_FILES,
+    "fixable": _strings('fix only these codes, as ["GCL201"]'),
+    "choose": {
+        "type": "object",
+        "additionalProperties": {"type": "string"},
+        "description": 'the fix to take by code, as {"GCL201": "use-reentrant-false"}',
+    },
+    "unsafe": _flag("also fixes that need judgement and were not chosen by name"),
+    "write": _flag("write the files; otherwise the edits are only shown"),
+}
+_RUNS = {
+    "nproc": _number("processes of a distributed run (2)"),
+    "timeout": _number("seconds for each run", "number"),
+    "limit": _number(f"seconds until the tool gives up ({SECONDS_OF_RUNS:.0f})", "number"),
+}
+
+
+@dataclass(frozen=True)
+class Tool:
+    """A tool: its arguments as JSON schemas by name, those it cannot do without, whether it changes files."""
+
+    name: str
+    text: str
+    arguments: dict[str, dict[str, Any]]
+    required: tuple[str, ...] = ()
+    writes: bool = False
+    seconds: float = SECONDS
+
+    @property
+    def schema(self) -> dict[str, Any]:
+        """The JSON schema of its arguments."""
+        made = {"type": "object", "properties": self.arguments, "additionalProperties": False}
+        return {**made, "required": list(self.required)} if self.required else made
+
+
+TOOLS = (
+    Tool(
+        "check",
+        "Find states of PyTorch training code that crash or train wrong in silence, the one to mend first first. Reads "
+        "files, runs nothing. What a finding has under `edit.arguments` is what `fix` and `verify` take to mend it.",
+        {
+            **_FILES,
+            "select": _strings('only these codes or prefixes, as ["GCL2"]'),
+            "ignore": _strings("not these codes"),
+            "min_certainty": {"enum": ["fragile", "fails"], "description": "`fails`: only what is shown to fail"},
+            "most": _number("findings to show (10); the others are counted"),
+        },
+    ),
+    Tool(
+        "explain",
+        "What a rule means: why it breaks, what to use instead, when it is fine. A prefix (GCL2) lists a family.",
+        {"code": {"type": "string", "description": "the code or the name of a rule"}},
+        ("code",),
+    ),
+    Tool(
+        "fix",
+        "Edit the causes of findings away: shows the diff, or writes it with write=true. Runs nothing.",
+        _FIXES,
+        writes=True,
+    ),
+    Tool(
+        "verify",
+        "Prove edits by running the training small before and after each, before they are written; with write=true "
+        "those that stand are written. Takes from seconds to minutes; needs torch (pip install 'gclint[verify]').",
+        {
+            **_FIXES,
+            "evidence": {
+                "enum": list(EVIDENCE),
+                "description": "`architecture` (default): the same state, derived, nothing of your code is executed; "
+                "`program`: your own program, small, in a copy",
+            },
+            "program": {"type": "string", "description": "with evidence=program: such as `train.py --config x`"},
+            "steps": _number("training steps"),
+            **_RUNS,
+        },
+        writes=True,
+        seconds=SECONDS_OF_RUNS,
+    ),
+    Tool(
+        "rehearse",
+        "Execute a training program small, in a copy and without hub, and say what goes wrong in silence. Takes a "
+        "minute or more; needs torch.",
+        {
+            "command": {"type": "string", "description": "such as `torchrun --nproc_per_node=8 train.py --lr 1e-4`"},
+            "only": _strings('ask these questions only, as ["steps", "ranks"]'),
+            **_RUNS,
+        },
+        ("command",),
+        seconds=SECONDS_OF_RUNS,
+    ),
+)
