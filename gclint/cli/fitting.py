@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from argparse import Namespace
+from typing import TYPE_CHECKING
 
 from gclint.cli import EXIT_CLEAN, EXIT_ERROR, EXIT_FINDINGS, complain
 from gclint.cli.output import write_text
@@ -12,9 +13,28 @@ from gclint.cli.parser import UsageError
 from gclint.report import fits
 from gclint.verify import Options, Verifier, VerifyUnavailable
 
+if TYPE_CHECKING:
+    from gclint.verify.fit import Fit
+
 
 def fit(options: Namespace) -> int:
     """Measure a step of the program at full size; 0 where it fits or no device is named, 1 where it does not."""
+    try:
+        made = fit_of(options)
+    except VerifyUnavailable as error:
+        complain(str(error))
+        return EXIT_ERROR
+    if options.output_format == "json":
+        write_text(json.dumps(made.to_data(), indent=2) + "\n", options.output_file)
+    else:
+        write_text(fits.text([("", made.to_data())]), options.output_file)
+    return EXIT_FINDINGS if made.fits is False else EXIT_CLEAN
+
+
+def fit_of(options: Namespace) -> Fit:
+    """Measure a step of the program that the options name; raises VerifyUnavailable where it cannot be measured, with
+    the reason.
+    """
     from gclint.rehearse.program import program_named
     from gclint.verify.fit import Fit, asking
     from gclint.verify.footprint import Wanted
@@ -31,18 +51,9 @@ def fit(options: Namespace) -> int:
         ranks=options.nproc or 0,
     )
     given = {name: value for name in ("timeout", "python") if (value := getattr(options, name, None))}
-    try:
-        recipe = asking(program_named(options.run, os.getcwd()), wanted)
-        with Verifier(Options(device="cpu", **given)) as verifier:
-            made = Fit(verifier.footprint(recipe), wanted.capacity)
-    except VerifyUnavailable as error:
-        complain(str(error))
-        return EXIT_ERROR
+    recipe = asking(program_named(options.run, os.getcwd()), wanted)
+    with Verifier(Options(device="cpu", **given)) as verifier:
+        made = Fit(verifier.footprint(recipe), wanted.capacity)
     if made.footprint.unknown:
-        complain(f"{recipe.name}: unknown, {made.footprint.unknown}")
-        return EXIT_ERROR
-    if options.output_format == "json":
-        write_text(json.dumps(made.to_data(), indent=2) + "\n", options.output_file)
-    else:
-        write_text(fits.text([("", made.to_data())]), options.output_file)
-    return EXIT_FINDINGS if made.fits is False else EXIT_CLEAN
+        raise VerifyUnavailable(f"{recipe.name}: unknown, {made.footprint.unknown}")
+    return made

@@ -62,10 +62,7 @@ def rehearse(given: Mapping[str, Any]) -> Record:
     from gclint.report.mending import by_urgency
 
     options = _options("rehearse", given)
-    try:
-        options.run = shlex.split(given["command"])
-    except ValueError as error:
-        raise UsageError(f"command: {error}") from None
+    options.run = _split(given["command"])
     made, report = rehearsal_of(options)
     data = as_data(made)
     losses = [step["loss"] for step in data["steps"][0]] if data["steps"] else []
@@ -76,8 +73,24 @@ def rehearse(given: Mapping[str, Any]) -> Record:
     return answer | findings_as_data(report, by_urgency(report), MOST)
 
 
+def fit(given: Mapping[str, Any]) -> Record:
+    """Return what a step of the program needs at full size, whether that fits, and what would make it fit."""
+    from gclint.cli.fitting import fit_of
+
+    options = _options("fit", given)
+    options.run = _split(given["command"])
+    return fit_of(options).to_data()
+
+
+def _split(command: str) -> list[str]:
+    try:
+        return shlex.split(command)
+    except ValueError as error:
+        raise UsageError(f"command: {error}") from None
+
+
 ANSWERS: dict[str, Callable[[Mapping[str, Any]], Record]] = {
-    each.__name__: each for each in (check, explain, fix, verify, rehearse)
+    each.__name__: each for each in (check, explain, fix, verify, rehearse, fit)
 }
 
 

@@ -122,4 +122,19 @@ TOOLS = (
         ("command",),
         seconds=SECONDS_OF_RUNS,
     ),
+    Tool(
+        "fit",
+        "Whether a training step of a program fits a GPU at full size, the parts of its memory in bytes, and what "
+        "would make it fit. Executes the program up to its first step, in a copy, without GPU or hub; needs torch.",
+        {
+            "command": {"type": "string", "description": "such as `torchrun --nproc_per_node=8 train.py --lr 1e-4`"},
+            "gpu_memory": {"type": "string", "description": "of one GPU, such as `24GiB`"},
+            "batch_size": _number("rows of a batch (the program's own)"),
+            "sequence_length": _number("tokens of a row (the program's own)"),
+            "config": {"type": "string", "description": "directory with the config.json of a model that is not known"},
+            **_RUNS,
+        },
+        ("command",),
+        seconds=SECONDS_OF_RUNS,
+    ),
 )

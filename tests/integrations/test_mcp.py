@@ -51,7 +51,8 @@ REFUSED = [
     ("rehearse", {"command": "'"}, "command: No closing quotation"),
     ("verify", {"program": "train.py"}, "--program needs --verify=program"),
     ("verify", {"limit": 0.01}, "verify was not done after 0.01 s and was ended; ask for less, or a longer limit"),
-    ("mend", {}, "there is no tool `mend`; there are check, explain, fix, verify, rehearse"),
+    ("fit", {"command": "echo hello"}, "`echo hello` starts no Python file that can be read here"),
+    ("mend", {}, "there is no tool `mend`; there are check, explain, fix, verify, rehearse, fit"),
 ]
 
 
@@ -198,3 +199,29 @@ def test_check_imports_nothing_of_it(project: Path) -> None:
     )
     made = subprocess.run([sys.executable, "-c", program], cwd=project, capture_output=True, text=True, check=True)
     assert made.stdout.endswith("\n[]\n")
+
+
+SMALL = """
+import torch
+from torch import nn
+
+model = nn.Sequential(nn.Linear(1024, 4096), nn.ReLU(), nn.Linear(4096, 10))
+optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3)
+for _ in range(3):
+    optimizer.zero_grad()
+    model(torch.randn(64, 1024)).pow(2).mean().backward()
+    optimizer.step()
+"""
+
+
+@pytest.mark.slow
+def test_a_step_is_measured_and_held_against_a_device(project: Path) -> None:
+    (project / "small.py").write_text(SMALL)
+
+    async def act(agent: Agent) -> None:
+        answer = await agent.call("fit", command="small.py", gpu_memory="8GiB")
+        weights = 4 * sum([1024 * 4096, 4096, 4096 * 10, 10])
+        assert answer["fits"] is True and answer["bytes"]["trained weights"] == weights
+        assert answer["bytes"]["optimizer state"] >= 2 * weights
+
+    with_server(project, act)
