@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from pathlib import Path
 
@@ -16,11 +17,35 @@ else:
     import tomli as tomllib
 
 ROOT = Path(__file__).parent.parent
+PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+PROJECT = PYPROJECT["project"]
 
 
 def test_the_readme_lists_the_rules_as_they_are() -> None:
     text = readme_rules.README.read_text(encoding="utf-8")
     assert readme_rules.written(text) == text, "run: python tests/readme_rules.py"
+
+
+def test_the_readme_can_be_read_on_the_package_index() -> None:
+    """Every link and picture is a whole address, into this repository where it can be, and what it names is there."""
+    text = readme_rules.README.read_text(encoding="utf-8")
+    home = PROJECT["urls"]["Repository"]
+    raw = home.replace("github.com", "raw.githubusercontent.com")
+    assert len(text.splitlines()) <= 120
+    links = re.findall(r"(!?)\[[^]]*\]\(([^)]*)\)", text)
+    assert [link for picture, link in links if picture]
+    for picture, link in links:
+        start = f"{raw}/main/" if picture else f"{home}/blob/main/"
+        assert link.startswith(start), link
+        path, _, section = link.removeprefix(start).partition("#")
+        assert (ROOT / path).is_file(), link
+        assert not section or section in sections((ROOT / path).read_text(encoding="utf-8")), link
+
+
+def sections(text: str) -> set[str]:
+    """The names by which GitHub links to the headings of a page."""
+    headings = re.findall(r"^#+ (.*)$", text, re.MULTILINE)
+    return {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
 
 def test_the_page_lists_the_rules_as_they_are() -> None:
@@ -33,7 +58,7 @@ def test_the_rules_are_listed_as_they_are() -> None:
 
 
 def test_every_package_is_installed() -> None:
-    listed = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]["packages"]
+    listed = PYPROJECT["tool"]["setuptools"]["packages"]
     found = {"gclint.fixtures"}
     for top, name in (("gclint", "gclint"), ("rules", "gclint.rules")):
         for place in (ROOT / top).rglob("__init__.py"):
