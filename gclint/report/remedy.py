@@ -18,4 +18,4 @@ def remedy(report: Report, finding: Finding) -> str:
     if page is None:
         return ""
     lines = [line for line in page[1].splitlines() if line.strip() and not line.startswith("```")]
-    return "\n".join([f"use instead (`gclint rule {finding.code}` says why):", *lines])
+    return "\n".join([f"use instead, for example (`gclint rule {finding.code}` says why):", *lines])
