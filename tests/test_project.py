@@ -6,6 +6,11 @@ import re
 import sys
 from pathlib import Path
 
+import pytest
+import yaml
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
 import readme_rules
 from gclint import listing
 from gclint.check.engine import check_paths
@@ -75,3 +80,39 @@ def test_gclint_finds_nothing_that_fails_in_its_own_training_code() -> None:
     report = check_paths([str(ROOT / "gclint" / "verify" / "worker")])
     assert not report.problems
     assert [finding for finding in report.findings if finding.certainty == "fails"] == []
+
+
+def test_the_conda_recipe_and_the_citation_are_of_this_package() -> None:
+    recipe = yaml.safe_load((ROOT / "recipe" / "recipe.yaml").read_text(encoding="utf-8"))
+    needed = {canonicalize_name(each.name): str(each.specifier) for each in map(Requirement, PROJECT["dependencies"])}
+    asked = dict(each.split(" ") for each in recipe["requirements"]["run"])
+    assert asked.pop("python") == PROJECT["requires-python"]
+    assert asked == needed
+    assert recipe["build"]["python"]["entry_points"] == [f"{name} = {at}" for name, at in PROJECT["scripts"].items()]
+    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
+    assert recipe["context"]["version"] == str(citation["version"]) == PROJECT["version"]
+    assert recipe["about"]["repository"] == citation["repository-code"] == PROJECT["urls"]["Repository"]
+
+
+def test_the_image_is_built_of_what_is_let_into_it() -> None:
+    steps = [line.split() for line in (ROOT / "Dockerfile").read_text(encoding="utf-8").splitlines()]
+    copied = {name for step in steps if step[:1] == ["COPY"] and "=" not in step[1] for name in step[1:-1]}
+    let_in = {line[1:] for line in (ROOT / ".dockerignore").read_text().splitlines() if line.startswith("!")}
+    assert copied == let_in and all((ROOT / name).exists() for name in copied)
+    assert {PROJECT["readme"], *PROJECT["license-files"]} < copied
+    assert {place.split("/")[0] for place in PYPROJECT["tool"]["setuptools"]["package-dir"].values()} < copied
+
+
+def test_the_sources_are_packed_with_tests_and_pages() -> None:
+    lines = (ROOT / "MANIFEST.in").read_text(encoding="utf-8").splitlines()
+    packed = {name for line in lines if line.startswith(("graft", "include")) for name in line.split()[1:]}
+    assert {"tests", "docs", "fixtures"} < packed and all((ROOT / name).exists() for name in packed)
+
+
+@pytest.mark.parametrize("name", ["false-finding", "missed-finding", "crash"])
+def test_an_issue_form_asks_each_thing_once(name: str) -> None:
+    form = yaml.safe_load((ROOT / ".github" / "ISSUE_TEMPLATE" / f"{name}.yml").read_text(encoding="utf-8"))
+    assert {"name", "description", "body"} <= form.keys() and "bug" in form["labels"]
+    names = [each["id"] for each in form["body"]]
+    assert len(set(names)) == len(names) and "program" in names and "versions" in names
+    assert all(each["type"] in {"input", "textarea"} and each["attributes"]["label"] for each in form["body"])
