@@ -1,4 +1,4 @@
-"""Draws the terminal pictures of the README from what the programs print now: `python tests/look.py`."""
+"""Draws the terminal pictures of the README from what the programs print now: `python tests/look.py [NAME ...]`."""
 
 from __future__ import annotations
 
@@ -22,12 +22,14 @@ from rich.text import Text
 
 DOCS = Path(__file__).parent.parent / "docs"
 COLUMNS = 92
-PICTURES = {
+PICTURES = {  # the folder of docs/ where the commands are given, and they
     "check": (
+        "example",
         "torchrun --nproc_per_node=2 train.py 2>&1 | grep -om1 'RuntimeError:[^.]*.'",
         "gclint check",
     ),
-    "verify": ("gclint fix --verify --diff",),
+    "verify": ("example", "gclint fix --verify --diff"),
+    "rehearse": ("silent", "gclint check", "gclint rehearse -- torchrun --nproc_per_node=2 train.py"),
 }
 
 
@@ -61,8 +63,9 @@ def picture(name: str) -> str:
     """The picture as SVG: each command after its prompt, and what it printed."""
     console = Console(record=True, width=COLUMNS, file=io.StringIO())
     with tempfile.TemporaryDirectory() as directory:
-        shutil.copytree(DOCS / "example", directory, dirs_exist_ok=True)
-        for command in PICTURES[name]:
+        folder, *commands = PICTURES[name]
+        shutil.copytree(DOCS / folder, directory, dirs_exist_ok=True)
+        for command in commands:
             console.print(Text(f"$ {command}", style="bold green"))
             console.print(Text.from_ansi(printed(command, directory)))
     return console.export_svg(title="gclint", unique_id=f"gclint-{name}")
@@ -76,5 +79,5 @@ def words(svg: str) -> Counter[str]:
 
 
 if __name__ == "__main__":
-    for name in PICTURES:
+    for name in sys.argv[1:] or PICTURES:
         (DOCS / f"{name}.svg").write_text(picture(name), encoding="utf-8")

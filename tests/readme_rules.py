@@ -1,4 +1,4 @@
-"""Writes the page of the rules, their families in the README, and the listing of the rules, from the rules' own
+"""Writes the page of the rules, a sentence about them in the README, and the listing of the rules, from the rules' own
 metadata: `python tests/readme_rules.py`.
 """
 
@@ -7,6 +7,7 @@ from __future__ import annotations
 import json
 from itertools import groupby
 from pathlib import Path
+from textwrap import wrap
 
 from gclint.listing import PATH, listing_of
 from gclint.packs import RULES
@@ -37,8 +38,17 @@ def families() -> list[tuple[str, list[Rule]]]:
     return [(key, [rule for _, rule in rules]) for key, rules in groupby(ordered, lambda each: each[0].split(".")[2])]
 
 
+def sentence() -> str:
+    """What stands in the README: how many rules there are, and what about."""
+    count = sum(len(rules) for _, rules in families())
+    about = "; ".join(FAMILIES[family] for family, _ in families())
+    each = "each with a page, the releases for which it holds and a program that shows it"
+    text = f"{count} rules, {each}. They are about: {about}."
+    return "\n".join(wrap(text, 118, break_on_hyphens=False)) + "\n"
+
+
 def overview() -> str:
-    """What stands in the README: the families, with how many rules each has."""
+    """The families, with how many rules each has."""
     rows = ["| about | rules | for example |", "|---|---|---|"]
     for family, rules in families():
         rows.append(f"| {FAMILIES[family]} | {len(rules)} | {rules[0].code} {rules[0].name} |")
@@ -47,7 +57,11 @@ def overview() -> str:
 
 def page() -> str:
     """The page of all rules: code, name, certainty, fix, versions, and what each finds."""
-    lines = ["# Rules\n", "Written by `python tests/readme_rules.py`; `gclint rule GCL201` prints a rule's own page.\n"]
+    lines = [
+        "# Rules\n",
+        "Written by `python tests/readme_rules.py`; `gclint rule GCL201` prints a rule's own page.\n",
+        overview(),
+    ]
     for family, rules in families():
         lines += [f"## {FAMILIES[family][0].upper()}{FAMILIES[family][1:]}\n"]
         lines += ["| code | name | certainty | fix | holds for | what it finds |", "|---|---|---|---|---|---|"]
@@ -60,9 +74,9 @@ def page() -> str:
 
 
 def written(text: str) -> str:
-    """The README with its overview in its place."""
+    """The README with its sentence about the rules in its place."""
     head, rest = text.split(BEGIN)
-    return head + BEGIN + overview() + END + rest.split(END, 1)[1]
+    return head + BEGIN + sentence() + END + rest.split(END, 1)[1]
 
 
 def listing() -> str:

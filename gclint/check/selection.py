@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 from functools import lru_cache
 
 from gclint.config import BadConfig, Settings, suggestion
@@ -111,7 +112,10 @@ def _longest(code: str, prefixes: Sequence[str]) -> int:
 
 
 def _near(prefix: str, codes: Sequence[str]) -> str:
-    return suggestion(prefix.upper(), list(codes)) or f" (codes are {codes[0]} to {codes[-1]})" if codes else ""
+    """Return the nearest code, of those whose letters are like what was written; else between which codes they lie."""
+    letters = prefix.upper().rstrip("0123456789")
+    alike = [code for code in codes if get_close_matches(letters, [code.rstrip("0123456789")])]
+    return suggestion(prefix.upper(), alike) or f" (codes are {codes[0]} to {codes[-1]})" if codes else ""
 
 
 def _place(settings: Settings, key: str, prefix: str, given: set[str]) -> str:

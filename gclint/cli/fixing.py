@@ -146,7 +146,7 @@ def _tell(outcome: Outcome, request: Request, options: Namespace) -> int:
     name = format_of(options, request)
     if name != "json":
         _show_proofs(outcome, options)
-    if outcome.changes:
+    if outcome.changes and not options.quiet:
         _say(outcome)
     _say_undecided(outcome, options)
     if (outcome.proofs or outcome.trials) and name == "json":
@@ -183,10 +183,10 @@ def _with_proofs(outcome: Outcome) -> str:
 
 
 def _show_diff(outcome: Outcome, options: Namespace) -> int:
-    from gclint.fix.diff import unified_all
+    from gclint.fix.diff import painted, unified_all
 
-    sys.stdout.write(unified_all(outcome.changes))
-    if outcome.changes:
+    sys.stdout.write(painted(unified_all(outcome.changes), style_for(sys.stdout)))
+    if outcome.changes and not options.quiet:
         print(f"Would apply {_fixes(outcome)}.", file=sys.stderr)
     tell_unread(outcome.report)
     status = finish(outcome.report, options)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from argparse import Namespace
+from dataclasses import replace
 
 from gclint.check.request import Request, settings_of
 from gclint.cli.parser import UsageError
@@ -35,7 +36,8 @@ def emit(report: Report, name: str, options: Namespace) -> None:
 
         text = statistics(report)
     else:
-        text = render(report, name, Style() if options.output_file else style_for(sys.stdout))
+        style = replace(Style() if options.output_file else style_for(sys.stdout), quiet=options.quiet)
+        text = render(report, name, style)
     write_text(text, options.output_file)
 
 

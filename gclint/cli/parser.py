@@ -78,7 +78,9 @@ def unknown_flag(parser: Parser, unknown: Sequence[str]) -> UsageError:
 
 def _selection(parser: Parser) -> None:
     group = parser.add_argument_group("which rules")
-    group.add_argument("--select", metavar="CODES", action="append", help="check these codes or prefixes only")
+    group.add_argument(
+        "--select", metavar="CODES", action="append", help="check these codes, prefixes or names of rules only"
+    )
     group.add_argument("--ignore", metavar="CODES", action="append", help="do not check these")
     group.add_argument("--extend-select", metavar="CODES", action="append", help="check these as well")
     group.add_argument("--fixable", metavar="CODES", action="append", help="fix only these")
@@ -117,6 +119,7 @@ def _output(parser: Parser) -> None:
     group = parser.add_argument_group("output")
     group.add_argument("--output-format", choices=FORMATS, metavar="FORMAT", help=", ".join(FORMATS))
     group.add_argument("--output-file", metavar="FILE", help="write the report here")
+    group.add_argument("-q", "--quiet", action="store_true", help="print findings only")
     group.add_argument("--statistics", action="store_true", help="count the findings of each rule")
     group.add_argument("--timing", action="store_true", help="say where the time went, by stage and by rule")
     group.add_argument("--exit-zero", action="store_true", help="exit 0 also with findings")

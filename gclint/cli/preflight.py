@@ -42,7 +42,8 @@ def preflight(options: Namespace) -> int:
         command = shlex.join(words)
         complain(f"`{command}` starts no Python file that can be read here; preflight knows {KNOWN}; --force starts it")
         return _start(words) if options.force else EXIT_ERROR
-    report = _with_command(_together([_checked(run, options) for run in runs]), words)
+    programs = {run.launch.program for run in runs}
+    report = _with_command(_together([_checked(run, options) for run in runs], len(programs)), words)
     _tell(report, options)
     stopping = [item for item in report.findings if item.certainty == "fails"]
     if options.force or not (stopping or report.failed):
@@ -62,13 +63,13 @@ def _checked(run: Planned, options: Namespace) -> Report:
     return without(report, _harmless(request, judge, run.launch, options)) if options.verify else report
 
 
-def _together(reports: list[Report]) -> Report:
+def _together(reports: list[Report], files: int) -> Report:
     """Return one report for several: each finding and each problem once."""
     findings = sorted({item for report in reports for item in report.findings}, key=lambda item: item.key)
     return Report(
         tuple(findings),
         tuple(dict.fromkeys(problem for report in reports for problem in report.problems)),
-        max(report.files_checked for report in reports),
+        files,
         {path: source for report in reports for path, source in report.sources.items()},
         {code: rule for report in reports for code, rule in report.rules.items()},
     )

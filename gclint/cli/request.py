@@ -9,7 +9,7 @@ from typing import Any
 
 from gclint.check.request import Request
 from gclint.cli.parser import UsageError
-from gclint.config import LIBRARIES, BadConfig
+from gclint.config import LIBRARIES, BadConfig, suggestion
 from gclint.config_check import misspelt
 from gclint.forks import cores
 
@@ -58,12 +58,21 @@ def selection_of(options: Namespace) -> dict[str, Any]:
     """Return which rules the options ask for, and for which versions; raises `UsageError` and `BadConfig`."""
     given: dict[str, Any] = {"target": _target(options.target), "min_certainty": options.min_certainty}
     for name in _LISTS:
-        codes = tuple(code.upper() for code in split(getattr(options, name)))
-        for code in codes:
-            if not _CODE.match(code):
-                raise BadConfig(f"--{name.replace('_', '-')}: `{code}` is no code")
-        given[name] = codes
+        given[name] = tuple(_code(text, name) for text in split(getattr(options, name)))
     return {name: value for name, value in given.items() if value not in (None, (), {})}
+
+
+def _code(text: str, option: str) -> str:
+    """Return the code or the prefix of codes that `text` is, or of which rule it is the name; raises `BadConfig`."""
+    if _CODE.match(text.upper()):
+        return text.upper()
+    from gclint.check.last_report import InstalledRules
+
+    codes = {rule.name: rule.code for rule in InstalledRules().values()}
+    if text not in codes:
+        why = f"is no code and no rule's name{suggestion(text, list(codes))}"
+        raise BadConfig(f"--{option.replace('_', '-')}: `{text}` {why}")
+    return codes[text]
 
 
 def _given(options: Namespace) -> dict[str, Any]:

@@ -6,6 +6,7 @@ import difflib
 from collections.abc import Iterable, Iterator
 
 from gclint.report.escape import printable
+from gclint.report.style import Style
 from gclint.source.lines import split_lines
 from gclint.source.source import Source
 
@@ -21,6 +22,17 @@ def unified(before: Source, after: Source) -> str:
 def unified_all(changes: Iterable[tuple[Source, Source]]) -> str:
     """Return the diffs of all changed files, in order of path."""
     return "".join(unified(before, after) for before, after in sorted(changes, key=lambda pair: pair[0].path))
+
+
+def painted(diff: str, style: Style) -> str:
+    """Return a diff in the colours that git gives it."""
+    return "".join(style.paint(line, *_colours(line)) + "\n" for line in diff.split("\n")[:-1])
+
+
+def _colours(line: str) -> tuple[str, ...]:
+    if line.startswith(("--- ", "+++ ")):
+        return ("bold",)
+    return {"@": ("cyan",), "-": ("red",), "+": ("green",)}.get(line[:1], ())
 
 
 def _hunks(name: str, old: str, new: str) -> Iterator[str]:

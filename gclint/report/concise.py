@@ -17,4 +17,4 @@ def render(report: Report, style: Style) -> str:
         place = style.paint(place_text(report.shown(finding.location)), "bold")
         code = style.paint(finding.code, colour, "bold")
         lines.append(f"{place}: {code} {mended}{printable(finding.told)}")
-    return "\n".join([*lines, tally(report, style)]) + "\n"
+    return "".join(f"{line}\n" for line in [*lines, tally(report, style)] if line)

@@ -7,6 +7,7 @@ from gclint.report.columns import wrapped
 from gclint.report.content import Report, severity
 from gclint.report.escape import printable
 from gclint.report.frame import frames
+from gclint.report.remedy import remedy
 from gclint.report.style import COLOURS, Style
 from gclint.report.tally import tally
 
@@ -14,7 +15,8 @@ from gclint.report.tally import tally
 def render(report: Report, style: Style) -> str:
     """Return the report with one block for each finding and a line that sums them up."""
     blocks = [_block(report, finding, style) for finding in report.findings]
-    return "\n".join([*blocks, tally(report, style)]) + "\n"
+    summed = tally(report, style)
+    return "\n".join([*blocks, *([summed + "\n"] if summed else [])])
 
 
 def _block(report: Report, finding: Finding, style: Style) -> str:
@@ -24,13 +26,13 @@ def _block(report: Report, finding: Finding, style: Style) -> str:
     message = wrapped(printable(finding.message), style.width, "  ", len(head))
     lines = [style.paint(head[:-2], colour, "bold") + style.paint(f": {message}", "bold")]
     lines += frames(report, finding.location, finding.related, style)
-    lines += [_note(label, text, style) for label, text in _notes(finding)]
+    lines += [_note(label, text, style) for label, text in _notes(report, finding)]
     return "\n".join(lines) + "\n"
 
 
-def _notes(finding: Finding) -> list[tuple[str, str]]:
+def _notes(report: Report, finding: Finding) -> list[tuple[str, str]]:
     notes = [("effect", finding.symptom), ("condition", finding.stated.brief), ("judged for", finding.versions)]
-    notes.append(("help", finding.help))
+    notes.append(("help", remedy(report, finding)))
     for index, fix in enumerate(finding.fixes):
         notes.append(("fix" if index == 0 else "or", _fix_text(fix)))
     return [(label, text) for label, text in notes if text]

@@ -12,14 +12,15 @@ COLOURS = {"error": "red", "warning": "yellow", "note": "cyan"}
 
 @dataclass(frozen=True)
 class Style:
-    """How to print: with colour or not, and how many columns there are (0: no limit)."""
+    """How to print: with colour or not, how many columns there are (0: no limit), whether findings alone."""
 
     colour: bool = False
     width: int = 0
+    quiet: bool = False
 
     def paint(self, text: str, *names: str) -> str:
         """Return `text` in the colours and weights named, unchanged where there is no colour."""
-        if not self.colour or not text:
+        if not self.colour or not text or not names:
             return text
         return f"\x1b[{';'.join(_CODES[name] for name in names)}m{text}\x1b[0m"
 

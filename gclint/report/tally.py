@@ -11,9 +11,12 @@ from gclint.report.style import Style
 
 def tally(report: Report, style: Style) -> str:
     """Return how many findings of which certainty there are in how many files, how many paths could not be judged,
-    and how many findings can be fixed.
+    and how many findings can be fixed; "" where that is not wanted.
     """
-    files = counted(report.files_checked, "file")
+    if style.quiet:
+        return ""
+    named = len({finding.location.path for finding in report.findings if finding.code != UNREADABLE})
+    files = counted(max(report.files_checked, named), "file")
     unjudged = len({finding.location.path for finding in report.findings if finding.code == UNREADABLE})
     levels = Counter(severity(finding) for finding in report.findings if finding.code != UNREADABLE)
     seen = sum(finding.certainty == "seen" for finding in report.findings)
@@ -50,7 +53,11 @@ def counted(number: int, noun: str) -> str:
 def _fixes(report: Report) -> str:
     safe = sum(bool(f.fixes) and f.fixes[0].applicability == "safe" for f in report.findings)
     unsafe = sum(bool(f.fixes) and f.fixes[0].applicability == "unsafe" for f in report.findings)
-    text = f" {counted(safe, 'fix')[:-1] + 'es' if safe != 1 else '1 fix'} by `gclint fix`" if safe else ""
+    parts = [f"{_of_fixes(safe)} by `gclint fix`"] if safe else []
     if unsafe:
-        text += f"{',' if safe else ''} {unsafe}{' more' if safe else ''} with `gclint fix --unsafe`"
-    return text + "." if text else ""
+        parts.append(f"{f'{unsafe} more' if safe else _of_fixes(unsafe)} with `gclint fix --unsafe`")
+    return f" {', '.join(parts)}." if parts else ""
+
+
+def _of_fixes(number: int) -> str:
+    return f"{number} fix" if number == 1 else f"{number} fixes"

@@ -36,11 +36,12 @@ import ast
 from collections.abc import Iterator
 
 from gclint.finding import Finding, Fix
+from gclint.frameworks.torch_states import mode_set
 from gclint.ir.syntax import Site
 from gclint.rule import Reproduction, Rule
 from gclint.run import rewrite
 from gclint.run.closures import enclosing_function
-from gclint.run.events import Backward, RunEnded
+from gclint.run.events import Backward, LibraryCall, RunEnded
 from gclint.run.guards import Guard, conj
 from gclint.run.parallel import forwards_of, trained
 from gclint.run.run import Run, ways
@@ -80,7 +81,7 @@ def trains_in_eval_mode(event: Backward, run: Run) -> Iterator[Finding]:
                 guard=guard,
                 symptom="silent: nothing is checkpointed, dropout is off",
                 related=[
-                    *([(model.site, "loaded in evaluation mode")] if model.site else []),
+                    *_mode_from(event, model, guard, run),
                     (event.site, "gradients are computed here"),
                 ],
                 fixes=(_train(turned_on),),
@@ -150,6 +151,15 @@ def _train_each_round(loop: Loop, switch: Site) -> Fix | None:
         if edit is not None
         else None
     )
+
+
+def _mode_from(event: Backward, model: Object, guard: Guard, run: Run) -> list[tuple[Site, str]]:
+    """Where the evaluation mode of a backward comes from: the last `.eval()` before it, else the load."""
+    before = (each for each in run.of_type(LibraryCall) if run.place(each) < run.place(event))
+    switches = [each for each in before if mode_set(each, model) is False and conj(each.guard, guard) is not None]
+    if switches:
+        return [(switches[-1].site, "evaluation mode is set here")]
+    return [(model.site, "loaded in evaluation mode")] if model.site else []
 
 
 def _turned_on(region: Alternative) -> Site | None:

@@ -121,7 +121,10 @@ def test_stdin(gclint, project, monkeypatch):
     [
         (["check", "--selct", "X"], "unknown option `--selct`; did you mean `--select`?"),
         (["chek"], "unknown command `chek`; did you mean `check`?"),
-        (["check", "--select", "GCL10l"], "--select: `GCL10L` is no code"),
+        (["check", "--select", "GCL10l"], "--select: `GCL10l` is no code and no rule's name"),
+        (["check", "--select", "set-epoch-mising"], "no rule's name; did you mean `set-epoch-missing`?"),
+        (["check", "--ignore", "F101"], "--ignore: unknown code `F101` (codes are GCL000 to GCL201)"),
+        (["check", "--ignore", "GLC101"], "--ignore: unknown code `GLC101`; did you mean `GCL101`?"),
         (["check", "--select", "GCL102"], "--select: unknown code `GCL102`; did you mean `GCL101`?"),
         (["check", "--target", "torch"], "--target takes LIBRARY=VERSION"),
         (["check", "--target", "torhc=2.5"], "--target: unknown library `torhc`; did you mean `torch`?"),
@@ -191,6 +194,27 @@ def test_selection(gclint, project):
     assert codes("--select", "GCL", "--ignore", "GCL2") == ["GCL101"]
     assert codes("--min-certainty", "fails") == ["GCL101"]
     assert codes("--select", "GCL1", "--extend-select", "GCL201") == ["GCL101", "GCL201"]
+
+
+def test_quiet_prints_findings_only(gclint, project):
+    (project / "a.py").write_text("boom()\n")
+    loud = {name: gclint("check", "--output-format", name)[1] for name in ("full", "concise")}
+    for name, text in loud.items():
+        status, out, err = gclint("check", "-q", "--output-format", name)
+        assert (status, err) == (1, "") and "GCL101" in out and "1 finding" not in out
+        assert text.startswith(out) and text.removeprefix(out).strip().startswith("1 finding in 1 file: 1 failing.")
+    (project / "a.py").write_text("x = 1\n")
+    assert gclint("check", "--quiet") == (0, "", "")
+
+
+def test_a_diff_is_coloured_where_somebody_looks(gclint, project, monkeypatch):
+    (project / "a.py").write_text("boom()\n")
+    plain = gclint("check", "--diff")[1]
+    assert "\x1b" not in plain and "\n-boom" in plain
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    painted = gclint("check", "--diff")[1]
+    assert "\x1b[31m-boom" in painted and "\x1b[32m+" in painted
+    assert re.sub(r"\x1b\[\d*m", "", painted) == plain
 
 
 def test_target_reaches_the_analysis(gclint, project):

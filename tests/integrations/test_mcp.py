@@ -221,7 +221,7 @@ def test_a_step_is_measured_and_held_against_a_device(project: Path) -> None:
     async def act(agent: Agent) -> None:
         answer = await agent.call("fit", command="small.py", gpu_memory="8GiB")
         weights = 4 * sum([1024 * 4096, 4096, 4096 * 10, 10])
-        assert answer["fits"] is True and answer["bytes"]["trained weights"] == weights
+        assert answer["fits"] is True and 0 <= answer["bytes"]["trained weights"] - weights < 4 * 512
         assert answer["bytes"]["optimizer state"] >= 2 * weights
 
     with_server(project, act)

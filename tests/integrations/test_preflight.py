@@ -23,6 +23,14 @@ def test_a_run_known_to_fail_is_not_started(preflight):
     assert "run_8gpu.sh" not in done.stderr
 
 
+def test_the_programs_of_several_runs_are_counted(preflight, project):
+    start = f"torchrun --nproc_per_node=8 {TRAIN}"
+    (project / "other.py").write_text("print()\n")
+    for lines, files in ((f"{start}\n{start} --lr 1\n", "1 file"), (f"{start}\npython other.py\n", "2 files")):
+        (project / "all.sh").write_text(lines)
+        assert f" in {files}: " in preflight(*OLD, "--", "bash", "all.sh").stderr
+
+
 def test_force_starts_it_and_its_status_is_the_commands(preflight):
     done = preflight(*OLD, "--force", "--", "torchrun", "--nproc_per_node=8", TRAIN, "--lr", "a b")
     assert done.returncode == 7 and "error[GCL201]" in done.stderr

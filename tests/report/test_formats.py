@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 import re
 import xml.etree.ElementTree as ElementTree
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
@@ -46,6 +47,28 @@ def report(*findings, **more):
     sources = {"train.py": source("train.py", TEXT), "lib.py": source("lib.py", "ckpt(1)\n")}
     rules = {"GCL201": OwnRule("GCL201", "ddp-without-static-graph", "Summary.\n\nMore.")}
     return Report(findings, files_checked=2, sources=sources, rules=rules, **more)
+
+
+def test_a_finding_without_an_edit_says_what_helps():
+    page = "Summary.\n\n## Use instead\n```python\nmodel.train()\n    step()\n```\nor nothing.\n\n## Evidence\nNone."
+    told = replace(report(finding(fixes=())), rules={"GCL201": OwnRule("GCL201", "ddp-without-static-graph", page)})
+    text = render(told, "full")
+    shown = "  = help: use instead, for example (`gclint rule GCL201` says why):\n          model.train()\n"
+    assert shown + "              step()\n          or nothing.\n" in text and "Evidence" not in text
+    assert "help:" not in render(replace(told, findings=(finding(),)), "full")
+    assert "  = help: look\n" in render(replace(told, findings=(finding(fixes=(), help="look"),)), "full")
+
+
+def test_the_line_that_sums_up_counts_in_words():
+    safe, unsafe = Fix("a", "A", ()), Fix("b", "B", (), "unsafe")
+    one, two = finding(fixes=(safe,), certainty="fragile"), finding("lib.py", fixes=(unsafe,))
+    lines = [
+        "1 finding in 1 file: 1 fragile. 1 fix by `gclint fix`.",
+        "1 finding in 1 file: 1 failing. 1 fix with `gclint fix --unsafe`.",
+        "2 findings in 2 files: 1 failing, 1 fragile. 1 fix by `gclint fix`, 1 more with `gclint fix --unsafe`.",
+    ]
+    for line, found in zip(lines, ((one,), (two,), (one, two)), strict=True):
+        assert render(replace(report(*found), files_checked=0), "concise").splitlines()[-1] == line
 
 
 @pytest.mark.parametrize("name", FORMATS)

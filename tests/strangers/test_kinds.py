@@ -147,6 +147,20 @@ def test_the_mode_of_an_engine_is_that_of_its_model() -> None:
     assert told(ENGINE.replace("engine.train()", "engine.eval()")) == [("GCL703", "fails", "")]
 
 
+def test_evaluation_mode_is_pointed_out_where_it_comes_from() -> None:
+    """The `.eval()` that was the last, also of a wrapper; else the load."""
+    evaluating = ENGINE.replace("engine.train()", "engine.eval()")
+    loaded = ENGINE.replace("engine.train()", "pass")
+    for text, message, line in (
+        (evaluating, "evaluation mode is set here", "engine.eval()"),
+        (loaded, "loaded in evaluation mode", "from_pretrained("),
+    ):
+        source = dedent(text)
+        (finding,) = (each for each in gclint.check_source(source).findings if each.code == "GCL703")
+        (place,) = (each for each in finding.related if "evaluation mode" in each.message)
+        assert place.message == message and line in source.splitlines()[place.line - 1]
+
+
 STRUCK = """
     import sys
     import torch
