@@ -22,7 +22,9 @@ OUTWARD = re.compile(r"(?<!!)\[([^\]]+)\]\((\.\./[^)#]+)(#[^)]*)?\)")
 def on_files(files: Files, config: Any) -> Files:
     """Add the first page and the pages of the rules."""
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    within = re.sub(r'(\]\(|src=")docs/', r"\1", readme)
+    within = re.sub(
+        r"https://(?:raw\.githubusercontent\.com|github\.com)/gclint/gclint/(?:blob/)?main/docs/", "", readme
+    )
     files.append(File.generated(config, "index.md", content=INWARD.sub("]", within)))
     for rule in sorted(load_rules(), key=lambda each: each.code):
         files.append(File.generated(config, f"rules/{rule.code}.md", content="\n".join(rule_page(rule))))
