@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,10 +12,10 @@ from gclint.check.selection import OWN_RULES
 from gclint.finding import Finding, Fix
 from gclint.report.content import UNREADABLE, Report, severity
 from gclint.report.escape import printable
+from gclint.report.remedy import use_instead
 
 _OF_GCLINT = {rule.code for rule in OWN_RULES}
 _LEVELS = ("error", "warning", "note")
-_USE_INSTEAD = re.compile(r"^## Use instead\n(.*?)(?=^## |\Z)", re.MULTILINE | re.DOTALL)
 
 
 @dataclass(frozen=True)
@@ -79,8 +78,7 @@ def by_hand(report: Report, finding: Finding) -> str:
     """Return what to do where there is no edit: what the finding says, else what its rule's page says; else ""."""
     said = finding.help or "; ".join(fix.title for fix in finding.fixes)
     rule = report.rules.get(finding.code)
-    page = _USE_INSTEAD.search(rule.docs) if rule is not None else None
-    return said or (page[1].strip() if page else "")
+    return said or (use_instead(rule) if rule is not None else "")
 
 
 def _urgency(finding: Finding) -> tuple[object, ...]:

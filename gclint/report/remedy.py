@@ -5,17 +5,21 @@ from __future__ import annotations
 import re
 
 from gclint.finding import Finding
-from gclint.report.content import Report
+from gclint.report.content import Report, RuleInfo
 
 _USE_INSTEAD = re.compile(r"^## Use instead\n(.*?)(?=^## |\Z)", re.MULTILINE | re.DOTALL)
+
+
+def use_instead(rule: RuleInfo) -> str:
+    """Return what the page of a rule says to write in its place, "" where it does not say."""
+    page = _USE_INSTEAD.search(rule.docs)
+    return page[1].strip() if page is not None else ""
 
 
 def remedy(report: Report, finding: Finding) -> str:
     """Return what helps, in words; for a finding without a fix what its rule's page says to use instead."""
     if finding.help or finding.fixes or finding.code not in report.rules:
         return finding.help
-    page = _USE_INSTEAD.search(report.rules[finding.code].docs)
-    if page is None:
-        return ""
-    lines = [line for line in page[1].splitlines() if line.strip() and not line.startswith("```")]
-    return "\n".join([f"use instead, for example (`gclint rule {finding.code}` says why):", *lines])
+    said = use_instead(report.rules[finding.code])
+    lines = [line for line in said.splitlines() if line.strip() and not line.startswith("```")]
+    return said and "\n".join([f"use instead, for example (`gclint rule {finding.code}` says why):", *lines])
