@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from gclint.report.escape import printable
 from gclint.report.style import Style
 from gclint.source.lines import split_lines
 from gclint.source.source import Source
+
+CONTEXT = 3
+MOST_LINES = 5_000
+NO_NEWLINE = "\\ No newline at end of file\n"
 
 
 def unified(before: Source, after: Source) -> str:
@@ -36,9 +40,30 @@ def _colours(line: str) -> tuple[str, ...]:
 
 
 def _hunks(name: str, old: str, new: str) -> Iterator[str]:
-    lines = difflib.unified_diff(_shown(old), _shown(new), fromfile=f"a/{name}", tofile=f"b/{name}", lineterm="\n")
-    for line in lines:
-        yield line if line.endswith("\n") else line + "\n\\ No newline at end of file\n"
+    yield from unified_lines(_shown(old), _shown(new), name)
+
+
+def unified_lines(old: Sequence[str], new: Sequence[str], name: str) -> Iterator[str]:
+    """Yield the unified diff of the lines of a file, nothing where they are the same.
+
+    As `difflib.unified_diff`, which takes frequent lines for junk and tells more than was changed.
+    """
+    matcher = difflib.SequenceMatcher(None, old, new, autojunk=max(len(old), len(new)) > MOST_LINES)
+    for number, group in enumerate(matcher.get_grouped_opcodes(CONTEXT)):
+        if not number:
+            yield from (f"--- a/{name}\n", f"+++ b/{name}\n")
+        (_, first, _, start, _), (_, _, last, _, end) = group[0], group[-1]
+        yield f"@@ -{_range(first, last)} +{_range(start, end)} @@\n"
+        for tag, i, j, k, m in group:
+            sides = [(" ", old[i:j])] if tag == "equal" else [("-", old[i:j]), ("+", new[k:m])]
+            for sign, lines in sides:
+                yield from (sign + (line if line.endswith("\n") else f"{line}\n{NO_NEWLINE}") for line in lines)
+
+
+def _range(start: int, end: int) -> str:
+    if end - start == 1:
+        return str(start + 1)
+    return f"{start + (end > start)},{end - start}"
 
 
 def _shown(text: str) -> list[str]:

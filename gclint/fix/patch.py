@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import difflib
 import io
 import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from gclint.fix.converge import REMAINS, fault
+from gclint.fix.diff import NO_NEWLINE, unified_lines
 from gclint.fix.edits import Chosen, apply_all
 from gclint.report.escape import printable
 from gclint.source.source import Source
@@ -62,11 +62,11 @@ def _name(source: Source, directory: str) -> str:
 
 
 def _hunks(name: str, before: bytes, after: bytes) -> Iterator[str]:
-    for line in difflib.unified_diff(_lines(before), _lines(after), f"a/{name}", f"b/{name}"):
-        text = line.removesuffix("\n").removesuffix("\r").replace("\t", "")
+    for line in unified_lines(_lines(before), _lines(after), name):
+        text = line.removesuffix(f"\n{NO_NEWLINE}").removesuffix("\n").removesuffix("\r").replace("\t", "")
         if printable(text) != text:
             raise NoPatch("the lines around it hold control characters")
-        yield line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n"
+        yield line
 
 
 def _lines(data: bytes) -> list[str]:

@@ -23,6 +23,10 @@ def _number(text: str, kind: str = "integer") -> dict[str, Any]:
     return {"type": kind, "exclusiveMinimum": 0, "description": text}
 
 
+def _limit(seconds: float) -> dict[str, Any]:
+    return _number(f"seconds until the tool gives up ({seconds:.0f})", "number")
+
+
 def _flag(text: str) -> dict[str, Any]:
     return {"type": "boolean", "description": text}
 
@@ -41,11 +45,12 @@ _FIXES = {
     },
     "unsafe": _flag("also fixes that need judgement and were not chosen by name"),
     "write": _flag("write the files; otherwise the edits are only shown"),
+    "limit": _limit(SECONDS),
 }
 _RUNS = {
     "nproc": _number("processes of a distributed run (2)"),
     "timeout": _number("seconds for each run", "number"),
-    "limit": _number(f"seconds until the tool gives up ({SECONDS_OF_RUNS:.0f})", "number"),
+    "limit": _limit(SECONDS_OF_RUNS),
 }
 
 
@@ -78,6 +83,7 @@ TOOLS = (
             "ignore": _strings("not these codes"),
             "min_certainty": {"enum": ["fragile", "fails"], "description": "`fails`: only what is shown to fail"},
             "most": _number("findings to show (10); the others are counted"),
+            "limit": _limit(SECONDS),
         },
     ),
     Tool(
