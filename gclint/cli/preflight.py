@@ -71,6 +71,7 @@ def _together(reports: list[Report]) -> Report:
         max(report.files_checked for report in reports),
         {path: source for report in reports for path, source in report.sources.items()},
         {code: rule for report in reports for code, rule in report.rules.items()},
+        reports[0].asked,
     )
 
 

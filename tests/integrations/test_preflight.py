@@ -23,6 +23,13 @@ def test_a_run_known_to_fail_is_not_started(preflight):
     assert "run_8gpu.sh" not in done.stderr
 
 
+def test_an_agent_is_told_the_command_that_proves_an_edit_of_this_run(preflight):
+    done = preflight(*OLD, "--output-format", "agent", "--", "torchrun", "--nproc_per_node=8", TRAIN)
+    (line,) = [line for line in done.stderr.splitlines() if line.startswith("prove: ")]
+    assert line.startswith("prove: gclint fix --verify --diff --fixable GCL201 --choose GCL201=")
+    assert "torch=" in line.partition(" --target ")[2] and line.endswith(f" {TRAIN}")
+
+
 def test_force_starts_it_and_its_status_is_the_commands(preflight):
     done = preflight(*OLD, "--force", "--", "torchrun", "--nproc_per_node=8", TRAIN, "--lr", "a b")
     assert done.returncode == 7 and "error[GCL201]" in done.stderr
