@@ -129,10 +129,12 @@ def on_self(tree: cst.Module) -> cst.Module | None:
     """Helper functions that are only called become classes that keep the arguments on `self` and run."""
     fresh, instead = Fresh(tree), dict[str, str]()
     body: list[Statement] = []
-    called = [id(node.func) for node in walk(tree) if isinstance(node, cst.Call)]
-    passed = {node.value for node in walk(tree) if isinstance(node, cst.Name) and id(node) not in called}
-    callers = [node for node in walk(tree) if isinstance(node, cst.FunctionDef)]
-    passed -= {node.name.value for node in callers}
+    called_or_defined = {
+        id(node.func if isinstance(node, cst.Call) else node.name)
+        for node in walk(tree)
+        if isinstance(node, (cst.Call, cst.FunctionDef))
+    }
+    passed = {node.value for node in walk(tree) if isinstance(node, cst.Name) and id(node) not in called_or_defined}
     for line in tree.body:
         name = line.name.value if isinstance(line, cst.FunctionDef) else ""
         if (
