@@ -1,72 +1,81 @@
-"""The documentation builds without a warning and without a network, and none of its links leads nowhere."""
+"""The site of the documentation: that it is built without a warning, and that no link in it leads nowhere."""
 
 from __future__ import annotations
 
-import os
+import re
 import subprocess
 import sys
-from collections.abc import Iterator
 from html.parser import HTMLParser
 from pathlib import Path
-from urllib.parse import unquote, urldefrag, urlparse
+from urllib.parse import unquote, urljoin, urlsplit
 
 import pytest
 
-pytest.importorskip("mkdocs")
+from gclint.addresses import DOCUMENTATION, page_of
+from gclint.check.selection import OWN_RULES
+from gclint.rule import known_rules
 
-from gclint.rule import load_rules
+pytest.importorskip("mkdocs")
+pytest.importorskip("material")
 
 ROOT = Path(__file__).parent.parent
 
 
-class Page(HTMLParser):
-    """The links and the anchors of a page."""
+class Read(HTMLParser):
+    """What a page links to, what it loads, and the places in it that can be linked to."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
         self.links: list[str] = []
+        self.loaded: list[str] = []
         self.anchors: set[str] = set()
         self.feed(text)
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        for name, value in attrs:
-            if name in ("href", "src") and value:
-                self.links.append(value)
-            if name in ("id", "name") and value:
-                self.anchors.add(value)
+        held = dict(attrs)
+        self.anchors.update(str(held[key]) for key in ("id", "name") if held.get(key))
+        if tag == "a" and held.get("href"):
+            self.links.append(str(held["href"]))
+        elif tag in ("script", "img", "link") and held.get("rel") != "canonical":
+            self.loaded += [str(held[key]) for key in ("src", "href") if held.get(key)]
 
 
 @pytest.fixture(scope="module")
-def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[Path, Page]:
-    made = tmp_path_factory.mktemp("site")
-    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(made)]
-    done = subprocess.run(
-        command, cwd=ROOT, capture_output=True, text=True, timeout=300, env={**os.environ, "NO_MKDOCS_2_WARNING": "1"}
-    )
+def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Read]:
+    site = tmp_path_factory.mktemp("site")
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(site)]
+    done = subprocess.run(command, cwd=ROOT, text=True, capture_output=True)
     assert done.returncode == 0, done.stdout + done.stderr
-    return {path: Page(path.read_text(encoding="utf-8")) for path in made.rglob("*.html") if path.name != "404.html"}
+    files = {path.relative_to(site).as_posix(): path for path in site.rglob("*") if path.is_file()}
+    empty = Read("")
+    return {name: Read(path.read_text("utf-8")) if name.endswith(".html") else empty for name, path in files.items()}
 
 
-def test_every_rule_has_a_page(pages: dict[Path, Page]) -> None:
-    assert {path.stem for path in pages} >= {rule.code for rule in load_rules()} | {"index", "rehearse", "fit"}
+def test_every_link_of_the_site_leads_to_a_page_and_a_place_in_it(pages: dict[str, Read]) -> None:
+    lost = [
+        f"{name}: {link}"
+        for name, page in pages.items()
+        if name != "404.html"
+        for link in page.links + page.loaded
+        if not urlsplit(link).scheme and not leads(link, name, pages)
+    ]
+    assert not lost
 
 
-def test_no_link_within_the_site_leads_nowhere(pages: dict[Path, Page]) -> None:
-    assert sorted({f"{path.name}: {link}" for path, page in pages.items() for link in _dead(path, page, pages)}) == []
+def test_nothing_is_loaded_from_elsewhere(pages: dict[str, Read]) -> None:
+    assert not {link for page in pages.values() for link in page.loaded if urlsplit(link).netloc} - {DOCUMENTATION}
 
 
-def test_nothing_is_loaded_from_elsewhere(pages: dict[Path, Page]) -> None:
-    texts = (path.read_text(encoding="utf-8") for path in pages)
-    assert not [text for text in texts if 'src="http' in text or 'rel="stylesheet" href="http' in text]
+def test_the_address_of_every_rule_is_a_page_of_the_site(pages: dict[str, Read]) -> None:
+    codes = [rule.code for rule in [*known_rules(), *OWN_RULES]]
+    assert not [code for code in codes if str(page_of(code)).removeprefix(DOCUMENTATION) + "index.html" not in pages]
+    assert len(codes) == len([name for name in pages if re.match(r"rules/GCL\d{3}/", name)])
+    assert f'Documentation = "{DOCUMENTATION}"' in (ROOT / "pyproject.toml").read_text(encoding="utf-8")
 
 
-def _dead(path: Path, page: Page, pages: dict[Path, Page]) -> Iterator[str]:
-    for link in page.links:
-        if urlparse(link).scheme or link.startswith("//"):
-            continue
-        where, anchor = urldefrag(link)
-        target = (path.parent / unquote(where)).resolve() if where else path
-        if target.is_dir():
-            target /= "index.html"
-        if not target.exists() or (anchor and target in pages and unquote(anchor) not in pages[target].anchors):
-            yield link
+def leads(link: str, name: str, pages: dict[str, Read]) -> bool:
+    """Whether a link on the page `name` leads to a file of the site and, with an anchor, to a place in it."""
+    at = urlsplit(urljoin(f"/{name}", link))
+    target = unquote(at.path.lstrip("/"))
+    target += "index.html" if target.endswith("/") or not target else ""
+    return target in pages and (not at.fragment or unquote(at.fragment) in pages[target].anchors)

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from lsprotocol import types
 
+from gclint.addresses import page_of
 from gclint.finding import Edit, Finding, Fix, Location
 from gclint.report.content import Report, severity
 from gclint.source.source import Source
@@ -60,6 +61,7 @@ class Shapes:
             message="\n".join(parts),
             severity=_SEVERITIES[severity(finding)],
             code=finding.code,
+            code_description=types.CodeDescription(page) if (page := page_of(finding.code)) else None,
             source="gclint",
             related_information=related or None,
         )

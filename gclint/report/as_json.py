@@ -6,6 +6,7 @@ import json
 import os
 from typing import Any
 
+from gclint.addresses import page_of
 from gclint.finding import Edit, Finding, Fix, Location
 from gclint.report.content import Report, severity
 from gclint.report.style import Style
@@ -35,7 +36,7 @@ def record(report: Report, finding: Finding) -> Record:
         "name": finding.name,
         "severity": severity(finding),
         "message": finding.message,
-        "url": None,
+        "url": page_of(finding.code),
         "filename": filename(report, place.path),
         "location": _point(place.line, place.column),
         "end_location": _point(place.end_line, place.end_column),

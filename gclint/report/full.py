@@ -13,10 +13,18 @@ from gclint.report.tally import tally
 
 
 def render(report: Report, style: Style) -> str:
-    """Return the report with one block for each finding and a line that sums them up."""
+    """Return the report: a block for each finding, a line that sums them up, in a terminal where to read on."""
     blocks = [_block(report, finding, style) for finding in report.findings]
     summed = tally(report, style)
-    return "\n".join([*blocks, *([summed + "\n"] if summed else [])])
+    ending = "\n".join([summed, *_hint(report, style)]) + "\n"
+    return "\n".join([*blocks, ending] if summed else blocks)
+
+
+def _hint(report: Report, style: Style) -> list[str]:
+    code = next((finding.code for finding in report.findings if finding.code in report.rules), None)
+    if code is None or not style.width:
+        return []
+    return [style.paint(wrapped(f"`gclint rule {code}` explains it.", style.width), "dim")]
 
 
 def _block(report: Report, finding: Finding, style: Style) -> str:

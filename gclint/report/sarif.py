@@ -9,12 +9,12 @@ from typing import Any
 from urllib.parse import quote
 
 import gclint
+from gclint.addresses import HOME, page_of
 from gclint.finding import Edit, Finding, Fix, Location
 from gclint.report.content import Report, severity
 from gclint.report.fingerprint import fingerprints
 from gclint.report.style import Style
 
-HOME = "https://github.com/gclint/gclint"
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 MOST_RESULTS = 25_000
 _MOST_TEXT = 1024
@@ -64,6 +64,7 @@ def _rule(report: Report, code: str, name: str) -> Record:
         "shortDescription": {"text": short},
         "fullDescription": {"text": short},
         "help": {"text": docs.strip(), "markdown": docs.strip()},
+        **({"helpUri": page} if (page := page_of(code)) else {}),
     }
 
 

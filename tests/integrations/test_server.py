@@ -13,6 +13,7 @@ pytest.importorskip("pygls", reason="pygls is not installed (pip install 'gclint
 
 from lsprotocol.converters import get_converter
 
+from gclint.addresses import page_of
 from gclint.integrations.documents import notebook
 from gclint.integrations.shapes import Shapes, rewritten
 from gclint.report.content import Report
@@ -30,6 +31,7 @@ def test_diagnostics_on_open_change_and_close(client, project):
     uri = client.open(project / "train.py")
     (found,) = client.diagnostics(uri)
     assert (found["code"], found["source"]) == ("GCL501", "gclint")
+    assert found["codeDescription"] == {"href": page_of("GCL501")}
     assert found["range"]["start"] == {"line": 10, "character": 15}
     assert "\nJudged for: torch 2." in found["message"]
     client.change(uri, trainings.GOOD)

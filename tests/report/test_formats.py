@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from gclint.addresses import DOCUMENTATION, page_of
 from gclint.check.selection import OwnRule
 from gclint.finding import Basis, Condition, Edit, Finding, Fix, Location
 from gclint.report.columns import width_of
@@ -125,7 +126,7 @@ def test_what_is_wrapped_fills_the_terminal_in_every_line(width):
     lines = render(report(finding(**told, related=())), "full", Style(width=width)).splitlines()
     full = [line for line, after in pairwise(lines) if after.lstrip().startswith("word")]
     assert len(full) > 5 and all(width - len(" word") < len(line) <= width for line in full)
-    assert all(len(line) <= width for line in lines[-2:]) and "1 fix by" in " ".join(lines[-2:])
+    assert all(len(line) <= width for line in lines[-3:]) and "1 fix by" in " ".join(lines[-3:])
 
 
 @pytest.mark.parametrize(
@@ -200,6 +201,13 @@ def test_full_draws_no_frame_around_nothing():
     assert lines[1:3] == [" --> gone.py:1:1", "  = effect: RuntimeError: Expected to mark a variable ready only once."]
 
 
+def test_a_terminal_is_told_once_where_to_read_on():
+    told = report(finding(), finding())
+    assert render(told, "full", Style(width=80)).splitlines()[-1] == "`gclint rule GCL201` explains it."
+    assert render(told, "full", Style(width=80)).count("gclint rule") == 1
+    assert "gclint rule" not in render(told, "full") + render(Report((), files_checked=1), "full", Style(width=80))
+
+
 def test_concise():
     assert render(report(finding()), "concise").splitlines()[0] == (
         "train.py:3:9: GCL201 [*] Reentrant checkpointing under DDP marks parameters ready twice"
@@ -211,7 +219,9 @@ def test_json_has_ruffs_shape_and_more():
     (one,) = json.loads(render(report(finding()), "json"))
     assert one["filename"] == "/p/train.py" and one["code"] == "GCL201" and one["severity"] == "error"
     assert one["location"] == {"row": 3, "column": 9} and one["end_location"] == {"row": 3, "column": 19}
-    assert one["cell"] is None and one["noqa_row"] == 3 and one["url"] is None
+    assert one["cell"] is None and one["noqa_row"] == 3
+    assert one["url"] == page_of("GCL201") == f"{DOCUMENTATION}rules/GCL201/"
+    assert json.loads(render(report(finding(code="XYZ201")), "json"))[0]["url"] is None
     assert one["fix"]["applicability"] == "safe" and one["fix"]["message"] == "Pass use_reentrant=False"
     assert one["fix"]["edits"][0]["content"] == ", k=1"
     assert one["fix"]["edits"][0]["location"] == {"row": 3, "column": 18}
@@ -263,6 +273,7 @@ def test_sarif():
     one, two = run["results"]
     (rule,) = run["tool"]["driver"]["rules"]
     assert rule["shortDescription"] == {"text": "Summary."} and rule["help"]["text"] == "Summary.\n\nMore."
+    assert rule["helpUri"] == page_of("GCL201")
     assert one["ruleIndex"] == 0 and one["relatedLocations"][0]["message"] == {"text": "checkpointing on here"}
     assert "[checkpointing on here](1)" in one["message"]["text"]
     assert len(one["fixes"]) == 2
