@@ -86,19 +86,63 @@ def page_of(rule: Any) -> str:
 
 
 def facts(rule: Rule) -> str:
-    """What holds for every finding of a rule, in one line."""
-    fix = {"safe": "`gclint fix`", "unsafe": "`gclint fix --unsafe`"}.get(rule.fixable, "by hand")
-    return f"\n**certainty** {', '.join(rule.certainty)} · **fix** {fix} · **holds for** {rule.holds}\n"
+    """What holds for every finding of a rule, what shows it, and what was seen of it."""
+    rows = {
+        "certainty": ", ".join(rule.certainty),
+        "fix": {"safe": "`gclint fix`", "unsafe": "`gclint fix --unsafe`"}.get(rule.fixable, "by hand"),
+        "holds for": rule.holds,
+        "shown by": shown(rule),
+        "run with": " · ".join(f"{stack}: {state}" for stack, state in proved(rule.code)),
+        "in public code": "; ".join(judged(rule.code)),
+    }
+    more = {"run with": "versions.md", "in public code": "strangers.md"}
+    linked = {name: f"[{name}](../{more[name]})" if name in more else name for name in rows}
+    return "\n".join(
+        ["\n| | |", "|---|---|", *(f"| {linked[name]} | {text} |" for name, text in rows.items() if text), ""]
+    )
+
+
+def shown(rule: Rule) -> str:
+    """The program by which `gclint prove` shows a rule's claim, and how it shows."""
+    claim = rule.reproduction
+    if not claim.before:
+        return f"not by a run: {claim.needs}"
+    program = f"[{claim.before}]({HOME}/blob/main/fixtures/{rule.code}/{claim.before})"
+    ranks = f" on {claim.processes} processes" if claim.processes > 1 else ""
+    silent = ", ".join(f"`{oracle}`" for oracle in claim.oracles or rule.oracles)
+    how = f"`{claim.raises}`" if claim.raises else f"what is measured of {silent}" if silent else "how it ends"
+    needs = f"; needs {claim.needs}" if claim.needs else ""
+    return f"`gclint prove {rule.code}`: {program}{ranks}, {how}{needs}".replace("|", "\\|")
+
+
+def proved(code: str) -> list[tuple[str, str]]:
+    """What became of a rule's claim in each stack of releases, as the page on releases has it."""
+    lines = (DOCS / "versions.md").read_text(encoding="utf-8").splitlines()
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines if line.startswith("| ")]
+    stacks = next(row for row in rows if row[0] == "rule")
+    states = next((row for row in rows if row[0] == code), stacks[:1])
+    return [(stack, state) for stack, state in zip(stacks[1:], states[1:], strict=False) if state != "-"]
+
+
+def judged(code: str) -> list[str]:
+    """How many of a rule's findings in public repositories a reader found true or false, for each certainty."""
+    result = (DOCS / "strangers.md").read_text(encoding="utf-8").partition("no longer reported")[0]
+    rows = re.findall(rf"^\| {code} (\w+) \| (\d+) \| (\d+) \|", result, re.MULTILINE)
+    return [f"`{certainty}`: {true} true, {false} false" for certainty, true, false in rows]
 
 
 def examples(folder: Path) -> list[str]:
     """A program that the rule finds something in, the same after `gclint fix`, and, folded, those that are fine."""
     bad = sorted(path for path in folder.glob("bad_*") if ".fixed" not in path.name)
     fixed = {path.name.replace(".fixed", "") for path in folder.glob("*.fixed.*")}
-    shown = next((path for path in bad if path.name in fixed), bad[0])
-    parts = ["\n## Programs\n", "One in which gclint finds it:\n", fenced(shown)]
-    if shown.name in fixed:
-        parts += ["The same after `gclint fix`:\n", fenced(shown.with_suffix(f".fixed{shown.suffix}"))]
+    first = next((path for path in bad if path.name in fixed), bad[0])
+    parts = [
+        "\n## Programs\n",
+        f"One in which gclint finds it ([all]({HOME}/tree/main/fixtures/{folder.name})):\n",
+        fenced(first),
+    ]
+    if first.name in fixed:
+        parts += ["The same after `gclint fix`:\n", fenced(first.with_suffix(f".fixed{first.suffix}"))]
     good = sorted(folder.glob("good_*"))
     parts += ["And programs near to it in which it finds nothing:\n"] if good else []
     for path in good:
