@@ -21,7 +21,8 @@ def render(report: Report, style: Style) -> str:
 
 
 def _hint(report: Report, style: Style) -> list[str]:
-    code = next((finding.code for finding in report.findings if finding.code in report.rules), None)
+    explained = (item.code for item in report.findings if item.code in report.rules and item.certainty != "seen")
+    code = next(explained, None)
     if code is None or not style.width:
         return []
     return [style.paint(wrapped(f"`gclint rule {code}` explains it.", style.width), "dim")]
