@@ -72,6 +72,7 @@ def _together(reports: list[Report], files: int) -> Report:
         files,
         {path: source for report in reports for path, source in report.sources.items()},
         {code: rule for report in reports for code, rule in report.rules.items()},
+        reports[0].asked,
     )
 
 

@@ -86,7 +86,7 @@ def fix(
         write_all([(before, after.data) for before, after in sums.changes])
     report = report_of(gathered, sums.made, judge, {after.path: after for _, after in sums.changes})
     return Outcome(
-        report,
+        replace(report, asked=request.asked),
         tuple(sums.changes),
         tuple(sums.applied),
         tuple(sums.refused),

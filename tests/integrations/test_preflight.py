@@ -31,6 +31,13 @@ def test_the_programs_of_several_runs_are_counted(preflight, project):
         assert f" in {files}: " in preflight(*OLD, "--", "bash", "all.sh").stderr
 
 
+def test_an_agent_is_told_the_command_that_proves_an_edit_of_this_run(preflight):
+    done = preflight(*OLD, "--output-format", "agent", "--", "torchrun", "--nproc_per_node=8", TRAIN)
+    (line,) = [line for line in done.stderr.splitlines() if line.startswith("prove: ")]
+    assert line.startswith("prove: gclint fix --verify --diff --fixable GCL201 --choose GCL201=")
+    assert "torch=" in line.partition(" --target ")[2] and line.endswith(f" {TRAIN}")
+
+
 def test_force_starts_it_and_its_status_is_the_commands(preflight):
     done = preflight(*OLD, "--force", "--", "torchrun", "--nproc_per_node=8", TRAIN, "--lr", "a b")
     assert done.returncode == 7 and "error[GCL201]" in done.stderr
