@@ -21,8 +21,9 @@ from gclint.check.selection import OWN_RULES  # noqa: E402
 from gclint.rule import Rule  # noqa: E402
 from readme_rules import FAMILIES, families  # noqa: E402
 
-LINK = re.compile(r"\]\((?!\w+:|#)([^)]+)\)")
-WHOLE = re.compile(r"https://(?:raw\.githubusercontent|github)\.com/gclint/gclint/(?:blob/)?main/")
+DOCS = ROOT / "docs"
+RAW = HOME.replace("github.com", "raw.githubusercontent.com")
+LINK = re.compile(rf"\]\(({re.escape(RAW)}/main|{re.escape(HOME)}/blob/main)/docs/([^)]+)\)")
 ROW = re.compile(r"^\| (GCL\d{3}) \|", re.MULTILINE)
 
 
@@ -38,7 +39,7 @@ def on_config(config: MkDocsConfig) -> None:
 
 def on_files(files: Files, config: MkDocsConfig) -> None:
     """Add the pages that are made: the first one, and one for each rule."""
-    readme = WHOLE.sub("", (ROOT / "README.md").read_text(encoding="utf-8"))
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
     files.append(File.generated(config, "index.md", content=LINK.sub(from_the_root, readme)))
     for rule in [*OWN_RULES, *(rule.load() for _, rules in families() for rule in rules)]:
         files.append(File.generated(config, place(rule.code), content=page_of(rule)))
@@ -64,11 +65,11 @@ def place(code: str) -> str:
 
 
 def from_the_root(link: re.Match[str]) -> str:
-    """A link of the README, from the first page: to a page of the site, else to the repository."""
-    path = link[1].removeprefix("docs/")
-    if path == link[1] or not (ROOT / "docs" / path.split("#")[0]).is_file():
-        return f"](../{link[1]})"
-    return f"]({path})"
+    """A link of the README, from the first page: to a page or a picture of the site where it is one."""
+    path, _, section = link[2].partition("#")
+    if not (DOCS / path).is_file():
+        return link[0]
+    return f"]({path}#{section})" if section else f"]({path})"
 
 
 def page_of(rule: Any) -> str:
@@ -85,19 +86,63 @@ def page_of(rule: Any) -> str:
 
 
 def facts(rule: Rule) -> str:
-    """What holds for every finding of a rule, in one line."""
-    fix = {"safe": "`gclint fix`", "unsafe": "`gclint fix --unsafe`"}.get(rule.fixable, "by hand")
-    return f"\n**certainty** {', '.join(rule.certainty)} · **fix** {fix} · **holds for** {rule.holds}\n"
+    """What holds for every finding of a rule, what shows it, and what was seen of it."""
+    rows = {
+        "certainty": ", ".join(rule.certainty),
+        "fix": {"safe": "`gclint fix`", "unsafe": "`gclint fix --unsafe`"}.get(rule.fixable, "by hand"),
+        "holds for": rule.holds,
+        "shown by": shown(rule),
+        "run with": " · ".join(f"{stack}: {state}" for stack, state in proved(rule.code)),
+        "in public code": "; ".join(judged(rule.code)),
+    }
+    more = {"run with": "versions.md", "in public code": "strangers.md"}
+    linked = {name: f"[{name}](../{more[name]})" if name in more else name for name in rows}
+    return "\n".join(
+        ["\n| | |", "|---|---|", *(f"| {linked[name]} | {text} |" for name, text in rows.items() if text), ""]
+    )
+
+
+def shown(rule: Rule) -> str:
+    """The program by which `gclint prove` shows a rule's claim, and how it shows."""
+    claim = rule.reproduction
+    if not claim.before:
+        return f"not by a run: {claim.needs}"
+    program = f"[{claim.before}]({HOME}/blob/main/fixtures/{rule.code}/{claim.before})"
+    ranks = f" on {claim.processes} processes" if claim.processes > 1 else ""
+    silent = ", ".join(f"`{oracle}`" for oracle in claim.oracles or rule.oracles)
+    how = f"`{claim.raises}`" if claim.raises else f"what is measured of {silent}" if silent else "how it ends"
+    needs = f"; needs {claim.needs}" if claim.needs else ""
+    return f"`gclint prove {rule.code}`: {program}{ranks}, {how}{needs}".replace("|", "\\|")
+
+
+def proved(code: str) -> list[tuple[str, str]]:
+    """What became of a rule's claim in each stack of releases, as the page on releases has it."""
+    lines = (DOCS / "versions.md").read_text(encoding="utf-8").splitlines()
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines if line.startswith("| ")]
+    stacks = next(row for row in rows if row[0] == "rule")
+    states = next((row for row in rows if row[0] == code), stacks[:1])
+    return [(stack, state) for stack, state in zip(stacks[1:], states[1:], strict=False) if state != "-"]
+
+
+def judged(code: str) -> list[str]:
+    """How many of a rule's findings in public repositories a reader found true or false, for each certainty."""
+    result = (DOCS / "strangers.md").read_text(encoding="utf-8").partition("no longer reported")[0]
+    rows = re.findall(rf"^\| {code} (\w+) \| (\d+) \| (\d+) \|", result, re.MULTILINE)
+    return [f"`{certainty}`: {true} true, {false} false" for certainty, true, false in rows]
 
 
 def examples(folder: Path) -> list[str]:
     """A program that the rule finds something in, the same after `gclint fix`, and, folded, those that are fine."""
     bad = sorted(path for path in folder.glob("bad_*") if ".fixed" not in path.name)
     fixed = {path.name.replace(".fixed", "") for path in folder.glob("*.fixed.*")}
-    shown = next((path for path in bad if path.name in fixed), bad[0])
-    parts = ["\n## Programs\n", "One in which gclint finds it:\n", fenced(shown)]
-    if shown.name in fixed:
-        parts += ["The same after `gclint fix`:\n", fenced(shown.with_suffix(f".fixed{shown.suffix}"))]
+    first = next((path for path in bad if path.name in fixed), bad[0])
+    parts = [
+        "\n## Programs\n",
+        f"One in which gclint finds it ([all]({HOME}/tree/main/fixtures/{folder.name})):\n",
+        fenced(first),
+    ]
+    if first.name in fixed:
+        parts += ["The same after `gclint fix`:\n", fenced(first.with_suffix(f".fixed{first.suffix}"))]
     good = sorted(folder.glob("good_*"))
     parts += ["And programs near to it in which it finds nothing:\n"] if good else []
     for path in good:

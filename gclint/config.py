@@ -26,6 +26,7 @@ LIBRARIES = (
     "accelerate", "bitsandbytes", "datasets", "deepspeed", "diffusers", "lightning", "peft", "pytorch-lightning",
     "torch", "torchao", "torchtune", "torchvision", "transformers", "trl", "unsloth",
 )  # fmt: skip
+SCHEMA = "https://json.schemastore.org/gclint.json"
 Tables = dict[str, Any]
 
 
@@ -124,6 +125,7 @@ def json_schema() -> dict[str, Any]:
         properties[name] = {**schema, "default": default} if default is not None else schema
     return {
         "$schema": "http://json-schema.org/draft-07/schema#",
+        "$id": SCHEMA,
         "title": "gclint",
         "description": "Configuration of gclint: [tool.gclint] in pyproject.toml, or gclint.toml.",
         "type": "object",

@@ -11,7 +11,7 @@ from urllib.parse import unquote, urljoin, urlsplit
 
 import pytest
 
-from gclint.addresses import DOCUMENTATION, page_of
+from gclint.addresses import DOCUMENTATION, SEEN, page_of
 from gclint.check.selection import OWN_RULES
 from gclint.rule import known_rules
 
@@ -70,6 +70,8 @@ def test_the_address_of_every_rule_is_a_page_of_the_site(pages: dict[str, Read])
     codes = [rule.code for rule in [*known_rules(), *OWN_RULES]]
     assert not [code for code in codes if str(page_of(code)).removeprefix(DOCUMENTATION) + "index.html" not in pages]
     assert len(codes) == len([name for name in pages if re.match(r"rules/GCL\d{3}/", name)])
+    page, _, section = SEEN.removeprefix(DOCUMENTATION).partition("#")
+    assert section in pages[f"{page}index.html"].anchors
     assert f'Documentation = "{DOCUMENTATION}"' in (ROOT / "pyproject.toml").read_text(encoding="utf-8")
 
 

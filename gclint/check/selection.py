@@ -68,13 +68,13 @@ def check_codes(settings: Settings, codes: Sequence[str], flags: Iterable[str] =
         for prefix in getattr(settings, key):
             if prefix != ALL and not any(code.startswith(prefix) for code in codes):
                 raise BadConfig(
-                    f"{_place(settings, key, prefix, given)}: unknown code `{prefix}`{_near(prefix, codes)}"
+                    f"{_place(settings, key, prefix, given)}: unknown code `{prefix}`{nearest_code(prefix, codes)}"
                 )
     for prefixes in settings.per_file_ignores.values():
         for prefix in prefixes:
             if prefix != ALL and not any(code.startswith(prefix) for code in codes):
                 place = _place(settings, "per_file_ignores", prefix, given)
-                raise BadConfig(f"{place}: unknown code `{prefix}`{_near(prefix, codes)}")
+                raise BadConfig(f"{place}: unknown code `{prefix}`{nearest_code(prefix, codes)}")
 
 
 def wanted(finding: Finding, absolute: str, settings: Settings, codes: Sequence[str]) -> bool:
@@ -111,7 +111,7 @@ def _longest(code: str, prefixes: Sequence[str]) -> int:
     return max((0 if p == ALL else len(p) for p in prefixes if p == ALL or code.startswith(p)), default=-1)
 
 
-def _near(prefix: str, codes: Sequence[str]) -> str:
+def nearest_code(prefix: str, codes: Sequence[str]) -> str:
     """Return the nearest code, of those whose letters are like what was written; else between which codes they lie."""
     letters = prefix.upper().rstrip("0123456789")
     alike = [code for code in codes if get_close_matches(letters, [code.rstrip("0123456789")])]

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from argparse import Namespace
 from typing import Any
 
-from gclint.check.selection import OWN_RULES
+from gclint.addresses import SEEN
+from gclint.check.selection import OWN_RULES, nearest_code
 from gclint.cli import EXIT_CLEAN
 from gclint.cli.parser import UsageError
 from gclint.config import suggestion
+
+CODE = re.compile(r"[A-Z]+[0-9]+$")
 
 
 def rule(options: Namespace) -> int:
@@ -31,10 +35,10 @@ def rules_named(word: str) -> tuple[list[Any], bool]:
     wanted = [item for item in rules if word.upper() == item.code or word == item.name]
     family = [item for item in rules if item.code.startswith(word.upper())]
     if word.upper().startswith("GCS"):
-        raise UsageError(f"`{word}` is no rule: a rehearsal saw it, and says what to do (docs/rehearse.md)")
+        raise UsageError(f"`{word}` is no rule: a rehearsal saw it, and says what to do ({SEEN})")
     if not (wanted or family):
-        known = [*(item.code for item in rules), *(item.name for item in rules)]
-        near = suggestion(word.upper(), known) or suggestion(word, known)
+        code = CODE.match(word.upper())
+        near = nearest_code(word, [r.code for r in rules]) if code else suggestion(word, [r.name for r in rules])
         raise UsageError(f"no rule `{word}`{near}; `gclint rule --all` lists them")
     return wanted or family, bool(wanted)
 

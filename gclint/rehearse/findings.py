@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from gclint.addresses import SEEN
 from gclint.finding import Finding, Location
 from gclint.rehearse.asking import EXPLAINED
 from gclint.rehearse.record import Place
@@ -25,7 +26,7 @@ class Explained:
     @property
     def docs(self) -> str:
         """What a finding of this code means."""
-        return f"{self.summary} See docs/rehearse.md."
+        return f"{self.summary} See {SEEN}."
 
     @property
     def summary(self) -> str:

@@ -16,14 +16,16 @@ def render(report: Report, style: Style) -> str:
     """Return the report: a block for each finding, a line that sums them up, in a terminal where to read on."""
     blocks = [_block(report, finding, style) for finding in report.findings]
     summed = tally(report, style)
-    return "\n".join([*blocks, *([summed] if summed else []), *_hint(report, style), ""]) if blocks or summed else ""
+    ending = "\n".join([summed, *_hint(report, style)]) + "\n"
+    return "\n".join([*blocks, ending] if summed else blocks)
 
 
 def _hint(report: Report, style: Style) -> list[str]:
-    code = next((finding.code for finding in report.findings if finding.code in report.rules), None)
-    return (
-        [style.paint(wrapped(f"`gclint rule {code}` explains it.", style.width), "dim")] if code and style.width else []
-    )
+    explained = (item.code for item in report.findings if item.code in report.rules and item.certainty != "seen")
+    code = next(explained, None)
+    if code is None or not style.width:
+        return []
+    return [style.paint(wrapped(f"`gclint rule {code}` explains it.", style.width), "dim")]
 
 
 def _block(report: Report, finding: Finding, style: Style) -> str:

@@ -137,6 +137,8 @@ def test_stdin(gclint, project, monkeypatch):
         (["fix", "--verify", "--steps", "0"], "not a positive number"),
         (["fix", "--verify", "--steps", "all"], "all is not a positive number"),
         (["rule", "GCL110"], "no rule `GCL110`; did you mean `GCL101`?"),
+        (["rule", "F401"], "no rule `F401` (codes are GCL"),
+        (["rule", "GCS103"], "a rehearsal saw it, and says what to do (https://gclint.readthedocs.io/"),
         (["fix", "--choose", "GCL101"], "--choose takes CODE=NAME"),
         (["fix", "--choose", "GCL102=calm"], "--choose: unknown code `GCL102`; did you mean `GCL101`?"),
         (["fix", "--verify", "--device", "gpu"], "argument --device: `gpu` is none of auto, cpu, cuda"),

@@ -168,6 +168,15 @@ per-file-ignores = { "tests/*" = ["GCL3"] }
 """
 
 
+def test_the_published_schema_is_as_the_schema_store_asks():
+    pytest.importorskip("check_jsonschema", reason="check-jsonschema is not installed")
+    schema = json.loads(PUBLISHED.read_text())
+    assert schema["$id"] == "https://json.schemastore.org/gclint.json" and "draft-07" in schema["$schema"]
+    assert all(key["description"] for key in schema["properties"].values())
+    command = [sys.executable, "-m", "check_jsonschema", "--check-metaschema", str(PUBLISHED)]
+    assert subprocess.run(command, capture_output=True, check=False).returncode == 0
+
+
 def test_the_published_schema_is_the_one_in_force():
     assert json.loads(PUBLISHED.read_text()) == json_schema(), "gclint config --schema > gclint/config.schema.json"
 

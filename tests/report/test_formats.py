@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from gclint.addresses import DOCUMENTATION, page_of
+from gclint.addresses import DOCUMENTATION, SEEN, page_of
 from gclint.check.selection import OwnRule
 from gclint.finding import Basis, Condition, Edit, Finding, Fix, Location
 from gclint.report.columns import width_of
@@ -205,6 +205,8 @@ def test_a_terminal_is_told_once_where_to_read_on():
     told = report(finding(), finding())
     assert render(told, "full", Style(width=80)).splitlines()[-1] == "`gclint rule GCL201` explains it."
     assert render(told, "full", Style(width=80)).count("gclint rule") == 1
+    seen = Report((finding(code="GCS103", certainty="seen"),), rules={"GCS103": told.rules["GCL201"]}, files_checked=1)
+    assert "gclint rule" not in render(seen, "full", Style(width=80))
     assert "gclint rule" not in render(told, "full") + render(Report((), files_checked=1), "full", Style(width=80))
 
 
@@ -222,6 +224,7 @@ def test_json_has_ruffs_shape_and_more():
     assert one["cell"] is None and one["noqa_row"] == 3
     assert one["url"] == page_of("GCL201") == f"{DOCUMENTATION}rules/GCL201/"
     assert json.loads(render(report(finding(code="XYZ201")), "json"))[0]["url"] is None
+    assert json.loads(render(report(finding(code="GCS103")), "json"))[0]["url"] == SEEN
     assert one["fix"]["applicability"] == "safe" and one["fix"]["message"] == "Pass use_reentrant=False"
     assert one["fix"]["edits"][0]["content"] == ", k=1"
     assert one["fix"]["edits"][0]["location"] == {"row": 3, "column": 18}
