@@ -38,6 +38,7 @@ def install(found: Replacements) -> None:
     temporary = found.scratch / ".tmp"
     temporary.mkdir(exist_ok=True)
     os.environ["TMPDIR"] = tempfile.tempdir = str(temporary)
+    os.environ["TORCHINDUCTOR_CACHE_DIR"] = str(temporary / "torchinductor")
     os.environ["HF_DATASETS_CACHE"] = str(found.scratch / ".datasets")
     builtins.open = io.open = _opening(builtins.open, places)
     os.open = _opening_low(os.open, places)
