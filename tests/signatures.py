@@ -1,4 +1,4 @@
-"""Compare the table of removed arguments with the signatures of the libraries that are installed.
+"""Compare the tables of removed arguments and of Trainer's own methods with the libraries that are installed.
 
     python tests/signatures.py
 
@@ -13,6 +13,7 @@ import importlib.util
 from importlib import metadata
 from pathlib import Path
 
+from gclint.rules.versions.overridden import METHODS, method, signature
 from gclint.rules.versions.removed import ARGUMENTS
 from packaging.version import Version
 
@@ -72,7 +73,41 @@ def contradictions() -> list[str]:
     return wrong
 
 
+def methods_otherwise(source: str, release: Version) -> list[str]:
+    """The methods that a release's transformers/trainer.py defines or calls otherwise than the table says, in words."""
+    tree = next(node for node in ast.parse(source).body if isinstance(node, ast.ClassDef) and node.name == "Trainer")
+    functions = {node.name: node for node in tree.body if isinstance(node, ast.FunctionDef)}
+    wrong = []
+    for name, row in ((name, row) for name in METHODS if (row := method(name, release)) is not None):
+        if name not in functions or _names(functions[name].args) != _names(signature(row.takes)):
+            wrong.append(f"{release}: {name} is defined otherwise")
+        calls = [
+            (len(node.args), {each.arg for each in node.keywords})
+            for caller in row.callers
+            if caller in functions
+            for node in ast.walk(functions[caller])
+            if isinstance(node, ast.Call) and ast.unparse(node.func) in (f"self.{name}", "sampler_fn")
+        ]
+        if (row.positional, row.keywords) not in calls or any(named != row.keywords for _, named in calls):
+            wrong.append(f"{release}: {name} is called otherwise: {calls}")
+    return wrong
+
+
+def _names(arguments: ast.arguments) -> list[tuple[str, bool]]:
+    """The names of parameters, and whether each may be left out."""
+    ordered = [*arguments.posonlyargs, *arguments.args]
+    return [(each.arg, at >= len(ordered) - len(arguments.defaults)) for at, each in enumerate(ordered)]
+
+
+def installed_methods_otherwise() -> list[str]:
+    """The same of the transformers that is installed."""
+    release, spec = installed("transformers"), importlib.util.find_spec("transformers")
+    if release is None or spec is None or spec.origin is None:
+        return []
+    return methods_otherwise((Path(spec.origin).parent / "trainer.py").read_text(encoding="utf-8"), release)
+
+
 if __name__ == "__main__":
-    print("\n".join(contradictions()) or "the table agrees with what is installed")
+    print("\n".join(contradictions() + installed_methods_otherwise()) or "the tables agree with what is installed")
     for each in FILES:
         print(f"{each}: {', '.join(sorted(taken(each)))}")
