@@ -1,0 +1,175 @@
+"""# removed-torch-function (GCL906)
+
+## What it does
+Finds functions that the target version of torch no longer has, and those that warn that they will go.
+
+## Why it breaks
+The call raises: `RuntimeError: This function was deprecated since version 1.9 and is now removed`, or that torch has no
+such attribute. What is deprecated warns at each use until it is gone.
+
+## Example
+```python
+from torch._six import inf
+values, vectors = torch.symeig(a, eigenvectors=True)
+torch.nn.init.xavier_uniform(layer.weight)
+```
+
+## Use instead
+```python
+from torch import inf
+values, vectors = torch.linalg.eigh(a, UPLO="U")
+torch.nn.init.xavier_uniform_(layer.weight)
+```
+
+## When it is fine
+Older targets; a `try` that falls back on the other name; a condition on the release, or on whether torch has the name.
+
+## Evidence
+torch 2.13.0: each name was called; what it raised or warned of is the table that gclint goes by.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from packaging.version import Version
+
+from gclint.finding import Finding, Fix
+from gclint.ir.layout import is_spread
+from gclint.ir.syntax import Module, Site, dotted
+from gclint.rule import Reproduction, Rule
+from gclint.run import rewrite
+from gclint.run.events import Imported, LibraryCall, NameTaken
+from gclint.run.guards import compares_release
+from gclint.run.run import Run
+
+from .attempts import attempted
+from .torch_names import ALL, GONE_ERRORS, MODULES, NAMES, Name
+
+PLAIN = ("solve", "eig", "qr", "cholesky", "range", "lu", "fft", "ifft", "grad", "vjp", "jvp", "hessian", "vmap")
+INITS = ("uniform", "normal", "constant", "eye", "dirac", "orthogonal", "sparse")
+DISTINCT = {name.rpartition(".")[2] for name in NAMES if not name.startswith("functorch.")} - {*PLAIN, *INITS}
+
+rule = Rule(
+    code="GCL906",
+    name="removed-torch-function",
+    docs=__doc__ or "",
+    words=(
+        (
+            *sorted(f"{name}(" for name in DISTINCT),
+            *(f".{name}(" for name in ("solve", "eig", "qr", "cholesky", "range", "lu", "fft", "ifft")),
+            *(f"init.{name}(" for name in INITS),
+            *("torch._six", "functorch", "custom_fwd", "custom_bwd"),
+        ),
+        ("torch",),
+    ),
+    certainty=("fails", "fragile"),
+    fixable="safe",
+    reproduction=Reproduction(
+        "bad_symeig.py", "bad_symeig.fixed.py", raises="RuntimeError: This function was deprecated"
+    ),
+)
+
+
+@rule.on(LibraryCall)
+def called(event: LibraryCall, run: Run) -> Iterator[Finding]:
+    """Is a function called that the release lacks, or is about to lack?"""
+    call, version = event.call, run.targets.version("torch")
+    if call is None or version is None:
+        return
+    name = _of_torch(call.name)
+    row = NAMES.get(name)
+    if row is None or version < Version(row.gone or row.since) or _asked(event, run):
+        return
+    gone = bool(row.gone)
+    yield rule.finding(
+        run,
+        event.site,
+        f"`{name}` is {'gone' if gone else 'deprecated'}: it is {_now(row)}",
+        guard=event.guard,
+        certainty="fails" if gone else "fragile",
+        symptom=GONE_ERRORS[name.rpartition(".")[2]] if gone else "a warning; an error once the name is gone",
+        fixes=(_renamed(event.site, name, row) if call.name == name else None,),
+    )
+
+
+@rule.on(Imported, NameTaken)
+def imported(event: Imported | NameTaken, run: Run) -> Iterator[Finding]:
+    """Is a module imported that the release lacks?"""
+    version, node = run.targets.version("torch"), event.site.node
+    taken = isinstance(event, NameTaken)
+    name = event.library_name.rpartition(".")[0] if isinstance(event, NameTaken) else event.name
+    if name not in MODULES or version is None or version < Version("2.0") or taken != isinstance(node, ast.ImportFrom):
+        return
+    if not _asked(event, run):
+        yield rule.finding(
+            run,
+            event.site,
+            f"`{name}` is gone",
+            guard=event.guard,
+            symptom=MODULES[name],
+            fixes=(_import_of_inf(event.site),),
+        )
+
+
+def _of_torch(name: str) -> str:
+    """The function that a method of a tensor is too."""
+    kind, _, method = name.partition(".")
+    return f"torch.{method}" if kind == "tensor" else name
+
+
+def _asked(event: Imported | NameTaken | LibraryCall, run: Run) -> bool:
+    """Whether the code around cares for what the release has."""
+    return compares_release(event.guard, "torch") or attempted(event.site)
+
+
+def _now(row: Name) -> str:
+    name, comma, rest = row.new.partition(", ")
+    return row.new if name.startswith("in ") else f"`{name}` now{comma}{rest}"
+
+
+def _import_of_inf(site: Site) -> Fix | None:
+    """torch itself has the number that most took from there."""
+    node = site.node
+    if not isinstance(node, ast.ImportFrom) or any(alias.name not in ("inf", "nan") for alias in node.names):
+        return None
+    names = ", ".join(alias.name + (f" as {alias.asname}" if alias.asname else "") for alias in node.names)
+    return Fix("new-name", "Import it from torch", (rewrite.replace(site, f"from torch import {names}"),))
+
+
+def _renamed(site: Site, name: str, row: Name) -> Fix | None:
+    """The new name in place of the old one, where the arguments mean the same."""
+    node, module = rewrite.call_node(site), site.module
+    if node is None or any(map(is_spread, node.args)) or any(map(is_spread, node.keywords)):
+        return None
+    text = _respelled(name, node, module)
+    if text:
+        return Fix("new-name", "Call what took its place", (rewrite.replace(site, text),))
+    few = row.same == ALL or (len(node.args) <= row.same and not node.keywords)
+    if not row.same or not few or not isinstance(node.func, ast.Attribute):
+        return None
+    old, new = name.rpartition("."), row.new.rpartition(".")
+    title = f"Call it {row.new}"
+    if old[0] == new[0]:
+        return Fix("new-name", title, (rewrite.replace_name(Site.at(module, node.func), new[2]),))
+    if new[0].startswith(f"{old[0]}.") and old[0] == "torch":
+        edit = rewrite.replace_name(Site.at(module, node.func), row.new.removeprefix("torch."))
+        return Fix("new-name", title, (edit,))
+    known = dotted(node.func) == name and any(line.strip() == "import torch" for line in module.lines)
+    return Fix("new-name", title, (rewrite.replace(Site.at(module, node.func), row.new),)) if known else None
+
+
+def _respelled(name: str, node: ast.Call, module: Module) -> str:
+    """The whole call as it is now, for those that take other arguments; "" for those that nobody can tell."""
+    if not isinstance(node.func, ast.Attribute):
+        return ""
+    torch, given = module.code(node.func.value), [module.code(each) for each in node.args]
+    if name == "torch.chain_matmul" and not node.keywords:
+        return f"{torch}.linalg.multi_dot([{', '.join(given)}])"
+    held = {each.arg: each.value for each in node.keywords}
+    vectors = held.pop("eigenvectors", None)
+    always = isinstance(vectors, ast.Constant) and vectors.value is True
+    if name == "torch.symeig" and len(given) == 1 and always and not held:
+        return f'{torch}.linalg.eigh({given[0]}, UPLO="U")'
+    return ""
