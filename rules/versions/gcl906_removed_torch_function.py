@@ -80,7 +80,7 @@ def called(event: LibraryCall, run: Run) -> Iterator[Finding]:
         return
     name = _of_torch(call.name)
     row = NAMES.get(name)
-    if row is None or version < Version(row.gone or row.since) or _asked(event, run):
+    if row is None or version < Version(row.gone or row.since) or _asked(event):
         return
     gone = bool(row.gone)
     yield rule.finding(
@@ -97,12 +97,10 @@ def called(event: LibraryCall, run: Run) -> Iterator[Finding]:
 @rule.on(Imported, NameTaken)
 def imported(event: Imported | NameTaken, run: Run) -> Iterator[Finding]:
     """Is a module imported that the release lacks?"""
-    version, node = run.targets.version("torch"), event.site.node
-    taken = isinstance(event, NameTaken)
-    name = event.library_name.rpartition(".")[0] if isinstance(event, NameTaken) else event.name
-    if name not in MODULES or version is None or version < Version("2.0") or taken != isinstance(node, ast.ImportFrom):
+    version, name = run.targets.version("torch"), _module(event)
+    if name not in MODULES or version is None or version < Version("2.0"):
         return
-    if not _asked(event, run):
+    if not compares_release(event.guard, "torch") and not event.moment.handlers:
         yield rule.finding(
             run,
             event.site,
@@ -113,20 +111,29 @@ def imported(event: Imported | NameTaken, run: Run) -> Iterator[Finding]:
         )
 
 
+def _module(event: Imported | NameTaken) -> str:
+    """The module that an import statement itself names; "" where the import is one that it leads to."""
+    node = event.site.node
+    if isinstance(event, NameTaken):
+        return event.library_name.rpartition(".")[0]
+    return event.name if isinstance(node, ast.Import) and event.name in {each.name for each in node.names} else ""
+
+
 def _of_torch(name: str) -> str:
     """The function that a method of a tensor is too."""
     kind, _, method = name.partition(".")
     return f"torch.{method}" if kind == "tensor" else name
 
 
-def _asked(event: Imported | NameTaken | LibraryCall, run: Run) -> bool:
+def _asked(event: LibraryCall) -> bool:
     """Whether the code around cares for what the release has."""
     return compares_release(event.guard, "torch") or attempted(event.site)
 
 
 def _now(row: Name) -> str:
     name, comma, rest = row.new.partition(", ")
-    return row.new if name.startswith("in ") else f"`{name}` now{comma}{rest}"
+    shown = name.replace(" and ", "` and `")
+    return row.new if name.startswith("in ") else f"`{shown}` now{comma}{rest}"
 
 
 def _import_of_inf(site: Site) -> Fix | None:
