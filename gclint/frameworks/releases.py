@@ -10,13 +10,13 @@ from packaging.version import InvalidVersion, Version
 
 from ..run.calls import Call
 from ..run.guards import ANY_PACKAGE
-from ..run.values import Const, External, Release, Value, const, of
+from ..run.values import Const, Release, Value, const, of
 from .registry import Framework
 
 if TYPE_CHECKING:
     from ..run.interpreter import Interpreter
 
-PACKAGES = ("torch", "transformers", "peft", "trl", "accelerate", "deepspeed", "lightning", "diffusers")
+PACKAGES = ("torch", "transformers", "peft", "trl", "accelerate", "deepspeed", "lightning", "diffusers", "torchvision")
 
 COMPARISONS: dict[str, Callable[[Version, Version], bool]] = {
     ">": operator.gt,
@@ -57,7 +57,9 @@ def _version_of(package: str) -> Callable[[Interpreter], Value]:
         """The version that the run is judged for."""
         version = it.run.targets.version(package)
         if version is None:
-            return of(External(f"{package}.__version__"))
+            made = it.unknown(f"{package}.__version__")
+            made.state["release"] = const(package)
+            return of(made)
         return const((TorchVersion if package == "torch" else Release)(str(version), package))
 
     return read

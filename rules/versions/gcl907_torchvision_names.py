@@ -1,0 +1,123 @@
+"""# torchvision-names (GCL907)
+
+## What it does
+Finds torchvision models that are asked for `pretrained=` or `pretrained_backbone=`, and `v2.ToTensor()`.
+
+## Why it breaks
+Each use warns; the arguments "may be removed in the future", the transform "will be removed in a future release". Then
+the call raises a TypeError, or the name is gone.
+
+## Example
+```python
+model = torchvision.models.resnet50(pretrained=True)
+```
+
+## Use instead
+```python
+model = torchvision.models.resnet50(weights="IMAGENET1K_V1")
+```
+
+## When it is fine
+torchvision before 0.13 (0.15 for the transform); a `try` that falls back on the other spelling; a condition on the
+release; functions of the project that take an argument of this name.
+
+## Evidence
+torchvision/models/_utils.py and torchvision/transforms/v2/_deprecated.py of 0.15.2, 0.20.1 and 0.28.0, read, not run:
+`pretrained=True` stands for IMAGENET1K_V1 in each of 78 classification models.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+
+from packaging.version import Version
+
+from gclint.finding import Edit, Finding, Fix
+from gclint.rule import Reproduction, Rule
+from gclint.run import rewrite
+from gclint.run.calls import Call
+from gclint.run.events import LibraryCall
+from gclint.run.guards import Guard, compares_release
+from gclint.run.run import Run
+
+from .attempts import attempted
+
+MODELS, TO_TENSOR = "torchvision.models.", "torchvision.transforms.v2.ToTensor"
+RENAMED = {"pretrained": "weights", "pretrained_backbone": "weights_backbone"}
+BESIDE = {"0.13": "1.12", "0.15": "2.0"}
+# the classification models of torchvision.models whose `pretrained=True` is IMAGENET1K_V1
+FIRST = re.compile(
+    r"alexnet|convnext_\w+|densenet\d+|efficientnet_\w+|googlenet|inception_v3|maxvit_t|mnasnet\d_\d+|mobilenet_v\w+"
+    r"|regnet_(?!y_128gf)\w+|(?:wide_)?resnet\w+|resnext\w+|shufflenet_\w+|squeezenet1_\d|swin_\w+|vgg\w+|vit_[bl]_\d+"
+)
+
+rule = Rule(
+    code="GCL907",
+    name="torchvision-names",
+    docs=__doc__ or "",
+    words=(("pretrained=", "pretrained_backbone=", "ToTensor"), ("torchvision",), ("models", "v2")),
+    certainty=("fragile",),
+    fixable="safe",
+    holds="torchvision >= 0.13",
+    reproduction=Reproduction(needs="a torchvision that has removed the names"),
+)
+
+
+@rule.on(LibraryCall)
+def old_name(event: LibraryCall, run: Run) -> Iterator[Finding]:
+    """Is a model or transform made by a name that is about to go?"""
+    call = event.call
+    if call is None or attempted(event.site):
+        return
+    if call.name == TO_TENSOR and not compares_release(event.guard, "torchvision"):
+        yield from _deprecated(
+            run,
+            event,
+            event.guard,
+            "`v2.ToTensor()`",
+            "`v2.ToImage()` and `v2.ToDtype(torch.float32, scale=True)`",
+            "0.15",
+        )
+    for name, new in RENAMED.items() if call.name.startswith(MODELS) and call.last.islower() else ():
+        guard = call.given_under(name, event.guard)
+        if guard is not None and not compares_release(guard, "torchvision"):
+            yield from _deprecated(run, event, guard, f"`{name}`", f"`{new}`", "0.13", _weights(event, call, name, new))
+
+
+def _deprecated(
+    run: Run, event: LibraryCall, guard: Guard, name: str, new: str, since: str, fix: Fix | None = None
+) -> Iterator[Finding]:
+    package = _reaching(run, since)
+    if package and event.call is not None:
+        yield rule.finding(
+            run,
+            event.call.place(name.strip("`")),
+            f"{name} is deprecated: it is {new} now",
+            guard=guard,
+            certainty="fragile",
+            symptom="a warning; an error once the name is gone",
+            fixes=(fix,),
+            versions=(package,),
+        )
+
+
+def _reaching(run: Run, since: str) -> str:
+    """The package whose release tells that torchvision has reached one: its own, else that of torch beside it."""
+    target, torch = run.targets["torchvision"], run.targets.version("torch")
+    if target.version is not None:
+        return "torchvision" if target.version >= Version(since) else ""
+    return "torch" if target.origin == "unknown" and torch is not None and torch >= Version(BESIDE[since]) else ""
+
+
+def _weights(event: LibraryCall, call: Call, name: str, new: str) -> Fix | None:
+    """The same weights by their own name, where the call says True or False."""
+    held, module = rewrite.argument(event.site, name), event.site.module
+    given = held.value.value if held is not None and isinstance(held.value, ast.Constant) else None
+    first = name == "pretrained" and FIRST.fullmatch(call.name.removeprefix(MODELS))
+    if held is None or new in call.keywords or not (given is False or (given is True and first)):
+        return None
+    text = f'{new}="IMAGENET1K_V1"' if given else f"{new}=None"
+    edit = Edit(module.path, *module.span(held)[:2], *module.span(held.value)[2:], text)
+    return Fix("weights", f"Write {text}", (edit,))
