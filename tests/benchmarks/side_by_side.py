@@ -40,6 +40,8 @@ SAME: dict[str, tuple[str, ...]] = {
     "TOR103": ("GCL906", "GCL902"),
     "TOR104": ("GCL908",),
     "TOR105": ("GCL908",),
+    "TOR201": ("GCL907",),
+    "TOR202": ("GCL907",),
     "TG001": ("GCL814",),
     "TG002": ("GCL816",),
     "TG003": ("GCL805", "GCL806"),
