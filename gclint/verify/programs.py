@@ -185,6 +185,8 @@ def program_of(launch: Launch, root: Path, title: str) -> ProgramRecipe:
         module=launch.module,
         function=launch.function,
         world_size=2 if several else 1,
+        planned_processes=launch.world_size or 0,
+        strategy=launch.strategy,
         environment=environment,
         short=True,
         cold=any(each.name.startswith(RELEVANT) for each in environment),
