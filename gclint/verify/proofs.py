@@ -200,7 +200,10 @@ def _program(request: ProofRequest, edit: _Edit, named: Launch | None) -> Pair |
     """The program around the edit's findings, before and after; or why there is none."""
     found = ((run, guard) for each in edit.fixes for run, guard in _holding(each.finding, edit.before))
     holding, guard = next(found, (None, ALWAYS))
-    return pair_of(request, edit.fixes, edit.without, holding, named, (DISTRIBUTED, True) in guard)
+    codes = {each.finding.code for each in edit.fixes}
+    alone = all(rule.reproduction.processes == 1 for rule in load_rules() if rule.code in codes)
+    several = (DISTRIBUTED, True) in guard or not alone
+    return pair_of(request, edit.fixes, edit.without, holding, named, several, guard)
 
 
 def _by_recipe(

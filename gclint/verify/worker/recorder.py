@@ -20,6 +20,7 @@ from gclint.verify.outcome import Group, Step
 from gclint.verify.worker.flat import whole
 from gclint.verify.worker.limit import Limit
 from gclint.verify.worker.names import plain
+from gclint.verify.worker.orders import Orders
 from gclint.verify.worker.randomness import generators
 from gclint.verify.worker.regions import watch_recomputation
 from gclint.verify.worker.sketch import signed, sketch
@@ -41,6 +42,7 @@ class Recorder:
         self.limit = limit or Limit(None)
         self.after_backward = after_backward
         self.traffic = Traffic()
+        self.orders = Orders()
         self.roots: list[Any] = []
         self.extra: list[Any] = []
         self.steps: list[Step] = []
@@ -81,6 +83,7 @@ class Recorder:
         self._watch_calls()
         self._watch_backward()
         self.traffic.install()
+        self.orders.install()
         watch_recomputation(self._recompute)
         register_optimizer_step_pre_hook(self._before_step)
         register_optimizer_step_post_hook(self._after_step)
