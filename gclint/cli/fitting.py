@@ -36,7 +36,7 @@ def fit_of(options: Namespace) -> Fit:
     the reason.
     """
     from gclint.rehearse.program import program_named
-    from gclint.verify.fit import Fit, asking
+    from gclint.verify.fit import measured
     from gclint.verify.footprint import Wanted
 
     if not options.run:
@@ -51,9 +51,9 @@ def fit_of(options: Namespace) -> Fit:
         ranks=options.nproc or 0,
     )
     given = {name: value for name in ("timeout", "python") if (value := getattr(options, name, None))}
-    recipe = asking(program_named(options.run, os.getcwd()), wanted)
+    recipe = program_named(options.run, os.getcwd())
     with Verifier(Options(device="cpu", **given)) as verifier:
-        made = Fit(verifier.footprint(recipe), wanted.capacity)
+        made = measured(recipe, wanted, verifier)
     if made.footprint.unknown:
         raise VerifyUnavailable(f"{recipe.name}: unknown, {made.footprint.unknown}")
     return made

@@ -24,7 +24,7 @@ from gclint.fix.proof import proving as proving_fixes
 from gclint.fix.trials import Trial
 from gclint.report.formats import render
 from gclint.report.style import style_for
-from gclint.report.tally import counted
+from gclint.report.tally import counted, of_fixes
 from gclint.report.walks import walks_shown
 from gclint.source.source import Source
 from gclint.timing import begin
@@ -212,7 +212,12 @@ def _say(outcome: Outcome) -> None:
 
 
 def _say_undecided(outcome: Outcome, options: Namespace) -> None:
-    """Say which fixes stay out because their runs decided nothing."""
+    """Say which fixes stay out because their runs decided nothing, and where nothing was run why."""
+    findings = outcome.report.findings
+    if getattr(options, "verify", None) and findings and not (outcome.proofs or outcome.trials or outcome.refused):
+        unsafe = sum(bool(each.fixes) and each.fixes[0].applicability == "unsafe" for each in findings)
+        why = f"{of_fixes(unsafe)} only with --unsafe" if unsafe else "no finding has a fix"
+        print(f"Nothing was verified: {why}", file=sys.stderr)
     count = sum(proof.verdict == "unverified" for proof in outcome.proofs)
     if count and not options.write_unverified:
         what = "1 fix is" if count == 1 else f"{count} fixes are"
@@ -221,7 +226,7 @@ def _say_undecided(outcome: Outcome, options: Namespace) -> None:
 
 def _fixes(outcome: Outcome) -> str:
     number = len(outcome.applied)
-    return f"{number} fix{'' if number == 1 else 'es'} in {counted(len(outcome.changes), 'file')}"
+    return f"{of_fixes(number)} in {counted(len(outcome.changes), 'file')}"
 
 
 def _proof_options(options: Namespace) -> ProofOptions:

@@ -15,6 +15,7 @@ from ..run.calls import Call
 from ..run.commands import command
 from ..run.interpreter import Interpreter
 from ..run.pages import place_of, placed
+from ..run.run import OPTIONS
 from ..run.values import MISSING, NONE, Const, External, Function, Object, Value, const, of
 from .registry import Framework
 
@@ -47,8 +48,10 @@ def literal(text: str) -> object:
 
 
 def unknown_option(it: Interpreter, name: str, call: Call) -> Object:
-    """A setting that only the launch decides."""
-    return it.new("option", "", f"args.{name}", call.site)
+    """A setting that only the launch decides; the run knows which conditions ask for it."""
+    made = it.new("option", "", f"args.{name}", call.site)
+    it.run.facts.setdefault(OPTIONS, {})[f"#{made.id}"] = name
+    return made
 
 
 def overridable(it: Interpreter, name: str, default: Value, call: Call) -> Value:

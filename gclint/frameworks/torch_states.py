@@ -163,8 +163,8 @@ def load_state_dict(call: Call) -> Value:
 def state_dict(call: Call) -> Value:
     """The state of a module, an optimizer or a scheduler."""
     assert call.receiver is not None
-    call.it.emit(StateDictSaved(call.it.moment(site=call.site), of(call.receiver)))
     made = call.it.new("dict", "state_dict", "", call.site)
+    call.it.emit(StateDictSaved(call.it.moment(site=call.site), of(call.receiver), made))
     made.entries, made.open = {}, True
     made.attributes["of"] = of(call.receiver)
     made.state["keys_of"] = of(root(call.receiver))

@@ -53,11 +53,12 @@ def counted(number: int, noun: str) -> str:
 def _fixes(report: Report) -> str:
     safe = sum(bool(f.fixes) and f.fixes[0].applicability == "safe" for f in report.findings)
     unsafe = sum(bool(f.fixes) and f.fixes[0].applicability == "unsafe" for f in report.findings)
-    parts = [f"{_of_fixes(safe)} by `gclint fix`"] if safe else []
+    parts = [f"{of_fixes(safe)} by `gclint fix`"] if safe else []
     if unsafe:
-        parts.append(f"{f'{unsafe} more' if safe else _of_fixes(unsafe)} with `gclint fix --unsafe`")
+        parts.append(f"{f'{unsafe} more' if safe else of_fixes(unsafe)} with `gclint fix --unsafe`")
     return f" {', '.join(parts)}." if parts else ""
 
 
-def _of_fixes(number: int) -> str:
+def of_fixes(number: int) -> str:
+    """Return `1 fix`, `2 fixes`."""
     return f"{number} fix" if number == 1 else f"{number} fixes"

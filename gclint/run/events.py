@@ -200,9 +200,10 @@ class StateDictLoaded(Event):
 
 @dataclass
 class StateDictSaved(Event):
-    """state_dict is taken, or something is saved."""
+    """state_dict is taken, or something is saved; `made` is the dict that was taken."""
 
     target: Value = NOTHING
+    made: Object | None = None
 
 
 @dataclass

@@ -39,6 +39,8 @@ SEVERAL = "several_processes"
 """The fact that the code itself shows that it runs on several processes: where."""
 SHOWN = frozenset({SEVERAL, "process_group", "env:LOCAL_RANK"})
 """All facts that say something of processes."""
+OPTIONS = "options"
+"""The fact that names the program's options by the key of the condition that one is given, or not its default."""
 
 
 @dataclass

@@ -5,12 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from gclint.source.source import Source, Unreadable, parse
 from gclint.verify.codec import to_data
+from gclint.verify.fitted import lacks_launcher
 from gclint.verify.footprint import CONTEXT, Footprint, Option, Wanted
 from gclint.verify.recipe import ProgramRecipe
 from gclint.verify.sizes import likely_length
+
+if TYPE_CHECKING:
+    from gclint.verify.api import Verifier
 
 
 @dataclass(frozen=True)
@@ -54,11 +59,25 @@ class Fit:
         }
 
 
+def measured(recipe: ProgramRecipe, wanted: Wanted, verifier: Verifier) -> Fit:
+    """Measure a step of the program at full size; as one of two processes where it ends without a launcher's
+    variables and nothing says how many there are.
+    """
+    asked = asking(recipe, wanted)
+    found = verifier.footprint(asked)
+    if asked.full is not None and asked.full.ranks < 2 and lacks_launcher(found.unknown):
+        found = verifier.footprint(asking(recipe, replace(wanted, ranks=2)))
+        found = replace(found, told="; ".join(filter(None, (found.told, "one of 2 processes: --nproc says how many"))))
+    return Fit(found, wanted.capacity)
+
+
 def asking(recipe: ProgramRecipe, wanted: Wanted) -> ProgramRecipe:
     """The program as it is measured at full size: one process, at its own sizes."""
     root = Path(str(recipe.copy_of))
     length, told = likely_length(_sources(root)) or (0, "")
-    wanted = replace(wanted, likely_length=length, told=told, ranks=wanted.ranks or recipe.world_size)
+    ranks = wanted.ranks or recipe.planned_processes or recipe.world_size
+    sharded = recipe.strategy not in ("", "ddp")
+    wanted = replace(wanted, likely_length=length, told=told, ranks=ranks, sharded=sharded)
     return replace(recipe, world_size=1, full=wanted, short=False, cold=False, stop_after=1, not_run=())
 
 

@@ -5,7 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 SEQUENCE = 2048
-PARTS = ("frozen weights", "trained weights", "buffers", "gradients", "optimizer state", "activations", "temporaries")
+PARTS = (
+    "frozen weights", "trained weights", "buffers", "gradients", "DDP's buckets", "gathered", "optimizer state",
+    "activations", "temporaries",
+)  # fmt: skip
 SHARED = ("frozen weights", "trained weights", "gradients", "optimizer state")
 # What a process takes of a GPU before it makes a tensor: CUDA's context and the kernels that are loaded. NVIDIA gives
 # no figure; 0.4 to 0.6 GiB are seen with CUDA 11.7 and later, which load kernels when they are first used
@@ -20,6 +23,8 @@ class Wanted:
     `batch_size` and `sequence_length` stand in the place of the program's own where they are not 0; `likely_length`
     does where the program's data are not here, as `told` says. `config` is a model's config at hand. `capacity` are
     the bytes of the device (0: not known): where the step does not fit, each change of `options` is measured.
+    `ranks` are the processes of the run (0: as it is started), of which one is measured; `sharded`: its launcher
+    shards the model.
     """
 
     batch_size: int = 0
@@ -28,7 +33,8 @@ class Wanted:
     told: str = ""
     config: str = ""
     capacity: int = 0
-    ranks: int = 1
+    ranks: int = 0
+    sharded: bool = False
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from gclint.verify.outcome import Outcome, Step
+from gclint.verify.outcome import Order, Outcome, Step
 
 TOLERANCE = {"float32": 1e-3, "float64": 1e-6, "bfloat16": 3e-2, "float16": 1e-2}
 LATER_STEPS = 30.0
@@ -204,6 +204,15 @@ def _clip_ranks(outcome: Outcome, reference: Outcome | None) -> str:
     return ""
 
 
+def _order(outcome: Outcome, reference: Outcome | None) -> str:
+    last: dict[int, Order] = {}
+    for each in outcome.first.orders:
+        if each.divided and each.batches > 1 and last.get(each.loader) == each:
+            return f"a loader draws its {each.batches} batches in the same order in two epochs"
+        last[each.loader] = each
+    return ""
+
+
 def _recompute(outcome: Outcome, reference: Outcome | None) -> str:
     if outcome.first.recomputed == 0 and outcome.first.steps:
         return "nothing was recomputed: checkpointing is not active"
@@ -238,5 +247,6 @@ ORACLES: dict[str, Callable[[Outcome, Outcome | None], str]] = {
     "idle": _idle,
     "evaluating": _evaluating,
     "clip": _clip,
+    "order": _order,
     "clip-ranks": _clip_ranks,
 }

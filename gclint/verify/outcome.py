@@ -95,6 +95,18 @@ class Saved:
 
 
 @dataclass(frozen=True)
+class Order:
+    """A whole pass of a loader over its data: the loader's number, how many batches it drew, a digest of their order,
+    and whether a DistributedSampler shuffled them.
+    """
+
+    loader: int
+    batches: int
+    digest: str
+    divided: bool = False
+
+
+@dataclass(frozen=True)
 class RankReport:
     """Everything one rank measured; the fields of `Outcome` say what they mean.
 
@@ -123,6 +135,7 @@ class RankReport:
     keys: tuple[KeysLoaded, ...] = ()
     optimizers_loaded: int = 0
     saves: tuple[Saved, ...] = ()
+    orders: tuple[Order, ...] = ()
     cut: bool = False
     forged: str = ""
     absent: tuple[str, ...] = ()

@@ -14,9 +14,10 @@ SAME_LOSS = 1e-4
 def worse_than(outcome: Outcome, other: Outcome, oracles: Sequence[str], before: bool) -> list[Failure]:
     """Return in what a finished run is worse than the other of its pair, for the named oracles.
 
-    "keys": it fills fewer tensors from the state dicts it loads. "changed": it leaves more of its trainable
-    tensors as they are. "rounds": it ceases to recompute regions where the other goes on. "agrees": asked of the
-    run before the edit only, it computes other losses or gradients than the run after.
+    "keys": it fills fewer tensors from the state dicts it loads. "changed": it leaves more of its trainable tensors as
+    they are. "unregistered": its model has fewer trainable tensors, and fewer of them change. "rounds": it ceases to
+    recompute regions where the other goes on. "agrees": asked of the run before the edit only, it computes other losses
+    or gradients than the run after.
     """
     found = []
     for name in oracles:
@@ -48,6 +49,14 @@ def _changed(outcome: Outcome, other: Outcome, before: bool) -> str:
     return f"only {mine.changed} of {mine.trainable} trainable tensors ever change"
 
 
+def _unregistered(outcome: Outcome, other: Outcome, before: bool) -> str:
+    mine, theirs = outcome.first, other.first
+    more = theirs.trainable - mine.trainable
+    if not before or not mine.trainable or more <= 0 or theirs.changed <= mine.changed:
+        return ""
+    return f"the model lacks {more} of the {theirs.trainable} trainable tensors that it has after the edit"
+
+
 def _rounds(outcome: Outcome, other: Outcome, before: bool) -> str:
     mine, theirs = ([step.recomputed for step in run.first.steps] for run in (outcome, other))
     for step, (count, wanted) in enumerate(zip(mine, theirs, strict=False)):
@@ -69,6 +78,7 @@ def _agrees(outcome: Outcome, other: Outcome, before: bool) -> str:
 PAIRWISE: dict[str, Callable[[Outcome, Outcome, bool], str]] = {
     "keys": _keys,
     "changed": _changed,
+    "unregistered": _unregistered,
     "rounds": _rounds,
     "agrees": _agrees,
 }

@@ -12,7 +12,8 @@ from gclint.fix.edits import Chosen
 from gclint.fix.proof import ProofRequest
 from gclint.launch import Launch, launches
 from gclint.launch.command_line import launch_of_command
-from gclint.run.run import Run
+from gclint.run.guards import ALWAYS, Guard
+from gclint.run.run import OPTIONS, Run
 from gclint.source.source import Source
 from gclint.verify.api import Verification
 from gclint.verify.documented import documented_launch
@@ -28,6 +29,7 @@ DECIDED = (
     "CUDA_", "HIP_VISIBLE", "ROCR_", "HF_", "TRANSFORMERS_", "WANDB_", "MASTER_", "LD_", "PATH", "HOME", "TMPDIR",
     "RANK", "LOCAL_RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE", "NCCL_", "SLURM_",
 )  # fmt: skip
+RANK_OPTION = "local_rank"
 RUNNABLE = ("python", "yaml", "json")
 
 
@@ -63,31 +65,49 @@ def pair_of(
     run: Run | None,
     named: Launch | None,
     several: bool = False,
+    guard: Guard = ALWAYS,
 ) -> Pair | str:
     """The program before and after the fixes of an edit; or why there is none.
 
     `run` is the run in which the finding was made: without a `named` launch its launcher says how the program is
-    started. `several`: the finding is one of several processes, whatever the launcher starts.
+    started. `several`: the finding is one of several processes, whatever the launcher starts. Options that its `guard`
+    asks for are given where the launch leaves them open.
     """
     root = request.root.resolve()
     edited = {each.path for chosen in edit for each in chosen.fix.edits}
     kinds = {without[path].kind for path in edited if path in without}
     if not kinds <= set(RUNNABLE):
         return f"it edits a {'/'.join(sorted(kinds - set(RUNNABLE)))} file, which is no part of the program"
-    launch = named or _launch_of(run, root) or _plain(run, root)
+    launch = named or _launch_of(run, root) or _plain(run, root, without)
     if launch is None:
         return 'no launcher of the project starts the program of this place; name it with --program "train.py ..."'
-    if several and not launch.distributed:
+    options = _asked_for(run, guard)
+    if (several or RANK_OPTION in options) and not launch.distributed:
         launch = replace(launch, world_size=2)
     if launch.program.suffix != ".py":
         return f"{launch.program.name} is not a Python file; notebooks are not run"
     place = edit[0].finding.location
     title = f"{edit[0].finding.code} {place.path}:{place.line}"
-    before, after = (_recipe(request, sources, launch, run, root, title) for sources in (without, request.after))
+    before, after = (
+        replace(_recipe(request, sources, launch, run, root, title), options=options)
+        for sources in (without, request.after)
+    )
     names = tuple(_relative(without[path], root) for path in sorted(edited) if path in without)
     own = tuple(name for name in names if name.endswith(".py"))
     mine, theirs = _edited_lines(before, after, own), _edited_lines(after, before, own)
     return Pair(replace(before, traced=mine), replace(after, traced=theirs), own)
+
+
+def _asked_for(run: Run | None, guard: Guard) -> dict[str, str]:
+    """The options that a condition asks for, by their names: switches, and the process's number.
+
+    `torch.distributed.launch` gives each process its number as `--local_rank`
+    (https://docs.pytorch.org/docs/stable/distributed.html#launch-utility).
+    """
+    known: dict[str, str] = {} if run is None else run.facts.get(OPTIONS, {})
+    switches = {known[atom.key]: "" for atom, truth in guard if truth and atom.key in known}
+    opened = {known[atom.subject] for atom, truth in guard if not truth and atom.subject in known}
+    return switches | ({RANK_OPTION: "$LOCAL_RANK"} if RANK_OPTION in opened else {})
 
 
 def judged(made: Verification, pair: Pair) -> Verdict:
@@ -148,12 +168,12 @@ def _launch_of(run: Run | None, root: Path) -> Launch | None:
     return next((each for each in launches(root) if os.path.realpath(each.program) == wanted), None)
 
 
-def _plain(run: Run | None, root: Path) -> Launch | None:
+def _plain(run: Run | None, root: Path, sources: Mapping[str, Source]) -> Launch | None:
     """The program of a run that no launcher starts, as its README says or with its defaults."""
-    if run is None or run.entry is None:
+    source = None if run is None or run.entry is None else sources.get(run.entry.path)
+    if source is None or not source.absolute.resolve().is_relative_to(root):
         return None
-    path = root / run.entry.path
-    return documented_launch(path, root) if path.resolve().is_relative_to(root) else None
+    return documented_launch(source.absolute, root)
 
 
 def _recipe(
@@ -185,6 +205,8 @@ def program_of(launch: Launch, root: Path, title: str) -> ProgramRecipe:
         module=launch.module,
         function=launch.function,
         world_size=2 if several else 1,
+        planned_processes=launch.world_size or 0,
+        strategy=launch.strategy,
         environment=environment,
         short=True,
         cold=any(each.name.startswith(RELEVANT) for each in environment),

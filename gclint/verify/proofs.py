@@ -20,7 +20,7 @@ from gclint.source.source import Source
 from gclint.verify.api import Verification, Verifier
 from gclint.verify.codec import to_data
 from gclint.verify.derive import recipe_of, trained_models
-from gclint.verify.fit import Fit, asking
+from gclint.verify.fit import Fit, measured
 from gclint.verify.fitted import fitted
 from gclint.verify.footprint import Footprint, Wanted
 from gclint.verify.moments import Train
@@ -193,15 +193,17 @@ def _fit(request: ProofRequest, edit: _Edit, named: Launch | None, verifier: Ver
     pair = _program(request, edit, named)
     if isinstance(pair, str):
         return {"fit": Fit(Footprint(unknown=pair)).to_data()}
-    recipe = asking(pair.after, Wanted(capacity=capacity))
-    return {"fit": Fit(verifier.footprint(recipe), capacity).to_data()}
+    return {"fit": measured(pair.after, Wanted(capacity=capacity), verifier).to_data()}
 
 
 def _program(request: ProofRequest, edit: _Edit, named: Launch | None) -> Pair | str:
     """The program around the edit's findings, before and after; or why there is none."""
     found = ((run, guard) for each in edit.fixes for run, guard in _holding(each.finding, edit.before))
     holding, guard = next(found, (None, ALWAYS))
-    return pair_of(request, edit.fixes, edit.without, holding, named, (DISTRIBUTED, True) in guard)
+    codes = {each.finding.code for each in edit.fixes}
+    alone = all(rule.reproduction.processes == 1 for rule in load_rules() if rule.code in codes)
+    several = (DISTRIBUTED, True) in guard or not alone
+    return pair_of(request, edit.fixes, edit.without, holding, named, several, guard)
 
 
 def _by_recipe(

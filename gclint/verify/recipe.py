@@ -115,6 +115,9 @@ class ProgramRecipe:
     replacement is reported). A copied project may write below its copy only.
     `small` says in which ways it is made smaller (`worker/small.py`: "numbers", "layers"); `patience` ends a run that
     has taken no optimizer step after so many seconds, 0 for none.
+    `options` are given to the program's own parser where the words of its command leave them open: "" a switch, else a
+    value in which variables of the environment stand. `planned_processes` are those that the user starts (0: not
+    known), of which `world_size` are run, and `strategy` how their launcher shares the model out.
     `not_run` names what is known beforehand not to be run. `record` is a directory in which every rank writes what
     happens (`gclint.rehearse.record`); such ranks draw different random numbers, as those of an unseeded run do.
     The files in the directory `given` are put into its copy: what an earlier run saved. `traced` names lines of files
@@ -139,6 +142,9 @@ class ProgramRecipe:
     short: bool = False
     cold: bool = False
     scaled: bool = True
+    options: dict[str, str] = field(default_factory=dict)
+    planned_processes: int = 0
+    strategy: str = ""
     not_run: tuple[str, ...] = ()
     small: tuple[str, ...] = ()
     patience: float = 0.0

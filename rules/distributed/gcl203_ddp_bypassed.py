@@ -35,7 +35,7 @@ import ast
 from collections.abc import Iterator
 
 from gclint.finding import Finding, Fix
-from gclint.ir.syntax import Site, dotted
+from gclint.ir.syntax import Module, Site, dotted, nodes
 from gclint.rule import Reproduction, Rule
 from gclint.run import rewrite
 from gclint.run.closures import enclosing_function
@@ -134,6 +134,10 @@ def _through(forward: Forward, ddp: Object) -> Fix | None:
     if isinstance(node.func, ast.Attribute) and node.func.attr == "module":
         edit = rewrite.replace(Site.at(module, node.func), module.code(node.func.value))
         return Fix("call-the-wrapper", "Call the wrapper itself", (edit,))
+    wrapper = _taken_from(module, node)
+    if wrapper:
+        edit = rewrite.replace(Site.at(module, node.func), wrapper)
+        return Fix("call-the-wrapper", "Call the wrapper itself", (edit,), "unsafe")
     line = ddp.site.module.statement(ddp.site.node) if ddp.site is not None else None
     if ddp.site is None or not isinstance(line, ast.Assign):
         return None
@@ -145,3 +149,17 @@ def _through(forward: Forward, ddp: Object) -> Fix | None:
         return None
     edit = rewrite.replace(Site.at(module, node.func), target)
     return Fix("call-the-wrapper", "Call the wrapper itself", (edit,), "unsafe")
+
+
+def _taken_from(module: Module, call: ast.Call) -> str:
+    """The text of the wrapper whose `.module` the called name holds, from its only assignment; "" where it has none."""
+    scope, name = enclosing_function(module, call), getattr(call.func, "id", "")
+    stored = [each for each in nodes(scope) if isinstance(each, ast.Name) and each.id == name]
+    lines = {module.statement(each) for each in stored if isinstance(each.ctx, ast.Store)}
+    line = lines.pop() if len(lines) == 1 else None
+    value = line.value if isinstance(line, ast.Assign) else None
+    taken = (
+        [each for each in nodes(value) if isinstance(each, ast.Attribute) and each.attr == "module"] if value else []
+    )
+    texts = {module.code(each.value) for each in taken}
+    return texts.pop() if len(texts) == 1 and all(dotted(each.value) for each in taken) else ""

@@ -38,9 +38,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from gclint.finding import Aspect, Finding, Fix
+from gclint.finding import Aspect, Edit, Finding, Fix
 from gclint.ir.layout import held_by
-from gclint.ir.syntax import FORS, LOOPS, Site
+from gclint.ir.syntax import FORS, LOOPS, Site, nodes
 from gclint.rule import Reproduction, Rule
 from gclint.run import rewrite
 from gclint.run.events import AttributeSet, Event, Iterated, LibraryCall, RunEnded
@@ -63,7 +63,7 @@ rule = Rule(
     words=(("DistributedSampler",), BACKWARD),
     certainty=("fails",),
     fixable="unsafe",
-    oracles=(),
+    oracles=("order",),
     reproduction=Reproduction(
         "bad_each_epoch_alike.py",
         "bad_each_epoch_alike.fixed.py",
@@ -143,13 +143,50 @@ def _rounds(loop: ast.AST, run: Run) -> set[object]:
 def _tell(sampler: Object, loop: ast.AST) -> Fix | None:
     """Call `set_epoch` at the head of the loop that counts, where the sampler has a name beside it."""
     made = sampler.site
-    if made is None or not isinstance(loop, FORS) or not isinstance(loop.target, ast.Name) or loop.target.id == "_":
+    if made is None or not isinstance(loop, FORS) or not isinstance(loop.target, ast.Name):
         return None
-    line = made.module.statement(made.node)
-    if not isinstance(line, ast.Assign) or line.value is not made.node or not isinstance(line.targets[0], ast.Name):
+    found, module = _named_at(made, loop), made.module
+    epoch, renamed = loop.target.id, list[Edit]()
+    if epoch == "_":
+        epoch = "epoch"
+        if any(isinstance(each, ast.Name) and each.id == epoch for each in nodes(module.tree)):
+            return None
+        renamed = [rewrite.replace(Site.at(module, loop.target), epoch)]
+    if found is None:
         return None
-    if held_by(made.module.block(line), Site.at(made.module, loop)) is None:
+    name, always = found
+    lines = [f"{name}.set_epoch({epoch})"]
+    if not always:
+        assert isinstance(made.node, ast.Call)
+        lines = [f"if isinstance({name}, {module.code(made.node.func)}):", f"    {lines[0]}"]
+    edit = rewrite.insert_before(Site.at(module, loop.body[0]), *lines)
+    return Fix("set-epoch", "Tell the sampler each epoch", (*renamed, edit), "unsafe", intent=CHANGES) if edit else None
+
+
+def _named_at(made: Site, loop: ast.AST) -> tuple[str, bool] | None:
+    """The name that a sampler has where a loop stands, and whether it always is that sampler; None without a name."""
+    module = made.module
+    line = module.statement(made.node)
+    if not isinstance(line, ast.Assign) or not isinstance(line.targets[0], ast.Name):
         return None
-    text = f"{line.targets[0].id}.set_epoch({loop.target.id})"
-    edit = rewrite.insert_before(Site.at(made.module, loop.body[0]), text)
-    return Fix("set-epoch", "Tell the sampler each epoch", (edit,), "unsafe", intent=CHANGES) if edit else None
+    name, value = line.targets[0].id, line.value
+    always = value is made.node
+    if not always and not (isinstance(value, ast.IfExp) and made.node in (value.body, value.orelse)):
+        return None
+    block: ast.stmt = line
+    while held_by(module.block(block), Site.at(module, loop)) is None:
+        outer = module.parents.get(block)
+        if not isinstance(outer, ast.If) or not _binds([outer], name):
+            return None
+        block, always = outer, False
+    return name, always
+
+
+def _binds(block: list[ast.stmt], name: str) -> bool:
+    """Whether a block gives a name something in any case."""
+    return any(
+        _binds(each.body, name) and _binds(each.orelse, name)
+        if isinstance(each, ast.If)
+        else isinstance(each, ast.Assign) and any(isinstance(to, ast.Name) and to.id == name for to in each.targets)
+        for each in block
+    )

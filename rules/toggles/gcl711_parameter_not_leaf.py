@@ -49,7 +49,7 @@ rule = Rule(
     words=(("Parameter(", "requires_grad=True", "requires_grad = True"),),
     certainty=("fails", "fragile"),
     fixable="unsafe",
-    oracles=("changed",),
+    oracles=("changed", "unregistered"),
     reproduction=Reproduction(
         "bad_scaled.py",
         "bad_scaled.fixed.py",

@@ -59,7 +59,7 @@ rule = Rule(
     words=(BACKWARD, ("def forward",), ("nn.", "torch.nn import")),
     certainty=("fails", "fragile"),
     fixable="unsafe",
-    oracles=("changed",),
+    oracles=("changed", "unregistered"),
     reproduction=Reproduction(
         "bad_head.py",
         "bad_head.fixed.py",
@@ -124,7 +124,7 @@ def _in_init(made: LibraryCall) -> Fix | None:
     """Build it in the constructor of the class, of numbers and attributes alone."""
     module, node = made.site.module, made.site.node
     owner = next((each for each in module.ancestors(node) if isinstance(each, ast.ClassDef)), None)
-    if owner is None or not isinstance(node, ast.Call) or not _is_plain(node):
+    if owner is None or not isinstance(node, ast.Call) or not _is_same_anywhere(module, node):
         return None
     init = next((each for each in owner.body if isinstance(each, FUNCTIONS) and each.name == "__init__"), None)
     if init is None or not _has_self(init) or not _has_self(enclosing_function(module, node)):
@@ -138,13 +138,19 @@ def _in_init(made: LibraryCall) -> Fix | None:
     return Fix("in-init", "Build it in the constructor", edits, "unsafe", intent=CHANGES)
 
 
-def _is_plain(node: ast.Call) -> bool:
+def _is_same_anywhere(module: Module, node: ast.Call) -> bool:
+    """Whether what the layer is given is made of literals, attributes of `self` and names of the whole module."""
     given = [*node.args, *(item.value for item in node.keywords)]
-    return all(
-        isinstance(each, ast.Constant)
-        or (isinstance(each, ast.Attribute) and isinstance(each.value, ast.Name) and each.value.id == "self")
-        for each in given
-    )
+    function = enclosing_function(module, node)
+    own = {each.id for each in nodes(function) if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store)}
+    own |= {each.arg for each in nodes(function) if isinstance(each, ast.arg)} - {"self"}
+    inside = [each for item in given for each in nodes(item)]
+    return all(isinstance(each, PLAIN) for each in inside) and not own & {
+        each.id for each in inside if isinstance(each, ast.Name)
+    }
+
+
+PLAIN = (ast.Constant, ast.Name, ast.Attribute, ast.BinOp, ast.UnaryOp, ast.operator, ast.unaryop, ast.expr_context)
 
 
 def _has_self(function: FunctionDef | ast.Module) -> bool:

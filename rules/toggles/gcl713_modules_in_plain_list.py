@@ -54,7 +54,7 @@ rule = Rule(
     words=(("Module",), STEPS),
     certainty=("fails", "fragile"),
     fixable="unsafe",
-    oracles=("changed",),
+    oracles=("changed", "unregistered"),
     reproduction=Reproduction(
         "bad_list.py", "bad_list.fixed.py", raises="AssertionError: 2 of 8 tensors are registered", intent=CHANGES
     ),

@@ -55,6 +55,13 @@ def test_a_path_after_verify_is_a_path(gclint, project):
     assert gclint("fix", "--verify", "architecture", "a.py")[0] == gclint("fix", "--verify")[0] == 0
 
 
+def test_where_nothing_is_verified_it_says_why(gclint, project):
+    (project / "a.py").write_text("x = 1\n")
+    assert "Nothing was verified" not in gclint("fix", "--verify")[2]
+    (project / "a.py").write_text("shaky(1)\n")
+    assert "Nothing was verified: 1 fix only with --unsafe\n" in gclint("fix", "--verify")[2]
+
+
 def test_fixable_and_unfixable(gclint, project):
     (project / "a.py").write_text("boom(1)\n")
     assert gclint("fix", "--unfixable", "GCL1")[0] == 1

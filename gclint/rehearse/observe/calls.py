@@ -7,6 +7,7 @@ from typing import Any
 
 import torch
 
+from gclint.rehearse.observe.graph import node_of
 from gclint.rehearse.observe.parameters import unwrapped
 from gclint.rehearse.observe.watch import Watch
 
@@ -76,13 +77,13 @@ class Calls:
         """Before a model's first forward: attributes that are computed from a parameter and are none themselves."""
         for module in root.modules():
             for name, value in vars(module).items():
-                if type(value) is torch.Tensor and value.grad_fn is not None:
+                if type(value) is torch.Tensor and node_of(value) is not None:
                     self.watch.write(
                         "computed",
                         self.watch.made.get(module),
                         name=name,
                         module=type(module).__name__,
-                        by=type(value.grad_fn).__name__,
+                        by=type(node_of(value)).__name__,
                     )
 
     def _meet(self, module: Any) -> None:
@@ -126,7 +127,7 @@ class Calls:
             root=number,
             training=bool(root.training),
             gradient=torch.is_grad_enabled(),
-            graph=needs is not None and needs.grad_fn is not None,
+            graph=needs is not None and node_of(needs) is not None,
             evaluating=_evaluating(root),
             batch=self.watch.batch,
             wrapped=type(module).__name__,

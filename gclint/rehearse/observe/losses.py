@@ -6,6 +6,7 @@ from typing import Any
 
 import torch
 
+from gclint.rehearse.observe.graph import node_of
 from gclint.rehearse.observe.watch import Watch
 
 STRETCHING = ("mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss", "binary_cross_entropy_with_logits")
@@ -65,7 +66,7 @@ class Losses:
 
 def _made_by(tensor: Any, names: tuple[str, ...]) -> bool:
     """Whether a tensor is the outcome of one of these functions, perhaps looked at in another shape."""
-    node = tensor.grad_fn
+    node = node_of(tensor)
     for _ in range(4):
         if node is None:
             return False

@@ -12,6 +12,7 @@ from typing import Any
 import torch
 from torch.optim.optimizer import register_optimizer_step_post_hook
 
+from gclint.rehearse.observe.graph import node_of
 from gclint.rehearse.observe.watch import Watch
 
 MOST_NODES, LOOKED_AT = 20000, 12
@@ -53,7 +54,7 @@ class LiveMemory:
         if self._looked >= LOOKED_AT or self.watch.stepping:
             return
         self._looked += 1
-        holders = [each for each in gc.get_objects() if type(each) is torch.Tensor and each.grad_fn is not None]
+        holders = [each for each in gc.get_objects() if type(each) is torch.Tensor and node_of(each) is not None]
         nodes, largest = _reachable(holders)
         count = sum(type(each) is torch.Tensor for each in holders)
         self.watch.write(
@@ -107,10 +108,10 @@ def _attributes(value: Any) -> list[tuple[str, Any]]:
 def _graph_of(value: Any) -> int:
     """How many graph nodes a variable holds: a tensor's, or those of the tensors in a list or dict."""
     if type(value) is torch.Tensor:
-        return _reachable([value])[0] if value.grad_fn is not None else 0
+        return _reachable([value])[0] if node_of(value) is not None else 0
     items = list(value.values())[:2000] if isinstance(value, dict) else value
     if isinstance(items, (list, tuple)) or type(items).__name__ == "deque":
-        held = [each for each in list(items)[:2000] if type(each) is torch.Tensor and each.grad_fn is not None]
+        held = [each for each in list(items)[:2000] if type(each) is torch.Tensor and node_of(each) is not None]
         return _reachable(held)[0] + len(held) if held else 0
     return 0
 
@@ -120,7 +121,7 @@ def _reachable(tensors: list[Any]) -> tuple[int, int]:
     seen: set[Any] = set()
     largest = 0
     for tensor in tensors:
-        before, waiting = len(seen), [tensor.grad_fn]
+        before, waiting = len(seen), [node_of(tensor)]
         while waiting and len(seen) < MOST_NODES:
             node = waiting.pop()
             if node is None or node in seen:

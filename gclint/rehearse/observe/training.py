@@ -8,6 +8,7 @@ from typing import Any
 import torch
 from torch.optim.optimizer import register_optimizer_step_post_hook, register_optimizer_step_pre_hook
 
+from gclint.rehearse.observe.graph import node_of
 from gclint.rehearse.observe.parameters import note_living
 from gclint.rehearse.observe.ranks import state_of_generators
 from gclint.rehearse.observe.watch import Watch
@@ -197,7 +198,7 @@ class Training:
         values = [_number(each) for each in given if each.numel() == 1]
         said = {
             "values": values,
-            "leaf": bool(given) and all(each.grad_fn is None for each in given),
+            "leaf": bool(given) and all(node_of(each) is None for each in given),
             "dtype": str(given[0].dtype).removeprefix("torch.") if given else "",
             "batch": self.watch.batch,
         }

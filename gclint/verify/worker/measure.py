@@ -89,6 +89,7 @@ class Run:
             keys=tuple(traffic.keys),
             optimizers_loaded=traffic.optimizers_loaded,
             saves=tuple(traffic.saves),
+            orders=tuple(self.recorder.orders.found),
             cut=self.recorder.cut,
             forged=self.recorder.forged(),
             rest=rest,

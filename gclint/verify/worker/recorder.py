@@ -9,7 +9,7 @@ import contextlib
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -17,8 +17,10 @@ import torch
 from torch.optim.optimizer import register_optimizer_step_post_hook, register_optimizer_step_pre_hook
 
 from gclint.verify.outcome import Group, Step
+from gclint.verify.worker.flat import whole
 from gclint.verify.worker.limit import Limit
 from gclint.verify.worker.names import plain
+from gclint.verify.worker.orders import Orders
 from gclint.verify.worker.randomness import generators
 from gclint.verify.worker.regions import watch_recomputation
 from gclint.verify.worker.sketch import signed, sketch
@@ -40,6 +42,7 @@ class Recorder:
         self.limit = limit or Limit(None)
         self.after_backward = after_backward
         self.traffic = Traffic()
+        self.orders = Orders()
         self.roots: list[Any] = []
         self.extra: list[Any] = []
         self.steps: list[Step] = []
@@ -80,6 +83,7 @@ class Recorder:
         self._watch_calls()
         self._watch_backward()
         self.traffic.install()
+        self.orders.install()
         watch_recomputation(self._recompute)
         register_optimizer_step_pre_hook(self._before_step)
         register_optimizer_step_post_hook(self._after_step)
@@ -261,9 +265,10 @@ class Recorder:
         self._since = time.perf_counter()
 
     def _step(self, gradients: bool = True) -> Step:
-        parameters = {n: p for n, p in self.named_parameters().items() if p.requires_grad} if gradients else {}
         found: dict[str, list[float] | None] = {}
-        with whole(self._called):
+        with whole(self._called) as flat:
+            named = self.named_parameters().items() if gradients else ()
+            parameters = {name: each for name, each in named if each.requires_grad and id(each) not in flat}
             for name, parameter in parameters.items():
                 grad = self._gradient(parameter)
                 found[name] = None if grad is None else (sketch(grad) or None)
@@ -317,17 +322,6 @@ def _holds_gradient(parameter: Any) -> bool:
 
 def _short(dtype: Any) -> str:
     return str(dtype).removeprefix("torch.")
-
-
-@contextlib.contextmanager
-def whole(modules: list[Any]) -> Iterator[None]:
-    """Gather the parameters and gradients that FSDP1 keeps in shards, while the block runs."""
-    with contextlib.ExitStack() as stack:
-        for module in modules:
-            if type(module).__name__ == "FullyShardedDataParallel":
-                gathered = type(module).summon_full_params(module, with_grads=True, writeback=False)
-                stack.enter_context(gathered)
-        yield
 
 
 def sharded(modules: list[Any]) -> bool:

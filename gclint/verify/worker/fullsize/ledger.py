@@ -40,7 +40,7 @@ class Ledger(TorchDispatchMode):  # type: ignore[misc]
     def tag(self, tensors: Iterable[Any], kind: str) -> None:
         """Say what the storages of `tensors` are."""
         for tensor in tensors:
-            storage = tensor.untyped_storage()
+            storage = getattr(tensor, "_local_tensor", tensor).untyped_storage()
             key = storage._cdata
             if key not in self._held:
                 self._count(storage, kind)
@@ -51,6 +51,8 @@ class Ledger(TorchDispatchMode):  # type: ignore[misc]
             self._kinds[kind] = self._kinds.get(kind, 0) + size
 
     def __torch_dispatch__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        if any(hasattr(each, "_local_tensor") for each in types):
+            return NotImplemented  # a sharded tensor asks again, with its own part
         made = self.call(function, args, kwargs or {})
         for each in (made,) if isinstance(made, torch.Tensor) else tree_leaves(made):
             if isinstance(each, torch.Tensor):
@@ -63,16 +65,32 @@ class Ledger(TorchDispatchMode):  # type: ignore[misc]
         """Run an operation."""
         return function(*args, **kwargs)
 
+    def resized(self, storage: Any) -> None:
+        """A storage has another size now: FSDP empties what it gathered, and fills it again."""
+        if storage._cdata in self._held:
+            kind, before = self._held[storage._cdata]
+            size = _rounded(storage)
+            self._grow(kind, -before)
+            self._held[storage._cdata] = ("gathered", size)
+            self._grow("gathered", size)
+
     def _count(self, storage: Any, kind: str) -> None:
-        key, size = storage._cdata, -(-storage.nbytes() // BLOCK) * BLOCK
+        key, size = storage._cdata, _rounded(storage)
         self._held[key] = (kind, size)
+        self._grow(kind, size)
+        weakref.finalize(storage, self._ended, key)
+
+    def _grow(self, kind: str, size: int) -> None:
         self._kinds[kind] = self._kinds.get(kind, 0) + size
         self.live += size
         if self.live > self.peak:
             self.restart()
-        weakref.finalize(storage, self._ended, key)
 
     def _ended(self, key: int) -> None:
         kind, size = self._held.pop(key)
         self._kinds[kind] -= size
         self.live -= size
+
+
+def _rounded(storage: Any) -> int:
+    return -(-int(storage.nbytes()) // BLOCK) * BLOCK

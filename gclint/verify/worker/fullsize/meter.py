@@ -19,6 +19,7 @@ from gclint.verify.worker.fullsize.options import Scene
 from gclint.verify.worker.layers import layers
 from gclint.verify.worker.recorder import Enough
 
+FLAT = "_unpadded_unsharded_size"  # what only FSDP1's flat parameters have
 PASSES = 2  # from the second backward on, a step holds the gradients of those before
 
 
@@ -36,7 +37,7 @@ class Meter:
         self.inside = self.warming = False
         self.backwards = 0
         self.states = ""
-        self.keeps_gradients = False
+        self.keeps_gradients = self.is_sharded = False
         self.footprint: Footprint | None = None
         self.copies = Copies()
         self._known: set[int] = set()
@@ -214,8 +215,8 @@ class Meter:
         parameters = {id(each): each for each in self.model.parameters()}.values()
         self.footprint = Footprint(
             model=type(_inner(self.model)).__name__,
-            parameters=sum(getattr(each, "numbers", each.numel()) for each in parameters),
-            trainable=sum(each.numel() for each in parameters if each.requires_grad),
+            parameters=sum(_numbers(each) for each in parameters),
+            trainable=sum(_numbers(each) for each in parameters if each.requires_grad),
             moment=self.ledger.moment,
             parts={name: size for name in PARTS if (size := self.ledger.parts.get(name, 0))},
             layer=max((_bytes(layer) for _, layer, _, _ in layers(self.model)), default=0),
@@ -224,12 +225,19 @@ class Meter:
             checkpointing=any(getattr(each, "is_gradient_checkpointing", False) for each in self.model.modules()),
             told=self.told,
         )
+        self.is_sharded = any(hasattr(each, "_local_tensor") or hasattr(each, FLAT) for each in parameters)
         self.copies.done({"total": self.footprint.total})
         raise Enough()
 
     def ended(self, error: BaseException | None) -> None:
         """The program is over: end a copy that has measured nothing."""
         self.copies.done({"error": in_a_line(error) if error else "no optimizer step was taken"})
+
+
+def _numbers(parameter: Any) -> int:
+    """The numbers of a parameter, whole: some are packed, or one of several shards."""
+    whole = getattr(parameter, FLAT, parameter.shape)
+    return int(getattr(parameter, "numbers", whole.numel()))
 
 
 def _shape(leaves: list[Any]) -> tuple[int, int]:

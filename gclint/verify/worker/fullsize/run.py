@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import re
+import sys
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from gclint.verify.footprint import CONTEXT, Footprint, Option, Wanted
 from gclint.verify.outcome import RankReport
 from gclint.verify.recipe import ProgramRecipe
+from gclint.verify.worker.fullsize import group
 from gclint.verify.worker.fullsize.meter import Meter
 from gclint.verify.worker.fullsize.options import OPTIONS
 from gclint.verify.worker.shims import Replacements, install
 
-SHARDED = re.compile(r"FullyShardedDataParallel|fully_shard\b|\bfsdp\b|zero_optimization|ZeRO", re.IGNORECASE)
+SHARDED = re.compile(r"FullyShardedDataParallel|fully_shard\b|\bfsdp\b|zero_optimization|ZeroRedundancyOptimizer")
 RANKS, ENOUGH = (2, 4, 8), 3
 
 
@@ -33,6 +36,8 @@ class FullRun:
         self.loader = install(self.recipe, "cpu", self.found)
         self.meter.states = self.found.planned.get("states", "")
         self.meter.install()
+        if self.wanted.ranks > 1:
+            group.install(self.wanted.ranks, self.meter.ledger)
 
     def _data_are_here(self) -> bool:
         self.meter.states = self.found.planned.get("states", "")
@@ -57,15 +62,19 @@ class FullRun:
         return RankReport(evidence="program", footprint=found, step_count=1)
 
     def _spread(self, found: Footprint) -> Footprint:
-        """One of several processes: its share under FSDP or ZeRO, else DDP's buckets beside the gradients."""
+        """One of several processes: its share where the program is sharded by what is not run here."""
         ranks = self.wanted.ranks
-        if ranks < 2:
+        if ranks < 2 or self.meter.is_sharded or not (self.wanted.sharded or SHARDED.search(self._imported())):
             return found
-        if SHARDED.search(self.found.text):
-            told = f"shared out over {ranks} processes by formula"
-            return replace(found, parts=found.sharded(ranks), told="; ".join(filter(None, (found.told, told))))
-        trained = found.parts.get("trained weights", 0)
-        return replace(found, parts={**found.parts, "DDP's buckets": trained})
+        told = f"shared out over {ranks} processes by formula"
+        return replace(found, parts=found.sharded(ranks), told="; ".join(filter(None, (found.told, told))))
+
+    def _imported(self) -> str:
+        """The text of the program and of what it imported of its project."""
+        named = (getattr(each, "__dict__", {}).get("__file__") for each in list(sys.modules.values()))
+        files = {Path(self.found.scratch, self.recipe.name), *(Path(each) for each in named if isinstance(each, str))}
+        own = [each for each in files if each.suffix == ".py" and each.is_relative_to(self.found.scratch)]
+        return "\n".join(each.read_text(encoding="utf-8", errors="replace") for each in own if each.is_file())
 
     def _enough(self, answers: dict[str, dict[str, Any]]) -> bool:
         totals = [int(each.get("total", 0)) for each in answers.values()]

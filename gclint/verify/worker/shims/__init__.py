@@ -95,7 +95,7 @@ def install(recipe: ProgramRecipe, family: str, found: Replacements) -> Any:
         from gclint.verify.worker import small
         from gclint.verify.worker.shims import files, hub, loops, options, pictures, removed
 
-        options.install(found, "numbers" in recipe.small)
+        options.install(found, "numbers" in recipe.small, recipe.options)
         removed.install(found)
         if any(name in found.text for name in ("hub", "torchvision", "model_zoo")):
             hub.install(found)

@@ -27,6 +27,7 @@ def install(found: Replacements) -> None:
     torch.Generator = _Generator
     torch.distributed.init_process_group = _grouped_here(torch.distributed.init_process_group)
     _plain_ddp(torch.nn.parallel.DistributedDataParallel)
+    _meshed_here()
     torch.nn.DataParallel = torch.nn.parallel.DataParallel = _Alone
     _tell_autocast(found)
     _spawn_here(found)
@@ -37,6 +38,8 @@ class _Redirect(TorchFunctionMode):  # type: ignore[misc]
         kwargs = kwargs or {}
         if getattr(function, "__name__", "") == "to":
             args = (args[0], *map(_place, args[1:]))
+        if function is torch.device and args and isinstance(args[0], int):
+            args = ("cpu",)  # the accelerator of this number
         if "device" in kwargs:
             kwargs = _here_all(kwargs)
         return function(*args, **kwargs)
@@ -128,12 +131,24 @@ def _plain_ddp(kind: Any) -> None:
     kind.__init__ = begin_here
 
 
+def _meshed_here() -> None:
+    from torch.distributed.device_mesh import DeviceMesh
+
+    begin: Any = DeviceMesh.__init__
+
+    @functools.wraps(begin)
+    def begin_here(self: Any, device_type: Any, *args: Any, **kwargs: Any) -> None:
+        begin(self, _here(device_type), *args, **kwargs)
+
+    DeviceMesh.__init__ = begin_here
+
+
 _PLACES = ("device_ids", "output_device")
 
 
 def _here(value: Any) -> Any:
     named = str(value) if isinstance(value, (str, torch.device)) else ""
-    return "cpu" if named.partition(":")[0] in NAMES else value
+    return "cpu" if named.partition(":")[0] in (*NAMES, "cpu") else value
 
 
 def _place(value: Any) -> Any:

@@ -65,6 +65,14 @@ class Places:
         self.found.note(f"written below the copy instead: {real}")
         return self._twin(real)
 
+    def make_folder(self, path: Any) -> None:
+        """Make the folder of a file that is written into one that is not there, which a user would have made."""
+        real = _real(path)
+        folder = None if real is None else Path(real).parent
+        if folder is not None and self.inside(str(folder)) and not folder.exists():
+            folder.mkdir(parents=True, exist_ok=True)
+            self.found.note(f"{self._shown(str(folder))}: a folder that was not there, made")
+
     def read(self, path: Any) -> Any:
         """The path from which something is read in place of `path`: its twin, or a data file made up."""
         real = _real(path)
@@ -130,9 +138,10 @@ def _first_moved(original: Any, places: Places, at: int) -> Any:
     @functools.wraps(original)
     def saved(*args: Any, **kwargs: Any) -> Any:
         moved = [places.written(each) if index == at else each for index, each in enumerate(args)]
-        for name in ("f", "filename"):
-            if name in kwargs:
-                kwargs[name] = places.written(kwargs[name])
+        for name in {"f", "filename"} & set(kwargs):
+            kwargs[name] = places.written(kwargs[name])
+        for goal in (*moved[at : at + 1], *(kwargs[name] for name in ("f", "filename") if name in kwargs)):
+            places.make_folder(goal)
         return original(*moved, **kwargs)
 
     return saved
@@ -142,7 +151,10 @@ def _opening(original: Any, places: Places) -> Callable[..., Any]:
     @functools.wraps(original)
     def opened(file: Any, mode: str = "r", *args: Any, **kwargs: Any) -> Any:
         writing = any(letter in mode for letter in "wax+")
-        return original(places.written(file) if writing else places.read(file), mode, *args, **kwargs)
+        goal = places.written(file) if writing else places.read(file)
+        if any(letter in mode for letter in "wax"):
+            places.make_folder(goal)
+        return original(goal, mode, *args, **kwargs)
 
     return opened
 

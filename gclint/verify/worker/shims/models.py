@@ -43,7 +43,16 @@ def install(found: Replacements, family: str, target: dict[str, str]) -> None:
             return original(name, *args, **kwargs)
         return original(store.directory(str(name), None), *args, **kwargs)
 
+    kind: Any = transformers.PretrainedConfig
+    read = kind.from_pretrained.__func__
+
+    @functools.wraps(read)
+    def config_of(cls: Any, name: Any, *args: Any, **kwargs: Any) -> Any:
+        small = store.small(name) or cls is kind
+        return read(cls, name if small else store.directory(str(name), cls), *args, **kwargs)
+
     transformers.AutoConfig.from_pretrained = staticmethod(config)
+    kind.from_pretrained = classmethod(config_of)
     store.read_config = found.read_config = original
     transformers.PreTrainedModel.push_to_hub = lambda self, *args, **kwargs: None
 
@@ -101,9 +110,14 @@ class Store:
             config, how = transformers.CONFIG_MAPPING[FALLBACK](), FALLBACK
             self.unknown.add(path)
             owner = transformers.AutoModelForCausalLM if owner is transformers.AutoModel else owner
-        config = shrink(_part_for(owner, config), POSITIONS)
+        config, how = _of_class(owner, _part_for(owner, config), how)
+        config = shrink(config, POSITIONS)
         as_tokenized(config, self.found.text)
         self.shrunken.append(config)
+        if owner is type(config):
+            config.save_pretrained(path)
+            self.found.note(f"{name}: {owner.__name__}, scaled down ({how})")
+            return
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(0)
             model = _class_for(owner, config)(config)
@@ -166,6 +180,15 @@ def _part_for(owner: Any, config: Any) -> Any:
     if not isinstance(wanted, type) or isinstance(config, wanted):
         return config
     return next((each for each in vars(config).values() if type(each) is wanted), config)
+
+
+def _of_class(owner: Any, config: Any, how: str) -> tuple[Any, str]:
+    """The config that a class takes, and where it comes from: its own defaults where another one was found."""
+    wanted = getattr(owner, "config_class", None) or owner
+    takes = isinstance(wanted, type) and issubclass(wanted, transformers.PretrainedConfig)
+    if not takes or wanted is transformers.PretrainedConfig or isinstance(config, wanted):
+        return config, how
+    return wanted(), f"the defaults of {wanted.__name__}"
 
 
 def _class_for(owner: Any, config: Any) -> Any:

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import argparse
 import functools
+import os
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from gclint.verify.worker.shims import Replacements
 from gclint.verify.worker.small import shrink_words
 
 
-def install(found: Replacements, small: bool = False) -> None:
+def install(found: Replacements, small: bool, asked: Mapping[str, str]) -> None:
     """Give argparse's required options and arguments a value where the command line has none.
 
+    The `asked` ones are given too, by their names: "" switches one on, variables of the environment stand for values.
     `small`: numbers of short options (`-b 64`) become smaller, as those of long ones do.
     """
     parse = argparse.ArgumentParser.parse_known_args
@@ -24,6 +27,10 @@ def install(found: Replacements, small: bool = False) -> None:
             args = list(shrink_words(words, _long_names(self)))
             if args != [*words]:
                 found.note(f"options: {' '.join(args)}")
+        added = _added(self, _words() if args is None else args, asked)
+        if added:
+            args = [*added, *(_words() if args is None else args)]
+            found.note(f"options that the finding asks for: {' '.join(added)}")
         wanted = [each for each in self._actions if each.required and each.option_strings]
         given = {word.partition("=")[0] for word in (_words() if args is None else args)}
         for action in wanted:
@@ -34,6 +41,18 @@ def install(found: Replacements, small: bool = False) -> None:
         return parse(self, args, namespace, *more, **also)
 
     argparse.ArgumentParser.parse_known_args = parse_filled  # type: ignore[method-assign]
+
+
+def _added(parser: argparse.ArgumentParser, words: Sequence[str], asked: Mapping[str, str]) -> list[str]:
+    """The words that give a parser those of its options that are asked for and not given."""
+    given = {word.partition("=")[0] for word in words}
+    added = []
+    for action in parser._actions:
+        if action.dest in asked and action.option_strings and not given & set(action.option_strings):
+            value = os.path.expandvars(asked[action.dest])
+            if (action.nargs == 0) is not bool(value):
+                added.append(action.option_strings[-1] + (f"={value}" if value else ""))
+    return added
 
 
 def _long_names(parser: argparse.ArgumentParser) -> dict[str, str]:
