@@ -130,8 +130,9 @@ def _compare(title: str, places: list[Path], programs: dict[str, Path]) -> list[
             seconds[name] += used or LIMIT
             late[name] += used is None
         own = ran["gclint"].told
-        for each in (each for name in programs if name != "gclint" for each in ran[name].told):
-            if _answered(each, own):
+        theirs = [each for name in programs if name != "gclint" for each in ran[name].told]
+        for each in theirs:
+            if _answered(each, own, theirs):
                 said[each.code] += 1
             else:
                 missed.append(f"{place.name}/{os.path.relpath(each.path, place)}:{each.line}: {each.code} {each.text}")
@@ -159,10 +160,12 @@ def _print(
     print(f"\ngclint: {', '.join(f'{code} {number}' for code, number in sorted(counts['gclint'].items()))}\n")
 
 
-def _answered(other: Told, own: list[Told]) -> bool:
-    """Whether gclint speaks of the same fault at the same place."""
+def _answered(other: Told, own: list[Told], theirs: list[Told]) -> bool:
+    """Whether gclint speaks of the same fault: on the line, or near it where that is no other mark's own line."""
     codes = SAME.get(other.code, ())
-    return any(each.code in codes and each.path == other.path and abs(each.line - other.line) <= NEAR for each in own)
+    lines = {each.line for each in own if each.code in codes and each.path == other.path}
+    marked = {each.line for each in theirs if each.code == other.code and each.path == other.path}
+    return other.line in lines or any(abs(line - other.line) <= NEAR for line in lines - marked)
 
 
 def _run(name: str, programs: Path, place: Path) -> Ran:
