@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 TESTS = Path(__file__).parent.parent
-SHARE = 3
+SHARE = 5
 WAYS = {
     "as usual": ("1", []),
     "another hash seed": ("4294967295", []),
