@@ -56,6 +56,20 @@ assert len(list(Path("photos").glob("**/*.png"))) >= 100
 assert Image.open("photos/127.png").size[0] > 64
 """
 
+POOLED = """
+import glob
+from multiprocessing import Pool
+import numpy as np
+
+def listed(number):
+    return [len(glob.glob(f"data{each}/*.bin")) for each in range(40)]
+
+with Pool(6) as pool:
+    found = pool.map(listed, range(6), 1)
+assert set(map(tuple, found)) == {(16,) * 40}, found
+assert callable(np.memmap)
+"""
+
 ACCELERATED = """
 import argparse, os, shutil, sys
 import torch
@@ -125,6 +139,10 @@ def test_arrays_and_sound_are_made(tmp_path: Path, verifier: Verifier) -> None:
 def test_a_folder_that_the_command_line_gives_as_data_is_made(tmp_path: Path, verifier: Verifier) -> None:
     pytest.importorskip("PIL")
     run(verifier, tmp_path, GIVEN + TRAINED, argv=("--data-dir", "photos", "--output_dir", "photographs"))
+
+
+def test_all_processes_see_a_folder_whole(tmp_path: Path, verifier: Verifier) -> None:
+    run(verifier, tmp_path, POOLED + TRAINED)
 
 
 def test_an_accelerator_that_is_asked_for_and_options_that_are_required(tmp_path: Path, verifier: Verifier) -> None:
