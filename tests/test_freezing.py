@@ -230,7 +230,8 @@ def test_pytorch_trains_what_is_said_here(idiom: str) -> None:
 @pytest.mark.parametrize(("built", "frozen"), STILL + MOVING)
 def test_of_which_parameters_a_layer_has(built: str, frozen: str, tmp_path: Path) -> None:
     program = LAYERS.replace("BUILT", built) + frozen + TRAINING.replace("GIVEN", "torch.randn(4, 8)")
-    assert [code for _, code in found(program, tmp_path)] == (["GCL602"] if (built, frozen) in STILL else [])
+    codes = [code for _, code in found(program, tmp_path) if code != "GCL906"]  # weight_norm has a new name
+    assert codes == (["GCL602"] if (built, frozen) in STILL else [])
 
 
 @pytest.mark.filterwarnings("ignore::FutureWarning", "ignore::DeprecationWarning")
