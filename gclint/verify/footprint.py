@@ -5,11 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 SEQUENCE = 2048
+BUCKETS = "DDP's buckets"
 PARTS = (
-    "frozen weights", "trained weights", "buffers", "gradients", "DDP's buckets", "gathered", "optimizer state",
+    "frozen weights", "trained weights", "buffers", "gradients", BUCKETS, "gathered", "optimizer state",
     "activations", "temporaries",
 )  # fmt: skip
-SHARED = ("frozen weights", "trained weights", "gradients", "optimizer state")
+_GRADIENTS = ("optimizer state", "gradients")
+DIVIDED = {0: (), 1: ("optimizer state",), 2: _GRADIENTS, 3: (*_GRADIENTS, "frozen weights", "trained weights")}
+"""What each stage of ZeRO divides."""
 # What a process takes of a GPU before it makes a tensor: CUDA's context and the kernels that are loaded. NVIDIA gives
 # no figure; 0.4 to 0.6 GiB are seen with CUDA 11.7 and later, which load kernels when they are first used
 # (CUDA_MODULE_LOADING=LAZY), and 1.3 GB before (huggingface.co/docs/transformers/model_memory_anatomy).
@@ -83,15 +86,18 @@ class Footprint:
         """The bytes that the device needs."""
         return self.tensors + CONTEXT
 
-    def sharded(self, ranks: int, offloaded: bool = False) -> dict[str, int]:
-        """Return the parts of one of `ranks` under FSDP or ZeRO-3.
+    def sharded(self, ranks: int, offloaded: bool = False, stage: int = 3) -> dict[str, int]:
+        """Return the parts of one of `ranks` under FSDP or a stage of ZeRO, of which the third does as FSDP does.
 
         Weights, gradients and optimizer state are divided, or, `offloaded`, on the CPU. Two layers are gathered, the
-        one at work and the next, and the gradients of one are whole until they are reduced.
+        one at work and the next, and the gradients of one are whole until they are reduced. The first stage divides the
+        optimizer state only, the second the gradients too (https://www.deepspeed.ai/tutorials/zero/).
         """
-        found = {name: 0 if offloaded and name in SHARED else size for name, size in self.parts.items()}
-        if not offloaded:
-            found.update({name: size // ranks for name, size in found.items() if name in SHARED})
+        found = {name: size for name, size in self.parts.items() if name != BUCKETS}
+        for name in set(DIVIDED[stage]) & set(found):
+            found[name] = 0 if offloaded else found[name] // ranks
+        if stage < 3:
+            return found
         weights = self.parts.get("frozen weights", 0) + self.parts.get("trained weights", 0)
         found["gathered"] = min(2 * self.layer, weights) + min(self.layer, self.parts.get("gradients", 0))
         return found

@@ -54,6 +54,22 @@ FLAT = f"""{HEAD}
     policy = ModuleWrapPolicy({{nn.Linear}})
     model = FullyShardedDataParallel(model, auto_wrap_policy=policy, device_id=torch.cuda.current_device())
 {TAIL}"""
+ZERO = DDP.replace(
+    "torch.optim.AdamW(model.parameters(), ", "ZeroRedundancyOptimizer(model.parameters(), torch.optim.AdamW, "
+).replace(
+    "from torch import nn", "from torch import nn\n    from torch.distributed.optim import ZeroRedundancyOptimizer"
+)
+TRAINER = """
+    import torch
+    from transformers import LlamaConfig, LlamaForCausalLM, Trainer, TrainingArguments
+
+    rows = [{"input_ids": torch.arange(64), "labels": torch.arange(64)} for _ in range(8)]
+    sizes = {"hidden_size": 128, "intermediate_size": 256, "num_hidden_layers": 6, "num_attention_heads": 4}
+    model = LlamaForCausalLM(LlamaConfig(vocab_size=512, tie_word_embeddings=False, **sizes))
+    Trainer(model, TrainingArguments("out", SHARED, per_device_train_batch_size=2), train_dataset=rows).train()
+"""
+LLAMA = 4 * (2 * 512 * 128 + 128 + 6 * (4 * 128 * 128 + 3 * 128 * 256 + 2 * 128))
+LAYER = '"transformer_layer_cls_to_wrap": "LlamaDecoderLayer"'
 Measured = Callable[..., Fit]
 
 
@@ -95,6 +111,33 @@ def test_one_of_several_that_shard_has_its_share_and_what_is_gathered(measure: M
     assert found.parts["optimizer state"] == pytest.approx(2 * WEIGHTS / RANKS, rel=0.02)
     assert WEIGHTS / LAYERS <= found.parts["gathered"] <= 2 * WEIGHTS / LAYERS
     assert found.tensors < 2 * WEIGHTS, "without shards the weights, their gradients and two states are four times that"
+
+
+def test_an_optimizer_that_shares_its_states_out_leaves_the_weights_whole(measure: Measured) -> None:
+    found = measure(ZERO, "torchrun", f"--nproc_per_node={RANKS}").footprint
+    assert found.parts["trained weights"] == found.parts["DDP's buckets"] == WEIGHTS
+    assert found.parts["optimizer state"] < 2 * WEIGHTS * 2 / LAYERS, "two layers of six at most"
+
+
+@pytest.mark.parametrize("version", [1, 2])
+def test_a_trainer_that_shards_has_its_share(measure: Measured, version: int) -> None:
+    shared = f'fsdp="full_shard auto_wrap", fsdp_config={{"version": {version}, {LAYER}}}'
+    found = measure(TRAINER.replace("SHARED", shared), "torchrun", f"--nproc_per_node={RANKS}").footprint
+    assert not found.unknown
+    assert found.parameters == LLAMA // 4 and "by formula" not in found.told
+    assert found.parts["trained weights"] == pytest.approx(LLAMA / RANKS, rel=0.02)
+    assert found.parts["optimizer state"] == pytest.approx(2 * LLAMA / RANKS, rel=0.03)
+    assert "DDP's buckets" not in found.parts
+
+
+@pytest.mark.parametrize(("stage", "weights", "states"), [(0, 1, 1), (1, 1, RANKS), (2, 1, RANKS), (3, RANKS, RANKS)])
+def test_stages_of_deepspeed_divide_what_they_say(measure: Measured, stage: int, weights: int, states: int) -> None:
+    shared = f'deepspeed={{"zero_optimization": {{"stage": {stage}}}}}'
+    found = measure(TRAINER.replace("SHARED", shared), "torchrun", f"--nproc_per_node={RANKS}").footprint
+    assert not found.unknown
+    assert found.parts["trained weights"] == pytest.approx(LLAMA / weights, rel=0.01)
+    assert found.parts["optimizer state"] == pytest.approx(2 * LLAMA / states, rel=0.01)
+    assert "by formula" in found.told and "DDP's buckets" not in found.parts
 
 
 def test_without_the_launcher_it_is_one_of_two(measure: Measured) -> None:

@@ -69,19 +69,35 @@ def install() -> FakeLedger:
     ledger.__enter__()
     torch.nn.Module._apply = _apply
     torch.Tensor.numpy = _numpy(torch.Tensor.numpy)
+    torch.Tensor.data_ptr = _address(torch.Tensor.data_ptr)
     kind: Any = torch.utils.data.dataloader._BaseDataLoaderIter
-    kind.__next__ = _for_real(kind.__next__)
-    torch.utils.data.DataLoader.__iter__ = _for_real(torch.utils.data.DataLoader.__iter__)
+    kind.__next__ = for_real(kind.__next__)
+    torch.utils.data.DataLoader.__iter__ = for_real(torch.utils.data.DataLoader.__iter__)
     return ledger
 
 
-def _for_real(function: Any) -> Any:
+def for_real(function: Any) -> Any:
+    """Return the function as it works on real tensors, also while fake ones are made."""
+
     @functools.wraps(function)
     def real(*args: Any, **kwargs: Any) -> Any:
         with _disable_current_modes():
             return function(*args, **kwargs)
 
     return real
+
+
+def _address(original: Any) -> Any:
+    """Addresses by which fake tensors are told apart: theirs are all 0."""
+
+    @functools.wraps(original)
+    def data_ptr(self: Any) -> int:
+        if not isinstance(self, FakeTensor):
+            return int(original(self))
+        storage: int = self.untyped_storage()._cdata
+        return storage + int(self.storage_offset()) * int(self.element_size())
+
+    return data_ptr
 
 
 def _numpy(original: Any) -> Any:

@@ -7,6 +7,7 @@ uses it. Sharded parameters have this process's share, gathered ones their whole
 from __future__ import annotations
 
 import functools
+import importlib
 import os
 import sys
 from typing import Any
@@ -15,9 +16,9 @@ import torch
 from torch.distributed import device_mesh, distributed_c10d
 from torch.nn.parallel import DistributedDataParallel
 
+from gclint.verify.footprint import BUCKETS
+from gclint.verify.worker.fullsize.fakes import for_real
 from gclint.verify.worker.fullsize.ledger import Ledger
-
-BUCKETS = "DDP's buckets"
 
 
 def install(ranks: int, ledger: Ledger) -> None:
@@ -35,7 +36,7 @@ def install(ranks: int, ledger: Ledger) -> None:
     for each in (begin, changed):
         _replaced(each, begin_here)
     meshed: Any = device_mesh.init_device_mesh
-    _replaced(meshed, _with_real_numbers(meshed))
+    _replaced(meshed, for_real(meshed))
     resize = torch.UntypedStorage.resize_
 
     def resize_here(storage: Any, size: int) -> Any:
@@ -45,6 +46,57 @@ def install(ranks: int, ledger: Ledger) -> None:
 
     torch.UntypedStorage.resize_ = resize_here
     _ddp_without_reducer(ledger)
+    _fsdp_here()
+    _shapes_cost_nothing(ledger)
+    if "accelerate" in sys.modules:
+        _as_on_accelerators()
+
+
+def _shapes_cost_nothing(ledger: Ledger) -> None:
+    """Sharded tensors find the shape of a result on tensors without numbers, which are none of the program's."""
+    from torch.distributed.tensor._sharding_prop import ShardingPropagator
+
+    kind: Any = ShardingPropagator
+    made = kind._propagate_tensor_meta_non_cached
+    kind._propagate_tensor_meta_non_cached = ledger.leaving_out(made)
+
+
+def _as_on_accelerators() -> None:
+    """What accelerate shards on accelerators only is sharded here too: it leaves out FSDP where it finds none."""
+    states: Any = importlib.import_module("accelerate.state")
+    kinds, kind = states.DistributedType, states.PartialState
+    begin = kind.__init__
+
+    @functools.wraps(begin)
+    def begin_here(self: Any, *args: Any, **kwargs: Any) -> None:
+        begin(self, *args, **kwargs)
+        if self.distributed_type is kinds.MULTI_CPU:
+            self.distributed_type, self.device = kinds.MULTI_GPU, torch.device("cpu")
+
+    kind.__init__ = begin_here
+    plugin: Any = importlib.import_module("accelerate.utils").FullyShardedDataParallelPlugin
+    settle = plugin.__post_init__
+
+    @functools.wraps(settle)
+    def settle_here(self: Any) -> None:
+        self.sync_module_states = self.cpu_ram_efficient_loading = False  # nobody is there to send weights to
+        settle(self)
+
+    plugin.__post_init__ = settle_here
+
+
+def _fsdp_here() -> None:
+    """FSDP1 works where the parameters are, whatever device the program names."""
+    from torch.distributed.fsdp import FullyShardedDataParallel
+
+    kind: Any = FullyShardedDataParallel
+    begin = kind.__init__
+
+    @functools.wraps(begin)
+    def begin_here(self: Any, *args: Any, device_id: Any = None, **kwargs: Any) -> None:
+        begin(self, *args, device_id=torch.device("cpu"), **kwargs)
+
+    kind.__init__ = begin_here
 
 
 def _replaced(before: Any, after: Any) -> None:
@@ -53,17 +105,6 @@ def _replaced(before: Any, after: Any) -> None:
     for module in list(sys.modules.values()):
         if getattr(module, "__dict__", {}).get(name) is before:
             setattr(module, name, after)
-
-
-def _with_real_numbers(function: Any) -> Any:
-    from torch.utils._python_dispatch import _disable_current_modes
-
-    @functools.wraps(function)
-    def real(*args: Any, **kwargs: Any) -> Any:
-        with _disable_current_modes():
-            return function(*args, **kwargs)
-
-    return real
 
 
 def _ddp_without_reducer(ledger: Ledger) -> None:

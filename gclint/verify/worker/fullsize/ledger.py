@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import weakref
 from collections.abc import Iterable
 from typing import Any
@@ -23,7 +24,7 @@ class Ledger(TorchDispatchMode):  # type: ignore[misc]
     def __init__(self) -> None:
         super().__init__()
         self.enter("forward")
-        self.live = 0
+        self.live, self._away = 0, False
         self._kinds: dict[str, int] = {}
         self._held: dict[int, tuple[str, int]] = {}
         self.restart()
@@ -32,6 +33,19 @@ class Ledger(TorchDispatchMode):  # type: ignore[misc]
         """Say what is going on from now on: "forward", "backward" or "optimizer step"."""
         self._now = now
         self._kind = "activations" if now == "forward" else "temporaries"
+
+    def leaving_out(self, function: Any) -> Any:
+        """Return the function with whatever it makes left out of the account."""
+
+        @functools.wraps(function)
+        def uncounted(*args: Any, **kwargs: Any) -> Any:
+            before, self._away = self._away, True
+            try:
+                return function(*args, **kwargs)
+            finally:
+                self._away = before
+
+        return uncounted
 
     def restart(self) -> None:
         """Forget the peak: what lives now is the first one."""
@@ -55,7 +69,7 @@ class Ledger(TorchDispatchMode):  # type: ignore[misc]
             return NotImplemented  # a sharded tensor asks again, with its own part
         made = self.call(function, args, kwargs or {})
         for each in (made,) if isinstance(made, torch.Tensor) else tree_leaves(made):
-            if isinstance(each, torch.Tensor):
+            if isinstance(each, torch.Tensor) and not self._away:
                 storage = each.untyped_storage()
                 if storage._cdata not in self._held:
                     self._count(storage, self._kind)

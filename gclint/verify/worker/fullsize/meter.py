@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 from contextlib import suppress
 from typing import Any
 
@@ -19,7 +20,6 @@ from gclint.verify.worker.fullsize.options import Scene
 from gclint.verify.worker.layers import layers
 from gclint.verify.worker.recorder import Enough
 
-FLAT = "_unpadded_unsharded_size"  # what only FSDP1's flat parameters have
 PASSES = 2  # from the second backward on, a step holds the gradients of those before
 
 
@@ -212,11 +212,11 @@ class Meter:
 
     def _finish(self) -> None:
         """Keep what was measured, end a copy, and let the copies measure theirs where the run does not fit."""
-        parameters = {id(each): each for each in self.model.parameters()}.values()
+        numbers = list(_numbers(self.model))
         self.footprint = Footprint(
             model=type(_inner(self.model)).__name__,
-            parameters=sum(_numbers(each) for each in parameters),
-            trainable=sum(_numbers(each) for each in parameters if each.requires_grad),
+            parameters=sum(number for number, _ in numbers),
+            trainable=sum(number for number, is_trained in numbers if is_trained),
             moment=self.ledger.moment,
             parts={name: size for name in PARTS if (size := self.ledger.parts.get(name, 0))},
             layer=max((_bytes(layer) for _, layer, _, _ in layers(self.model)), default=0),
@@ -225,7 +225,9 @@ class Meter:
             checkpointing=any(getattr(each, "is_gradient_checkpointing", False) for each in self.model.modules()),
             told=self.told,
         )
-        self.is_sharded = any(hasattr(each, "_local_tensor") or hasattr(each, FLAT) for each in parameters)
+        self.is_sharded = bool(_flat(self.model)) or any(
+            hasattr(each, "_local_tensor") for each in self.model.parameters()
+        )
         self.copies.done({"total": self.footprint.total})
         raise Enough()
 
@@ -234,10 +236,22 @@ class Meter:
         self.copies.done({"error": in_a_line(error) if error else "no optimizer step was taken"})
 
 
-def _numbers(parameter: Any) -> int:
-    """The numbers of a parameter, whole: some are packed, or one of several shards."""
-    whole = getattr(parameter, FLAT, parameter.shape)
-    return int(getattr(parameter, "numbers", whole.numel()))
+def _flat(model: Any) -> list[Any]:
+    """The flat parameters of FSDP1, of which each process keeps its shard."""
+    handles: list[Any] = [getattr(each, "_handle", None) for each in model.modules()]
+    return [each.flat_param for each in handles if hasattr(each, "flat_param")]
+
+
+def _numbers(model: Any) -> Iterator[tuple[int, bool]]:
+    """The numbers of each parameter, whole where it is packed or one of several shards, and whether it is trained."""
+    flat, seen = _flat(model), set[int]()
+    for one in flat:
+        kept = one._params if one._params is not None else [one] * len(one._shapes)
+        seen.update(map(id, (one, *kept)))
+        yield from ((shape.numel(), each.requires_grad) for shape, each in zip(one._shapes, kept, strict=True))
+    for each in model.parameters():
+        if id(each) not in seen:
+            yield int(getattr(each, "numbers", each.shape.numel())), each.requires_grad
 
 
 def _shape(leaves: list[Any]) -> tuple[int, int]:

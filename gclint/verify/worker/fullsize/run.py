@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import re
-import sys
+import os
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 from gclint.verify.footprint import CONTEXT, Footprint, Option, Wanted
@@ -16,7 +14,6 @@ from gclint.verify.worker.fullsize.meter import Meter
 from gclint.verify.worker.fullsize.options import OPTIONS
 from gclint.verify.worker.shims import Replacements, install
 
-SHARDED = re.compile(r"FullyShardedDataParallel|fully_shard\b|\bfsdp\b|zero_optimization|ZeroRedundancyOptimizer")
 RANKS, ENOUGH = (2, 4, 8), 3
 
 
@@ -63,18 +60,13 @@ class FullRun:
 
     def _spread(self, found: Footprint) -> Footprint:
         """One of several processes: its share where the program is sharded by what is not run here."""
+        stage = self.found.planned.get("zero stage") or os.environ.get("ACCELERATE_DEEPSPEED_ZERO_STAGE", "")
         ranks = self.wanted.ranks
-        if ranks < 2 or self.meter.is_sharded or not (self.wanted.sharded or SHARDED.search(self._imported())):
+        if ranks < 2 or self.meter.is_sharded or not (stage or self.wanted.sharded):
             return found
         told = f"shared out over {ranks} processes by formula"
-        return replace(found, parts=found.sharded(ranks), told="; ".join(filter(None, (found.told, told))))
-
-    def _imported(self) -> str:
-        """The text of the program and of what it imported of its project."""
-        named = (getattr(each, "__dict__", {}).get("__file__") for each in list(sys.modules.values()))
-        files = {Path(self.found.scratch, self.recipe.name), *(Path(each) for each in named if isinstance(each, str))}
-        own = [each for each in files if each.suffix == ".py" and each.is_relative_to(self.found.scratch)]
-        return "\n".join(each.read_text(encoding="utf-8", errors="replace") for each in own if each.is_file())
+        parts = found.sharded(ranks, stage=int(stage or 3))
+        return replace(found, parts=parts, told="; ".join(filter(None, (found.told, told))))
 
     def _enough(self, answers: dict[str, dict[str, Any]]) -> bool:
         totals = [int(each.get("total", 0)) for each in answers.values()]

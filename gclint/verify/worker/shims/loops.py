@@ -10,16 +10,17 @@ from typing import Any
 from gclint.verify.worker.shims import Replacements
 
 ACCUMULATION = 2
-NOT_HERE = ("fsdp_plugin", "deepspeed_plugin", "megatron_lm_plugin", "fsdp_plugins", "deepspeed_plugins")
+FSDP = "fsdp_plugin"
+NOT_HERE = (FSDP, "deepspeed_plugin", "megatron_lm_plugin", "fsdp_plugins", "deepspeed_plugins")
 
 
-def install(found: Replacements, family: str, steps: int) -> None:
-    """Cut what the program's text names."""
+def install(found: Replacements, family: str, steps: int, sharding: bool = False) -> None:
+    """Cut what the program's text names; FSDP stays where there is `sharding`."""
     _load_in_this_process()
     if "compile" in found.text:
         _leave_uncompiled(found)
     if "ccelerat" in found.text:
-        _cut_accelerate(found, family)
+        _cut_accelerate(found, family, sharding)
     for name in ("lightning.pytorch", "pytorch_lightning"):
         if name.partition(".")[0] in found.text:
             _cut_lightning(name, found, family, steps)
@@ -54,7 +55,7 @@ def _leave_uncompiled(found: Replacements) -> None:
     torch.nn.Module.compile = lambda self, *args, **kwargs: compiled(self) and None
 
 
-def _cut_accelerate(found: Replacements, family: str) -> None:
+def _cut_accelerate(found: Replacements, family: str, sharding: bool) -> None:
     try:
         kind: Any = importlib.import_module("accelerate").Accelerator
     except ImportError:
@@ -71,7 +72,7 @@ def _cut_accelerate(found: Replacements, family: str) -> None:
         if family == "cpu":
             kwargs["cpu"] = True
             for name in NOT_HERE:
-                if kwargs.pop(name, None):
+                if not (sharding and name == FSDP) and kwargs.pop(name, None):
                     found.limit(f"{name.partition('_')[0]} is not run on this device")
             if kwargs.get("mixed_precision") in ("fp16", "fp8"):
                 found.limit(f"{kwargs['mixed_precision']} is not run on this device")

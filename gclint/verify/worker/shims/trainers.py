@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import functools
 import importlib
+import json
+import os
 import re
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -22,15 +25,20 @@ _TOLD_APART = re.compile(r"\b(GRPO|RLOO)Trainer\b")
 PLANNED = ("max_steps", "num_train_epochs", "per_device_train_batch_size", "gradient_accumulation_steps", "fp16")
 
 
-def install(found: Replacements, family: str, steps: int, whole: bool = False) -> None:
-    """Cut what TrainingArguments ask for, keeping everything that shapes the run's state."""
+def install(found: Replacements, family: str, steps: int, whole: bool = False, sharding: bool = False) -> None:
+    """Cut what TrainingArguments ask for, keeping everything that shapes the run's state; FSDP where there is
+    `sharding`.
+    """
     begin = transformers.TrainingArguments.__post_init__
 
     def cut(arguments: Any) -> None:
         batch, optimizer = arguments.per_device_train_batch_size, str(arguments.optim)
+        shards, engine = arguments.fsdp, arguments.deepspeed
         _cut(arguments, found, family, steps)
         if whole:
             _at_full_size(arguments, found, batch, optimizer)
+            found.planned["zero stage"] = _zero_stage(engine)
+            arguments.fsdp = shards if sharding else None
         begin(arguments)
 
     transformers.TrainingArguments.__post_init__ = cut
@@ -114,6 +122,14 @@ def _set(arguments: Any, **values: Any) -> None:
     for name, value in values.items():
         if hasattr(arguments, name):
             setattr(arguments, name, value)
+
+
+def _zero_stage(config: Any) -> str:
+    """The stage of ZeRO that a configuration of DeepSpeed asks for, a dict or a JSON file; "" without one."""
+    if isinstance(config, str) and os.path.isfile(config):
+        config = json.loads(Path(config).read_text(encoding="utf-8"))
+    asked = config.get("zero_optimization", {}) if isinstance(config, dict) else {}
+    return str(asked.get("stage", ""))
 
 
 def _drop(arguments: Any, found: Replacements, *names: str) -> None:
