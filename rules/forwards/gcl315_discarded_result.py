@@ -57,7 +57,7 @@ CHANGES: tuple[Aspect, ...] = (
 )
 SAVES = ("save_pretrained", "push_to_hub")
 MERGES = ("merge_and_unload", "unload")
-PREPARED = ("optimizer", "loader", "scheduler")
+PREPARED = ("optimizer", "loader", "schedule")
 METHODS = (*COMPUTED, *SHAPED, *CONVERTED)
 
 rule = Rule(
