@@ -21,8 +21,8 @@ model.load_state_dict(torch.load(path, weights_only=True))
 Or weights in safetensors, which hold tensors and nothing else.
 
 ## When it is fine
-`weights_only=True`, the default of `torch.load` since 2.6; files that the program itself saved; a download whose
-content is fixed by a hash (`check_hash=True`, a commit as `revision`); torch's own server, download.pytorch.org.
+`weights_only=True`, the default of `torch.load` since 2.6; files that the program itself saved or uploads; a server's
+address that the code itself names; a download that a hash fixes (`check_hash=True`, a commit as `revision`).
 
 ## Evidence
 torch 2.13.0: a file whose object sets a variable when it is unpickled sets it through `load_state_dict_from_url` and
@@ -63,7 +63,6 @@ WRITES = {
     "wget.download": ("out", 1),
 }
 """What downloads to a place that it is given: which argument says where."""
-OWN_SERVERS = ("https://download.pytorch.org/", "https://s3.amazonaws.com/pytorch/")
 COMMIT = re.compile(r"[0-9a-f]{40}")
 NET = ("gdown", "wget", "requests.get", "urlopen", "urlretrieve", "download_url_to_file", FROM_URL)
 SAFE_SINCE = Version("2.6")
@@ -103,7 +102,7 @@ def unpickled(event: RunEnded, run: Run) -> Iterator[Finding]:
             source = next(_downloads(load, made, written), None)
         elif load.name.startswith("torch.") and load.name.endswith(FROM_URL):
             unsafe = _is_unsafe(call.get("weights_only", 6), True)
-            source = (load, load.guard) if unsafe and not _is_fixed(load) else None
+            source = (load, load.guard) if unsafe and not _is_vouched_for(load) else None
         else:
             continue
         guard = together(load.guard, source[1]) if source is not None else None
@@ -142,7 +141,7 @@ def _downloads(
     wholes = ({root(item)} | ancestors(of(root(item))) for item in parts if isinstance(item, Object))
     for item in parts.union(*wholes):
         source = made.get(item) if isinstance(item, Object) else None
-        if source is not None and _gives(source.name) and not _is_fixed(source):
+        if source is not None and _gives(source.name) and not _is_vouched_for(source):
             yield source, source.guard
     source = written.get(file_key(given, load.site, 0))
     if source is not None:
@@ -160,21 +159,20 @@ def _written(run: Run) -> dict[str, LibraryCall]:
         name, index = WRITES.get(each.name, ("", 0))
         place = each.call.get(name, index) if name and each.call is not None else NOTHING
         key = file_key(place, each.site, index) if place else ""
-        if key and not _is_fixed(each):
+        if key and not _is_vouched_for(each):
             found.setdefault(key, each)
     return found
 
 
-def _is_fixed(download: LibraryCall) -> bool:
-    """Whether what is downloaded cannot be changed by others: it has a hash, or is torch's own."""
+def _is_vouched_for(download: LibraryCall) -> bool:
+    """Whether the program itself says what is downloaded: it names the server's address, a hash or a commit."""
     call = download.call
     if call is None:
         return True
-    urls = [item.value for _, item in call.get("url", 0) if isinstance(item, Const) and isinstance(item.value, str)]
-    own = bool(urls) and len(urls) == len(call.get("url", 0).alternatives)
+    address = call.get("url", 0)
+    named = bool(address) and all(isinstance(item, Const) and "://" in str(item.value) for _, item in address)
     hashed = call.get("check_hash", 4).constant() is True or call.gives("hash_prefix")
-    commit = COMMIT.fullmatch(str(call.get("revision").constant()))
-    return hashed or commit is not None or (own and all(url.startswith(OWN_SERVERS) for url in urls))
+    return named or hashed or COMMIT.fullmatch(str(call.get("revision").constant())) is not None
 
 
 def _is_own(file: Value, load: LibraryCall, run: Run) -> bool:
