@@ -63,7 +63,8 @@ WRITES = {
     "wget.download": ("out", 1),
 }
 """What downloads to a place that it is given: which argument says where."""
-COMMIT = re.compile(r"[0-9a-f]{40}")
+COMMIT = re.compile(r"[0-9a-f]{7,40}")
+SERVER = re.compile(r"https?://[^/{}%]+/")
 NET = ("gdown", "wget", "requests.get", "urlopen", "urlretrieve", "download_url_to_file", FROM_URL)
 SAFE_SINCE = Version("2.6")
 
@@ -169,10 +170,17 @@ def _is_vouched_for(download: LibraryCall) -> bool:
     call = download.call
     if call is None:
         return True
-    address = call.get("url", 0)
-    named = bool(address) and all(isinstance(item, Const) and "://" in str(item.value) for _, item in address)
+    named = _names_a_server(call.get("url", 0))
     hashed = call.get("check_hash", 4).constant() is True or call.gives("hash_prefix")
     return named or hashed or COMMIT.fullmatch(str(call.get("revision").constant())) is not None
+
+
+def _names_a_server(address: Value, depth: int = 4) -> bool:
+    """Whether an address begins with a server that the code names, whatever follows it."""
+    firsts = [item.made_of[0] for item in address.objects() if item.made_of] if depth else []
+    literal = [item for _, item in address if isinstance(item, Const) and SERVER.match(str(item.value))]
+    known = len(literal) + len(firsts)
+    return 0 < known == len(address.alternatives) and all(_names_a_server(first, depth - 1) for first in firsts)
 
 
 def _is_own(file: Value, load: LibraryCall, run: Run) -> bool:
