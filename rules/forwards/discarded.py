@@ -21,9 +21,10 @@ COMPUTED = (
 SHAPED = ("view", "reshape", "permute", "transpose", "unsqueeze", "squeeze", "flatten", "expand", "repeat", "t")
 CONVERTED = ("to", "cuda", "type", "float", "half", "bfloat16", "double", "long", "int", "bool", "detach")
 FUNCTIONS_OF_TENSORS = (
-    *("cat", "stack", "concat", "where", "matmul", "bmm", "mm", "einsum", "sum", "mean", "cumsum", "outer"),
+    *("cat", "stack", "concat", "where", "matmul", "bmm", "mm", "einsum", "tensordot", "outer", "sum", "mean"),
     *("zeros_like", "ones_like", "rand_like", "randn_like", "full_like", "empty_like", "one_hot", "pad", "interpolate"),
-    *("randperm", "logspace", "tril", "triu", "normalize", "clamp", "exp", "log", "sqrt", "abs", "sigmoid", "softmax"),
+    *("randperm", "logspace", "cumsum", "tril", "triu", "normalize", "clamp", "exp", "log", "sqrt", "square", "abs"),
+    *("sin", "cos", "sigmoid", "softmax"),
 )
 EXPECTS = ("raises", "assertRaises", "assertRaisesRegex", "warns", "assertWarns")
 

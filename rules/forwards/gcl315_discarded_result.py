@@ -91,7 +91,7 @@ def thrown_away(event: RunEnded, run: Run) -> Iterator[Finding]:
             continue
         if item.kind in (DATASET, SPLITS) and does_nothing_else(each):
             yield from _unchanged(each, "fails", "set", "rows and columns", run)
-        elif method in METHODS and is_tensor(item, made):
+        elif method in METHODS and is_tensor(item, made) and not _may_be_encoding(item, method, run):
             certainty: Certainty = "fails" if method in COMPUTED else "fragile"
             yield from _unchanged(each, certainty, "tensor", "numbers, shape, dtype and place", run)
         elif method in MERGES and item.known("adapter").objects():
@@ -102,6 +102,11 @@ def thrown_away(event: RunEnded, run: Run) -> Iterator[Finding]:
 
 def _is_method(node: ast.AST) -> bool:
     return isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)
+
+
+def _may_be_encoding(item: Object, method: str, run: Run) -> bool:
+    """Whether a batch may be a tokenizer's, which torch collates as such, and which `to()` moves in place."""
+    return item.kind == "data" and method == "to" and "transformers" in run.imported
 
 
 def _is_shown(event: LibraryCall) -> bool:
