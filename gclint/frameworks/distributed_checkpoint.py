@@ -17,8 +17,10 @@ from .signature import declare
 
 STATEFUL = "torch.distributed.checkpoint.stateful.Stateful"
 
+OPTIONS = "torch.distributed.checkpoint.state_dict.StateDictOptions"
+
 framework = Framework("distributed_checkpoint")
-declare(framework, "torch:StateDictOptions", "full_state_dict=False, cpu_offload=False, ignore_frozen_params=False")
+declare(framework, OPTIONS, "full_state_dict=False, cpu_offload=False, ignore_frozen_params=False")
 
 
 @framework.function("torch.distributed.checkpoint.load", "torch.distributed.checkpoint.load_state_dict")
