@@ -110,13 +110,22 @@ def _of(node: ast.AST) -> str:
     return node.id if isinstance(node, ast.Name) else ""
 
 
+def read_from(event: LibraryCall) -> ast.Attribute | None:
+    """The method that a call calls, as it is read off its object; None where that is not to be seen."""
+    node, method = event.site.node, event.call.method if event.call is not None else None
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+        return node.func
+    read = method.node if method is not None and method.module is event.site.module else None
+    return read if isinstance(read, ast.Attribute) else None
+
+
 def read_again(event: LibraryCall, what: ast.expr) -> Site | None:
     """Where something is read as if a call had changed it: later, in a next round, by what holds it, or by the caller
     that handed it over. None where nothing does, or where the call only tries whether it can be done.
     """
-    site, chain = event.site, list(event.moment.stack)
+    site, chain, name = event.site, list(event.moment.stack), event.name.rpartition(".")[2]
     while not _is_tried(site):
-        found = next(_reads(site, what), None)
+        found = next(_reads(site, what, name), None)
         if found is not None:
             return Site.at(site.module, found)
         function = enclosing_function(site.module, site.node)
@@ -128,16 +137,16 @@ def read_again(event: LibraryCall, what: ast.expr) -> Site | None:
 
 
 def _is_tried(site: Site) -> bool:
-    """Whether the call is all that a block tries."""
+    """Whether the call is what a block tries, the last of it."""
     module, statement = site.module, site.module.statement(site.node)
     around = module.parents.get(statement) if statement is not None else None
     if isinstance(around, ast.With):
         called = [item.context_expr for item in around.items if isinstance(item.context_expr, ast.Call)]
         return any(dotted(each.func).rpartition(".")[2] in EXPECTS for each in called)
-    return isinstance(around, ast.Try) and len(around.body) == 1
+    return isinstance(around, ast.Try) and bool(around.handlers) and around.body[-1] is statement
 
 
-def _reads(site: Site, what: ast.expr) -> Iterator[ast.expr]:
+def _reads(site: Site, what: ast.expr, name: str) -> Iterator[ast.expr]:
     """The places that read the same thing afterwards, but for equal calls."""
     module, call = site.module, site.node
     function = enclosing_function(module, call)
@@ -147,7 +156,7 @@ def _reads(site: Site, what: ast.expr) -> Iterator[ast.expr]:
     for node in nodes(module.tree if shared or isinstance(function, ast.Module) else function):
         if not isinstance(node, type(what)) or node in own or not isinstance(getattr(node, "ctx", None), ast.Load):
             continue
-        if module.code(node) != text or _is_alike(module, node, call):
+        if module.code(node) != text or _is_alike(module, node, name):
             continue
         later = module.span(node).line > start or shared
         if later or (loop is not None and any(outer is loop for outer in module.ancestors(node))):
@@ -164,15 +173,10 @@ def _loop_around(module: Module, node: ast.AST, function: ast.AST) -> ast.AST | 
     return found
 
 
-def _is_alike(module: Module, node: ast.AST, call: ast.AST) -> bool:
+def _is_alike(module: Module, node: ast.AST, name: str) -> bool:
     """Whether what is read gets the same method called: then it counts as unchanged."""
     method = module.parents.get(node)
-    return (
-        isinstance(call, ast.Call)
-        and isinstance(call.func, ast.Attribute)
-        and isinstance(method, ast.Attribute)
-        and method.attr == call.func.attr
-    )
+    return isinstance(method, ast.Attribute) and method.attr == name
 
 
 def _handed(function: ast.AST, what: ast.expr, caller: Site) -> ast.expr | None:

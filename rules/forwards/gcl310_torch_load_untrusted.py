@@ -171,8 +171,9 @@ def _is_vouched_for(download: LibraryCall) -> bool:
     if call is None:
         return True
     named = _names_a_server(call.get("url", 0))
-    hashed = call.get("check_hash", 4).constant() is True or call.gives("hash_prefix")
-    return named or hashed or COMMIT.fullmatch(str(call.get("revision").constant())) is not None
+    hashed = bool(call.get("check_hash", 4).is_const(True)) or call.gives("hash_prefix")
+    given = [str(item.value) for _, item in call.get("revision") if isinstance(item, Const)]
+    return named or hashed or any(COMMIT.fullmatch(each) for each in given)
 
 
 def _names_a_server(address: Value, depth: int = 4) -> bool:

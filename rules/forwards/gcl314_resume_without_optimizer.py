@@ -114,7 +114,7 @@ def _used(item: Object, load: Event, run: Run) -> Event | None:
         name = "schedule.step" if item.kind == "schedule" else "scaler.step"
         calls = [each for each in run.of_type(LibraryCall) if each.name == name and each.call is not None]
         steps = [each for each in calls if each.call.receiver is not None and same(each.call.receiver, item)]
-        if item.kind == "schedule" and (_is_told(item, run) or any(_catches_up(each) for each in steps)):
+        if item.kind == "schedule" and (_is_told(item, run) or any(_catches_up(each, run) for each in steps)):
             return None
     return next((each for each in steps if run.place(each) > run.place(load)), None)
 
@@ -126,18 +126,18 @@ def _is_told(schedule: Object, run: Run) -> bool:
     return (given.constant() != -1 and bool(given.alternatives)) or any(same(each, schedule) for each in sets)
 
 
-def _catches_up(step: LibraryCall) -> bool:
-    """Whether a schedule is stepped to a given epoch, or by itself in a loop: to where it stood."""
-    loop, statement = step.moment.loops[-1:], step.site.module.statement(step.site.node)
-    alone = bool(loop) and getattr(loop[0], "body", None) == [statement]
+def _catches_up(step: LibraryCall, run: Run) -> bool:
+    """Whether a schedule is stepped to a given epoch, or in a loop in which nothing trains: to where it stood."""
+    loop = step.moment.loops[-1:]
+    alone = bool(loop) and not any(loop[0] in each.moment.loops for each in run.of_type(OptimizerStep))
     return alone or (step.call is not None and bool(step.call.positional or step.call.keywords))
 
 
 def _keeps_nothing(item: Object) -> bool:
     """Whether an optimizer has no state of its own: SGD without momentum."""
     node = item.site.node if item.site is not None else None
-    plain = isinstance(node, ast.Call) and len(node.args) < 3 and all(each.arg is not None for each in node.keywords)
-    return item.class_name == "SGD" and plain and "momentum" not in item.attributes
+    plain = isinstance(node, ast.Call) and len(node.args) < 3
+    return item.class_name == "SGD" and plain and item.attributes.get("momentum", NOTHING).constant() in (None, 0)
 
 
 def _certainty(item: Object) -> Certainty:

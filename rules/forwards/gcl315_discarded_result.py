@@ -49,7 +49,7 @@ from gclint.run.stepping import receiver_text
 from gclint.run.values import Object
 
 from ..words import TRAINS
-from .discarded import COMPUTED, CONVERTED, SHAPED, does_nothing_else, gave, is_tensor, read_again
+from .discarded import COMPUTED, CONVERTED, SHAPED, does_nothing_else, gave, is_tensor, read_again, read_from
 
 CHANGES: tuple[Aspect, ...] = (
     *("steps", "backwards", "forwards", "loss", "gradients", "trained", "lost", "updates", "accumulation"),
@@ -87,7 +87,7 @@ def thrown_away(event: RunEnded, run: Run) -> Iterator[Finding]:
     made = gave(run) if unused else {}
     for each in unused:
         method, item = each.name.rpartition(".")[2], each.call.receiver
-        if item is None or not _is_method(each.site.node) or _is_shown(each):
+        if item is None or read_from(each) is None or _is_shown(each):
             continue
         if item.kind in (DATASET, SPLITS) and does_nothing_else(each):
             yield from _unchanged(each, "fails", "set", "rows and columns", run)
@@ -98,10 +98,6 @@ def thrown_away(event: RunEnded, run: Run) -> Iterator[Finding]:
             yield from _merged(each, item, run)
         elif method == "prepare" and item.kind == "accelerator":
             yield from _prepared(each, run)
-
-
-def _is_method(node: ast.AST) -> bool:
-    return isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)
 
 
 def _may_be_encoding(item: Object, method: str, run: Run) -> bool:
@@ -116,21 +112,19 @@ def _is_shown(event: LibraryCall) -> bool:
 
 
 def _unchanged(event: LibraryCall, certainty: Certainty, what: str, facts: str, run: Run) -> Iterator[Finding]:
-    node = event.site.node
-    assert isinstance(node, ast.Call)
-    kept = node.func.value if isinstance(node.func, ast.Attribute) else None
-    if not isinstance(kept, (ast.Name, ast.Attribute, ast.Subscript)) or event.call is None:
+    method = read_from(event)
+    kept = method.value if method is not None else None
+    if method is None or not isinstance(kept, (ast.Name, ast.Attribute, ast.Subscript)) or event.call is None:
         return
     again = read_again(event, kept)
     if again is None and not _is_of_parameter(event.call.receiver):
         return
     site, module = event.site, event.site.module
     own = again is None or isinstance(kept, ast.Attribute) or _around(again) is _around(site)
-    method = event.name.rpartition(".")[2]
     yield _told(
         run,
         event,
-        f"`{method}()` gives a new {what}, which is thrown away: `{module.code(kept)}` stays as it was",
+        f"`{method.attr}()` gives a new {what}, which is thrown away: `{module.code(kept)}` stays as it was",
         package="torch" if what == "tensor" else "datasets",
         certainty=certainty,
         symptom=f"silent: {facts} are as before",
@@ -230,7 +224,8 @@ def _told(
 def _kept(event: LibraryCall) -> Fix | None:
     """Keep the result by the name of what it was made of."""
     node, module, call = event.site.node, event.site.module, event.call
-    assert isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and call is not None
+    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute) or call is None:
+        return None
     names = node.args if node.func.attr == "prepare" else [node.func.value]
     known = all(isinstance(each, (ast.Name, ast.Attribute, ast.Subscript)) for each in names)
     leaf = (
