@@ -46,7 +46,7 @@ from gclint.run.closures import enclosing_function
 from gclint.run.events import AttributeSet, Event, LibraryCall, OptimizerStep, RunEnded, StateDictLoaded
 from gclint.run.run import Run, together
 from gclint.run.stepping import receiver_text
-from gclint.run.values import NOTHING, Const, Object, Value, ancestors
+from gclint.run.values import NOTHING, Const, Object, Value, ancestors, const
 
 from ..words import BACKWARD
 from .resumed import FILE, Left, is_resumed, left_in_file, same
@@ -137,7 +137,8 @@ def _keeps_nothing(item: Object) -> bool:
     """Whether an optimizer has no state of its own: SGD without momentum."""
     node = item.site.node if item.site is not None else None
     plain = isinstance(node, ast.Call) and len(node.args) < 3
-    return item.class_name == "SGD" and plain and item.attributes.get("momentum", NOTHING).constant() in (None, 0)
+    momentum = item.attributes.get("momentum", const(0)).constant()
+    return item.class_name == "SGD" and plain and momentum == 0
 
 
 def _certainty(item: Object) -> Certainty:
