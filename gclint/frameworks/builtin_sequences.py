@@ -151,10 +151,15 @@ def make_range(call: Call) -> Value:
     if known and len(known) == len(parts):
         return union(known)
     made = call.make("list", "range")
-    made.state["stop"] = _stop(call)
+    made.state["start"], made.state["stop"] = _start(call), _stop(call)
     made.items, made.each = [of(call.it.unknown("i", call.site))], True
     made.items[0].objects()[0].each = True
     return of(made)
+
+
+def _start(call: Call) -> Value:
+    """Where a range of numbers begins."""
+    return const(0) if len(call.positional) == 1 else call.get("", 0)
 
 
 def _stop(call: Call) -> Value:
@@ -171,7 +176,7 @@ def _range(call: Call, way: Sequence[tuple[Guard, Alternative]]) -> Value | None
     if len(numbers) > LONGEST:
         return None
     made = call.make("list", "range")
-    made.state["stop"] = _stop(call)
+    made.state["start"], made.state["stop"] = _start(call), _stop(call)
     made.items = [const(number) for number in numbers]
     guard = all_of(guard for guard, _ in way)
     return NOTHING if guard is None else of(made).under(guard)

@@ -13,10 +13,14 @@ from ..run.calls import Call
 from ..run.interpreter import Frame, Interpreter
 from ..run.values import NONE, TRUE, External, Object, Value, root
 from .registry import Framework
+from .signature import declare
 
 STATEFUL = "torch.distributed.checkpoint.stateful.Stateful"
 
+OPTIONS = "torch.distributed.checkpoint.state_dict.StateDictOptions"
+
 framework = Framework("distributed_checkpoint")
+declare(framework, OPTIONS, "full_state_dict=False, cpu_offload=False, ignore_frozen_params=False")
 
 
 @framework.function("torch.distributed.checkpoint.load", "torch.distributed.checkpoint.load_state_dict")

@@ -13,6 +13,7 @@ from ..ir.syntax import FORS, Site, dotted
 from ..run.calls import Call
 from ..run.guards import DISTRIBUTED
 from ..run.interpreter import Interpreter
+from ..run.ranks import number_of_process
 from ..run.run import SEVERAL
 from ..run.values import NONE, NOTHING, Const, External, Object, Value, const, of
 from .registry import Framework
@@ -56,7 +57,7 @@ def _items(value: Value) -> list[Value]:
 @framework.function("torch.multiprocessing.spawn", "torch:spawn", "torch:start_processes")
 def spawn(call: Call) -> Value:
     """mp.spawn(fn, args=(...), nprocs=n): fn(rank, *args) in each process."""
-    arguments = [of(call.it.unknown("rank", call.site)), *_items(call.get("args", 1))]
+    arguments = [of(number_of_process(call)), *_items(call.get("args", 1))]
     _start(call, call.get("fn", 0), arguments, call.get("nprocs", 2, const(1)))
     return NONE
 

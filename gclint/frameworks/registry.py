@@ -33,6 +33,7 @@ AttributeHandler = Callable[["Interpreter", Object, str, ast.AST], "Value | None
 PartHandler = Callable[["Interpreter", Object, "Site"], "Value | None"]
 SetHandler = Callable[["Interpreter", Object, Value, ast.AST], None]
 DATA_PACKAGES = ("datasets", "numpy", "pandas", "PIL", "torchvision")  # what these compute has no gradient
+PARTS = {"data": "data", "datasets.DatasetDict": "datasets.Dataset"}  # of what a part is known to be
 PROPAGATED = ("filtered", "filtered_by", "foreign", "may_grad", "release")
 PROPAGATED_NAMES = (*PROPAGATED, "names_of", "keys_of")
 HANDLERS = ["constants", "functions", "methods", "attributes", "elements", "setters", "calls", "decorators", "families"]
@@ -330,8 +331,8 @@ class Library:
 
     def kind_of_part(self, parent: Object) -> str:
         """The kind of an unknown part of an object."""
-        if parent.kind in ("data",):
-            return "data"
+        if parent.kind in PARTS:
+            return PARTS[parent.kind]
         return "part" if self.is_kind(parent, "module") or parent.kind == "part" else "unknown"
 
     def imports_of(self, package: str) -> tuple[str, ...]:

@@ -9,6 +9,7 @@ from ..run.calls import Call
 from ..run.events import Wrapped
 from ..run.guards import DISTRIBUTED
 from ..run.interpreter import Interpreter
+from ..run.ranks import number_of_process
 from ..run.values import FALSE, NONE, TRUE, Const, Object, Value, const, of, union
 from .registry import Framework
 from .torch_modules import activated, promote, set_state
@@ -95,7 +96,7 @@ def world_size(call: Call) -> Value:
 @framework.function("torch.distributed.get_rank")
 def rank(call: Call) -> Value:
     """This process's number; unknown, and different on each."""
-    return of(call.it.unknown("rank", call.site))
+    return of(number_of_process(call))
 
 
 @framework.function("torch.distributed.is_initialized", "torch.distributed.is_torchelastic_launched")

@@ -131,10 +131,25 @@ def product_with(call: Call) -> Value:
     return product(call)
 
 
-@framework.method("unknown", "masked_fill", "masked_fill_")
-def filled(call: Call) -> Value:
-    """The tensor with some of its numbers replaced."""
+NUMBERS = (
+    *("masked_fill", "masked_fill_", "masked_scatter", "index_fill", "index_copy", "index_add", "scatter_add"),
+    *("clamp", "clamp_min", "clamp_max", "nan_to_num", "tril", "triu", "mul", "div", "neg", "sqrt"),
+)
+"""Methods that only tensors have, and that give one with other numbers."""
+
+
+@framework.method("unknown", *NUMBERS)
+def computed(call: Call) -> Value:
+    """The tensor with other numbers, or with some of them replaced."""
     return call.unknown()
+
+
+@framework.attribute("parameter", "data")
+def data_of(it: Interpreter, item: Object, name: str, node: ast.AST) -> Value | None:
+    """The tensor of a parameter."""
+    made = it.child(item, name, it.site(node))
+    made.kind = "tensor"
+    return of(made)
 
 
 def cut(made: Object) -> None:
@@ -213,6 +228,7 @@ def make_loader(call: Call) -> Value:
     made = call.make("loader", "torch.utils.data.DataLoader")
     made.attributes.update(LOADER.given(call))
     made.sites.update(call.places)
+    made.open = call.open
     return of(made)
 
 
@@ -220,7 +236,7 @@ def make_loader(call: Call) -> Value:
 def one_batch(it: Interpreter, item: Object, site: Site) -> Value | None:
     """One batch that stands for all."""
     made = it.new("data", "", "batch", site)
-    made.state["grad"] = FALSE
+    made.state["grad"], made.state["loader"] = FALSE, of(item)
     return of(made)
 
 

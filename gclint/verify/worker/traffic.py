@@ -14,6 +14,7 @@ import torch
 
 from gclint.verify.outcome import KeysLoaded, Saved
 from gclint.verify.worker.sketch import signed, sketch
+from gclint.verify.worker.snapshot import local
 
 COLLECTIVES = (
     "all_reduce", "broadcast", "reduce", "all_gather", "all_gather_into_tensor", "all_gather_object", "gather",
@@ -136,12 +137,14 @@ def leaves(item: Any, prefix: str = "") -> Iterator[tuple[str, Any]]:
 
 
 def _added(values: Any, name: str, leaf: Any) -> Any:
-    """The sketch of all values so far, with one more in it."""
+    """The sketch of all values so far, with one more in it: of a sharded one the part that this rank writes, which to
+    put together would wait for ranks that write nothing.
+    """
     if isinstance(leaf, (bool, int, float)):
         leaf = torch.tensor(float(leaf))
     if not torch.is_tensor(leaf) or leaf.device.type == "meta" or leaf.is_quantized or leaf.layout != torch.strided:
         return values
-    made = torch.tensor(signed(name, sketch(leaf)))
+    made = torch.tensor(signed(name, sketch(local(leaf))))
     return made if not values.numel() else values + made
 
 

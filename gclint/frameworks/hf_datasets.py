@@ -1,0 +1,49 @@
+"""datasets: its sets, and the methods that give a new one and leave theirs as it was.
+
+datasets 5.2.0, arrow_dataset.py, iterable_dataset.py and dataset_dict.py: each of `ANEW` returns, and only
+`set_format`, `set_transform` and `reset_format` change the set they are called on.
+"""
+
+from __future__ import annotations
+
+from ..run.calls import Call
+from ..run.values import NONE, Const, Object, Value, of
+from .registry import Framework
+
+DATASET = "datasets.Dataset"
+SPLITS = "datasets.DatasetDict"
+ANEW = (
+    *("map", "filter", "shuffle", "select", "sort", "shard", "skip", "take", "repeat", "train_test_split", "flatten"),
+    *("remove_columns", "rename_column", "rename_columns", "select_columns", "add_column", "add_item", "with_format"),
+    *("cast", "cast_column", "class_encode_column", "with_transform", "flatten_indices"),
+)
+framework = Framework("datasets", kinds={DATASET: "unknown", SPLITS: DATASET})
+
+
+@framework.function("datasets:load_dataset", "datasets:load_from_disk")
+def load_dataset(call: Call) -> Value:
+    """One set where a split is asked for, all of them by name where none is."""
+    whole = call.last == "load_dataset" and call.get("split", 5, NONE).only() == Const(None)
+    return of(_made(call, SPLITS if whole else DATASET))
+
+
+@framework.function(
+    *(f"datasets.Dataset.from_{name}" for name in ("dict", "list", "pandas", "generator", "csv", "json"))
+)
+@framework.function("datasets.concatenate_datasets", "datasets.interleave_datasets")
+def make_dataset(call: Call) -> Value:
+    """A set of given rows."""
+    return of(_made(call, DATASET))
+
+
+@framework.method(DATASET, *ANEW)
+def anew(call: Call) -> Value:
+    """A new set, or several by name."""
+    assert call.receiver is not None
+    return of(_made(call, SPLITS if call.last == "train_test_split" else call.receiver.kind))
+
+
+def _made(call: Call, kind: str) -> Object:
+    made = call.it.derived(call.site, call.inputs())
+    made.kind = made.type = kind
+    return made

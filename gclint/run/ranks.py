@@ -1,0 +1,51 @@
+"""Which process this one is: the numbers that tell it, and the conditions that only one process meets."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from .events import LibraryCall
+from .guards import Guard
+from .run import Run
+from .values import Object
+
+if TYPE_CHECKING:
+    from .calls import Call
+
+NUMBERS = "numbers of processes"
+"""The fact that holds the objects that are a process's number, different on each."""
+VARIABLES = ("RANK", "LOCAL_RANK", "SLURM_PROCID")
+KEEPERS = ("accelerator", "partial_state", "fabric")
+FLAGS = ("is_main_process", "is_local_main_process", "is_last_process", "is_global_zero")
+
+
+def number_of_process(call: Call) -> Object:
+    """This process's number."""
+    made = call.it.unknown("rank", call.site)
+    call.run.facts.setdefault(NUMBERS, []).append(made)
+    return made
+
+
+def of_one_process(guard: Guard, run: Run) -> tuple[Guard, list[Object]]:
+    """The conditions of a guard that only one of the processes meets, and what they are about; none where all may."""
+    numbers = {f"#{each.id}": each for each in _numbers(run)}
+    flags = {f"#{each.id}": each for each in _flags(run)}
+    found = {
+        (atom, truth): (numbers.get(atom.subject) or flags.get(atom.key)) if truth else numbers.get(atom.key)
+        for atom, truth in guard
+    }
+    met = {pair: item for pair, item in found.items() if item is not None}
+    return frozenset(met), list(dict.fromkeys(met.values()))
+
+
+def _numbers(run: Run) -> Iterator[Object]:
+    yield from run.facts.get(NUMBERS, ())
+    yield from (run.facts[f"env:{name}"] for name in VARIABLES if f"env:{name}" in run.facts)
+
+
+def _flags(run: Run) -> Iterator[Object]:
+    keepers = [item for each in run.of_type(LibraryCall) for item in each.result.objects() if item.kind in KEEPERS]
+    for keeper in keepers:
+        for name in FLAGS:
+            yield from keeper.attributes[name].objects() if name in keeper.attributes else ()

@@ -1,0 +1,212 @@
+"""# resume-without-optimizer (GCL314)
+
+## What it does
+Finds trainings that go on from a file of their own and leave the optimizer's or the schedule's state in it, and
+schedules that are told a `last_epoch` over a new optimizer.
+
+## Why it breaks
+Adam begins with no moments, and a schedule at its first learning rate: the resumed run is another one than that which
+was interrupted, and nothing is raised. A schedule that is told where it stands asks the optimizer for the learning rate
+that it began with, which only a loaded state has: KeyError.
+
+## Example
+```python
+saved = torch.load("last.pt")
+model.load_state_dict(saved["model"])
+for epoch in range(saved["epoch"], epochs):
+    train(model, optimizer)
+    torch.save({"model": model.state_dict(), "optimizer": optimizer.state_dict(), "epoch": epoch + 1}, "last.pt")
+```
+
+## Use instead
+```python
+model.load_state_dict(saved["model"])
+optimizer.load_state_dict(saved["optimizer"])
+```
+
+## When it is fine
+Training anew from saved weights; files of another program; SGD without momentum, which keeps nothing; a schedule that
+is told its `last_epoch` after the optimizer was loaded, or that is stepped to where it stood; random state.
+
+## Evidence
+torch 2.13.0: of ten steps of AdamW under a cosine, interrupted after five, the last learning rate is 0.05 for 0 and the
+weights differ; with the two states loaded they are equal. `StepLR(optimizer, 1, last_epoch=3)`: KeyError.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from gclint.finding import Aspect, Certainty, Finding, Fix
+from gclint.ir.syntax import Site
+from gclint.rule import Reproduction, Rule
+from gclint.run import rewrite
+from gclint.run.closures import enclosing_function
+from gclint.run.events import AttributeSet, Event, LibraryCall, OptimizerStep, RunEnded, StateDictLoaded
+from gclint.run.run import Run, together
+from gclint.run.stepping import receiver_text
+from gclint.run.values import NOTHING, Const, Object, Value, ancestors, const
+
+from ..words import BACKWARD
+from .resumed import FILE, Left, is_resumed, left_in_file, same
+
+CHANGES: tuple[Aspect, ...] = ("updates", "loaded", "loss", "gradients")
+KEPT_BY = {"optimizer": "optimizer", "schedule": "schedule", "scaler": "gradient scaler"}
+INITIAL = "initial_lr"
+
+rule = Rule(
+    code="GCL314",
+    name="resume-without-optimizer",
+    docs=__doc__ or "",
+    words=(("load_state_dict", "last_epoch"), ("optim",), BACKWARD),
+    certainty=("fails", "fragile"),
+    fixable="unsafe",
+    oracles=(),
+    reproduction=Reproduction(
+        "bad_interrupted.py",
+        "bad_interrupted.fixed.py",
+        raises="AssertionError: the interrupted training ends elsewhere",
+        intent=CHANGES,
+    ),
+)
+
+
+@rule.on(RunEnded)
+def left(event: RunEnded, run: Run) -> Iterator[Finding]:
+    """Does training go on from a file whose optimizer or schedule nobody loads?"""
+    if not event.whole:
+        return
+    for load in run.of_type(StateDictLoaded):
+        files = [item.parent for item in load.source.objects() if item.parent is not None and item.parent.type == FILE]
+        for file in files:
+            parts = [
+                (each, used, guard)
+                for each in (left_in_file(load, file, run) if is_resumed(file, run) else ())
+                if not _keeps_nothing(each.of)
+                and (used := _used(each.of, load, run)) is not None
+                and (guard := together(load.guard, used.guard)) is not None
+            ]
+            if not parts:
+                continue
+            parts.sort(key=lambda part: _certainty(part[0].of))
+            first, used, guard = parts[0]
+            what = " and the ".join(dict.fromkeys(KEPT_BY[each.of.kind] for each, _, _ in parts))
+            yield rule.finding(
+                run,
+                load.site,
+                f"training goes on from this file without what is saved in it of the {what}",
+                guard=guard,
+                certainty=_certainty(first.of),
+                symptom=f"silent: the {what} begins anew",
+                related=[(first.saved.site, "saved here"), (used.site, "used on here")],
+                fixes=(_loaded(load, [each for each, _, _ in parts]),),
+            )
+
+
+def _used(item: Object, load: Event, run: Run) -> Event | None:
+    """Where training goes on with an optimizer, a schedule or a scaler; None where it does not, or where it is told
+    where it stands.
+    """
+    if item.kind == "optimizer":
+        steps = [each for each in run.of_type(OptimizerStep) if same(each.optimizer, item)]
+    else:
+        name = "schedule.step" if item.kind == "schedule" else "scaler.step"
+        calls = [each for each in run.of_type(LibraryCall) if each.name == name and each.call is not None]
+        steps = [each for each in calls if each.call.receiver is not None and same(each.call.receiver, item)]
+        if item.kind == "schedule" and (_is_told(item, run) or any(_catches_up(each, run) for each in steps)):
+            return None
+    return next((each for each in steps if run.place(each) > run.place(load)), None)
+
+
+def _is_told(schedule: Object, run: Run) -> bool:
+    """Whether a schedule is told where it stands: when it is made, or by its attribute."""
+    given = schedule.attributes.get("last_epoch", NOTHING)
+    sets = [each.target for each in run.of_type(AttributeSet) if each.name == "last_epoch" and each.target is not None]
+    return (given.constant() != -1 and bool(given.alternatives)) or any(same(each, schedule) for each in sets)
+
+
+def _catches_up(step: LibraryCall, run: Run) -> bool:
+    """Whether a schedule is stepped to a given epoch, or in a loop in which nothing trains: to where it stood."""
+    loop = step.moment.loops[-1:]
+    alone = bool(loop) and not any(loop[0] in each.moment.loops for each in run.of_type(OptimizerStep))
+    return alone or (step.call is not None and bool(step.call.positional or step.call.keywords))
+
+
+def _keeps_nothing(item: Object) -> bool:
+    """Whether an optimizer has no state of its own: SGD without momentum."""
+    node = item.site.node if item.site is not None else None
+    plain = isinstance(node, ast.Call) and len(node.args) < 3
+    momentum = item.attributes.get("momentum", const(0)).constant()
+    return item.class_name == "SGD" and plain and momentum == 0
+
+
+def _certainty(item: Object) -> Certainty:
+    """A scaler finds its scale again by itself, and what watches a metric keeps the optimizer's rate."""
+    return "fragile" if item.kind == "scaler" or item.class_name == "ReduceLROnPlateau" else "fails"
+
+
+def _loaded(load: StateDictLoaded, states: list[Left]) -> Fix | None:
+    """Load the states after the model's, where what has them is known by its name."""
+    node = load.site.node
+    given = node.args[0] if isinstance(node, ast.Call) and node.args else None
+    if not isinstance(given, ast.Subscript) or not all(_is_at_hand(each, load.site) for each in states):
+        return None
+    names = [(receiver_text(each.taken.site), each.key.replace("'", '"')) for each in states if each.taken.site]
+    file = load.site.module.code(given.value)
+    edit = rewrite.insert_after(load.site, *(f"{name}.load_state_dict({file}[{key}])" for name, key in names))
+    return Fix("load", "Load what is saved", (edit,), "unsafe", intent=CHANGES) if edit else None
+
+
+def _is_at_hand(state: Left, site: Site) -> bool:
+    """Whether what has a state has the same name at a place as where it is saved."""
+    saved, made, module = state.taken.site, state.of.site, site.module
+    if saved is None or saved.module is not module or not receiver_text(saved):
+        return False
+    here = enclosing_function(module, saved.node) is enclosing_function(module, site.node)
+    before = made is not None and made.module is module and module.span(made.node).line < module.span(site.node).line
+    return receiver_text(saved).startswith("self.") or (here and before)
+
+
+@rule.on(LibraryCall)
+def told(event: LibraryCall, run: Run) -> Iterator[Finding]:
+    """Is a schedule told where it stands while its optimizer is a new one?"""
+    schedules = [item for item in event.result.objects() if item.kind == "schedule"]
+    call = event.call
+    if not schedules or call is None or not call.gives("last_epoch") or not _is_fresh(event, run):
+        return
+    for guard, item in call.get("last_epoch"):
+        held = together(event.guard, guard)
+        certainty = _stands(item)
+        if held is None or certainty is None:
+            continue
+        yield rule.finding(
+            run,
+            event.site,
+            "the schedule is told where it stands, and its optimizer is a new one, without the rate it began with",
+            guard=held,
+            certainty=certainty,
+            symptom="KeyError: \"param 'initial_lr' is not specified in param_groups[0]",
+        )
+        return
+
+
+def _stands(item: object) -> Certainty | None:
+    """How sure it is that an epoch is none before the first: a number says it, one from a file may."""
+    if isinstance(item, Const):
+        return "fails" if isinstance(item.value, int) and item.value >= 0 else None
+    files = ancestors(Value([(frozenset(), item)])) if isinstance(item, Object) else ()
+    from_file = any(isinstance(each, Object) and each.parent is not None and each.parent.type == FILE for each in files)
+    return "fragile" if from_file else None
+
+
+def _is_fresh(event: LibraryCall, run: Run) -> bool:
+    """Whether the optimizer of a schedule was neither loaded nor given to another schedule, nor told its first rate."""
+    held = [item for made in event.result.objects() for item in made.attributes.get("optimizer", NOTHING).objects()]
+    if not held or any(item.kind != "optimizer" for item in held):
+        return False
+    loaded = {item for each in run.of_type(StateDictLoaded) for item in each.target.objects()}
+    before = [each for each in run.of_type(LibraryCall) if each is not event]
+    others = [made for each in before for made in each.result.objects() if made.kind == "schedule"]
+    taken = {item for made in others for item in made.attributes.get("optimizer", NOTHING).objects()}
+    return not any(item in loaded or item in taken for item in held) and not list(run.modules_with(INITIAL))

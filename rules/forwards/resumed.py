@@ -1,0 +1,111 @@
+"""Files in which a program keeps where its training stands, and what a later run of it takes from them."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from gclint.run.events import Iterated, StateDictLoaded
+from gclint.run.loops import ITERATED
+from gclint.run.parallel import inside
+from gclint.run.run import Run
+from gclint.run.saved import Saved, file_key, saves
+from gclint.run.stepping import receiver_text
+from gclint.run.values import NOTHING, Object, Value, ancestors, root
+
+FILE = "checkpoint_file"
+TRAINING = ("optimizer", "schedule", "scaler")
+LITERAL = ("'", '"')
+
+
+@dataclass(frozen=True)
+class Left:
+    """A state that a program saves beside its model's, and that it leaves in the file: of what, under which key."""
+
+    of: Object
+    key: str
+    taken: Object
+    saved: Saved
+
+
+def is_resumed(file: Object, run: Run) -> bool:
+    """Whether training goes on where a file says: a loop begins at its number, or another state of it is loaded."""
+    for over in run.facts.get(ITERATED, {}).values():
+        starts: list[Value] = [item.known("start") for item in over.objects()]
+        if any(isinstance(part, Object) and part.parent is file for start in starts for part in ancestors(start)):
+            return True
+    return any(
+        held.kind in TRAINING and any(item.parent is file for item in each.source.objects())
+        for each in run.of_type(StateDictLoaded)
+        for held in each.target.objects()
+    )
+
+
+def left_in_file(load: StateDictLoaded, file: Object, run: Run) -> Iterator[Left]:
+    """The states of a training that stand beside a model's in a file of the program's own, and that nobody reads."""
+    if any(item.kind in TRAINING for item in load.target.objects()):
+        return
+    if file.escaped or any(each.item is file for each in run.of_type(Iterated)):
+        return
+    read = {name for name in file.attributes if name.startswith("[")}
+    models = [root(inside(item)) for item in load.target.objects()]
+    key = next((name for name in read if set(file.attributes[name].objects()) & set(load.source.objects())), "")
+    path = file_key(file.attributes.get("path", NOTHING), file.site, 0) if file.site is not None else ""
+    kept = [
+        (each, entries)
+        for each in saves(run)
+        for entries in _entries(each.content)
+        if read <= set(entries) and _may_be(each.file, path) and _is_of(entries.get(key, NOTHING), models)
+    ]
+    if not kept:
+        return
+    everywhere = set.intersection(*(set(entries) for _, entries in kept)) - read
+    saved, entries = kept[0]
+    for name in sorted(everywhere):
+        for taken in entries[name].objects():
+            for item in taken.attributes["of"].objects() if taken.type == "state_dict" else ():
+                if item.kind in TRAINING and not _loads(item, taken, run):
+                    yield Left(item, name[1:-1], taken, saved)
+
+
+def _entries(content: Value) -> Iterator[dict[str, Value]]:
+    """What stands in the dicts that are saved, by their keys as they are written."""
+    for item in content.objects():
+        if item.entries is not None and item.type != "state_dict" and not item.open:
+            yield {f"[{key!r}]": value for key, value in item.entries.items()}
+
+
+def _may_be(saved: str, loaded: str) -> bool:
+    """Whether two files may be the same one: not where both have names of their own."""
+    return saved == loaded or not (saved.startswith(LITERAL) and loaded.startswith(LITERAL))
+
+
+def _is_of(state: Value, models: list[Object]) -> bool:
+    held = [item.attributes["of"] for item in state.objects() if item.type == "state_dict"]
+    return any(same(root(inside(each)), model) for value in held for each in value.objects() for model in models)
+
+
+def same(first: Object, second: Object) -> bool:
+    """Whether two objects are one in another run of the program: made at the same place."""
+    if first is second:
+        return True
+    made = first.site, second.site
+    return made[0] is not None and made[1] is not None and made[0].node is made[1].node
+
+
+def _loads(item: Object, taken: Object, run: Run) -> bool:
+    """Whether the program loads some state into this, also where the walk did not get to."""
+    events = run.of_type(StateDictLoaded)
+    if any(same(held, item) for each in events for held in each.target.objects()):
+        return True
+    walked = {each.site.node for each in events}
+    name = receiver_text(taken.site).rpartition(".")[2] if taken.site is not None else ""
+    return any(
+        isinstance(node, ast.Attribute)
+        and node.attr == "load_state_dict"
+        and module.parents.get(node) not in walked
+        and module.code(node.value).rpartition(".")[2] == name
+        for module in run.modules_with("load_state_dict")
+        for node in ast.walk(module.tree)
+    )
