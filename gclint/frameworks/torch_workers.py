@@ -1,0 +1,46 @@
+"""torch: what runs in the worker processes of a DataLoader.
+
+torch/utils/data/_utils/worker.py: a worker gets a copy of the data set, calls `worker_init_fn` with its number, and
+then takes items. What happens there is inside a context of the kind "worker" with its `loader`.
+"""
+
+from __future__ import annotations
+
+from ..ir.syntax import Site
+from ..run.calls import Call
+from ..run.interpreter import Interpreter
+from ..run.names import class_attribute
+from ..run.values import NOTHING, TRUE, Class, Function, Object, Partial, of
+from .registry import Framework
+from .signature import declare
+
+framework = Framework("torch.workers")
+GENERATORS = ("numpy.default_rng", "numpy.RandomState", "random.Random")
+
+declare(framework, "numpy:default_rng", "seed=None")
+declare(framework, "numpy:RandomState", "seed=None")
+declare(framework, "random:Random", "x=None")
+
+
+def start_workers(it: Interpreter, loader: Object, site: Site) -> None:
+    """The workers of a loader start, where something of the project may decide what they draw."""
+    given = loader.attributes
+    init, data = given.get("worker_init_fn", NOTHING), given.get("dataset", NOTHING).only()
+    starts = any(isinstance(item, (Function, Partial)) for _, item in init)
+    holds = isinstance(data, Object) and any(
+        item.kind in GENERATORS for held in data.attributes.values() for item in held.objects()
+    )
+    workers = given.get("num_workers", NOTHING)
+    if "started" in loader.state or not workers or workers.constant() == 0 or not (starts or holds):
+        return
+    loader.state["started"] = TRUE
+    worker = it.new("worker", "torch.utils.data.worker", "worker", site)
+    worker.attributes["loader"] = of(loader)
+    it.contexts.append(worker)
+    if starts:
+        it.call(init, Call(it, site, "worker_init_fn", [of(it.unknown("worker_id", site))]))
+    if isinstance(data, Object) and isinstance(data.type, Class):
+        for _, item in class_attribute(data.type, "__getitem__") or NOTHING:
+            if isinstance(item, Function):
+                it.call(of(item.bound(data)), Call(it, site, "__getitem__", [of(it.unknown("index", site))]))
+    it.contexts.remove(worker)
