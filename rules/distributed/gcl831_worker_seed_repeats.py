@@ -43,12 +43,12 @@ from gclint.rule import Reproduction, Rule
 from gclint.run import rewrite
 from gclint.run.closures import enclosing_function, varying_names
 from gclint.run.events import AttributeSet, LibraryCall, RunEnded
-from gclint.run.guards import Guard, all_of
-from gclint.run.run import Run, ways
+from gclint.run.guards import all_of
+from gclint.run.run import Run
 from gclint.run.values import NOTHING, Const, Object, ancestors, root
 
 from ..words import BACKWARD
-from .loaders import epochs_of, made_in, trained_on
+from .loaders import epochs_of, made_in, trained_on, worker_counts, worker_of
 
 CHANGES: tuple[Aspect, ...] = ("loss", "gradients", "updates", "random")
 SYMPTOM = "silent: each epoch has the same augmentation"
@@ -97,9 +97,10 @@ def draws_again(event: RunEnded, run: Run) -> Iterator[Finding]:
         loop = epochs_of(drawn, made_in(loader, run), run)
         if loop is None or loader.attributes.get("persistent_workers", NOTHING).constant() not in (None, False):
             continue
-        inside = [each for each in run.of_type(LibraryCall) if _worker(each, loader) is not None]
+        inside = [each for each in run.of_type(LibraryCall) if worker_of(each, loader) is not None]
         for source, draw in (*_seeded(inside, loop, run), *_held(inside, loader, loop, run)):
-            for guard, count in _counts(loader, all_of((source.guard, draw.guard, drawn.guard, backwards[0].guard))):
+            both = all_of((source.guard, draw.guard, drawn.guard, backwards[0].guard))
+            for guard, count in worker_counts(loader, both, least=1):
                 if source.site.node in told:
                     break
                 told.add(source.site.node)
@@ -111,7 +112,7 @@ def draws_again(event: RunEnded, run: Run) -> Iterator[Finding]:
                     if seeds
                     else "every worker has a copy of this generator: all draw the same numbers, in each epoch again",
                     guard=guard,
-                    certainty="fails" if count else "fragile",
+                    certainty="fails" if count is not None else "fragile",
                     symptom=SYMPTOM,
                     related=[
                         *([(draw.site, "an item draws from it here")] if seeds else []),
@@ -119,21 +120,6 @@ def draws_again(event: RunEnded, run: Run) -> Iterator[Finding]:
                     ],
                     fixes=(_from_the_epoch(source, inside),) if seeds else (),
                 )
-
-
-def _worker(event: LibraryCall, loader: Object) -> Object | None:
-    """The worker of a loader in which something happens."""
-    worker = event.moment.inside("worker")
-    return worker if worker is not None and loader in worker.attributes["loader"].objects() else None
-
-
-def _counts(loader: Object, guard: Guard | None) -> Iterator[tuple[Guard, bool]]:
-    """The conditions under which a loader may have workers, each with whether it surely has."""
-    if guard is None:
-        return
-    for held, (count,) in ways(guard, loader.attributes.get("num_workers", NOTHING)):
-        if not isinstance(count, Const) or count.value:
-            yield held, isinstance(count, Const)
 
 
 def _seeded(inside: list[LibraryCall], loop: ast.AST, run: Run) -> Iterator[tuple[LibraryCall, LibraryCall]]:
@@ -199,7 +185,7 @@ def _held(
     if any(each.target is data and loop in each.moment.loops for each in run.of_type(AttributeSet)):
         return
     for each in inside:
-        receiver, worker = each.call.receiver if each.call is not None else None, _worker(each, loader)
+        receiver, worker = each.call.receiver if each.call is not None else None, worker_of(each, loader)
         if receiver is None or worker is None or receiver.id > worker.id or receiver.kind not in GENERATORS:
             continue
         used = [other for other in run.of_type(LibraryCall) if other.call and other.call.receiver is receiver]

@@ -80,3 +80,18 @@ def _rounds(loop: ast.AST, run: Run) -> set[object]:
     over: Value = run.facts.get(ITERATED, {}).get(loop, NOTHING)
     ends = [end for item in over.objects() for _, end in item.known("stop").alternatives]
     return {end.value for end in ends if isinstance(end, Const)}
+
+
+def worker_of(event: LibraryCall | Iterated, loader: Object) -> Object | None:
+    """The worker of a loader in which something happens."""
+    worker = event.moment.inside("worker")
+    return worker if worker is not None and loader in worker.attributes["loader"].objects() else None
+
+
+def worker_counts(loader: Object, base: Guard | None, least: int) -> Iterator[tuple[Guard, int | None]]:
+    """The conditions under which a loader may have so many workers, each with how many, None where that is unknown."""
+    for guard, (count,) in ways(base, loader.attributes.get("num_workers", NOTHING)) if base is not None else ():
+        if not isinstance(count, Const):
+            yield guard, None
+        elif isinstance(count.value, int) and count.value >= least:
+            yield guard, count.value
