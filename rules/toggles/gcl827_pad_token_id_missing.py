@@ -26,8 +26,8 @@ model.config.pad_token_id = tokenizer.pad_token_id
 configuration has one by default; a Trainer, which takes it over from the tokenizer.
 
 ## Evidence
-transformers 5.23.0, modeling_layers.py: "Cannot handle batch sizes > 1 if no padding token is defined."; so each model's
-own module since 4.28. Before 4.32 LlamaConfig had a padding token of 0.
+transformers 5.23.0, modeling_layers.py: "Cannot handle batch sizes > 1 if no padding token is defined."; so did each
+model's own module since 4.28. Before 4.32 LlamaConfig had a padding token of 0.
 """
 
 from __future__ import annotations
