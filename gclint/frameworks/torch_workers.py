@@ -1,7 +1,8 @@
 """torch: what runs in the worker processes of a DataLoader.
 
 torch/utils/data/_utils/worker.py: a worker gets a copy of the data set, calls `worker_init_fn` with its number, and
-then takes items. What happens there is inside a context of the kind "worker" with its `loader`.
+then takes items. What happens there is inside a context of the type "worker" with its `loader`, at the beginning also
+inside one of the type "worker_init_fn".
 """
 
 from __future__ import annotations
@@ -35,7 +36,9 @@ def start_workers(it: Interpreter, loader: Object, site: Site) -> None:
     worker.attributes["loader"] = of(loader)
     it.contexts.append(worker)
     if starts:
+        it.contexts.append(beginning := it.new("worker", "torch.utils.data.worker_init_fn", "worker_init_fn", site))
         it.call(init, Call(it, site, "worker_init_fn", [of(it.unknown("worker_id", site))]))
+        it.contexts.remove(beginning)
     if isinstance(data, Object) and isinstance(data.type, Class):
         loader.state["gives"] = _items(it, data, data.type, site)
     it.contexts.remove(worker)

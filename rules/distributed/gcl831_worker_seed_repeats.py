@@ -24,7 +24,7 @@ def worker_init_fn(worker_id):
 
 ## When it is fine
 `persistent_workers=True`, which seeds once; one epoch; an evaluation; no workers; data sets that draw nothing; a seed
-from `torch.initial_seed()`, `get_worker_info().seed` or the epoch; a generator made in the worker.
+from `torch.initial_seed()`, `get_worker_info().seed` or the epoch; one for each item; a generator made in the worker.
 
 ## Evidence
 torch 2.13.0, torch/utils/data/_utils/worker.py: the workers' seeds come from `base_seed`; NumPy's is set from a list,
@@ -129,7 +129,9 @@ def _seeded(inside: list[LibraryCall], loop: ast.AST, run: Run) -> Iterator[tupl
         last = next((each for each in reversed(seedings) if family in SEEDS[each.name]), None)
         later = [each for each in inside if last is not None and run.place(each) > run.place(last)]
         draw = next((each for each in later if _draws(each, family)), None)
-        if last is not None and draw is not None and _is_same(last, inside) and not _changes(last, loop, run):
+        if last is None or draw is None or last.moment.inside("worker_init_fn") is None:
+            continue
+        if _is_same(last, inside) and not _changes(last, loop, run):
             yield last, draw
 
 
@@ -155,9 +157,12 @@ def _is_same(seeding: LibraryCall, inside: list[LibraryCall]) -> bool:
         made = item.site.node if item.site is not None else None
         if item.id > worker.id and isinstance(made, ast.Call) and names.get(item) not in SAME:
             return False
-        if names.get(root(item)) == "get_worker_info" and item.text.rpartition(".")[2] not in ("id", "num_workers"):
-            return item is root(item)
-    return True
+    ends = {"get_worker_info": ("id", "num_workers"), "get_state": ("[1][0]",)}
+    return all(
+        item.site is not None and item.site.module.code(item.site.node).endswith(ends[names[root(item)]])
+        for item in parts
+        if names.get(root(item)) in ends
+    )
 
 
 def _changes(seeding: LibraryCall, loop: ast.AST, run: Run) -> bool:

@@ -59,6 +59,7 @@ LIBRARY = {"IterableDataset", "Dataset", "Generic", "ABC", "object"}
 APART = (
     *("get_worker_info", "current_process", "getpid", "getenv", "get_rank", "get_world_size", "islice", "scatter"),
     *("shuffle", "sample", "choice", "choices", "randint", "rand", "randn", "randperm", "random", "permutation"),
+    *("normal", "multinomial", "bernoulli", "rand_like", "randn_like", "randint_like", "uuid4", "urandom", "time"),
 )
 """Library functions by which a worker takes a part of its own."""
 IMPORTS = ("from itertools import islice", "from torch.utils.data import get_worker_info")
