@@ -7,6 +7,7 @@ import operator
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
+from ..ir.syntax import nodes
 from . import conditions, environment
 from .elements import ANY, any_of, chosen, is_counted, is_missing, mix, one_of, sliced, there
 from .folding import folded
@@ -160,7 +161,17 @@ def _at_unknown(it: Interpreter, item: Object, key: Alternative, node: ast.AST) 
     held = [there(value) for value in (item.items or (item.entries or {}).values())]
     if held and (item.items or not item.open):
         return one_of(held)
-    return of(it.child(item, ANY, it.site(node), each=True))
+    return of(it.child(item, _part_of_tensor(node) or ANY, it.site(node), each=True))
+
+
+def _part_of_tensor(node: ast.AST) -> str:
+    """The name of a part that is cut out at literal bounds, as `x[:, 1:]`: other bounds give another part."""
+    if not isinstance(node, ast.Subscript) or not isinstance(node.slice, ast.Tuple):
+        return ""
+    plain = not any(isinstance(part, (ast.Name, ast.Call, ast.Attribute)) for part in nodes(node.slice))
+    return (
+        f"[{ast.unparse(node.slice)}]" if plain and any(isinstance(each, ast.Slice) for each in node.slice.elts) else ""
+    )
 
 
 _KEY_ERROR = of(External("builtins.KeyError"))

@@ -40,18 +40,16 @@ from collections.abc import Iterator
 
 from gclint.finding import Aspect, Edit, Finding, Fix
 from gclint.ir.layout import held_by
-from gclint.ir.syntax import FORS, LOOPS, Site, nodes
+from gclint.ir.syntax import FORS, Site, nodes
 from gclint.rule import Reproduction, Rule
 from gclint.run import rewrite
 from gclint.run.events import AttributeSet, Event, Iterated, LibraryCall, RunEnded
 from gclint.run.guards import conj
-from gclint.run.loops import ITERATED
 from gclint.run.run import Run
-from gclint.run.values import NOTHING, Const, Object, Value
+from gclint.run.values import Object
 
-from ..toggles.rounds import comes_again
 from ..words import BACKWARD
-from .loaders import made_in, shuffling, trained_on
+from .loaders import epochs_of, made_in, shuffling, trained_on
 
 CHANGES: tuple[Aspect, ...] = ("loss", "gradients", "updates")
 SYMPTOM = "silent: every epoch has the same batches in the same order"
@@ -123,21 +121,8 @@ def _may_be_told(run: Run) -> bool:
 
 def _epochs(drawn: Iterated, sampler: Object, run: Run) -> ast.AST | None:
     """The loop around the drawing, and not around the sampler's making, that goes on without telling the epoch."""
-    before = made_in(sampler, run)
     tells = {loop for each, item in _told(run) if item is sampler for loop in each.moment.loops}
-    for loop in reversed(drawn.moment.loops):
-        if loop in before or loop in tells:
-            return None
-        if isinstance(loop, LOOPS) and 1 not in _rounds(loop, run) and comes_again(drawn, loop):
-            return loop
-    return None
-
-
-def _rounds(loop: ast.AST, run: Run) -> set[object]:
-    """How many rounds a loop over a range may have, as far as that is known."""
-    over: Value = run.facts.get(ITERATED, {}).get(loop, NOTHING)
-    ends = [end for item in over.objects() for _, end in item.known("stop").alternatives]
-    return {end.value for end in ends if isinstance(end, Const)}
+    return epochs_of(drawn, (*made_in(sampler, run), *tells), run)
 
 
 def _tell(sampler: Object, loop: ast.AST) -> Fix | None:

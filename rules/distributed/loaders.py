@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
+from gclint.ir.syntax import LOOPS
 from gclint.run.events import Backward, Iterated, LibraryCall
 from gclint.run.guards import Guard
+from gclint.run.loops import ITERATED
 from gclint.run.run import Run, ways
 from gclint.run.stepping import goes_over, reaches_a_step
 from gclint.run.values import NOTHING, Const, Object, Value
+
+from ..toggles.rounds import comes_again
 
 SAMPLER = "torch.DistributedSampler"
 SUPPLIERS = (".prepare", ".prepare_data_loader", ".setup_dataloaders", ".distribute")
@@ -58,3 +62,36 @@ def made_in(item: Object, run: Run) -> tuple[ast.AST, ...]:
     """The loops in which a library made something."""
     made = (each for each in run.of_type(LibraryCall) if item in each.result.objects())
     return next((each.moment.loops for each in made), ())
+
+
+def epochs_of(drawn: Iterated, outside: Iterable[ast.AST], run: Run) -> ast.AST | None:
+    """The loop around a drawing that draws more than once, before any of those `outside` comes."""
+    ends = set(outside)
+    for loop in reversed(drawn.moment.loops):
+        if loop in ends:
+            return None
+        if isinstance(loop, LOOPS) and 1 not in _rounds(loop, run) and comes_again(drawn, loop):
+            return loop
+    return None
+
+
+def _rounds(loop: ast.AST, run: Run) -> set[object]:
+    """How many rounds a loop over a range may have, as far as that is known."""
+    over: Value = run.facts.get(ITERATED, {}).get(loop, NOTHING)
+    ends = [end for item in over.objects() for _, end in item.known("stop").alternatives]
+    return {end.value for end in ends if isinstance(end, Const)}
+
+
+def worker_of(event: LibraryCall | Iterated, loader: Object) -> Object | None:
+    """The worker of a loader in which something happens."""
+    worker = event.moment.inside("worker")
+    return worker if worker is not None and loader in worker.attributes["loader"].objects() else None
+
+
+def worker_counts(loader: Object, base: Guard | None, least: int) -> Iterator[tuple[Guard, int | None]]:
+    """The conditions under which a loader may have so many workers, each with how many, None where that is unknown."""
+    for guard, (count,) in ways(base, loader.attributes.get("num_workers", NOTHING)) if base is not None else ():
+        if not isinstance(count, Const):
+            yield guard, None
+        elif isinstance(count.value, int) and count.value >= least:
+            yield guard, count.value

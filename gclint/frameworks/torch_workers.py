@@ -1,0 +1,60 @@
+"""torch: what runs in the worker processes of a DataLoader.
+
+torch/utils/data/_utils/worker.py: a worker gets a copy of the data set, calls `worker_init_fn` with its number, and
+then takes items. What happens there is inside a context of the type "worker" with its `loader`, at the beginning also
+inside one of the type "worker_init_fn".
+"""
+
+from __future__ import annotations
+
+from ..ir.syntax import Site
+from ..run.calls import Call
+from ..run.interpreter import Interpreter
+from ..run.names import class_attribute
+from ..run.values import NOTHING, TRUE, Alternative, Class, Function, Object, Partial, Value, of, union
+from .registry import Framework
+from .signature import declare
+
+framework = Framework("torch.workers")
+GENERATORS = ("numpy.default_rng", "numpy.RandomState", "random.Random")
+
+declare(framework, "numpy:default_rng", "seed=None")
+declare(framework, "numpy:RandomState", "seed=None")
+declare(framework, "random:Random", "x=None")
+
+
+def start_workers(it: Interpreter, loader: Object, site: Site) -> None:
+    """The workers of a loader start, where something of the project decides what they draw or give."""
+    given = loader.attributes
+    init, data = given.get("worker_init_fn", NOTHING), given.get("dataset", NOTHING).only()
+    starts = any(isinstance(item, (Function, Partial)) for _, item in init)
+    workers = given.get("num_workers", NOTHING)
+    if "started" in loader.state or not workers or workers.constant() == 0 or not (starts or _decides(data)):
+        return
+    loader.state["started"] = TRUE
+    worker = it.new("worker", "torch.utils.data.worker", "worker", site)
+    worker.attributes["loader"] = of(loader)
+    it.contexts.append(worker)
+    if starts:
+        it.contexts.append(beginning := it.new("worker", "torch.utils.data.worker_init_fn", "worker_init_fn", site))
+        it.call(init, Call(it, site, "worker_init_fn", [of(it.unknown("worker_id", site))]))
+        it.contexts.remove(beginning)
+    if isinstance(data, Object) and isinstance(data.type, Class):
+        loader.state["gives"] = _items(it, data, data.type, site)
+    it.contexts.remove(worker)
+
+
+def _decides(data: Alternative | None) -> bool:
+    """Whether a data set is a stream, or holds a generator of random numbers."""
+    return isinstance(data, Object) and (
+        data.is_a("IterableDataset")
+        or any(item.kind in GENERATORS for held in data.attributes.values() for item in held.objects())
+    )
+
+
+def _items(it: Interpreter, data: Object, type_: Class, site: Site) -> Value:
+    """What a worker takes from a data set: an item, or of a stream all that it gives."""
+    name = "__iter__" if data.is_a("IterableDataset") else "__getitem__"
+    given = [] if name == "__iter__" else [of(it.unknown("index", site))]
+    own = [item.bound(data) for _, item in class_attribute(type_, name) or NOTHING if isinstance(item, Function)]
+    return union([it.call(of(item), Call(it, site, name, given)) for item in own])

@@ -1,0 +1,213 @@
+"""# worker-seed-repeats (GCL831)
+
+## What it does
+Finds workers of a DataLoader that start each epoch of training with the same random numbers: seeded with what is the
+same each time, or with a generator that the data set holds.
+
+## Why it breaks
+The workers of each epoch are new processes. torch seeds them from a number that it draws for the epoch; a
+`worker_init_fn` that seeds with the worker's number, or adds it to `np.random.get_state()[1][0]`, undoes that: each
+epoch has the same augmentation. A generator made in the data set's `__init__` is copied to every worker in the state
+that it had then: all of them draw the same numbers, in each epoch again. Nothing is raised.
+
+## Example
+```python
+def worker_init_fn(worker_id):
+    np.random.seed(worker_id)
+```
+
+## Use instead
+```python
+def worker_init_fn(worker_id):
+    np.random.seed(torch.initial_seed() % 2**32)
+```
+
+## When it is fine
+`persistent_workers=True`, which seeds once; one epoch; an evaluation; no workers; data sets that draw nothing; a seed
+from `torch.initial_seed()`, `get_worker_info().seed` or the epoch; one for each item; a generator made in the worker.
+
+## Evidence
+torch 2.13.0, torch/utils/data/_utils/worker.py: the workers' seeds come from `base_seed`; NumPy's is set from a list,
+so that `get_state()[1][0]` is always 2147483648. Two epochs with two workers draw equal numbers.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from gclint.finding import Aspect, Finding, Fix
+from gclint.frameworks.torch_workers import GENERATORS
+from gclint.ir.syntax import Site, nodes
+from gclint.rule import Reproduction, Rule
+from gclint.run import rewrite
+from gclint.run.closures import enclosing_function, varying_names
+from gclint.run.events import AttributeSet, LibraryCall, RunEnded
+from gclint.run.guards import all_of
+from gclint.run.run import Run
+from gclint.run.values import NOTHING, Const, Object, ancestors, root
+
+from ..words import BACKWARD
+from .loaders import epochs_of, made_in, trained_on, worker_counts, worker_of
+
+CHANGES: tuple[Aspect, ...] = ("loss", "gradients", "updates", "random")
+SYMPTOM = "silent: each epoch has the same augmentation"
+ALL = ("numpy.random.", "random.", "torch.")
+SEEDS = {
+    "numpy.random.seed": ("numpy.random.",),
+    "random.seed": ("random.",),
+    "torch.manual_seed": ("torch.",),
+    "torch.random.manual_seed": ("torch.",),
+    "transformers.set_seed": ALL,
+    "accelerate.utils.set_seed": ALL,
+    "lightning.seed_everything": ALL,
+    "pytorch_lightning.seed_everything": ALL,
+}
+TORCH_DRAWS = ("rand", "randn", "randint", "randperm", "normal", "multinomial", "bernoulli", "rand_like", "randn_like")
+NO_DRAWS = ("seed", "get_state", "set_state", "getstate", "setstate", "default_rng", "SystemRandom", "SeedSequence")
+SAME = ("get_state", "get_worker_info", "get_rank", "get_world_size", "int", "abs", "hash", "min", "max", "range")
+
+rule = Rule(
+    code="GCL831",
+    name="worker-seed-repeats",
+    docs=__doc__ or "",
+    words=(
+        ("worker_init_fn", "default_rng", "RandomState", "random.Random"),
+        ("num_workers",),
+        BACKWARD,
+    ),
+    certainty=("fails", "fragile"),
+    fixable="unsafe",
+    oracles=(),
+    reproduction=Reproduction(
+        "bad_seed_of_the_number.py",
+        "bad_seed_of_the_number.fixed.py",
+        raises="AssertionError: both epochs draw the same numbers",
+        intent=CHANGES,
+    ),
+)
+
+
+@rule.on(RunEnded)
+def draws_again(event: RunEnded, run: Run) -> Iterator[Finding]:
+    """Do the workers of a loader draw the same numbers in each epoch of training?"""
+    told: set[ast.AST] = set()
+    for drawn, backwards in trained_on(run):
+        loader = drawn.item
+        loop = epochs_of(drawn, made_in(loader, run), run)
+        if loop is None or loader.attributes.get("persistent_workers", NOTHING).constant() not in (None, False):
+            continue
+        inside = [each for each in run.of_type(LibraryCall) if worker_of(each, loader) is not None]
+        for source, draw in (*_seeded(inside, loop, run), *_held(inside, loader, loop, run)):
+            both = all_of((source.guard, draw.guard, drawn.guard, backwards[0].guard))
+            for guard, count in worker_counts(loader, both, least=1):
+                if source.site.node in told:
+                    break
+                told.add(source.site.node)
+                seeds = source is not draw
+                yield rule.finding(
+                    run,
+                    source.site,
+                    "the workers of each epoch start from the same seed"
+                    if seeds
+                    else "every worker has a copy of this generator: all draw the same numbers, in each epoch again",
+                    guard=guard,
+                    certainty="fails" if count is not None else "fragile",
+                    symptom=SYMPTOM,
+                    related=[
+                        *([(draw.site, "an item draws from it here")] if seeds else []),
+                        (drawn.site, "each epoch starts its workers anew"),
+                    ],
+                    fixes=(_from_the_epoch(source, inside),) if seeds else (),
+                )
+
+
+def _seeded(inside: list[LibraryCall], loop: ast.AST, run: Run) -> Iterator[tuple[LibraryCall, LibraryCall]]:
+    """The seedings of a worker that are the same each time, and what draws after them."""
+    seedings = [each for each in inside if each.name in SEEDS and each.call is not None]
+    for family in ALL:
+        last = next((each for each in reversed(seedings) if family in SEEDS[each.name]), None)
+        later = [each for each in inside if last is not None and run.place(each) > run.place(last)]
+        draw = next((each for each in later if _draws(each, family)), None)
+        if last is None or draw is None or last.moment.inside("worker_init_fn") is None:
+            continue
+        if _is_same(last, inside) and not _changes(last, loop, run):
+            yield last, draw
+
+
+def _draws(event: LibraryCall, family: str) -> bool:
+    """Whether a call draws from a library's own generator."""
+    last = event.name[len(family) :]
+    own = event.call is not None and event.call.receiver is None and event.name.startswith(family)
+    drawn = last in TORCH_DRAWS if family == "torch." else last.islower() and last not in NO_DRAWS
+    return own and "." not in last and drawn
+
+
+def _is_same(seeding: LibraryCall, inside: list[LibraryCall]) -> bool:
+    """Whether a worker's seed is made of nothing but its number, what was known before, and the state it has then."""
+    assert seeding.call is not None
+    worker, names = seeding.moment.inside("worker"), {}
+    for each in inside:
+        names.update(dict.fromkeys(each.result.objects(), each.name.rsplit(".", 1)[-1]))
+    seed = seeding.call.get("seed", 0)
+    if worker is None or not seed or any(item == Const(None) for _, item in seed):
+        return False
+    parts = [item for item in ancestors(seed) if isinstance(item, Object)]
+    for item in (*parts, *map(root, parts)):
+        made = item.site.node if item.site is not None else None
+        if item.id > worker.id and isinstance(made, ast.Call) and names.get(item) not in SAME:
+            return False
+    ends = {"get_worker_info": ("id", "num_workers"), "get_state": ("[1][0]",)}
+    return all(
+        item.site is not None and item.site.module.code(item.site.node).endswith(ends[names[root(item)]])
+        for item in parts
+        if names.get(root(item)) in ends
+    )
+
+
+def _changes(seeding: LibraryCall, loop: ast.AST, run: Run) -> bool:
+    """Whether the code of a worker's seeding reads what the loop sets anew in each round."""
+    worker = seeding.moment.inside("worker")
+    stack = seeding.moment.stack
+    own = [
+        seeding.site,
+        *(stack[stack.index(worker.site) + 1 :] if worker is not None and worker.site in stack else ()),
+    ]
+    bodies = [enclosing_function(site.module, site.node) for site in own]
+    read = {part.id for body in bodies for part in nodes(body) if isinstance(part, ast.Name)}
+    asked = {part.attr for body in bodies for part in nodes(body) if isinstance(part, ast.Attribute)}
+    set_ = {each.name for each in run.of_type(AttributeSet) if loop in each.moment.loops}
+    return bool(read & varying_names(loop) or asked & set_)
+
+
+def _held(
+    inside: list[LibraryCall], loader: Object, loop: ast.AST, run: Run
+) -> Iterator[tuple[LibraryCall, LibraryCall]]:
+    """What draws in a worker from a generator that was made before, unless something gives each worker its own."""
+    init, data = loader.attributes.get("worker_init_fn", NOTHING), loader.attributes["dataset"].only()
+    if init.alternatives and init.only() != Const(None):
+        return
+    if any(each.target is data and loop in each.moment.loops for each in run.of_type(AttributeSet)):
+        return
+    for each in inside:
+        receiver, worker = each.call.receiver if each.call is not None else None, worker_of(each, loader)
+        if receiver is None or worker is None or receiver.id > worker.id or receiver.kind not in GENERATORS:
+            continue
+        used = [other for other in run.of_type(LibraryCall) if other.call and other.call.receiver is receiver]
+        seeded = any(other.name.rsplit(".", 1)[-1] in NO_DRAWS for other in used)
+        if not seeded and all(other in inside for other in used if loop in other.moment.loops):
+            yield each, each
+
+
+def _from_the_epoch(seeding: LibraryCall, inside: list[LibraryCall]) -> Fix | None:
+    """Seed from what torch gives the worker for the epoch."""
+    worker = seeding.moment.inside("worker")
+    call = rewrite.call_node(seeding.site)
+    own = seeding.moment.stack and worker is not None and seeding.moment.stack[-1] == worker.site
+    reseeded = any("torch." in SEEDS.get(each.name, ()) for each in inside)
+    if not own or reseeded or call is None or len(call.args) != 1 or call.keywords:
+        return None
+    module = seeding.site.module
+    edit = rewrite.replace(Site.at(module, call.args[0]), "torch.initial_seed() % 2**32")
+    imported = rewrite.ensure_import(module, "import torch")
+    return Fix("initial-seed", "Seed with torch.initial_seed()", (*imported, edit), "unsafe", intent=CHANGES)
