@@ -73,12 +73,12 @@ def goes_over(loops: tuple[ast.AST, ...], over: Iterated) -> bool:
     """Whether the next of these loops, after those around both, goes over what was iterated over."""
     known = len(over.moment.loops)
     rest = loops[known:]
-    return (
-        loops[:known] == over.moment.loops
-        and bool(rest)
-        and isinstance(rest[0], FORS)
-        and over.site.node in nodes(rest[0].iter)
+    if not rest or loops[:known] != over.moment.loops:
+        return False
+    iterables = (
+        [rest[0].iter] if isinstance(rest[0], FORS) else [each.iter for each in getattr(rest[0], "generators", [])]
     )
+    return any(over.site.node in nodes(each) for each in iterables)
 
 
 def every_few_rounds(event: Event, run: Run) -> dict[str, Value]:

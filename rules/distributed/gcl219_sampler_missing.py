@@ -42,13 +42,12 @@ from gclint.run.events import Forward, LibraryCall, RunEnded
 from gclint.run.guards import conj
 from gclint.run.parallel import alone, forwards_of, wrapped_by_hand
 from gclint.run.run import Run
-from gclint.run.values import NOTHING, Class, Object, Value, ancestors
+from gclint.run.values import NOTHING, Class, Object, Value
 
 from ..words import BACKWARD
-from .loaders import trained_on
+from .loaders import by_rank, trained_on
 
 CHANGES: tuple[Aspect, ...] = ("steps", "backwards", "forwards", "loss", "gradients", "updates", "random")
-RANKS = {"rank", "local_rank"}  # the last word of the labels of what differs by process
 DIVIDES = ("get_rank", "get_world_size", "environ", "getenv", "chunk", "split", "tensor_split", "scatter")
 SEEDS = (".manual_seed", ".manual_seed_all", ".seed_everything", ".set_seed")
 
@@ -112,17 +111,9 @@ def _alike(loader: Object, run: Run) -> Certainty | None:
         return "fails"
     calls = [each for each in run.of_type(LibraryCall) if each.name.endswith(SEEDS) and each.call is not None]
     seeds: list[Value] = [each.call.get("seed", 0) for each in calls]
-    if shuffle.constant() is not True or any(_by_rank(seed) for seed in seeds):
+    if shuffle.constant() is not True or any(by_rank(seed) for seed in seeds):
         return None
     return "fails" if seeds and all(isinstance(seed.constant(), int) for seed in seeds) else "fragile"
-
-
-def _by_rank(value: Value) -> bool:
-    """Whether something may be computed from the process's number."""
-    found = ancestors(value)
-    held = [inner for item in found if isinstance(item, Object) for inner in item.attributes.values()]
-    found = found.union(*(ancestors(inner) for inner in held))
-    return any(isinstance(item, Object) and item.label.rpartition(".")[2].lower() in RANKS for item in found)
 
 
 def _is_whole(loader: Object) -> bool:
@@ -131,7 +122,7 @@ def _is_whole(loader: Object) -> bool:
     """
     data = loader.attributes.get("dataset", NOTHING)
     held = data.only()
-    if not isinstance(held, Object) or not isinstance(held.type, Class) or _by_rank(data):
+    if not isinstance(held, Object) or not isinstance(held.type, Class) or by_rank(data):
         return False
     classes = list(held.type.ancestry())
     own = [each for each in classes if isinstance(each, Class)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Iterator
+from typing import Any
 
 from gclint.ir.syntax import LOOPS
 from gclint.run.events import Backward, Iterated, LibraryCall
@@ -11,18 +12,17 @@ from gclint.run.guards import Guard
 from gclint.run.loops import ITERATED
 from gclint.run.run import Run, ways
 from gclint.run.stepping import goes_over, reaches_a_step
-from gclint.run.values import NOTHING, Const, Object, Value
+from gclint.run.values import NOTHING, Const, Object, Value, ancestors
 
 from ..toggles.rounds import comes_again
 
 SAMPLER = "torch.DistributedSampler"
+RANKS = {"rank", "local_rank"}  # the last word of the labels of what differs by process
 SUPPLIERS = (".prepare", ".prepare_data_loader", ".setup_dataloaders", ".distribute")
 
 
 def trained_on(run: Run) -> Iterator[tuple[Iterated, list[Backward]]]:
-    """The loaders that a loop goes over to train, each time with the backwards in that loop; none that a library
-    prepares, which gives it a sampler of its own.
-    """
+    """The loaders that a loop trains on, but none that a library prepares, which gives it a sampler of its own."""
     supplied = {
         item
         for each in run.of_type(LibraryCall)
@@ -30,16 +30,28 @@ def trained_on(run: Run) -> Iterator[tuple[Iterated, list[Backward]]]:
         for value in (*each.call.positional, *each.call.keywords.values())
         for item in value.objects()
     }
-    drawings = [each for each in run.of_type(Iterated) if each.item.kind == "loader"]
-    for index, drawn in enumerate(drawings):
-        again = next((each for each in drawings[index + 1 :] if each.site.node is drawn.site.node), None)
-        end = run.place(again) if again is not None else len(run.events)
-        backwards: list[Backward] = [
-            each for each in run.of_type(Backward, start=run.place(drawn)) if run.place(each) < end
-        ]
-        found = [each for each in backwards if goes_over(each.moment.loops, drawn) and reaches_a_step(each, run)]
-        if found and drawn.item not in supplied:
-            yield drawn, found
+    return (each for each in drawn_to_train(run) if each[0].item not in supplied)
+
+
+def drawn_to_train(run: Run) -> Iterator[tuple[Iterated, list[Backward]]]:
+    """The loaders that a loop goes over to train, each time with the backwards in that loop."""
+    for drawn in run.of_type(Iterated):
+        if drawn.item.kind == "loader":
+            found = [each for each in in_loop_over(drawn, run, Backward) if reaches_a_step(each, run)]
+            if found:
+                yield drawn, found
+
+
+def in_loop_over(drawn: Iterated, run: Run, *kinds: type) -> list[Any]:
+    """The events of these types in the loop that goes over something, this time."""
+    start = run.place(drawn)
+    again = (each for each in run.of_type(Iterated, start=start + 1) if each.site.node is drawn.site.node)
+    end = next((run.place(each) for each in again), len(run.events))
+    return [
+        each
+        for each in run.of_type(*kinds, start=start)
+        if run.place(each) < end and goes_over(each.moment.loops, drawn)
+    ]
 
 
 def shuffling(loader: Object, base: Guard) -> Iterator[tuple[Guard, Object]]:
@@ -95,3 +107,11 @@ def worker_counts(loader: Object, base: Guard | None, least: int) -> Iterator[tu
             yield guard, None
         elif isinstance(count.value, int) and count.value >= least:
             yield guard, count.value
+
+
+def by_rank(value: Value) -> bool:
+    """Whether something may be computed from the process's number."""
+    found = ancestors(value)
+    held = [inner for item in found if isinstance(item, Object) for inner in item.attributes.values()]
+    found = found.union(*(ancestors(inner) for inner in held))
+    return any(isinstance(item, Object) and item.label.rpartition(".")[2].lower() in RANKS for item in found)
