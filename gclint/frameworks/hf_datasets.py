@@ -13,7 +13,7 @@ from .registry import Framework
 DATASET = "datasets.Dataset"
 SPLITS = "datasets.DatasetDict"
 ANEW = (
-    *("map", "filter", "shuffle", "select", "sort", "shard", "skip", "take", "repeat", "train_test_split", "flatten"),
+    *("map", "filter", "shuffle", "select", "sort", "shard", "skip", "take", "repeat", "flatten"),
     *("remove_columns", "rename_column", "rename_columns", "select_columns", "add_column", "add_item", "with_format"),
     *("cast", "cast_column", "class_encode_column", "with_transform", "flatten_indices"),
 )
@@ -38,9 +38,17 @@ def make_dataset(call: Call) -> Value:
 
 @framework.method(DATASET, *ANEW)
 def anew(call: Call) -> Value:
-    """A new set, or several by name."""
+    """A new set, or as many by name as there were."""
     assert call.receiver is not None
-    return of(_made(call, SPLITS if call.last == "train_test_split" else call.receiver.kind))
+    return of(_made(call, call.receiver.kind))
+
+
+@framework.method(DATASET, "train_test_split")
+def train_test_split(call: Call) -> Value:
+    """Two new sets by name."""
+    made = _made(call, SPLITS)
+    made.entries = {name: of(_made(call, DATASET)) for name in ("train", "test")}
+    return of(made)
 
 
 def _made(call: Call, kind: str) -> Object:

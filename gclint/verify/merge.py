@@ -23,7 +23,7 @@ def merge(ranks: Sequence[RankReport]) -> Outcome:
         world_size=len(ranks),
         versions=dict(first.versions),
         limits=tuple(dict.fromkeys(limit for rank in ranks for limit in rank.limits)),
-        replaced=first.replaced,
+        replaced=tuple(dict.fromkeys(each for rank in ranks for each in rank.replaced)),
         ranks=tuple(ranks),
         peak_bytes=max((each.peak_bytes for each in ranks if each.peak_bytes is not None), default=None),
         saved_bytes=max((each.saved_bytes for each in ranks if each.saved_bytes is not None), default=None),

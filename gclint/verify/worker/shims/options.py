@@ -29,7 +29,7 @@ def install(found: Replacements, small: bool, asked: Mapping[str, str]) -> None:
                 found.note(f"options: {' '.join(args)}")
         added = _added(self, _words() if args is None else args, asked)
         if added:
-            args = [*added, *(_words() if args is None else args)]
+            args = [*map(os.path.expandvars, added), *(_words() if args is None else args)]
             found.note(f"options that the finding asks for: {' '.join(added)}")
         wanted = [each for each in self._actions if each.required and each.option_strings]
         given = {word.partition("=")[0] for word in (_words() if args is None else args)}
@@ -44,12 +44,12 @@ def install(found: Replacements, small: bool, asked: Mapping[str, str]) -> None:
 
 
 def _added(parser: argparse.ArgumentParser, words: Sequence[str], asked: Mapping[str, str]) -> list[str]:
-    """The words that give a parser those of its options that are asked for and not given."""
+    """The words, variables not expanded, that give a parser those of its options that are asked for and not given."""
     given = {word.partition("=")[0] for word in words}
     added = []
     for action in parser._actions:
         if action.dest in asked and action.option_strings and not given & set(action.option_strings):
-            value = os.path.expandvars(asked[action.dest])
+            value = asked[action.dest]
             if (action.nargs == 0) is not bool(value):
                 added.append(action.option_strings[-1] + (f"={value}" if value else ""))
     return added
