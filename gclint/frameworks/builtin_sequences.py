@@ -288,7 +288,7 @@ def _new_list(call: Call, item: Alternative, each: Elements) -> Object:
         if item.kind == "parameters":
             made = call.it.new(item.kind, item.type, item.label, item.site)
             made.parent = item.parent
-            made.state.update(item.state)
+            made.state.update(item.state, **({} if call.last == "iter" else {"listed": TRUE}))
         made.origins = item.origins
     made.items = [elements.present(guard, part) for guard, part in each]
     if call.last in _ARRANGED:

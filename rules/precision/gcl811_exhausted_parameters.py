@@ -47,7 +47,7 @@ rule = Rule(
     code="GCL811",
     name="exhausted-parameters",
     docs=__doc__ or "",
-    words=(("= filter(", "parameters()\n", "parameters() "), ("clip_grad_", "optim")),
+    words=(("filter", "parameters"), ("clip_grad_", "optim")),
     certainty=("fails",),
     fixable="safe",
     reproduction=Reproduction(
@@ -106,7 +106,8 @@ def _listed(item: Object) -> Fix | None:
     if site is None or not isinstance(site.node, (ast.Call, ast.GeneratorExp)):
         return None
     outer = site.module.parents.get(site.node)
-    whole = outer if isinstance(outer, ast.Call) and "filter" in site.module.code(outer.func) else site.node
+    called = outer.func if isinstance(outer, ast.Call) else None
+    whole = outer if outer is not None and isinstance(called, ast.Name) and called.id == "filter" else site.node
     code = site.module.code(whole)
     text = f"list{code}" if isinstance(whole, ast.GeneratorExp) else f"list({code})"
     edit = rewrite.replace(Site.at(site.module, whole), text)

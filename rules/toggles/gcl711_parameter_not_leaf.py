@@ -46,7 +46,7 @@ rule = Rule(
     code="GCL711",
     name="parameter-not-leaf",
     docs=__doc__ or "",
-    words=(("Parameter(", "requires_grad=True", "requires_grad = True"),),
+    words=(("Parameter", "requires_grad=", "requires_grad ="),),
     certainty=("fails", "fragile"),
     fixable="unsafe",
     oracles=("changed", "unregistered"),
