@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from gclint import __version__
 from gclint.integrations.nearby import MOST_MODULES, modules_below, root_of, state_of
+from gclint.locks import one_at_a_time
 from gclint.packs import pack_stamps, unchanged
 from gclint.source.cache import Cache, digest, prepare
 from gclint.source.stamps import surroundings
@@ -49,7 +50,9 @@ class Project:
         if not self.whole:
             return self._of_program(path, text)
         if self._found is None:
-            with _alone(self._directory):
+            with suppress(OSError):
+                prepare(self._directory)
+            with one_at_a_time(os.path.join(self._directory, "lock")):
                 recalled = self._recalled()
                 self._found = self._made() if recalled is None else recalled
         return self._found.get(path, [])
@@ -159,21 +162,3 @@ def _read(entry: Any, state: str) -> dict[str, list[Found]] | None:
         }
     except (KeyError, TypeError, ValueError, AttributeError):
         return None
-
-
-@contextmanager
-def _alone(directory: str) -> Iterator[None]:
-    """Let one process at a time analyse the project: the next ones read what it kept."""
-    try:
-        import fcntl
-
-        prepare(directory)
-        handle = os.open(os.path.join(directory, "lock"), os.O_CREAT | os.O_WRONLY)
-    except (ImportError, OSError):
-        yield
-        return
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(handle)

@@ -8,8 +8,6 @@ vocabulary has them.
 from __future__ import annotations
 
 import builtins
-import contextlib
-import fcntl
 import fnmatch
 import functools
 import glob
@@ -22,10 +20,11 @@ import re
 import shutil
 import sys
 import wave
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from gclint.locks import one_at_a_time
 from gclint.verify.worker.refusal import BEGINS
 from gclint.verify.worker.shims import Replacements
 
@@ -80,7 +79,7 @@ class Made:
             return
         own, self.own = self.own, None
         try:
-            with _one_at_a_time(Path(self.scratch)):
+            with one_at_a_time(Path(self.scratch) / ".making"):
                 if not _lacks_files(real):  # another process has filled it meanwhile
                     return
                 self._fill(Path(real), ending)
@@ -233,14 +232,6 @@ def _given_data() -> set[str]:
     """What the command line gives to options of data, such as `--data-dir imagenet`."""
     words = [part for word in sys.argv[1:] for part in (word.split("=", 1) if word.startswith("-") else [word])]
     return {value for name, value in itertools.pairwise(words) if name.startswith("-") and OF_DATA.search(name)}
-
-
-@contextlib.contextmanager
-def _one_at_a_time(scratch: Path) -> Iterator[None]:
-    """Wait until no other process of the run makes a folder."""
-    with os.fdopen(os.open(scratch / ".making", os.O_CREAT | os.O_RDWR), "w") as handle:
-        fcntl.flock(handle, fcntl.LOCK_EX)
-        yield
 
 
 def _lacks_files(path: str) -> bool:
