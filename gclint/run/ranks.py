@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from .events import LibraryCall
 from .guards import Guard
 from .run import Run
-from .values import Object
+from .values import NOTHING, Object
 
 if TYPE_CHECKING:
     from .calls import Call
@@ -17,6 +17,8 @@ NUMBERS = "numbers of processes"
 """The fact that holds the objects that are a process's number, different on each."""
 VARIABLES = ("RANK", "LOCAL_RANK", "SLURM_PROCID")
 KEEPERS = ("accelerator", "partial_state", "fabric")
+GIVEN = {"torch.distributed.init_process_group": ("rank", 4), "torch.cuda.set_device": ("device", 0)}
+"""What takes the process's number, and by which argument."""
 FLAGS = ("is_main_process", "is_local_main_process", "is_last_process", "is_global_zero")
 
 
@@ -29,19 +31,26 @@ def number_of_process(call: Call) -> Object:
 
 def of_one_process(guard: Guard, run: Run) -> tuple[Guard, list[Object]]:
     """The conditions of a guard that only one of the processes meets, and what they are about; none where all may."""
-    numbers = {f"#{each.id}": each for each in _numbers(run)}
+    own = {f"#{each.id}": each for each in numbers(run)}
     flags = {f"#{each.id}": each for each in _flags(run)}
     found = {
-        (atom, truth): (numbers.get(atom.subject) or flags.get(atom.key)) if truth else numbers.get(atom.key)
+        (atom, truth): (own.get(atom.subject) or flags.get(atom.key)) if truth else own.get(atom.key)
         for atom, truth in guard
     }
     met = {pair: item for pair, item in found.items() if item is not None}
     return frozenset(met), list(dict.fromkeys(met.values()))
 
 
-def _numbers(run: Run) -> Iterator[Object]:
-    yield from run.facts.get(NUMBERS, ())
-    yield from (run.facts[f"env:{name}"] for name in VARIABLES if f"env:{name}" in run.facts)
+def numbers(run: Run) -> set[Object]:
+    """All that is this process's number: what tells it, what it joins the others by, and the device that it takes."""
+    found = {
+        *run.facts.get(NUMBERS, ()),
+        *(run.facts[f"env:{name}"] for name in VARIABLES if f"env:{name}" in run.facts),
+    }
+    for each in run.of_type(LibraryCall):
+        if each.name in GIVEN and each.call is not None:
+            found.update(each.call.given(*GIVEN[each.name], NOTHING).objects())
+    return found
 
 
 def _flags(run: Run) -> Iterator[Object]:

@@ -78,7 +78,7 @@ def undivided(event: RunEnded, run: Run) -> Iterator[Finding]:
     for drawn, backwards in trained_on(run):
         loader, site = drawn.item, drawn.item.site
         certainty = _alike(loader, run)
-        if loader in told or site is None or certainty is None or not _is_whole(loader):
+        if loader in told or site is None or certainty is None or not _is_whole(loader, run):
             continue
         for backward, forward in ((each, item) for each in backwards for item in forwards_of(each, run)):
             both = conj(drawn.guard, backward.guard)
@@ -111,18 +111,18 @@ def _alike(loader: Object, run: Run) -> Certainty | None:
         return "fails"
     calls = [each for each in run.of_type(LibraryCall) if each.name.endswith(SEEDS) and each.call is not None]
     seeds: list[Value] = [each.call.get("seed", 0) for each in calls]
-    if shuffle.constant() is not True or any(by_rank(seed) for seed in seeds):
+    if shuffle.constant() is not True or any(by_rank(seed, run) for seed in seeds):
         return None
     return "fails" if seeds and all(isinstance(seed.constant(), int) for seed in seeds) else "fragile"
 
 
-def _is_whole(loader: Object) -> bool:
+def _is_whole(loader: Object, run: Run) -> bool:
     """Whether the data are known to be the same, and all of them, for each process: of a class of the project whose
     items come from their index, by code that asks for no rank and draws nothing.
     """
     data = loader.attributes.get("dataset", NOTHING)
     held = data.only()
-    if not isinstance(held, Object) or not isinstance(held.type, Class) or by_rank(data):
+    if not isinstance(held, Object) or not isinstance(held.type, Class) or by_rank(data, run):
         return False
     classes = list(held.type.ancestry())
     own = [each for each in classes if isinstance(each, Class)]

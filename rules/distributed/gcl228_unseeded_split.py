@@ -119,7 +119,7 @@ def _is_unseeded(split: LibraryCall, run: Run) -> bool:
     if not all(is_none(given.get(name, NONE)) for name in SEEDS) or given.get("shuffle", TRUE).constant() is not True:
         return False
     return all(
-        any(by_rank(value) for value in each.call.inputs())
+        any(by_rank(value, run) for value in each.call.inputs())
         for each in run.of_type(LibraryCall)
         if ("seed" in each.name or "rng_state" in each.name) and run.place(each) < run.place(split)
     )

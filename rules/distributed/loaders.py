@@ -10,6 +10,7 @@ from gclint.ir.syntax import LOOPS
 from gclint.run.events import Backward, Iterated, LibraryCall
 from gclint.run.guards import Guard
 from gclint.run.loops import ITERATED
+from gclint.run.ranks import numbers
 from gclint.run.run import Run, ways
 from gclint.run.stepping import goes_over, reaches_a_step
 from gclint.run.values import NOTHING, Const, Object, Value, ancestors
@@ -17,7 +18,6 @@ from gclint.run.values import NOTHING, Const, Object, Value, ancestors
 from ..toggles.rounds import comes_again
 
 SAMPLER = "torch.DistributedSampler"
-RANKS = {"rank", "local_rank"}  # the last word of the labels of what differs by process
 SUPPLIERS = (".prepare", ".prepare_data_loader", ".setup_dataloaders", ".distribute")
 
 
@@ -109,9 +109,9 @@ def worker_counts(loader: Object, base: Guard | None, least: int) -> Iterator[tu
             yield guard, count.value
 
 
-def by_rank(value: Value) -> bool:
+def by_rank(value: Value, run: Run) -> bool:
     """Whether something may be computed from the process's number."""
     found = ancestors(value)
     held = [inner for item in found if isinstance(item, Object) for inner in item.attributes.values()]
     found = found.union(*(ancestors(inner) for inner in held))
-    return any(isinstance(item, Object) and item.label.rpartition(".")[2].lower() in RANKS for item in found)
+    return not found.isdisjoint(numbers(run))
