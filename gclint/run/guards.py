@@ -397,7 +397,7 @@ def is_exact(guard: Guard) -> bool:
 
 def is_read(guard: Guard) -> bool:
     """Whether no condition is on what a file or a hub holds that nobody read."""
-    return not any(atom.unread or (atom.parts and not is_read(atom.parts)) for atom, _ in guard)
+    return not any(atom.unread for atom, _ in everything(guard))
 
 
 def tacit(guard: Guard) -> Guard:
@@ -447,16 +447,20 @@ def without_elements(guard: Guard) -> Guard:
 
 def found(guard: Guard, sought: set[Atom]) -> Guard:
     """The guard in which conditions on one element of a loop say that there is such an element."""
-    if not sought:
-        return guard
-    parts: list[tuple[Atom, bool]] = []
-    for atom, truth in guard:
-        if atom.each and atom.parts is not None:
-            inner = found(atom.parts, sought)
-            parts += inner if truth else complement(inner)
-        else:
-            parts.append((_some(atom) if atom in sought else atom, truth))
-    return frozenset(parts)
+    known: dict[Atom, Guard] = {}
+
+    def of_atom(atom: Atom) -> Guard:
+        if atom not in known:
+            if atom.each and atom.parts is not None:
+                known[atom] = of(atom.parts)
+            else:
+                known[atom] = frozenset({(_some(atom) if atom in sought else atom, True)})
+        return known[atom]
+
+    def of(guard: Guard) -> Guard:
+        return ALWAYS.union(*(of_atom(atom) if truth else complement(of_atom(atom)) for atom, truth in guard))
+
+    return of(guard) if sought else guard
 
 
 def _some(atom: Atom) -> Atom:

@@ -69,7 +69,7 @@ rule = Rule(
 def old_name(event: LibraryCall, run: Run) -> Iterator[Finding]:
     """Is a model or transform made by a name that is about to go?"""
     call = event.call
-    if call is None or attempted(event.site):
+    if call is None or not call.name.startswith("torchvision.") or attempted(event.site):
         return
     if call.name == TO_TENSOR and not compares_release(event.guard, "torchvision"):
         yield from _deprecated(
