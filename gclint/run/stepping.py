@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
 
 from ..ir.syntax import FORS, Site, dotted, nodes
 from .arithmetic import REMAINDERS
 from .events import Backward, Event, GradientsCleared, Iterated, LibraryCall, OptimizerStep
-from .guards import Atom, compatible
+from .guards import Atom, Guard, compatible
 from .run import Run
 from .values import Const, Value
 
@@ -84,14 +83,19 @@ def goes_over(loops: tuple[ast.AST, ...], over: Iterated) -> bool:
 def every_few_rounds(event: Event, run: Run) -> dict[str, Value]:
     """The conditions of an event that hold every few rounds, such as `step % n == 0`, each with its n."""
     remainders: dict[str, Value] = run.facts.get(REMAINDERS, {})
-    names = {atom.key.partition("==")[0] for held, _ in event.guard for atom in _atoms(held)}
+    names = {atom.key.partition("==")[0] for atom in _atoms(event.guard)}
     return {name: remainders[name] for name in names if name in remainders}
 
 
-def _atoms(atom: Atom) -> Iterator[Atom]:
-    """A condition and those that it is made of, less what goes without saying: that a program did not end before."""
-    if atom.tacit:
-        return
-    yield atom
-    for part, _ in atom.parts or ():
-        yield from _atoms(part)
+def _atoms(guard: Guard) -> set[Atom]:
+    """The conditions and those that they are made of, less what goes without saying: that a program did not end
+    before.
+    """
+    seen: set[Atom] = set()
+    todo = [atom for atom, _ in guard]
+    while todo:
+        atom = todo.pop()
+        if not atom.tacit and atom not in seen:
+            seen.add(atom)
+            todo += [part for part, _ in atom.parts or ()]
+    return seen

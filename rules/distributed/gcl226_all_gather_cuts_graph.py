@@ -75,11 +75,12 @@ rule = Rule(
 @rule.on(Backward)
 def without_gradient(event: Backward, run: Run) -> Iterator[Finding]:
     """Is a loss computed from what was gathered of a model's output, without the own part?"""
-    if alone(run):
+    gathers = [each for each in run.of_type(LibraryCall) if each.name == GATHER]
+    if not gathers or alone(run):
         return
     made_of = _reached(event.loss, run)
-    for gather in run.of_type(LibraryCall):
-        if gather.name != GATHER or gather.call is None or gather.moment.unrecorded() is not None:
+    for gather in gathers:
+        if gather.call is None or gather.moment.unrecorded() is not None:
             continue
         parts, given = gather.call.get("tensor_list", 0), gather.call.get("tensor", 1)
         lists = {item for item in parts.objects() if item in made_of}
