@@ -48,7 +48,7 @@ def training(it: Interpreter, item: Object, name: str, node: ast.AST) -> Value |
     if (
         it.as_library
         or own.kind == "model"
-        or not isinstance(own.type, Class)
+        or not (isinstance(own.type, Class) or own.kind in ("layer", "modules"))
         or own.escaped
         or "training" in own.attributes
     ):

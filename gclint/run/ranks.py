@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from .events import LibraryCall
@@ -43,18 +44,34 @@ def of_one_process(guard: Guard, run: Run) -> tuple[Guard, list[Object]]:
 
 def numbers(run: Run) -> set[Object]:
     """All that is this process's number: what tells it, what it joins the others by, and the device that it takes."""
-    found = {
+    return {
         *run.facts.get(NUMBERS, ()),
         *(run.facts[f"env:{name}"] for name in VARIABLES if f"env:{name}" in run.facts),
+        *_told(run).given,
     }
-    for each in run.of_type(LibraryCall):
-        if each.name in GIVEN and each.call is not None:
-            found.update(each.call.given(*GIVEN[each.name], NOTHING).objects())
-    return found
 
 
 def _flags(run: Run) -> Iterator[Object]:
-    keepers = [item for each in run.of_type(LibraryCall) for item in each.result.objects() if item.kind in KEEPERS]
-    for keeper in keepers:
+    for keeper in _told(run).keepers:
         for name in FLAGS:
             yield from keeper.attributes[name].objects() if name in keeper.attributes else ()
+
+
+@dataclass
+class _Told:
+    """What the calls of a run told, up to an event: what was given as the process's number, what keeps its flags."""
+
+    given: dict[Object, None] = field(default_factory=dict)
+    keepers: dict[Object, None] = field(default_factory=dict)
+    events: int = 0
+
+
+def _told(run: Run) -> _Told:
+    """What all calls so far told; each is looked at once."""
+    told: _Told = run.facts.setdefault("calls that tell of processes", _Told())
+    for each in run.of_type(LibraryCall, start=told.events):
+        if each.name in GIVEN and each.call is not None:
+            told.given.update(dict.fromkeys(each.call.given(*GIVEN[each.name], NOTHING).objects()))
+        told.keepers.update((item, None) for item in each.result.objects() if item.kind in KEEPERS)
+    told.events = len(run.events)
+    return told

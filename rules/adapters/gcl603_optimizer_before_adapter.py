@@ -30,6 +30,8 @@ torch 2.13.0, peft 0.21: 0 of 16 adapter tensors change. Replaced layers, `to_em
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from gclint.finding import Finding, Fix
 from gclint.frameworks.torch_modules import PARAMETRIC
@@ -49,7 +51,7 @@ from gclint.run.events import (
     TrainerStarted,
 )
 from gclint.run.guards import all_of, conj
-from gclint.run.parallel import inside, models_of, since
+from gclint.run.parallel import inside, models_of
 from gclint.run.run import Run
 from gclint.run.values import NOTHING, Object, root
 
@@ -69,6 +71,22 @@ rule = Rule(
 )
 
 
+class _Change(NamedTuple):
+    """A model gets other parameters: by which event, and in words what it gets."""
+
+    event: Event
+    model: Object
+    what: str
+
+
+@dataclass
+class _Known:
+    """What gave models other parameters, among the first events of a run."""
+
+    changes: list[_Change] = field(default_factory=list)
+    events: int = 0
+
+
 @rule.on(OptimizerStep, TrainerStarted)
 def steps_on_old_parameters(event: OptimizerStep | TrainerStarted, run: Run) -> Iterator[Finding]:
     """Did the model get other parameters after this optimizer took its own?"""
@@ -81,35 +99,46 @@ def steps_on_old_parameters(event: OptimizerStep | TrainerStarted, run: Run) -> 
         if built.optimizer not in optimizers or built.optimizer.site is None:
             continue
         for model in models_of(built.parameters):
-            later = since(run, built, Adapted, AttributeSet, Converted, LibraryCall)
+            changes = _changes(run, built, model)
             change = next(
-                (
-                    item
-                    for item in later
-                    if _what(item, model) and all_of([item.guard, built.guard, event.guard]) is not None
-                ),
-                None,
+                (each for each in changes if all_of([each.event.guard, built.guard, event.guard]) is not None), None
             )
             if change is not None:
-                yield _finding(run, built, change, model, event)
+                yield _finding(run, built, change, event)
                 return
 
 
-def _what(event: Event, model: Object) -> str:
-    """How an event gives a model other parameters; "" when it does not."""
+def _changes(run: Run, built: OptimizerBuilt, model: Object) -> list[_Change]:
+    """What gave a model other parameters after an optimizer took its own, up to now."""
+    taken = run.place(built)
+    return [each for each in _all_changes(run) if each.model is model and run.place(each.event) > taken]
+
+
+def _all_changes(run: Run) -> list[_Change]:
+    """What gave some model other parameters, up to now; each event is looked at once."""
+    known: _Known = run.facts.setdefault("parameters that are replaced", _Known())
+    for event in run.of_type(Adapted, AttributeSet, Converted, LibraryCall, start=known.events):
+        target, what = _change(event)
+        if target is not None:
+            known.changes.append(_Change(event, root(inside(target)), what))
+    known.events = len(run.events)
+    return known.changes
+
+
+def _change(event: Event) -> tuple[Object | None, str]:
+    """What an event gives other parameters, and how; nothing when it does not."""
     if isinstance(event, Adapted):
-        return "adapters" if root(inside(event.model)) is model else ""
-    if isinstance(event, Converted):
-        empty = event.call is not None and event.call.last == "to_empty"
-        return "new tensors" if empty and root(inside(event.module)) is model else ""
+        return event.model, "adapters"
+    call = event.call if isinstance(event, Converted | LibraryCall) else None
+    if isinstance(event, Converted) and call is not None and call.last == "to_empty":
+        return event.module, "new tensors"
+    if isinstance(event, LibraryCall) and call is not None and call.last == "load_state_dict":
+        return call.receiver if call.get("assign", 2).constant() is True else None, "new tensors"
     if isinstance(event, AttributeSet) and event.target is not None and event.target.kind != "instance":
         layer = any(_learns(item) for item in event.value.objects())
         building = event.target in event.moment.forwards or event.name == "forward"
-        return "a new layer" if layer and not building and root(inside(event.target)) is model else ""
-    if isinstance(event, LibraryCall) and event.call is not None and event.call.receiver is not None:
-        assigns = event.call.last == "load_state_dict" and event.call.get("assign", 2).constant() is True
-        return "new tensors" if assigns and root(inside(event.call.receiver)) is model else ""
-    return ""
+        return event.target if layer and not building else None, "a new layer"
+    return None, ""
 
 
 def _learns(item: Object) -> bool:
@@ -117,12 +146,13 @@ def _learns(item: Object) -> bool:
     return item.kind == "modules" or (item.kind == "layer" and item.class_name in PARAMETRIC)
 
 
-def _finding(run: Run, built: OptimizerBuilt, change: Event, model: Object, used: Event) -> Finding:
+def _finding(run: Run, built: OptimizerBuilt, given: _Change, used: Event) -> Finding:
+    change = given.event
     guard = conj(built.guard, change.guard)
     return rule.finding(
         run,
         built.site,
-        f"the optimizer takes the model's parameters before it gets {_what(change, model)}",
+        f"the optimizer takes the model's parameters before it gets {given.what}",
         guard=guard if guard is not None else built.guard,
         symptom=SYMPTOM,
         versions=("torch", "peft"),

@@ -9,13 +9,13 @@ from typing import Any
 
 from gclint.check.program import analyse
 from gclint.finding import Finding
-from gclint.frameworks.torch_states import training
+from gclint.frameworks.torch_states import mode, training
 from gclint.launch import Launch
 from gclint.rule import Rule
 from gclint.run import events as ev
-from gclint.run.guards import Guard
+from gclint.run.guards import Guard, complement, either
 from gclint.run.run import Run
-from gclint.run.values import NOTHING, Const, Object, Value, const, root
+from gclint.run.values import FALSE, NOTHING, Const, Object, Value, const, root, union
 from gclint.source.source import read
 from tests.knowledge.facts import Derived
 
@@ -49,14 +49,7 @@ def derived(launch: Launch, root_of_project: Path) -> list[Derived]:
 
 
 def _facts(event: ev.Event, run: Run, project: Path) -> Iterator[Derived]:
-    name = TAKEN.get(type(event), "")
-    if isinstance(event, ev.Iterated) and event.item.kind == "loader":
-        name = "loader"
-    elif isinstance(event, ev.LibraryCall):
-        name = CALLED.get(event.name, "")
-        made = event.result.only()
-        if not name and isinstance(made, Object) and made.kind == "schedule" and made.site == event.site:
-            name = "scheduler"
+    name = _name(event)
     if not name:
         return
     node = event.site.node
@@ -65,6 +58,27 @@ def _facts(event: ev.Event, run: Run, project: Path) -> Iterator[Derived]:
     given = VALUES.get(name, _nothing)(event)
     values = {each: _constants(value, event.guard) for each, value in given.items()}
     yield Derived(name, place, not str(run.condition(event.guard)), values, all_of_it=name == "trainer")
+
+
+def _name(event: ev.Event) -> str:
+    """What happens, in the words of the recorded events; "" for what is not recorded."""
+    if _loader_of(event) is not None:
+        return "loader"
+    if not isinstance(event, ev.LibraryCall):
+        return TAKEN.get(type(event), "")
+    made = event.result.only()
+    built = isinstance(made, Object) and made.kind == "schedule" and made.site == event.site
+    return "scheduler" if built else CALLED.get(event.name, "")
+
+
+def _loader_of(event: ev.Event) -> Object | None:
+    """The loader that an event begins to iterate over."""
+    item = None
+    if isinstance(event, ev.Iterated):
+        item = event.item
+    elif isinstance(event, ev.LibraryCall) and event.name == "builtins.iter" and event.call is not None:
+        item = event.call.get("", 0).only()
+    return item if isinstance(item, Object) and item.kind == "loader" else None
 
 
 def _constants(value: Value, guard: Guard) -> set[Any] | None:
@@ -87,14 +101,21 @@ def _optimizer(event: ev.OptimizerBuilt) -> dict[str, Value]:
 
 
 def _forward(event: ev.Forward) -> dict[str, Value]:
-    told = event.call and training(event.call.it, root(event.model), "training", event.site.node)
+    model = root(event.model)
+    told = mode(model) or (event.call and training(event.call.it, model, "training", event.site.node))
     return {"training": told or NOTHING}
 
 
-def _loader(event: ev.Iterated) -> dict[str, Value]:
-    given = event.item.attributes
-    names = {"shuffle": "shuffled", "batch_size": "batch_size", "num_workers": "workers", "drop_last": "last"}
-    return {seen: given[name] for name, seen in names.items() if name in given}
+def _loader(event: ev.Event) -> dict[str, Value]:
+    held = _loader_of(event)
+    assert held is not None
+    names = {"shuffle": "shuffled", "drop_last": "last"}
+    return {seen: _or_not(held.attributes.get(name, NOTHING)) for name, seen in names.items()}
+
+
+def _or_not(given: Value) -> Value:
+    """What is given, and False where nothing is."""
+    return union([given, FALSE.under(complement(either(guard for guard, _ in given)))])
 
 
 def _clip(event: ev.GradientsClipped) -> dict[str, Value]:
