@@ -51,7 +51,7 @@ def _result(row: Row, options: argparse.Namespace, scratch: Path) -> dict[str, A
     project = Path(os.path.realpath(scratch)) / "project"
     try:
         lay_out(row, options.checkouts, project)
-        facts, unseen = _held(shlex.split(row.program), project, options.timeout)
+        facts, unseen = held(shlex.split(row.program), project, options.timeout)
     except Exception as error:
         if options.trace:
             traceback.print_exc()
@@ -62,7 +62,7 @@ def _result(row: Row, options: argparse.Namespace, scratch: Path) -> dict[str, A
     return {"facts": told, "not observed": unseen}
 
 
-def _held(words: list[str], project: Path, timeout: float) -> tuple[list[Judged], int]:
+def held(words: list[str], project: Path, timeout: float) -> tuple[list[Judged], int]:
     with _inside(project), tempfile.TemporaryDirectory() as place, Verifier(Options(timeout=timeout)) as verifier:
         recipe = program_named(words, os.getcwd())
         made = rehearse(recipe, verifier, Path(place), ("parameters",))

@@ -109,8 +109,18 @@ def _forward(event: ev.Forward) -> dict[str, Value]:
 def _loader(event: ev.Event) -> dict[str, Value]:
     held = _loader_of(event)
     assert held is not None
-    names = {"shuffle": "shuffled", "drop_last": "last"}
-    return {seen: _or_not(held.attributes.get(name, NOTHING)) for name, seen in names.items()}
+    given = held.attributes
+    return {"shuffled": _shuffled(given), "last": _or_not(given.get("drop_last", NOTHING))}
+
+
+def _shuffled(given: dict[str, Value]) -> Value:
+    """Whether the rows come in another order each time: the sampler says so where one is given."""
+    sampler = given.get("sampler", NOTHING).only()
+    if sampler is None or sampler == Const(None):
+        return _or_not(given.get("shuffle", NOTHING))
+    if isinstance(sampler, Object) and sampler.is_a("RandomSampler", "SequentialSampler"):
+        return const(sampler.is_a("RandomSampler"))
+    return sampler.attributes.get("shuffle", NOTHING) if isinstance(sampler, Object) else NOTHING
 
 
 def _or_not(given: Value) -> Value:
@@ -131,7 +141,8 @@ def _loss(event: ev.LossComputed) -> dict[str, Value]:
 
 
 def _scheduler(event: ev.LibraryCall) -> dict[str, Value]:
-    return {"name": const(event.name.rsplit(".", 1)[-1])}
+    last = event.name.rsplit(".", 1)[-1]
+    return {"name": const("LambdaLR" if last.islower() else last)}  # transformers/optimization.py makes LambdaLR
 
 
 VALUES: dict[str, Callable[[Any], dict[str, Value]]] = {

@@ -21,13 +21,16 @@ are not among them: a rehearsal makes them small."""
 
 
 def observed(recording: Recording) -> list[Observed]:
-    """What rank 0 was seen to do: each event once for each line, with all values that it had there."""
+    """What rank 0 was seen to do: each event once for each line, with all values that it had there.
+
+    A loss that is computed at the line that calls a model is computed inside a library's model.
+    """
     found: dict[tuple[str, Place], Observed] = {}
     for event, place, values in _happened(recording):
         fact = found.setdefault((event, place), Observed(event, place))
         for name, value in values.items():
             fact.values.setdefault(name, set()).add(value)
-    return list(found.values())
+    return [fact for fact in found.values() if fact.event != "loss" or ("forward", fact.place) not in found]
 
 
 def _happened(recording: Recording) -> Iterator[tuple[str, Place, dict[str, Any]]]:

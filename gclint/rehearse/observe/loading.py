@@ -68,7 +68,7 @@ class Loading:
             "shuffled": _shuffles(sampler),
             "workers": self._wanted.get(number, 0),
             "batch_size": loader.batch_size,
-            "last": bool(loader.drop_last),
+            "last": bool(getattr(loader.batch_sampler, "drop_last", loader.drop_last)),
         }
 
     def _giving(self, original: Any, iterator: Any) -> Any:
