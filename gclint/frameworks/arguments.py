@@ -157,9 +157,35 @@ def parse_arguments(call: Call) -> Value:
             made.sites[name] = place_of(value) or option.site
     if call.name.endswith("parse_known_args"):
         pair = call.it.new("tuple", "", "", call.site)
-        pair.items = [of(made), of(call.it.unknown("unparsed", call.site))]
+        pair.items = [of(made), of(_unparsed(call, options, words) or call.it.unknown("unparsed", call.site))]
         return of(pair)
     return of(made)
+
+
+def _unparsed(call: Call, options: Sequence[Call], words: tuple[str, ...] | None) -> Object | None:
+    """The words that no option of the parser takes, in a list; None where that cannot be told (argparse:
+    `parse_known_args`; an option may be shortened to what no other begins with).
+    """
+    flags = {flag: option for option in options for flag in _flags(option)}
+    if words is None or not all(flag.startswith("-") for flag in flags):
+        return None
+    left, taking = [], False
+    for word in words:
+        head, equals, _ = word.partition("=")
+        meant = [flag for flag in flags if flag == head] or [flag for flag in flags if flag.startswith(head)]
+        if word.startswith("-") and len(meant) == 1:
+            option = flags[meant[0]]
+            if option.open or option.gives("nargs"):
+                return None
+            taking = not equals and names.const_text(option.get("action")) not in VALUELESS
+        elif word.startswith("-") or not taking:
+            left.append(said(call.it, word))
+            taking = False
+        else:
+            taking = False
+    made = call.it.new("list", "builtins.list", "", call.site)
+    made.items = left
+    return made
 
 
 def words_of(call: Call, index: int | None = None) -> tuple[str, ...] | None:

@@ -30,7 +30,12 @@ TAKEN = {
     ev.StateDictLoaded: "load",
     ev.TrainerStarted: "trainer",
 }
-CALLED = {"torch.save": "save", "torch.load": "read", "schedule.step": "schedule step"}
+CALLED = {
+    "torch.save": "save",
+    "trainer.save_model": "save",
+    "torch.load": "read",
+    "schedule.step": "schedule step",
+}
 
 
 def derived(launch: Launch, root_of_project: Path) -> list[Derived]:
