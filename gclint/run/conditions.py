@@ -138,6 +138,7 @@ def item_atom(item: Object) -> Atom:
         each=item.each,
         about=release_in(item),
         unread=_is_unread(item),
+        of=(item,),
     )
 
 
@@ -282,6 +283,8 @@ def equality(it: Interpreter, first: Alternative, second: Alternative, node: ast
                 first.each,
                 release_in(first),
                 _is_unread(first),
+                (first, second),
+                "Eq",
             )
             return _both(atom)
         return _text_atom(it, first, second, node) if node is not None else _both(item_atom(first))
@@ -376,4 +379,5 @@ def _text_atom(it: Interpreter, first: Alternative, second: Alternative, node: a
         held, denied = denied, held
     name = _POSITIVE.get(operator, operator).__name__
     each, about, unread = _each(it, first, second), release_in(first, second), _is_unread(first, second)
-    return _both(Atom(f"{key(first)} {name} {key(second)}", held, denied, each=each, about=about, unread=unread))
+    text = f"{key(first)} {name} {key(second)}"
+    return _both(Atom(text, held, denied, each=each, about=about, unread=unread, of=(first, second), test=name))

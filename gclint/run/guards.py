@@ -15,11 +15,14 @@ class Atom:
     `negated` when false; an empty one goes without saying. An equality atom names its `subject` and the `literal`
     compared with, so that two different literals contradict each other. `each` marks a condition on one element of
     a loop, true of some elements only; `about` names the package whose release it compares, `ANY_PACKAGE` where it
-    may be any, "" for none. `unread` marks one on what a file or a hub holds that nobody read. The words may be given
-    as functions: few conditions are ever stated.
+    may be any, "" for none. `unread` marks one on what a file or a hub holds that nobody read. `of` are the two values
+    that it compares by the operator `test` ("Eq", "Gt", ...), or the one whose truth it is. The words may be given as
+    functions: few conditions are ever stated.
     """
 
-    __slots__ = ("about", "each", "key", "literal", "negated", "parts", "subject", "tacit", "text", "unread")
+    __slots__ = (
+        *("about", "each", "key", "literal", "negated", "of", "parts", "subject", "tacit", "test", "text", "unread"),
+    )
     key: str
     text: Words
     negated: Words | None
@@ -30,6 +33,8 @@ class Atom:
     about: str
     tacit: bool
     unread: bool
+    of: tuple[object, ...]
+    test: str
 
     def __new__(
         cls,
@@ -41,6 +46,8 @@ class Atom:
         each: bool = False,
         about: str = "",
         unread: bool = False,
+        of: tuple[object, ...] = (),
+        test: str = "",
     ) -> Atom:
         """The atom of this key; the first words for it stay."""
         held = _ATOMS.get(key)
@@ -49,7 +56,7 @@ class Atom:
         made = super().__new__(cls)
         made.key, made.text, made.negated = key, text, negated
         made.subject, made.literal, made.each, made.parts, made.about = subject, literal, each, None, about
-        made.tacit, made.unread = False, unread
+        made.tacit, made.unread, made.of, made.test = False, unread, of, test
         _ATOMS[key] = made
         return made
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from .events import Backward, Event, Forward, TrainerStarted
+from .events import Backward, Event, Forward, LibraryCall, TrainerStarted
 from .guards import DISTRIBUTED, Guard
 from .run import Run, ways
 from .values import Object, Value, root
@@ -14,6 +14,12 @@ from .values import Object, Value, root
 def alone(run: Run) -> bool:
     """Whether the launcher starts one process only."""
     return (DISTRIBUTED, False) in run.assumed
+
+
+def is_group_of_one(run: Run) -> bool:
+    """Whether the program says itself that it is its only process."""
+    starts = [each.call for each in run.of_type(LibraryCall) if each.name == "torch.distributed.init_process_group"]
+    return any(call is not None and call.get("world_size", 3).constant() == 1 for call in starts)
 
 
 def wrapped_by_hand(model: Object, base: Guard) -> Iterator[tuple[Guard, Object]]:

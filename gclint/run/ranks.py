@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from .events import LibraryCall
-from .guards import Guard
+from .guards import ALWAYS, DISTRIBUTED, Atom, Guard, complement, conj, satisfiable
 from .run import Run
-from .values import NOTHING, Object
+from .values import NOTHING, Const, Object
 
 if TYPE_CHECKING:
     from .calls import Call
@@ -21,6 +22,8 @@ KEEPERS = ("accelerator", "partial_state", "fabric")
 GIVEN = {"torch.distributed.init_process_group": ("rank", 4), "torch.cuda.set_device": ("device", 0)}
 """What takes the process's number, and by which argument."""
 FLAGS = ("is_main_process", "is_local_main_process", "is_last_process", "is_global_zero")
+LAST = "is_last_process"
+TESTS = {"Eq": operator.eq, "Gt": operator.gt, "GtE": operator.ge, "Lt": operator.lt, "LtE": operator.le}
 
 
 def number_of_process(call: Call) -> Object:
@@ -33,7 +36,7 @@ def number_of_process(call: Call) -> Object:
 def of_one_process(guard: Guard, run: Run) -> tuple[Guard, list[Object]]:
     """The conditions of a guard that only one of the processes meets, and what they are about; none where all may."""
     own = {f"#{each.id}": each for each in numbers(run)}
-    flags = {f"#{each.id}": each for each in _flags(run)}
+    flags = {f"#{each.id}": each for _, each in _flags(run)}
     found = {
         (atom, truth): (own.get(atom.subject) or flags.get(atom.key)) if truth else own.get(atom.key)
         for atom, truth in guard
@@ -51,10 +54,11 @@ def numbers(run: Run) -> set[Object]:
     }
 
 
-def _flags(run: Run) -> Iterator[Object]:
+def _flags(run: Run) -> Iterator[tuple[str, Object]]:
+    """What says that this process is the first, or the last, each with its name."""
     for keeper in _told(run).keepers:
         for name in FLAGS:
-            yield from keeper.attributes[name].objects() if name in keeper.attributes else ()
+            yield from ((name, item) for item in keeper.attributes.get(name, NOTHING).objects())
 
 
 @dataclass
@@ -75,3 +79,72 @@ def _told(run: Run) -> _Told:
         told.keepers.update((item, None) for item in each.result.objects() if item.kind in KEEPERS)
     told.events = len(run.events)
     return told
+
+
+class Pair:
+    """The two processes of a run of two, number 0 and number 1, and what each of them meets of a condition.
+
+    `torchrun`, accelerate and Lightning count the processes from 0. What holds of any further process is not asked.
+    """
+
+    def __init__(self, run: Run):
+        self._numbers = numbers(run)
+        self._flags = {item: name for name, item in _flags(run)}
+        self._left: dict[tuple[int, Guard], Guard | None] = {}
+
+    def only(self, process: int, guard: Guard) -> Guard | None:
+        """What else has to hold for this process to meet a guard that the other does not; None where that cannot be."""
+        mine, other = self._met(process, guard), self._met(1 - process, guard)
+        if mine is None or other is None:
+            return mine
+        left = conj(mine, complement(other))
+        return left if left is not None and satisfiable(left) else None
+
+    def _met(self, process: int, guard: Guard) -> Guard | None:
+        """What is left of a guard for one process; None where it cannot meet it. An exception ends all of them."""
+        if (process, guard) not in self._left:
+            self._left[process, guard] = self._meets(process, guard)
+        return self._left[process, guard]
+
+    def _meets(self, process: int, guard: Guard) -> Guard | None:
+        left: Guard | None = ALWAYS
+        for atom, truth in guard:
+            if left is None:
+                return None
+            told = self._tells(process, atom)
+            if told is None and atom.parts is not None and not atom.tacit:
+                inner = self._met(process, atom.parts)
+                told = inner is not None if inner is None or not inner else None
+                if told is None and inner is not None:
+                    left = conj(left, inner if truth else complement(inner))
+                    continue
+            if told is None and not atom.tacit:
+                left = conj(left, frozenset({(atom, truth)}))
+            elif told is not None and told != truth:
+                return None
+        return left
+
+    def _tells(self, process: int, atom: Atom) -> bool | None:
+        """Whether a condition holds for one process; None where it is about something else."""
+        if atom is DISTRIBUTED:
+            return True
+        asked, *literal = atom.of or (None,)
+        if asked in self._flags and not literal:
+            return process == (self._flags[asked] == LAST)
+        if asked not in self._numbers:
+            return None
+        if not literal:
+            return process != 0
+        return _compared(process, atom.test, literal[0])
+
+
+def _compared(process: int, test: str, literal: object) -> bool | None:
+    """Whether a comparison of a process's number holds, also where it is compared as text; None where nobody knows."""
+    if not isinstance(literal, Const) or test not in TESTS:
+        return None
+    value = literal.value
+    if isinstance(value, str) and value.lstrip("-").isdigit():
+        value = int(value)
+    if isinstance(value, (int, float)):
+        return bool(TESTS[test](process, value))
+    return False if test == "Eq" else None

@@ -45,7 +45,7 @@ from gclint.run.closures import contains
 from gclint.run.events import LibraryCall, OptimizerBuilt, StateDictSaved, Wrapped
 from gclint.run.guards import DISTRIBUTED, Guard
 from gclint.run.meaning import definition
-from gclint.run.parallel import alone, models_of
+from gclint.run.parallel import alone, is_group_of_one, models_of
 from gclint.run.ranks import of_one_process
 from gclint.run.run import Run, together
 from gclint.run.values import NOTHING, Const, Object, Value, root
@@ -77,7 +77,7 @@ rule = Rule(
 @rule.on(LibraryCall)
 def saved_by_one(event: LibraryCall, run: Run) -> Iterator[Finding]:
     """Does one process alone save the part of a model that it holds?"""
-    if event.name != "torch.save" or event.call is None or alone(run) or _is_a_group_of_one(run):
+    if event.name != "torch.save" or event.call is None or alone(run) or is_group_of_one(run):
         return
     one, about = of_one_process(event.guard, run)
     for taken, guard, place in _sharded(event.call.get("obj", 0), run) if one else ():
@@ -94,12 +94,6 @@ def saved_by_one(event: LibraryCall, run: Run) -> Iterator[Finding]:
             fixes=(_gathered(event, taken, about),),
         )
         return
-
-
-def _is_a_group_of_one(run: Run) -> bool:
-    """Whether the program says itself that it is its only process."""
-    starts = [each.call for each in run.of_type(LibraryCall) if each.name == "torch.distributed.init_process_group"]
-    return any(call is not None and call.get("world_size", 3).constant() == 1 for call in starts)
 
 
 def _sharded(saved: Value, run: Run, depth: int = 3) -> Iterator[tuple[Object, Guard, Site]]:

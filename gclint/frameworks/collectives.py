@@ -1,0 +1,123 @@
+"""Collectives: what all processes of a run have to call, because each waits there for the others.
+
+Sources: the docstrings of torch/distributed/distributed_c10d.py (2.13), "each process must call"; checkpoint/
+state_dict_saver.py and state_dict_loader.py for `no_dist`; accelerate 1.15 (state.py, utils/operations.py); Lightning
+Fabric's documentation of `barrier`, `all_reduce`, `save` and `load`: "must be called on all processes".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from ..run.events import Backward, Event, Forward, LibraryCall
+from ..run.parallel import forwards_of
+from ..run.run import Run
+from ..run.values import NOTHING, TRUE, Const, External, Object, Value, root
+from .module_trees import modules_of
+from .torch_modules import settings_of
+
+GROUPS = {
+    **dict.fromkeys(("barrier", "monitored_barrier"), 0),
+    **dict.fromkeys(("all_reduce", "broadcast", "broadcast_object_list", "all_to_all"), 2),
+    **dict.fromkeys(("all_gather", "all_gather_into_tensor", "all_gather_object"), 2),
+    **dict.fromkeys(("gather", "gather_object", "reduce", "reduce_scatter", "reduce_scatter_tensor"), 3),
+    **dict.fromkeys(("scatter", "scatter_object_list"), 3),
+    "all_to_all_single": 4,
+}
+"""The functions of torch.distributed, each with the position of its `group`."""
+FUNCTIONAL = ("torch.distributed.", "torch.distributed.nn.", "torch.distributed.distributed_c10d.")
+FILES = ("save", "load", "async_save")
+TAKEN = ("get_model_state_dict", "get_optimizer_state_dict", "get_state_dict")
+SHARED = ("wait_for_everyone", "gather", "reduce", "pad_across_processes")
+OF_KEEPERS = {
+    "accelerator": (*SHARED, "gather_for_metrics"),
+    "partial_state": ("wait_for_everyone",),
+    "fabric": ("barrier", "all_gather", "all_reduce", "broadcast", "save", "load"),
+    "accelerate.utils": (*SHARED, "gather_object", "broadcast", "broadcast_object_list"),
+}
+BARRIERS = ("barrier", "monitored_barrier", "wait_for_everyone")
+Operation = tuple[str, Object | None]
+
+
+class Collective(NamedTuple):
+    """What a process calls together with the others: the event, what the others have to call (the same `operation`),
+    and what the code calls.
+    """
+
+    event: Event
+    operation: Operation
+    name: str
+
+
+def collectives(run: Run) -> Iterator[Collective]:
+    """All that the processes of a run call together, in order."""
+    for event in run.of_type(LibraryCall, Forward, Backward):
+        if isinstance(event, LibraryCall):
+            name = event.name.rpartition(".")[2]
+            if _is_for_all(event):
+                yield Collective(event, operation_of(name), name)
+        elif isinstance(event, Forward):
+            if _gathers(event.model) or _sends_buffers(event):
+                yield Collective(event, ("forward", event.model), "forward")
+        else:
+            averaged = [each.model for each in forwards_of(event, run) if _is_averaged(each)]
+            if averaged and event.moment.inside("no_sync") is None:
+                yield Collective(event, ("backward", averaged[0]), "backward")
+
+
+def operation_of(name: str) -> Operation:
+    """What a function of this name does with the other processes; all barriers wait for each other."""
+    return ("barrier" if name in BARRIERS else name, None)
+
+
+def _is_for_all(event: LibraryCall) -> bool:
+    """Whether a call of a library's function is for all processes, and not for a group of them."""
+    call, (top, _, name) = event.call, event.name.rpartition(".")
+    if call is None or call.open:
+        return False
+    if name in OF_KEEPERS.get(top, ()):
+        return True
+    if name in GROUPS and f"{top}." in (*FUNCTIONAL, "torch.distributed.nn.functional."):
+        return _is_world(call.get("group", GROUPS[name]))
+    if top == "torch.distributed.checkpoint" and name in FILES:
+        return _is_world(call.get("process_group")) and call.get("no_dist").constant() is not True
+    if top.startswith("torch.distributed.checkpoint") and name in TAKEN:
+        full = [item.attributes.get("full_state_dict", NOTHING) for item in call.get("options").objects()]
+        return bool(full) and all(each.constant() is True for each in full) and _is_sharded(call.get("model", 0))
+    return name == "full_tensor" and call.receiver is not None and _gathers(root(call.receiver))
+
+
+def _is_world(group: Value) -> bool:
+    """Whether a process group is that of all processes."""
+    item = group.only()
+    return not group or item == Const(None) or (isinstance(item, External) and item.name.endswith("group.WORLD"))
+
+
+def _is_sharded(model: Value) -> bool:
+    return bool(model.objects()) and all(_gathers(item) for item in model.objects())
+
+
+def _gathers(model: Object) -> bool:
+    """Whether a model's processes put its parameters together before they use them."""
+    return model.kind == "fsdp" or model.known("sharded").constant() is True or _always(model.known("fsdp"))
+
+
+def _always(wrapper: Value) -> bool:
+    return bool(wrapper) and all(isinstance(item, Object) for _, item in wrapper)
+
+
+def _is_averaged(forward: Forward) -> bool:
+    return forward.through is not None and forward.through.kind == "ddp"
+
+
+def _sends_buffers(forward: Forward) -> bool:
+    """Whether the first process sends a model's buffers to all others before its forward, as DDP does in any mode."""
+    wrapper, call = forward.through, forward.call
+    if wrapper is None or wrapper.kind != "ddp" or call is None or forward.moment.inside("no_sync") is not None:
+        return False
+    if wrapper.open or wrapper.attributes.get("broadcast_buffers", TRUE).constant() is not True:
+        return False
+    parts = [part.item for part in modules_of(call.it, forward.model) or [] if not part.guard]
+    norms = [part for part in parts if part.kind == "layer" and part.class_name.startswith("BatchNorm")]
+    return any(settings_of(part).get("track_running_stats", TRUE).constant() is True for part in norms)
