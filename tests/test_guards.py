@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import random
 from itertools import product
+from types import SimpleNamespace
 
 import pytest
 
 from gclint.run import guards
-from gclint.run.guards import ALWAYS, Atom, Guard, compatible, complement, conj, forget
+from gclint.run.arithmetic import REMAINDERS
+from gclint.run.guards import ALWAYS, Atom, Guard, compatible, complement, conj, everything, forget, found, is_read
+from gclint.run.stepping import every_few_rounds
+from gclint.run.values import TRUE
 
 PLAIN = "abcd"
 LITERALS = ("one", "two", "three")
@@ -105,3 +109,24 @@ def test_what_follows_is_drawn_over_several_conjunctions() -> None:
     assert with_a is not None
     assert conj(with_a, frozenset([(c, True)])) is None
     assert conj(with_a, frozenset([(c, False)])) is not None
+
+
+def many_ways_in(first: Guard, depth: int) -> Guard:
+    """A condition that two others are made of, that two others are made of, and so on: 2 ** depth ways lead to it."""
+    held = first
+    for level in range(depth):
+        sides = [complement(held | {(Atom(f"{level}{side}", "", each=True), True)}) for side in "lr"]
+        held = complement(sides[0] | sides[1])
+    return held
+
+
+def test_a_shared_condition_is_looked_through_once() -> None:
+    wanted, unread = Atom("wanted", "", each=True), Atom("unread", "", unread=True)
+    deep = many_ways_in(frozenset({(wanted, True)}), 60)
+    some = found(deep, {wanted})
+    assert {atom.key for atom, _ in everything(some)} >= {"some wanted", "0l", "59r"}
+    assert (wanted, True) not in everything(some)
+    assert is_read(deep)
+    assert not is_read(many_ways_in(frozenset({(unread, True)}), 60))
+    event = SimpleNamespace(guard=many_ways_in(frozenset({(Atom("step==0", ""), True)}), 60))
+    assert every_few_rounds(event, SimpleNamespace(facts={REMAINDERS: {"step": TRUE}})) == {"step": TRUE}
