@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from .events import LibraryCall
-from .guards import ALWAYS, DISTRIBUTED, Atom, Guard, complement, conj, satisfiable
+from .guards import ALWAYS, DISTRIBUTED, Atom, Guard, complement, conj, satisfiable, without
 from .run import Run
 from .values import NOTHING, Const, Object
 
@@ -97,8 +97,8 @@ class Pair:
         mine, other = self._met(process, guard), self._met(1 - process, guard)
         if mine is None or other is None:
             return mine
-        left = conj(mine, complement(other))
-        return left if left is not None and satisfiable(left) else None
+        left = without(mine, other)
+        return left if satisfiable(left) else None
 
     def _met(self, process: int, guard: Guard) -> Guard | None:
         """What is left of a guard for one process; None where it cannot meet it. An exception ends all of them."""
@@ -140,6 +140,9 @@ class Pair:
 
 def _compared(process: int, test: str, literal: object) -> bool | None:
     """Whether a comparison of a process's number holds, also where it is compared as text; None where nobody knows."""
+    if test == "In" and isinstance(literal, Object) and literal.items is not None and not literal.open:
+        told = [_compared(process, "Eq", item.only()) for item in literal.items]
+        return None if None in told else any(told)
     if not isinstance(literal, Const) or test not in TESTS:
         return None
     value = literal.value
