@@ -23,6 +23,7 @@ EVENTS = (
     "load",
 )
 SAME, OPEN, UNKNOWN, MISSED, CONTRADICTED = "same", "open", "unknown", "missed", "contradicted"
+LOOP = "by a library's loop"
 STATES = (SAME, OPEN, UNKNOWN, MISSED, CONTRADICTED)
 
 
@@ -70,7 +71,7 @@ def judged(observed: Iterable[Observed], derived: Iterable[Derived]) -> list[Jud
 
 def _judged(fact: Observed, there: list[Derived]) -> Judged:
     if any(item.all_of_it for item in there):
-        return Judged(fact, SAME, "by a library's loop")
+        return Judged(fact, SAME, LOOP)
     same = [item for item in there if item.event == fact.event]
     if not same:
         return Judged(fact, MISSED)

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from tests.knowledge.facts import EVENTS, STATES
+from tests.knowledge.facts import EVENTS, LOOP, STATES
 
 INTRODUCTION = Path(__file__).with_name("introduction.md")
 
@@ -22,10 +22,21 @@ def totals(results: Iterable[Mapping[str, Any]]) -> str:
 
 def page(results: Mapping[str, Mapping[str, Any]]) -> str:
     """The page as Markdown: the total, by event, by cause, by program."""
-    parts = [INTRODUCTION.read_text(encoding="utf-8"), f"**{totals(results.values())}.**\n"]
+    parts = [INTRODUCTION.read_text(encoding="utf-8"), f"**{totals(results.values())}.** {_by_loops(results)}\n"]
     parts += ["\n## By event\n", *_by_event(results)]
     parts += ["\n## By program\n", *_by_program(results)]
     return "\n".join(parts) + "\n"
+
+
+def _by_loops(results: Mapping[str, Mapping[str, Any]]) -> str:
+    """What is left where a library's trainer does everything at its line, of which only the start is told."""
+    told = [each for made in results.values() for each in made.get("facts", ())]
+    own = [each for each in told if each["about"] != LOOP]
+    ran = sum(bool(made.get("facts")) for made in results.values())
+    return (
+        f"{ran} of {len(results)} programs took steps here. {len(told) - len(own)} of the facts are those of a "
+        f"library's trainer, at the line that starts it; of the others: {totals([{'facts': own}])}."
+    )
 
 
 def _by_event(results: Mapping[str, Mapping[str, Any]]) -> list[str]:

@@ -104,9 +104,13 @@ def test_a_program_that_is_rehearsed_is_known_whole(tmp_path: Path) -> None:
 
 
 def test_the_page_counts_by_event_and_by_program() -> None:
-    facts = [{"event": "step", "state": "same"}, {"event": "step", "state": "missed"}]
+    facts = [
+        {"event": "step", "state": "same", "about": "by a library's loop"},
+        {"event": "step", "state": "missed", "about": ""},
+    ]
     results = {"one": {"facts": facts, "not observed": 3}, "two": {"failed": "RuntimeError: not-run"}}
     assert totals(results.values()) == "50% of 2: same 1, open 0, unknown 0, missed 1, contradicted 0"
     text = page(results)
     assert "| step | 1 |  |  | 1 |  |" in text
+    assert "of the others: 0% of 1" in text
     assert "| two |  |  |  |  |  |  | RuntimeError: not-run |" in text
