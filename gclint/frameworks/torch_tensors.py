@@ -221,6 +221,10 @@ declare(
     "dataset, num_replicas=None, rank=None, shuffle=True, seed=0, drop_last=False",
 )
 declare(framework, "torch:BatchSampler", "sampler, batch_size, drop_last")
+declare(framework, "torch:RandomSampler", "data_source, replacement=False, num_samples=None, generator=None")
+declare(framework, "torch:SequentialSampler", "data_source")
+declare(framework, "torch:SubsetRandomSampler", "indices, generator=None")
+declare(framework, "torch:WeightedRandomSampler", "weights, num_samples, replacement=True, generator=None")
 
 
 @framework.function("torch.utils.data.DataLoader", "torch:DataLoader")

@@ -30,6 +30,7 @@ TAKEN = {
     ev.StateDictLoaded: "load",
     ev.TrainerStarted: "trainer",
 }
+RANDOM = ("RandomSampler", "SubsetRandomSampler", "WeightedRandomSampler")
 CALLED = {
     "torch.save": "save",
     "trainer.save_model": "save",
@@ -123,8 +124,8 @@ def _shuffled(given: dict[str, Value]) -> Value:
     sampler = given.get("sampler", NOTHING).only()
     if sampler is None or sampler == Const(None):
         return _or_not(given.get("shuffle", NOTHING))
-    if isinstance(sampler, Object) and sampler.is_a("RandomSampler", "SequentialSampler"):
-        return const(sampler.is_a("RandomSampler"))
+    if isinstance(sampler, Object) and sampler.is_a(*RANDOM, "SequentialSampler"):
+        return const(sampler.is_a(*RANDOM))
     return sampler.attributes.get("shuffle", NOTHING) if isinstance(sampler, Object) else NOTHING
 
 
