@@ -182,3 +182,13 @@ def find_unused_off(ddp: Object) -> Fix | None:
         (edit,),
         "unsafe",
     )
+
+
+def find_unused_on(ddp: Object) -> Edit | None:
+    """Let a DDP that the code makes look for unused parameters."""
+    if ddp.site is None:
+        return None
+    place = ddp.sites.get("find_unused_parameters")
+    if place is not None:
+        return rewrite.replace(place, "True")
+    return rewrite.set_argument(ddp.site, "find_unused_parameters", "True")

@@ -43,6 +43,7 @@ from gclint.run.events import Backward, CheckpointCall, ModuleCalled
 from gclint.run.guards import Guard, common
 from gclint.run.parallel import alone, trained, wrapped_by_hand
 from gclint.run.run import Run, ways
+from gclint.run.shared_fixes import find_unused_on
 from gclint.run.values import FALSE, TRUE, Const, Object, root
 
 from ..words import BACKWARD, TURNS_ON
@@ -123,14 +124,7 @@ def _finding(run: Run, ddp: Object, region: CheckpointCall, guard: Guard) -> Ite
 
 
 def _find_unused(ddp: Object, region: CheckpointCall, reentrant: bool) -> Fix | None:
-    if ddp.site is None:
-        return None
-    place = ddp.sites.get("find_unused_parameters")
-    edits = [
-        rewrite.replace(place, "True")
-        if place is not None
-        else rewrite.set_argument(ddp.site, "find_unused_parameters", "True")
-    ]
+    edits = [find_unused_on(ddp)]
     if reentrant:
         edits.append(rewrite.set_argument(region.site, "use_reentrant", "False"))
     if any(edit is None for edit in edits):
