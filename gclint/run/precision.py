@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from .guards import ALWAYS
+from .guards import ALWAYS, compatible
 from .values import NONE, NOTHING, TRUE, Const, External, Object, Value
 
 if TYPE_CHECKING:
@@ -18,7 +18,10 @@ HALF = ("float16", "half")
 def autocast_around(moment: Moment) -> Object | None:
     """The autocast of torch around a moment, where it is on and nothing else could stand there."""
     block = moment.inside("autocast")
-    if block is None or not str(block.type).startswith("torch.") or moment.inside("nullcontext"):
+    if block is None or not str(block.type).startswith("torch."):
+        return None
+    others = [each.born for each in moment.contexts if each.is_a("nullcontext")]
+    if not all(compatible(each, block.born) for each in others):
         return None
     enabled = block.attributes.get("enabled", TRUE)
     literals = [item.value for _, item in enabled if isinstance(item, Const)]
