@@ -18,7 +18,8 @@ from .failures import Problem, unloaded
 from .finding import Aspect, Certainty, Condition, Finding, Fix, Location
 from .listing import Listed, listed
 from .packs import RULES, brought
-from .run.guards import is_exact, is_read, satisfiable
+from .run.guards import satisfiable
+from .run.parts_of_guards import is_exact, is_read
 
 if TYPE_CHECKING:
     from .ir.syntax import Site

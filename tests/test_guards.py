@@ -10,7 +10,8 @@ import pytest
 
 from gclint.run import guards
 from gclint.run.arithmetic import REMAINDERS
-from gclint.run.guards import ALWAYS, Atom, Guard, compatible, complement, conj, everything, forget, found, is_read
+from gclint.run.guards import ALWAYS, Atom, Guard, compatible, complement, conj, forget
+from gclint.run.parts_of_guards import everything, found, is_read
 from gclint.run.stepping import every_few_rounds
 from gclint.run.values import TRUE
 

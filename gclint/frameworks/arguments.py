@@ -173,15 +173,17 @@ def _unparsed(call: Call, options: Sequence[Call], words: tuple[str, ...] | None
     for word in words:
         head, equals, _ = word.partition("=")
         meant = [flag for flag in flags if flag == head] or [flag for flag in flags if flag.startswith(head)]
-        if word.startswith("-") and len(meant) == 1:
+        if taking and (not word.startswith("-") or FRACTION.fullmatch(word) or WHOLE.fullmatch(word)):
+            taking = False
+        elif word == "--" or any(word.startswith(flag) and len(flag) == 2 < len(word) for flag in flags):
+            return None  # all that follows is no option, or a short one with its value in the same word
+        elif word.startswith("-") and len(meant) == 1:
             option = flags[meant[0]]
             if option.open or option.gives("nargs"):
                 return None
             taking = not equals and names.const_text(option.get("action")) not in VALUELESS
-        elif word.startswith("-") or not taking:
-            left.append(said(call.it, word))
-            taking = False
         else:
+            left.append(said(call.it, word))
             taking = False
     made = call.it.new("list", "builtins.list", "", call.site)
     made.items = left

@@ -8,8 +8,9 @@ from ..ir.syntax import Site
 from ..run import elements
 from ..run.calls import Call
 from ..run.events import TrainableChanged
-from ..run.guards import ALWAYS, without_elements
+from ..run.guards import ALWAYS
 from ..run.interpreter import Interpreter
+from ..run.parts_of_guards import without_elements
 from ..run.values import NOTHING, TRUE, Object, Value, const, of, root
 from . import module_trees
 from .module_trees import Named, children_of, modules_of, own_parameters, parameters_of, set_trains

@@ -10,7 +10,7 @@ import ast
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from .guards import ALWAYS, Guard, choices, complement, conj, either
+from .guards import ALWAYS, Guard, choices, complement, conj, either, narrowed
 from .values import MISSING, TRUE, Alternative, Const, Object, Value, const, of, union
 
 if TYPE_CHECKING:
@@ -158,11 +158,16 @@ def mix(item: Object) -> None:
 
 
 def element(it: Interpreter, value: Value, node: ast.AST) -> Value:
-    """What iterating over a value gives: one value that stands for every element."""
-    parts = []
-    for guard, item in value.possible(it.guard):
+    """What iterating over a value gives: one value that stands for every element. What happens on the way to an
+    element of one thing that it may be happens under the guard of that thing.
+    """
+    parts, before = [], it.guard
+    possible = value.possible(before).alternatives
+    for guard, item in possible:
         if isinstance(item, Object):
+            it.guard = narrowed(before, guard)
             parts.append(_element_of(it, item, node).under(guard))
+            it.guard = before if len(possible) > 1 else it.guard
         else:
             parts.append(of(it.unknown(it.module.code(node) + ANY, it.site(node))).under(guard))
     return union(parts) or of(it.unknown(ANY))

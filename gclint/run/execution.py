@@ -22,8 +22,9 @@ from . import (
 )
 from .evaluation import operate
 from .events import AttributeSet, LoopNameRebound
-from .guards import everything, narrowed
+from .guards import narrowed
 from .jumps import BREAK, CONTINUE, RAISE, RETURN, leave
+from .parts_of_guards import everything
 from .values import MISSING, NONE, TRUE, Alternative, Const, External, Object, assigned, of
 
 if TYPE_CHECKING:

@@ -397,16 +397,6 @@ def satisfiable(guard: Guard) -> bool:
     return holds(drawn)
 
 
-def is_exact(guard: Guard) -> bool:
-    """Whether nothing of a guard was given up."""
-    return not any(atom.key.startswith(WIDENED) for atom, _ in everything(guard))
-
-
-def is_read(guard: Guard) -> bool:
-    """Whether no condition is on what a file or a hub holds that nobody read."""
-    return not any(atom.unread for atom, _ in everything(guard))
-
-
 def tacit(guard: Guard) -> Guard:
     """The same guard as one condition that goes without saying: that a program did not end with an exception."""
     if not guard:
@@ -421,54 +411,6 @@ def without(guard: Guard, gone: Guard) -> Guard:
     return narrowed(guard, complement(gone - guard))
 
 
-def compares_release(guard: Guard, package: str) -> bool:
-    """Whether one of the conditions compares the release of a package, as far as can be told: that a name is missing
-    tells of it, that nothing is goes without saying.
-    """
-    return any(
-        atom.about in (package, ANY_PACKAGE) and (truth or atom.negated != "") for atom, truth in everything(guard)
-    )
-
-
-def everything(guard: Guard) -> set[tuple[Atom, bool]]:
-    """The conditions of a guard, and those that they are made of, each once."""
-    seen: set[tuple[Atom, bool]] = set()
-    todo = list(guard)
-    while todo:
-        pair = todo.pop()
-        if pair not in seen:
-            seen.add(pair)
-            todo += pair[0].parts or ()
-    return seen
-
-
 def common(guards: list[Guard]) -> Guard:
     """What holds in every one of the guards."""
     return frozenset.intersection(*guards) if guards else ALWAYS
-
-
-def without_elements(guard: Guard) -> Guard:
-    """The guard less the conditions on single elements of a loop."""
-    return frozenset((atom, truth) for atom, truth in guard if not atom.each)
-
-
-def found(guard: Guard, sought: set[Atom]) -> Guard:
-    """The guard in which conditions on one element of a loop say that there is such an element."""
-    known: dict[Atom, Guard] = {}
-
-    def of_atom(atom: Atom) -> Guard:
-        if atom not in known:
-            if atom.each and atom.parts is not None:
-                known[atom] = of(atom.parts)
-            else:
-                known[atom] = frozenset({(_some(atom) if atom in sought else atom, True)})
-        return known[atom]
-
-    def of(guard: Guard) -> Guard:
-        return ALWAYS.union(*(of_atom(atom) if truth else complement(of_atom(atom)) for atom, truth in guard))
-
-    return of(guard) if sought else guard
-
-
-def _some(atom: Atom) -> Atom:
-    return Atom(f"some {atom.key}", atom.text, atom.negated, about=atom.about)

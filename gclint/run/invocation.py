@@ -10,8 +10,9 @@ from . import calls, elements, names
 from .calls import Call
 from .defaults import unsure
 from .events import LibraryCall
-from .guards import NEVER, Guard, found
+from .guards import NEVER, Guard
 from .jumps import RETURN, taken
+from .parts_of_guards import found
 from .values import (
     NONE,
     NOTHING,

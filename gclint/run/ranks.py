@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from .events import LibraryCall
-from .guards import ALWAYS, DISTRIBUTED, Atom, Guard, complement, conj, satisfiable, without
+from .guards import ALWAYS, DISTRIBUTED, NEVER, Atom, Guard, complement, conj, satisfiable, without
 from .run import Run
 from .values import NOTHING, Const, Object
 
@@ -50,35 +49,25 @@ def numbers(run: Run) -> set[Object]:
     return {
         *run.facts.get(NUMBERS, ()),
         *(run.facts[f"env:{name}"] for name in VARIABLES if f"env:{name}" in run.facts),
-        *_told(run).given,
+        *_told(run)[0],
     }
 
 
 def _flags(run: Run) -> Iterator[tuple[str, Object]]:
     """What says that this process is the first, or the last, each with its name."""
-    for keeper in _told(run).keepers:
+    for keeper in _told(run)[1]:
         for name in FLAGS:
             yield from ((name, item) for item in keeper.attributes.get(name, NOTHING).objects())
 
 
-@dataclass
-class _Told:
-    """What the calls of a run told, up to an event: what was given as the process's number, what keeps its flags."""
-
-    given: dict[Object, None] = field(default_factory=dict)
-    keepers: dict[Object, None] = field(default_factory=dict)
-    events: int = 0
-
-
-def _told(run: Run) -> _Told:
-    """What all calls so far told; each is looked at once."""
-    told: _Told = run.facts.setdefault("calls that tell of processes", _Told())
-    for each in run.of_type(LibraryCall, start=told.events):
+def _told(run: Run) -> tuple[dict[Object, None], dict[Object, None]]:
+    """What calls gave as this process's number, and what they made that keeps flags."""
+    given, keepers = run.facts.setdefault("told of processes", ({}, {}))
+    for each in run.new_to("ranks", LibraryCall):
         if each.name in GIVEN and each.call is not None:
-            told.given.update(dict.fromkeys(each.call.given(*GIVEN[each.name], NOTHING).objects()))
-        told.keepers.update((item, None) for item in each.result.objects() if item.kind in KEEPERS)
-    told.events = len(run.events)
-    return told
+            given.update(dict.fromkeys(each.call.given(*GIVEN[each.name], NOTHING).objects()))
+        keepers.update((item, None) for item in each.result.objects() if item.kind in KEEPERS)
+    return given, keepers
 
 
 class Pair:
@@ -112,16 +101,14 @@ class Pair:
             if left is None:
                 return None
             told = self._tells(process, atom)
-            if told is None and atom.parts is not None and not atom.tacit:
+            if told is not None:
+                left = left if told == truth else None
+            elif atom.parts is not None and not atom.tacit:
                 inner = self._met(process, atom.parts)
-                told = inner is not None if inner is None or not inner else None
-                if told is None and inner is not None:
-                    left = conj(left, inner if truth else complement(inner))
-                    continue
-            if told is None and not atom.tacit:
+                met = NEVER if inner is None else inner
+                left = conj(left, met if truth else complement(met))
+            elif not atom.tacit:
                 left = conj(left, frozenset({(atom, truth)}))
-            elif told is not None and told != truth:
-                return None
         return left
 
     def _tells(self, process: int, atom: Atom) -> bool | None:

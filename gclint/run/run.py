@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from ..finding import Condition, Location
 from ..source.source import shown
-from .guards import ALWAYS, DISTRIBUTED, Guard, all_of, without_elements
+from .guards import ALWAYS, DISTRIBUTED, Guard, all_of
+from .parts_of_guards import without_elements
 from .statement import state as stated
 from .values import Alternative, Object, Value
 
@@ -79,6 +80,7 @@ class Run:
     failures: dict[Problem, None] = field(default_factory=dict)
     _places: dict[type, list[int]] = field(default_factory=dict, repr=False)
     _place_of: dict[int, int] = field(default_factory=dict, repr=False)
+    _asked: dict[str, int] = field(default_factory=dict, repr=False)
 
     def emit(self, event: Event) -> None:
         """Record an event and let the rules ask their questions at that moment."""
@@ -93,6 +95,12 @@ class Run:
             places[bisect_left(places, start) :] for kind, places in self._places.items() if issubclass(kind, kinds)
         ]
         return [self.events[place] for place in (held[0] if len(held) == 1 else sorted(chain.from_iterable(held)))]
+
+    def new_to(self, asker: str, *kinds: type) -> list[Any]:
+        """The events of these types since the same asker asked last, for what is drawn from all events one by one."""
+        last = self._asked.get(asker, 0)
+        self._asked[asker] = len(self.events)
+        return self.of_type(*kinds, start=last)
 
     def place(self, event: Event) -> int:
         """How many events came before this one; raises KeyError for one that is not of this run."""

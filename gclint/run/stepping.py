@@ -7,7 +7,8 @@ import ast
 from ..ir.syntax import FORS, Site, dotted, nodes
 from .arithmetic import REMAINDERS
 from .events import Backward, Event, GradientsCleared, Iterated, LibraryCall, OptimizerStep
-from .guards import Atom, Guard, compatible
+from .guards import compatible
+from .parts_of_guards import everything
 from .run import Run
 from .values import Const, Value
 
@@ -83,19 +84,5 @@ def goes_over(loops: tuple[ast.AST, ...], over: Iterated) -> bool:
 def every_few_rounds(event: Event, run: Run) -> dict[str, Value]:
     """The conditions of an event that hold every few rounds, such as `step % n == 0`, each with its n."""
     remainders: dict[str, Value] = run.facts.get(REMAINDERS, {})
-    names = {atom.key.partition("==")[0] for atom in _atoms(event.guard)}
+    names = {atom.key.partition("==")[0] for atom, _ in everything(event.guard, tacit=False)}
     return {name: remainders[name] for name in names if name in remainders}
-
-
-def _atoms(guard: Guard) -> set[Atom]:
-    """The conditions and those that they are made of, less what goes without saying: that a program did not end
-    before.
-    """
-    seen: set[Atom] = set()
-    todo = [atom for atom, _ in guard]
-    while todo:
-        atom = todo.pop()
-        if not atom.tacit and atom not in seen:
-            seen.add(atom)
-            todo += [part for part, _ in atom.parts or ()]
-    return seen

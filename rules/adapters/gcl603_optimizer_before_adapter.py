@@ -30,7 +30,6 @@ torch 2.13.0, peft 0.21: 0 of 16 adapter tensors change. Replaced layers, `to_em
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from gclint.finding import Finding, Fix
@@ -79,14 +78,6 @@ class _Change(NamedTuple):
     what: str
 
 
-@dataclass
-class _Known:
-    """What gave models other parameters, among the first events of a run."""
-
-    changes: list[_Change] = field(default_factory=list)
-    events: int = 0
-
-
 @rule.on(OptimizerStep, TrainerStarted)
 def steps_on_old_parameters(event: OptimizerStep | TrainerStarted, run: Run) -> Iterator[Finding]:
     """Did the model get other parameters after this optimizer took its own?"""
@@ -115,14 +106,13 @@ def _changes(run: Run, built: OptimizerBuilt, model: Object) -> list[_Change]:
 
 
 def _all_changes(run: Run) -> list[_Change]:
-    """What gave some model other parameters, up to now; each event is looked at once."""
-    known: _Known = run.facts.setdefault("parameters that are replaced", _Known())
-    for event in run.of_type(Adapted, AttributeSet, Converted, LibraryCall, start=known.events):
+    """What gave some model other parameters, up to now."""
+    known: list[_Change] = run.facts.setdefault(rule.code, [])
+    for event in run.new_to(rule.code, Adapted, AttributeSet, Converted, LibraryCall):
         target, what = _change(event)
         if target is not None:
-            known.changes.append(_Change(event, root(inside(target)), what))
-    known.events = len(run.events)
-    return known.changes
+            known.append(_Change(event, root(inside(target)), what))
+    return known
 
 
 def _change(event: Event) -> tuple[Object | None, str]:

@@ -46,7 +46,8 @@ from gclint.ir.syntax import Site
 from gclint.rule import Reproduction, Rule
 from gclint.run import rewrite, shared_fixes
 from gclint.run.events import Backward, CheckpointCall, Forward, TrainerStarted
-from gclint.run.guards import DISTRIBUTED, Guard, without_elements
+from gclint.run.guards import DISTRIBUTED, Guard
+from gclint.run.parts_of_guards import without_elements
 from gclint.run.run import Run, together, ways, weakest
 from gclint.run.values import NOTHING, Const, Object, Value, root
 

@@ -46,8 +46,9 @@ from gclint.ir.syntax import Site
 from gclint.rule import Reproduction, Rule
 from gclint.run import rewrite
 from gclint.run.events import Event, Forward, LibraryCall, RunEnded
-from gclint.run.guards import Guard, compatible, is_exact
+from gclint.run.guards import Guard, compatible
 from gclint.run.parallel import alone, is_group_of_one
+from gclint.run.parts_of_guards import is_exact
 from gclint.run.ranks import Pair
 from gclint.run.run import Run
 
@@ -89,7 +90,7 @@ def called_by_some(event: RunEnded, run: Run) -> Iterator[Finding]:
     """Is there a collective that one process calls and another does not? Of those behind one condition, the first."""
     if not event.whole or alone(run) or is_group_of_one(run):
         return
-    pair, told = Pair(run), set[ast.AST | Guard]()
+    pair, told = Pair(run), set[object]()
     held: dict[Operation, list[Called]] = {}
     for each in collectives(run):
         held.setdefault(each.operation, []).extend(_sided(each.event, pair, each))
@@ -98,8 +99,9 @@ def called_by_some(event: RunEnded, run: Run) -> Iterator[Finding]:
             called += [side for each in _maybe(operation, run) for side in _sided(each, pair, None)]
         once = {(each.event.site.node, each.process): each for each in reversed(called)}
         for lone in _unanswered(sorted(once.values(), key=lambda item: run.place(item.event))):
-            if lone.told is not None and _is_plain(lone.guard, run) and not told & {lone.event.site.node, lone.guard}:
-                told |= {lone.event.site.node, lone.guard or lone.event.site.node}
+            why = (lone.process, str(run.condition(lone.guard))) if lone.guard else lone.event.site.node
+            if lone.told is not None and _is_plain(lone.guard, run) and why not in told:
+                told |= {why, lone.event.site.node}
                 yield _finding(lone, lone.told, run)
 
 

@@ -46,9 +46,10 @@ from gclint.frameworks.module_trees import Named, modules_of, own_parameters
 from gclint.rule import Reproduction, Rule
 from gclint.run.closures import enclosing_function
 from gclint.run.events import Backward, Forward, LibraryCall, ModuleCalled, Moment, RunEnded
-from gclint.run.guards import Guard, all_of, compatible, complement, either, everything, is_exact, narrowed, satisfiable
+from gclint.run.guards import Guard, all_of, compatible, complement, either, narrowed, satisfiable
 from gclint.run.interpreter import Interpreter
 from gclint.run.parallel import alone, forwards_of
+from gclint.run.parts_of_guards import everything, is_exact
 from gclint.run.run import Run, ways
 from gclint.run.shared_fixes import find_unused_on
 from gclint.run.values import FALSE, Const, Object

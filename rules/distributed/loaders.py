@@ -8,7 +8,7 @@ from typing import Any
 
 from gclint.ir.syntax import LOOPS
 from gclint.run.events import Backward, Iterated, LibraryCall
-from gclint.run.guards import Guard
+from gclint.run.guards import Guard, compatible
 from gclint.run.loops import ITERATED
 from gclint.run.ranks import numbers
 from gclint.run.run import Run, ways
@@ -43,10 +43,16 @@ def drawn_to_train(run: Run) -> Iterator[tuple[Iterated, list[Backward]]]:
 
 
 def in_loop_over(drawn: Iterated, run: Run, *kinds: type) -> list[Any]:
-    """The events of these types in the loop that goes over something, this time."""
+    """The events of these types in the loop that goes over something, this time: until it is gone over again, which is
+    not when the loop may go over something else instead.
+    """
     start = run.place(drawn)
-    again = (each for each in run.of_type(Iterated, start=start + 1) if each.site.node is drawn.site.node)
-    end = next((run.place(each) for each in again), len(run.events))
+    again = (
+        each
+        for each in run.of_type(Iterated, start=start + 1)
+        if each.site.node is drawn.site.node and each.item.kind == drawn.item.kind
+    )
+    end = next((run.place(each) for each in again if compatible(each.guard, drawn.guard)), len(run.events))
     return [
         each
         for each in run.of_type(*kinds, start=start)

@@ -42,7 +42,7 @@ from gclint.ir.syntax import Site
 from gclint.rule import Reproduction, Rule
 from gclint.run import rewrite
 from gclint.run.events import AttributeSet
-from gclint.run.guards import without_elements
+from gclint.run.parts_of_guards import without_elements
 from gclint.run.run import Run
 from gclint.run.values import NOTHING, Class, Object
 

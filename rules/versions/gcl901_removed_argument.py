@@ -42,7 +42,7 @@ from gclint.rule import Reproduction, Rule
 from gclint.run import invocation, rewrite
 from gclint.run.calls import Call
 from gclint.run.events import LibraryCall
-from gclint.run.guards import compares_release
+from gclint.run.parts_of_guards import compares_release
 from gclint.run.run import Run
 from gclint.run.values import Class
 

@@ -42,7 +42,8 @@ from gclint.ir.syntax import Site
 from gclint.rule import Reproduction, Rule
 from gclint.run import names, rewrite
 from gclint.run.events import LibraryCall, TrainerStarted
-from gclint.run.guards import Guard, compares_release
+from gclint.run.guards import Guard
+from gclint.run.parts_of_guards import compares_release
 from gclint.run.run import Run, ways
 from gclint.run.values import Class, External, Function, Object
 

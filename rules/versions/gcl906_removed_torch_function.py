@@ -41,7 +41,7 @@ from gclint.ir.syntax import Module, Site, dotted
 from gclint.rule import Reproduction, Rule
 from gclint.run import rewrite
 from gclint.run.events import Imported, LibraryCall, NameTaken
-from gclint.run.guards import compares_release
+from gclint.run.parts_of_guards import compares_release
 from gclint.run.run import Run
 
 from .attempts import attempted

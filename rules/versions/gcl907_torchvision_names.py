@@ -39,7 +39,8 @@ from gclint.rule import Reproduction, Rule
 from gclint.run import rewrite
 from gclint.run.calls import Call
 from gclint.run.events import LibraryCall
-from gclint.run.guards import Guard, compares_release
+from gclint.run.guards import Guard
+from gclint.run.parts_of_guards import compares_release
 from gclint.run.run import Run
 
 from .attempts import attempted

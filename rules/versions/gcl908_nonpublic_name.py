@@ -35,7 +35,7 @@ from gclint.ir.syntax import Site, dotted
 from gclint.rule import Reproduction, Rule
 from gclint.run import rewrite
 from gclint.run.events import LibraryCall, NameTaken
-from gclint.run.guards import compares_release
+from gclint.run.parts_of_guards import compares_release
 from gclint.run.run import Run
 
 PRIVATE, PUBLIC = "torch.utils.data._utils.collate", "torch.utils.data"

@@ -24,6 +24,7 @@ first.add_argument("--quick", action="store_true")
 second = argparse.ArgumentParser()
 second.add_argument("--mode", default="plain")
 second.add_argument("--reentrant", action="store_true")
+second.add_argument("--level", type=int, default=0)
 
 
 def read():
@@ -49,6 +50,8 @@ if options.mode == "own":
         "--mode=own --conf x.yaml --quick --reentrant",
         "--quick --mode own -c x.yaml",
         "--config own --reentrant",
+        "--config -3 --mode own",
+        "--reentrant --level -3 --mode own",
     ],
 )
 def test_the_second_parser_is_given_what_the_first_leaves(

@@ -121,6 +121,7 @@ class Training:
 
     def _zeroing(self, original: Any, *args: Any, **kwargs: Any) -> Any:
         self._zeroed = self.watch.places.here()
+        self.watch.write("zeroed", self._zeroed)
         return original(*args, **kwargs)
 
     def _casting(self, original: Any, context: Any, *args: Any, **kwargs: Any) -> Any:
