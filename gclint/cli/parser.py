@@ -73,7 +73,7 @@ def unknown_flag(parser: Parser, unknown: Sequence[str]) -> UsageError:
     if not flag.startswith("-"):
         return UsageError(f"`{flag}` is not expected here; {' '.join(parser.format_usage().split())}")
     known = [name for action in parser._actions for name in action.option_strings]
-    return UsageError(f"unknown option `{flag}`{suggestion(flag, known)}; see `{parser.prog} --help`")
+    return UsageError(f"unknown option `{flag}`{suggestion(flag, known, cutoff=0.75)}; see `{parser.prog} --help`")
 
 
 def _selection(parser: Parser) -> None:
