@@ -59,7 +59,7 @@ rule = Rule(
     name="collective-on-some-ranks",
     docs=__doc__ or "",
     words=(
-        ("torch.distributed", "distributed", "accelerate", "fabric"),
+        ("distributed", "accelerate", "fabric"),
         ("rank", "RANK", "PROCID", "main_process", "process_index", "is_global_zero", "is_last_process"),
     ),
     certainty=("fails",),
