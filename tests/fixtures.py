@@ -2,8 +2,9 @@
 
 A fixture is a script, or a configuration whose first line says under which name it lies (`# file: x.yaml`).
 `# expect: GCL201` at the end of a line names the codes expected there; comments in its
-first lines set the stage: `# target: transformers=4.57.6, torch=2.5` and `# processes: 8` (a launcher is
-written beside the copy that is checked). `bad_x.fixed.py` is what `gclint fix --unsafe` makes of `bad_x.py`.
+first lines set the stage: `# target: transformers=4.57.6, torch=2.5` and `# processes: 8` or `# launch: deepspeed
+train.py` (a launcher is written beside the copy that is checked). `bad_x.fixed.py` is what `gclint fix --unsafe` makes
+of `bad_x.py`.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from gclint.finding import Finding
 
 ROOT = Path(__file__).parent.parent / "fixtures"
 EXPECT = re.compile(r"#\s*expect:\s*([A-Z0-9, ]+)")
-HEADER = re.compile(r"^#\s*(target|processes|fix|file):\s*(.+)$", re.MULTILINE)
+HEADER = re.compile(r"^#\s*(target|processes|launch|fix|file):\s*(.+)$", re.MULTILINE)
 
 
 def scripts(prefix: str) -> list[Path]:
@@ -57,8 +58,9 @@ def stage(text: str, directory: Path, file: str = "train.py") -> Path:
     script.write_text(text)
     (directory / "requirements.txt").write_text("")
     processes = headers(text).get("processes")
-    if processes:
-        (directory / "run.sh").write_text(f"torchrun --nproc_per_node={processes} {file}\n")
+    command = headers(text).get("launch", f"torchrun --nproc_per_node={processes} {file}" if processes else "")
+    if command:
+        (directory / "run.sh").write_text(f"{command}\n")
     return script
 
 

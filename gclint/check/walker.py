@@ -13,6 +13,7 @@ from gclint.source.source import Source, shown
 
 from ..failures import failure
 from ..finding import Location
+from ..frameworks.arguments import rank_option
 from ..frameworks.registry import load_library
 from ..ir.configs import DocumentError, read_document
 from ..ir.entries import Entry
@@ -98,7 +99,7 @@ class Walker:
         run.failures = made.problems
         if launch is not None:
             run.launch_places = (launch,)
-            run.facts["arguments"] = launch.arguments
+            run.facts["arguments"] = (*launch.arguments, *rank_option(launch, made.targets))
             run.absent = launch.lacks
             for setting in launch.environment:
                 run.environment[setting.name] = const(setting.value)

@@ -10,12 +10,14 @@ import re
 from collections.abc import Sequence
 
 from ..ir.syntax import Site
-from ..run import defaults, names
+from ..launch.launched import Launch
+from ..pins.versions import Targets
+from ..run import defaults, environment, names
 from ..run.calls import Call
 from ..run.commands import command
 from ..run.interpreter import Interpreter
 from ..run.pages import place_of, placed
-from ..run.run import OPTIONS
+from ..run.run import OPTIONS, Run
 from ..run.values import MISSING, NONE, Const, External, Function, Object, Value, const, of
 from .registry import Framework
 
@@ -23,6 +25,7 @@ framework = Framework("arguments", kinds={"option": "unknown"})
 
 VALUELESS = ("store_true", "store_false", "store_const", "count", "help", "version")
 WHOLE = re.compile(r"[+-]?\d+")
+RANK = "$LOCAL_RANK"
 FRACTION = re.compile(r"[+-]?(?:\d+\.\d*|\.\d+|\d+(?=e))(?:e[+-]?\d+)?", re.IGNORECASE)
 
 
@@ -30,6 +33,17 @@ def launched(it: Interpreter) -> tuple[str, ...] | None:
     """The words that the launcher gives the program; None when no launcher is known."""
     given = it.run.facts.get("arguments")
     return None if given is None else tuple(given)
+
+
+def rank_option(launch: Launch, targets: Targets) -> tuple[str, ...]:
+    """The option by which a launcher gives each process its number on the machine: `torch.distributed.launch` spells it
+    otherwise since 2.0 (torch/distributed/run.py, `config_from_args`), DeepSpeed's does not (launcher/launch.py).
+    """
+    if not launch.passes_rank:
+        return ()
+    release = targets.version("torch")
+    underscored = launch.launcher == "deepspeed" or (release is not None and release.major < 2)
+    return (f"{'--local_rank' if underscored else '--local-rank'}={RANK}",)
 
 
 def said(it: Interpreter, word: str) -> Value:
@@ -90,17 +104,17 @@ def make_parser(call: Call) -> Value:
     """A parser; its options, and those of its parents, are read when it parses."""
     made = call.make("parser", call.name)
     made.entries = {}
-    options = _options(call, made)
+    options = options_of(call.run, made)
     for holder in call.get("parents", None, NONE).objects():
         for value in holder.items or []:
             for parent in value.objects():
-                options += _options(call, parent)
+                options += options_of(call.run, parent)
     return of(made)
 
 
-def _options(call: Call, parser: Object) -> list[Call]:
+def options_of(run: Run, parser: Object) -> list[Call]:
     """The add_argument calls of a parser, in order."""
-    held: list[Call] = call.run.facts.setdefault(f"options:{parser.id}", [])
+    held: list[Call] = run.facts.setdefault(f"options:{parser.id}", [])
     return held
 
 
@@ -117,7 +131,7 @@ def parser_group(call: Call) -> Value:
 def add_argument(call: Call) -> Value:
     """One option more."""
     assert call.receiver is not None
-    _options(call, call.receiver).append(call)
+    options_of(call.run, call.receiver).append(call)
     return NONE
 
 
@@ -136,15 +150,15 @@ def parse_arguments(call: Call) -> Value:
     assert call.receiver is not None
     made = call.it.new("namespace", "argparse.Namespace", "args", call.site)
     words = words_of(call, 0)
-    options = _options(call, call.receiver)
+    options = options_of(call.run, call.receiver)
     parser = call.receiver
-    made.open = parser.open or parser.escaped or not all(_flags(option) and not option.open for option in options)
+    made.open = parser.open or parser.escaped or not all(flags_of(option) and not option.open for option in options)
     free = _free_words(options, words or ())
     preset = call.receiver.entries or {}
     for name, default in preset.items():
         made.attributes[name] = default if words is not None else overridable(call.it, name, default, call)
     for option in options:
-        flags = _flags(option)
+        flags = flags_of(option)
         if flags:
             name = _destination(option, flags)
             value = _option(option, name, flags, words, free, preset.get(name))
@@ -166,7 +180,7 @@ def _unparsed(call: Call, options: Sequence[Call], words: tuple[str, ...] | None
     """The words that no option of the parser takes, in a list; None where that cannot be told (argparse:
     `parse_known_args`; an option may be shortened to what no other begins with).
     """
-    flags = {flag: option for option in options for flag in _flags(option)}
+    flags = {flag: option for option in options for flag in flags_of(option)}
     if words is None or not all(flag.startswith("-") for flag in flags):
         return None
     left, taking = [], False
@@ -201,7 +215,7 @@ def words_of(call: Call, index: int | None = None) -> tuple[str, ...] | None:
     return tuple(words) if all(isinstance(word, str) for word in words) else None
 
 
-def _flags(option: Call) -> list[str]:
+def flags_of(option: Call) -> list[str]:
     """What an option may be called, as far as the text says: a name that a caller may give has its default."""
     texts = [[item.value for _, item in value if isinstance(item, Const)] for value in option.positional]
     return [each[0] for each in texts if len(each) == 1 and isinstance(each[0], str) and each[0]]
@@ -220,7 +234,7 @@ def _destination(option: Call, flags: list[str]) -> str:
 def _free_words(options: Sequence[Call], words: Sequence[str]) -> list[str]:
     """The words that are neither an option nor the value of one."""
     valueless = (option for option in options if names.const_text(option.get("action")) in VALUELESS)
-    bare = {flag for option in valueless for flag in _flags(option)}
+    bare = {flag for option in valueless for flag in flags_of(option)}
     free = []
     skip = False
     for word in words:
@@ -241,6 +255,8 @@ def _option(
         return overridable(option.it, name, default or option.get("default", None, NONE), option)
     positional = not flags[0].startswith("-")
     given = given_argument(words, flags) if not positional else free.pop(0) if free else None
+    if given == RANK:
+        return environment.number(option.it, "LOCAL_RANK", option.site)
     if action in ("store_true", "store_false"):
         return const((given is not None) == (action == "store_true"))
     if given is None:

@@ -155,14 +155,16 @@ def _is_launcher(name: str, word: str) -> bool:
     return name == "horovodrun" or PYTHON.fullmatch(name) is not None or unknown_python
 
 
-def _torchrun(words: Sequence[str], environment: Mapping[str, str]) -> Start | None:
+def _torchrun(words: Sequence[str], environment: Mapping[str, str], by_launch: bool = False) -> Start | None:
     options = read_options(words, TORCHRUN_FLAGS)
     nodes, each = options.first("nnodes"), options.first("nproc_per_node")
     per_node = 1 if each is None else whole(each)
     if each in ("auto", "gpu"):
         per_node = _devices(environment)
     world = _product(1 if nodes is None else whole(nodes), per_node)
-    return _start("torchrun", options, world, world is None or world > 1, "")
+    start = _start("torchrun", options, world, world is None or world > 1, "")
+    passes = by_launch and not options.has("use_env")
+    return None if start is None else replace(start, passes_rank=passes)
 
 
 def _accelerate(words: Sequence[str] | None, environment: Mapping[str, str]) -> Start | None:
@@ -195,7 +197,8 @@ def _deepspeed(words: Sequence[str], environment: Mapping[str, str]) -> Start | 
         world = _devices(environment) if options.first("hostfile", "H") is None else None
     given = any(word.split("=")[0].lstrip("-") in ("deepspeed", "deepspeed_config") for word in options.rest)
     strategy = "deepspeed" if given else ""
-    return _start("deepspeed", options, world, world is None or world > 1, strategy)
+    start = _start("deepspeed", options, world, world is None or world > 1, strategy)
+    return None if start is None else replace(start, passes_rank=not options.has("no_local_rank"))
 
 
 def _tasks(name: str, words: Sequence[str], environment: Mapping[str, str]) -> Start | None:
@@ -223,7 +226,7 @@ def _python(words: Sequence[str], environment: Mapping[str, str]) -> Start | Non
         return None
     script = words[at]
     if script.endswith(("torch/distributed/launch.py", "torch/distributed/run.py")):
-        return _torchrun(words[at + 1 :], environment)
+        return _torchrun(words[at + 1 :], environment, script.endswith("launch.py"))
     return _alone(script, False, words[at + 1 :], environment)
 
 
@@ -237,7 +240,7 @@ def _alone(program: str, module: bool, arguments: Sequence[str], environment: Ma
 def _module(name: str, rest: Sequence[str], environment: Mapping[str, str]) -> Start | None:
     launcher = MODULES.get(name)
     if launcher == "torchrun":
-        return _torchrun(rest, environment)
+        return _torchrun(rest, environment, name.endswith("launch"))
     if launcher == "accelerate":
         return _accelerate(rest[1:] if rest and rest[0] == "launch" else rest, environment)
     if launcher == "deepspeed":

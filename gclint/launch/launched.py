@@ -29,7 +29,7 @@ class Launch:
     program's module, "" where the program is run as a script. `module` is the program's dotted name where it is
     started by that (`python -m`), `directory` the working directory from which its file is found. `undecided` has
     patterns (of fnmatch) of the variables that `environment` leaves out and that may be set all the same, None where
-    any may be.
+    any may be. With `passes_rank` the launcher gives each process its number on the machine as an option.
     """
 
     path: Path
@@ -46,6 +46,7 @@ class Launch:
     module: str = ""
     directory: Path | None = None
     undecided: tuple[str, ...] | None = None
+    passes_rank: bool = False
 
     def lacks(self, name: str) -> bool:
         """Whether the program is certainly started without an environment variable."""
@@ -79,7 +80,7 @@ class Start:
     """What the words of one command start. `program` is a path as written, or a module when `module`.
 
     `options` are those of `accelerate launch` itself, `environment` the variables that it sets, `undecided` those that
-    it may set, as those of a `Launch`.
+    it may set, `passes_rank` as those of a `Launch`.
     """
 
     launcher: str
@@ -93,3 +94,4 @@ class Start:
     options: tuple[tuple[str, str], ...] = ()
     environment: tuple[tuple[str, str], ...] = ()
     undecided: tuple[str, ...] | None = ()
+    passes_rank: bool = False

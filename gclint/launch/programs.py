@@ -43,6 +43,7 @@ def launch_of(start: Start, invocation: Invocation, path: Path, root: Path) -> L
         module=start.program if start.module else "",
         directory=_directory(start, places, root),
         undecided=together(invocation.undecided, start.undecided),
+        passes_rank=start.passes_rank,
     )
 
 

@@ -138,8 +138,19 @@ def item_atom(item: Object) -> Atom:
         each=item.each,
         about=release_in(item),
         unread=_is_unread(item),
-        of=(item,),
+        of=(_named(item),),
     )
+
+
+def _named(item: Alternative) -> object:
+    """What stands for something in a condition, which outlives the walk: a key for an object, a list of literals' own.
+
+    The conditions of a walk are kept until the next one; what they are about is not.
+    """
+    if not isinstance(item, Object):
+        return item
+    held = _literals_of(item)
+    return f"#{item.id}" if held is None else tuple(held[1])
 
 
 def _is_unread(*items: Alternative) -> bool:
@@ -283,7 +294,7 @@ def equality(it: Interpreter, first: Alternative, second: Alternative, node: ast
                 first.each,
                 release_in(first),
                 _is_unread(first),
-                (first, second),
+                (_named(first), second),
                 "Eq",
             )
             return _both(atom)
@@ -380,4 +391,6 @@ def _text_atom(it: Interpreter, first: Alternative, second: Alternative, node: a
     name = _POSITIVE.get(operator, operator).__name__
     each, about, unread = _each(it, first, second), release_in(first, second), _is_unread(first, second)
     text = f"{key(first)} {name} {key(second)}"
-    return _both(Atom(text, held, denied, each=each, about=about, unread=unread, of=(first, second), test=name))
+    return _both(
+        Atom(text, held, denied, each=each, about=about, unread=unread, of=(_named(first), _named(second)), test=name)
+    )

@@ -15,9 +15,9 @@ class Atom:
     `negated` when false; an empty one goes without saying. An equality atom names its `subject` and the `literal`
     compared with, so that two different literals contradict each other. `each` marks a condition on one element of
     a loop, true of some elements only; `about` names the package whose release it compares, `ANY_PACKAGE` where it
-    may be any, "" for none. `unread` marks one on what a file or a hub holds that nobody read. `of` are the two values
-    that it compares by the operator `test` ("Eq", "Gt", ...), or the one whose truth it is. The words may be given as
-    functions: few conditions are ever stated.
+    may be any, "" for none. `unread` marks one on what a file or a hub holds that nobody read. `of` are the two things
+    that it compares by the operator `test` ("Eq", "Gt", ...), or the one whose truth it is: a literal, those of a list,
+    "#" and the number of an object. The words may be given as functions: few conditions are ever stated.
     """
 
     __slots__ = (

@@ -258,7 +258,6 @@ class Interpreter:
             item.let_go()
         self.run.events.clear()
         self.run.listener, self.run.modules_with = unheard, no_modules
-        forget()  # what conditions are about
 
     # The walk
 

@@ -77,8 +77,8 @@ class Pair:
     """
 
     def __init__(self, run: Run):
-        self._numbers = numbers(run)
-        self._flags = {item: name for name, item in _flags(run)}
+        self._numbers = {f"#{item.id}" for item in numbers(run)}
+        self._flags = {f"#{item.id}": name for name, item in _flags(run)}
         self._left: dict[tuple[int, Guard], Guard | None] = {}
 
     def only(self, process: int, guard: Guard) -> Guard | None:
@@ -127,9 +127,8 @@ class Pair:
 
 def _compared(process: int, test: str, literal: object) -> bool | None:
     """Whether a comparison of a process's number holds, also where it is compared as text; None where nobody knows."""
-    if test == "In" and isinstance(literal, Object) and literal.items is not None and not literal.open:
-        told = [_compared(process, "Eq", item.only()) for item in literal.items]
-        return None if None in told else any(told)
+    if test == "In" and isinstance(literal, tuple):
+        return any(_compared(process, "Eq", Const(each)) for each in literal)
     if not isinstance(literal, Const) or test not in TESTS:
         return None
     value = literal.value

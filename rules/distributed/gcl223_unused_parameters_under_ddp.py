@@ -50,7 +50,7 @@ from gclint.run.guards import Guard, all_of, compatible, complement, either, nar
 from gclint.run.interpreter import Interpreter
 from gclint.run.parallel import alone, forwards_of
 from gclint.run.parts_of_guards import everything, is_exact
-from gclint.run.run import Run, ways
+from gclint.run.run import OPTIONS, Run, ways
 from gclint.run.shared_fixes import find_unused_on
 from gclint.run.values import FALSE, Const, Object
 
@@ -145,7 +145,7 @@ def _unused(trained: Trained, run: Run) -> Iterator[Unused]:
         if (
             guard is not None
             and satisfiable(guard)
-            and _is_of_the_run(guard - trained.guard)
+            and _is_of_the_run(guard - trained.guard, run)
             and not _is_read(part, run)
         ):
             found.append(part.name)
@@ -167,10 +167,10 @@ def _trains(it: Interpreter, inside: list[Named]) -> bool:
     return known and bool(own) and all(each.item.state["trains"].constant() is True for each in own)
 
 
-def _is_of_the_run(guard: Guard) -> bool:
+def _is_of_the_run(guard: Guard, run: Run) -> bool:
     """Whether conditions are decided once for a run, by its options, and not by each batch."""
     asked = [atom.of for atom, _ in everything(guard) if atom.parts is None]
-    return is_exact(guard) and all(of and isinstance(of[0], Object) and of[0].kind == "option" for of in asked)
+    return is_exact(guard) and all(of and of[0] in run.facts.get(OPTIONS, ()) for of in asked)
 
 
 def _is_read(part: Named, run: Run) -> bool:
