@@ -18,6 +18,7 @@ sys.path.insert(0, str(ROOT / "tests"))
 
 from gclint.addresses import DOCUMENTATION, HOME  # noqa: E402
 from gclint.check.selection import OWN_RULES  # noqa: E402
+from gclint.cli.explain import how_to_turn_on  # noqa: E402
 from gclint.rule import Rule  # noqa: E402
 from readme_rules import FAMILIES, families  # noqa: E402
 
@@ -91,6 +92,7 @@ def facts(rule: Rule) -> str:
         "certainty": ", ".join(rule.certainty),
         "fix": {"safe": "`gclint fix`", "unsafe": "`gclint fix --unsafe`"}.get(rule.fixable, "by hand"),
         "holds for": rule.holds,
+        "off": "; ".join(how_to_turn_on(rule)),
         "shown by": shown(rule),
         "run with": " · ".join(f"{stack}: {state}" for stack, state in proved(rule.code)),
         "in public code": "; ".join(judged(rule.code)),

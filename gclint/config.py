@@ -19,7 +19,7 @@ from gclint.source.source import content
 if TYPE_CHECKING:
     from dataclasses import Field
 
-CERTAINTIES = ("fragile", "fails")
+CERTAINTIES = ("costs", "fragile", "fails")
 FILES = (".gclint.toml", "gclint.toml", "pyproject.toml")
 # what a rule or a framework asks the version of
 LIBRARIES = (
@@ -76,7 +76,12 @@ class Settings:
         },
         'The library versions to judge for, such as torch = "2.5"; else pins, else what is installed.',
     )
-    min_certainty: str = _key("fragile", {"enum": list(CERTAINTIES)}, "`fails`: only findings that are shown to fail.")
+    preview: bool = _key(False, _FLAG, "Check by the rules that are in preview too.")
+    min_certainty: str = _key(
+        "fragile",
+        {"enum": list(CERTAINTIES)},
+        "`fails`: only findings that are shown to fail; `costs`: also what only costs time, memory or exactness.",
+    )
     unsafe_fixes: bool = _key(False, _FLAG, "Apply fixes that need judgement too.")
     output_format: str = _key("full", {"type": "string"}, "The output format of `gclint check`.")
     force_exclude: bool = _key(False, _FLAG, "Exclude files also when they are named on the command line.")

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-Certainty = Literal["fails", "fragile", "seen"]
+Certainty = Literal["fails", "fragile", "costs", "seen"]
 Applicability = Literal["safe", "unsafe"]
 Aspect = Literal[
     "steps", "backwards", "forwards", "loss", "gradients", "lost", "trained", "updates", "accumulation", "modes",
@@ -125,7 +125,8 @@ class Basis:
 
 @dataclass(frozen=True)
 class Finding:
-    """A state of the run that is known to crash or to mis-train.
+    """A state of the run that is known to crash or to mis-train or, of certainty `costs`, to be slower or less exact
+    than it need be.
 
     `message` says what happens, `symptom` is the exception's text or the silent effect, `stated` what the
     code leaves open, `target` the versions it was judged for, `basis` how each is known, `fixes` the alternatives, the

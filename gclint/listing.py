@@ -20,13 +20,14 @@ from .source.source import content
 if TYPE_CHECKING:
     from .rule import Rule
 
+_FLAGS = ("asks_of_files", "costs", "preview")
 PATH = os.path.join(os.path.dirname(__file__), "listing.json")
 
 
 @dataclass(frozen=True)
 class Listed:
-    """A rule that has not been imported: its code, its name, its gate, the module that holds it, and whether it asks
-    about configuration files by themselves.
+    """A rule that has not been imported: its code, its name, its gate, the module that holds it, whether it asks about
+    configuration files by themselves, tells only of what costs, and is in preview.
     """
 
     code: str
@@ -34,6 +35,8 @@ class Listed:
     words: Sequence[Sequence[str]]
     module: str
     asks_of_files: bool = False
+    costs: bool = False
+    preview: bool = False
 
     def load(self) -> Rule:
         """Return the rule itself."""
@@ -65,7 +68,7 @@ def listing_of(rules: Sequence[tuple[str, Rule]]) -> Mapping[str, Any]:
     """Return the listing of these rules, each with the module that holds it, as it stands in the file."""
     items = [
         {"code": rule.code, "name": rule.name, "words": rule.words, "module": module}
-        | ({"asks_of_files": True} if rule.asks_of_files else {})
+        | {flag: True for flag in _FLAGS if getattr(rule, flag)}
         for module, rule in rules
     ]
     return {"digest": pack_digest(), "rules": sorted(items, key=lambda item: str(item["code"]))}

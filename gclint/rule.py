@@ -63,7 +63,8 @@ class Rule:
     `words` is its gate: of every inner tuple at least one word must occur in the program. The first tuple is the
     rule's anchor: the rarest words, one of which stands in the code that makes the finding or in what it calls.
     `oracles` name what shows its silent effect in a run (`gclint.verify.oracles`), or are texts of exceptions by which
-    it shows as well; the exception of a finding is its `symptom`.
+    it shows as well; the exception of a finding is its `symptom`. One whose only certainty is `costs`, or that is in
+    `preview`, is off unless it is selected (`gclint.check.selection`).
     """
 
     code: str
@@ -75,6 +76,7 @@ class Rule:
     holds: str = "all versions"
     oracles: tuple[str, ...] = ()
     reproduction: Reproduction = field(default_factory=Reproduction)
+    preview: bool = False
     questions: list[tuple[tuple[type, ...], Question]] = field(default_factory=list)
 
     def on(self, *events: type) -> Callable[[F], F]:
@@ -140,6 +142,11 @@ class Rule:
         else:
             run.impossible.add(made.key)
         return made
+
+    @property
+    def costs(self) -> bool:
+        """Whether it tells of nothing but what costs."""
+        return self.certainty == ("costs",)
 
     @property
     def asks_of_files(self) -> bool:

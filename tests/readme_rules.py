@@ -59,7 +59,8 @@ def page() -> str:
     """The page of all rules: code, name, certainty, fix, versions, and what each finds."""
     lines = [
         "# Rules\n",
-        "Written by `python tests/readme_rules.py`; `gclint rule GCL201` prints a rule's own page.\n",
+        "Written by `python tests/readme_rules.py`; `gclint rule GCL201` prints a rule's own page. Rules of certainty\n"
+        "`costs`, and those in preview, are off unless they are selected ([configuration](configuration.md)).\n",
         overview(),
     ]
     for family, rules in families():
@@ -67,7 +68,7 @@ def page() -> str:
         lines += ["| code | name | certainty | fix | holds for | what it finds |", "|---|---|---|---|---|---|"]
         for rule in rules:
             what = rule.summary.removeprefix("Finds ").replace("|", "\\|")
-            fix, certainty = rule.fixable or "-", ", ".join(rule.certainty)
+            fix, certainty = rule.fixable or "-", ", ".join(rule.certainty) + ", in preview" * rule.preview
             lines.append(f"| {rule.code} | {rule.name} | {certainty} | {fix} | {rule.holds} | {what} |")
         lines.append("")
     return "\n".join(lines)

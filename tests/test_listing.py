@@ -64,6 +64,7 @@ def test_what_is_listed_is_what_the_rules_say() -> None:
     for item, rule in zip(known, load_rules(), strict=True):
         assert item.load() is rule
         assert (item.code, item.name, item.docs, item.summary) == (rule.code, rule.name, rule.docs, rule.summary)
+        assert (item.asks_of_files, item.costs, item.preview) == (rule.asks_of_files, rule.costs, rule.preview)
         assert [list(choice) for choice in item.words] == [list(choice) for choice in rule.words]
 
 

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from gclint.config import CERTAINTIES
 from gclint.finding import Finding
 from gclint.pins.pin import canonical
 
@@ -149,7 +150,7 @@ def _newest(targets: Mapping[str, Target]) -> Pins:
 
 
 def _as_sure(finding: Finding, then: Finding | None) -> bool:
-    return then is not None and (then.certainty == finding.certainty or then.certainty == "fails")
+    return then is not None and CERTAINTIES.index(then.certainty) >= CERTAINTIES.index(finding.certainty)
 
 
 def _said(finding: Finding, open_: Mapping[str, Target], then: Mapping[Key, Finding | None], other: _Others) -> Finding:
@@ -161,7 +162,8 @@ def _said(finding: Finding, open_: Mapping[str, Target], then: Mapping[Key, Find
         basis = tuple(replace(each, oldest=oldest.get(canonical(each.package), "")) for each in finding.basis)
         return replace(finding, basis=basis)
     answer = _not_for_all(finding, open_, "only fragile" if found is not None else "not so", other)
-    return replace(finding, certainty="fragile", message=f"{finding.message}; {answer}")
+    certainty = "fragile" if finding.certainty == "fails" else finding.certainty
+    return replace(finding, certainty=certainty, message=f"{finding.message}; {answer}")
 
 
 def _not_for_all(finding: Finding, open_: Mapping[str, Target], answer: str, other: _Others) -> str:

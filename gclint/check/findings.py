@@ -121,7 +121,7 @@ def _judged_with(batch: Batch, judge: Judge, changed: Mapping[str, Source] | Non
 
 def _judged(batch: Batch, judge: Judge, changed: Mapping[str, Source] | None) -> Judgement:
     sources = {**batch.sources, **(changed or {})}
-    enabled = selected(batch.settings, judge.codes())
+    enabled = selected(batch.settings, (*judge.rules, *OWN_RULES))
     rules = [rule for rule in judge.rules if rule.code in enabled]
     made = Judgement()
     if judge.gated:

@@ -7,6 +7,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import lru_cache
+from string import digits as DIGITS
+from typing import Any
 
 from gclint.config import BadConfig, Settings, suggestion
 from gclint.config_check import key_line
@@ -45,12 +47,38 @@ OWN_RULES = (
 )
 
 
-def selected(settings: Settings, codes: Iterable[str]) -> list[str]:
-    """Return which of `codes` the settings turn on, sorted; the longer of two prefixes wins, `ignore` on
+def selected(settings: Settings, rules: Iterable[Any]) -> list[str]:
+    """Return the codes of the `rules` that the settings turn on, sorted; the longer of two prefixes wins, `ignore` on
     a tie.
     """
-    chosen = (*settings.select, *settings.extend_select)
-    return sorted(code for code in codes if _longest(code, chosen) > _longest(code, settings.ignore))
+    on = {rule.code for rule in rules if not is_optional(rule) or _is_asked_for(rule, settings)}
+    return sorted(code for code in on if _longest(code, _chosen(settings)) > _longest(code, settings.ignore))
+
+
+def is_optional(rule: Any) -> bool:
+    """Return whether a rule, as far as it says so, is off unless it is selected: in preview, or only about costs."""
+    return getattr(rule, "preview", False) or getattr(rule, "costs", False)
+
+
+def tells_costs(code: str, settings: Settings) -> bool:
+    """Return whether findings of `code` are told that are of certainty `costs`: all are asked for, or this code, or a
+    prefix of it that is narrower than a family (`GCL84`, not `GCL8`).
+    """
+    named = [prefix for prefix in _chosen(settings) if len(prefix) - len(prefix.rstrip(DIGITS)) > 1]
+    return settings.min_certainty == "costs" or (settings.min_certainty != "fails" and matches(code, named))
+
+
+def _is_asked_for(rule: Any, settings: Settings) -> bool:
+    """Whether a rule that is off by default is asked for by as much as it takes."""
+    if rule.code in _chosen(settings):
+        return True
+    if getattr(rule, "preview", False) and not settings.preview:
+        return False
+    return not getattr(rule, "costs", False) or tells_costs(rule.code, settings)
+
+
+def _chosen(settings: Settings) -> tuple[str, ...]:
+    return (*settings.select, *settings.extend_select)
 
 
 def matches(code: str, prefixes: Sequence[str]) -> bool:
@@ -82,6 +110,8 @@ def wanted(finding: Finding, absolute: str, settings: Settings, codes: Sequence[
     if finding.code not in codes:
         return False
     if settings.min_certainty == "fails" and finding.certainty != "fails":
+        return False
+    if finding.certainty == "costs" and not tells_costs(finding.code, settings):
         return False
     return not ignored_here(finding.code, absolute, settings)
 

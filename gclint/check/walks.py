@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
+from ..config import CERTAINTIES
 from ..failures import Problem
 from ..finding import Finding
 from ..ir.entries import Entry
@@ -86,5 +87,5 @@ def keep(found: dict[Key, Finding], finding: Finding) -> None:
         found[finding.key] = finding
 
 
-def _weight(finding: Finding) -> tuple[bool, int, int]:
-    return (finding.certainty == "fails", -len(finding.condition), len(finding.fixes))
+def _weight(finding: Finding) -> tuple[int, int, int]:
+    return (CERTAINTIES.index(finding.certainty), -len(finding.condition), len(finding.fixes))

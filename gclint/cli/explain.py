@@ -6,13 +6,17 @@ import json
 import re
 import sys
 from argparse import Namespace
-from typing import Any
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
 
 from gclint.addresses import SEEN
-from gclint.check.selection import OWN_RULES, nearest_code
+from gclint.check.selection import OWN_RULES, is_optional, nearest_code
 from gclint.cli import EXIT_CLEAN
 from gclint.cli.parser import UsageError
 from gclint.config import suggestion
+
+if TYPE_CHECKING:
+    from gclint.rule import Rule
 
 CODE = re.compile(r"[A-Z]+[0-9]+$")
 
@@ -81,10 +85,16 @@ def _facts(item: Any) -> str:
     fix = {"safe": "safe", "unsafe": "unsafe (`--unsafe`)"}.get(item.fixable, "none")
     needs = f", needs {claim.needs}" if claim.needs else ""
     shown = f"`gclint prove {item.code}`{needs}" if claim.before else f"not shown by a run: {claim.needs}"
-    return (
-        f"\n## Facts\n- certainty: {', '.join(item.certainty)}\n- fix: {fix}\n- holds for: {item.holds}\n"
-        f"- shown by: {shown}\n"
-    )
+    facts = [f"certainty: {', '.join(item.certainty)}", f"fix: {fix}", f"holds for: {item.holds}", f"shown by: {shown}"]
+    return "\n## Facts\n" + "".join(f"- {fact}\n" for fact in [*facts, *how_to_turn_on(item)])
+
+
+def how_to_turn_on(rule: Rule) -> Iterator[str]:
+    """Yield what it takes to have a rule that is off by default; nothing for the others."""
+    if rule.preview:
+        yield f"in preview: off unless selected by its whole code, `{rule.code}`, or with `--preview`"
+    if rule.costs:
+        yield f"off unless selected: by `{rule.code}`, `{rule.code[:-1]}`, its name, or with `--min-certainty costs`"
 
 
 def _record(item: Any) -> dict[str, Any]:
@@ -94,6 +104,8 @@ def _record(item: Any) -> dict[str, Any]:
         "certainty": getattr(item, "certainty", None),
         "fixable": getattr(item, "fixable", ""),
         "holds": getattr(item, "holds", ""),
+        "preview": getattr(item, "preview", False),
+        "on_by_default": not is_optional(item),
         "needs": getattr(getattr(item, "reproduction", None), "needs", ""),
         "summary": item.summary,
         "explanation": item.docs.strip(),

@@ -8,6 +8,7 @@ from contextlib import suppress
 from typing import NoReturn
 
 from gclint.cli.examples import examples
+from gclint.config import CERTAINTIES
 from gclint.report.formats import FORMATS
 
 DEVICES = ("auto", "cpu", "cuda", "rocm", "xpu", "mps")
@@ -85,7 +86,9 @@ def _selection(parser: Parser) -> None:
     group.add_argument("--extend-select", metavar="CODES", action="append", help="check these as well")
     group.add_argument("--fixable", metavar="CODES", action="append", help="fix only these")
     group.add_argument("--unfixable", metavar="CODES", action="append", help="never fix these")
-    group.add_argument("--min-certainty", choices=("fragile", "fails"), help="`fails`: only what is shown to fail")
+    told = "`fails`: only what is shown to fail; `costs`: also what only costs"
+    group.add_argument("--min-certainty", choices=CERTAINTIES, help=told)
+    group.add_argument("--preview", action="store_true", help="check by the rules in preview too")
     group.add_argument(
         "--target",
         metavar="VERSIONS",

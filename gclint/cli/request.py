@@ -57,6 +57,7 @@ def split(texts: list[str] | None) -> list[str]:
 def selection_of(options: Namespace) -> dict[str, Any]:
     """Return which rules the options ask for, and for which versions; raises `UsageError` and `BadConfig`."""
     given: dict[str, Any] = {"target": _target(options.target), "min_certainty": options.min_certainty}
+    given["preview"] = options.preview or None
     for name in _LISTS:
         given[name] = tuple(_code(text, name) for text in split(getattr(options, name)))
     return {name: value for name, value in given.items() if value not in (None, (), {})}

@@ -30,6 +30,7 @@ class Plugin:
     name = "gclint"
     version = __version__
     target: ClassVar[dict[str, str]] = {}
+    named: ClassVar[tuple[str, ...]] = ()
     alone: ClassVar[bool] = False
     wanted: ClassVar[bool] = True
     jobs: ClassVar[int] = 1
@@ -67,6 +68,7 @@ class Plugin:
         selected = [*(getattr(options, "select", None) or ()), *(getattr(options, "extend_select", None) or ())]
         given = getattr(options, "select", None)
         cls.wanted = not given or any("GCL".startswith(code) or code.startswith("GCL") for code in selected)
+        cls.named = tuple(code for code in selected if code.startswith("GCL"))
         cls._projects = {}
 
     def run(self) -> Iterator[Answer]:
@@ -81,12 +83,20 @@ class Plugin:
         for line, column, text in found:
             yield line, column, text, type(self)
 
+    def _given(self) -> dict[str, Any]:
+        """Return what goes before the project's settings: what is off by default is on where flake8 names it."""
+        from gclint.rule import known_rules
+
+        codes = [rule.code for rule in known_rules()] if self.named else []
+        named = tuple(prefix for prefix in self.named if any(code.startswith(prefix) for code in codes))
+        return {key: value for key, value in (("target", self.target), ("extend_select", named)) if value}
+
     def _findings(self) -> list[Found]:
         from gclint.integrations.memory import project_of
 
         text = "".join(self.lines)
         path = os.path.realpath("stdin.py" if self.filename in _STDIN else self.filename)
-        project = project_of(path, self.target, self._projects, self.jobs)
+        project = project_of(path, self._given(), self._projects, self.jobs)
         if not self.alone and _on_disk(path) == text:
             return project.findings(path, text)
         data = text.encode("utf-8", "replace")
@@ -118,7 +128,7 @@ def _jobs(options: argparse.Namespace) -> int:
 def _within(path: str, data: bytes, project: Project) -> list[Found]:
     from gclint.integrations.memory import asked
 
-    return asked([], project.target, project.root, (path, data)).get(path, [])
+    return asked([], project.given, project.root, (path, data)).get(path, [])
 
 
 def _on_disk(path: str) -> str | None:

@@ -28,15 +28,15 @@ class Project:
     whole: each of its files is a program of its own.
     """
 
-    def __init__(self, root: str, target: Mapping[str, str], jobs: int = 1) -> None:
+    def __init__(self, root: str, given: Mapping[str, Any], jobs: int = 1) -> None:
         from gclint.check.request import Request, settings_of
 
         self.root = root
-        self.target = dict(target)
+        self.given = dict(given)
         self._jobs = jobs
         state, modules = state_of(root)
         self.whole = modules <= MOST_MODULES
-        settings = settings_of(Request(given={"target": self.target} if self.target else {}), root)
+        settings = settings_of(Request(given=self.given), root)
         self._directory = settings.cache_below(root)
         around = [__version__, *surroundings(root), repr(settings)]
         self._around = digest(around)
@@ -71,7 +71,7 @@ class Project:
 
     def _made(self) -> dict[str, list[Found]]:
         worth = any(self.admits(data) for data in modules_below(self.root))
-        found = asked([self.root], self.target, self.root, jobs=self._jobs) if worth else {}
+        found = asked([self.root], self.given, self.root, jobs=self._jobs) if worth else {}
         self._keep("project", self.root, self._state, found)
         return found
 
@@ -82,7 +82,7 @@ class Project:
         state = digest([data, self._state]) if self._state else ""
         known = _read(Cache(self._directory, self._name("flake8", path)).get("program"), state)
         if known is None:
-            known = asked([path], self.target, self.root)
+            known = asked([path], self.given, self.root)
             self._keep("program", path, state, known)
         return known.get(path, [])
 
@@ -111,19 +111,19 @@ class Project:
         return self._words
 
     def _name(self, kind: str, what: str) -> str:
-        return f"{kind}-{digest([what, repr(sorted(self.target.items()))])}"
+        return f"{kind}-{digest([what, repr(sorted(self.given.items()))])}"
 
 
-def project_of(path: str, target: Mapping[str, str], known: dict[str, Project], jobs: int = 1) -> Project:
-    """Return the project of the file `path`, one object for each root."""
+def project_of(path: str, given: Mapping[str, Any], known: dict[str, Project], jobs: int = 1) -> Project:
+    """Return the project of the file `path`, one object for each root; `given` are settings that go before its own."""
     root = root_of(path)
     if root not in known:
-        known[root] = Project(root, target, jobs)
+        known[root] = Project(root, given, jobs)
     return known[root]
 
 
 def asked(
-    paths: list[str], target: Mapping[str, str], root: str, stdin: tuple[str, bytes] | None = None, jobs: int = 1
+    paths: list[str], given: Mapping[str, Any], root: str, stdin: tuple[str, bytes] | None = None, jobs: int = 1
 ) -> dict[str, list[Found]]:
     """Return what a check of `paths` of the project `root`, or of bytes that stand for a file, finds by real path;
     problems are said.
@@ -136,7 +136,6 @@ def asked(
     from gclint.report.content import JUDGED_IN_PART, UNREADABLE
 
     name, data = stdin or ("stdin.py", None)
-    given = {"target": dict(target)} if target else {}
     request = Request([name] if stdin else paths, given, stdin=data, stdin_name=name, cache=False)
     report = check(request, replace(builtin_judge(jobs, remembers=root), heeds_noqa=False))
     for problem in report.problems:

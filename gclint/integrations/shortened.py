@@ -9,8 +9,8 @@ from typing import Any
 
 from gclint.finding import Finding
 from gclint.report.agent import brief, code_of, states_of
-from gclint.report.content import Report, place_text, severity
-from gclint.report.mending import by_hand, mending_of
+from gclint.report.content import Report, certainty_of, place_text
+from gclint.report.mending import by_hand, is_asked_for, mending_of
 
 Record = dict[str, Any]
 MOST_STATES = 6
@@ -81,7 +81,7 @@ def _told(report: Report, finding: Finding) -> Record:
     return {
         "code": finding.code,
         "name": finding.name,
-        "certainty": "note" if severity(finding) == "note" else finding.certainty,
+        "certainty": certainty_of(finding),
         "place": place_text(report.shown(finding.location)),
         "message": brief(finding.message, 500),
     }
@@ -93,6 +93,7 @@ def _edit(report: Report, finding: Finding, target: Sequence[str] | None) -> Rec
         return None
     fix = mending.fix
     arguments: Record = {"paths": list(mending.paths), "fixable": [finding.code], "choose": {finding.code: fix.name}}
+    arguments |= {"extend_select": [finding.code]} if is_asked_for(report, finding) else {}
     record = {
         "fix": fix.name,
         "title": fix.title,

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from gclint.cli.parser import EVIDENCE
+from gclint.config import CERTAINTIES
 
 OWN = frozenset({"paths", "code", "command", "write", "most", "evidence", "limit"})
 SECONDS = 120.0
@@ -38,6 +39,7 @@ _FILES = {
 _FIXES = {
     **_FILES,
     "fixable": _strings('fix only these codes, as ["GCL201"]'),
+    "extend_select": _strings('find these codes as well, which are off otherwise, as ["GCL84"]'),
     "choose": {
         "type": "object",
         "additionalProperties": {"type": "string"},
@@ -81,7 +83,8 @@ TOOLS = (
             **_FILES,
             "select": _strings('only these codes or prefixes, as ["GCL2"]'),
             "ignore": _strings("not these codes"),
-            "min_certainty": {"enum": ["fragile", "fails"], "description": "`fails`: only what is shown to fail"},
+            "extend_select": _strings('these codes as well, which are off otherwise, as ["GCL84"]'),
+            "min_certainty": {"enum": list(CERTAINTIES), "description": "`fails`: only what is shown to fail"},
             "most": _number("findings to show (10); the others are counted"),
             "limit": _limit(SECONDS),
         },

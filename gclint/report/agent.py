@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from gclint.finding import Finding, Location
 from gclint.fix.edits import Chosen
 from gclint.fix.patch import NoPatch, patch_of
-from gclint.report.content import Report, place_text, severity
+from gclint.report.content import Report, certainty_of, place_text
 from gclint.report.escape import printable
 from gclint.report.mending import Mending, by_hand, by_urgency, mending_of, proof_of
 from gclint.report.style import Style
@@ -70,9 +70,8 @@ def _block(report: Report, finding: Finding, number: str) -> str:
 
 
 def _facts(report: Report, finding: Finding, number: str) -> Iterator[str]:
-    level = "note" if severity(finding) == "note" else finding.certainty
     place = place_text(report.shown(finding.location))
-    yield f"{number} {finding.code} {finding.name} ({level}) at {place}"
+    yield f"{number} {finding.code} {finding.name} ({certainty_of(finding)}) at {place}"
     yield f"message: {brief(finding.message, 500)}"
     for label, text in (
         ("effect", finding.symptom),

@@ -118,9 +118,14 @@ class Report:
 
 def severity(finding: Finding) -> Literal["error", "warning", "note"]:
     """Return `error` for a finding that is shown to fail, `warning` for a fragile one, `note` for no defect."""
-    if finding.code == JUDGED_IN_PART:
+    if finding.code == JUDGED_IN_PART or finding.certainty == "costs":
         return "note"
     return "warning" if finding.certainty == "fragile" else "error"
+
+
+def certainty_of(finding: Finding) -> str:
+    """Return the certainty in one word, `note` for what is said about the check itself."""
+    return "note" if finding.code == JUDGED_IN_PART else finding.certainty
 
 
 def place_text(place: Location) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 
 from gclint.finding import Finding
-from gclint.report.content import Report, place_text, severity
+from gclint.report.content import Report, certainty_of, place_text
 from gclint.report.escape import printable
 from gclint.report.style import Style
 from gclint.report.tally import tally
@@ -23,9 +23,8 @@ def render(report: Report, style: Style) -> str:
 
 
 def _row(report: Report, finding: Finding) -> str:
-    level = "note" if severity(finding) == "note" else finding.certainty
     place = place_text(report.shown(finding.location))
-    return f"| {level} | {finding.code} | {_code(place)} | {_text(finding.message)} |"
+    return f"| {certainty_of(finding)} | {finding.code} | {_code(place)} | {_text(finding.message)} |"
 
 
 def _details(report: Report, finding: Finding) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from gclint.check.request import project_root
-from gclint.check.selection import OWN_RULES
+from gclint.check.selection import OWN_RULES, is_optional
 from gclint.finding import Finding, Fix
 from gclint.report.content import UNREADABLE, Report, severity
 from gclint.report.escape import printable
@@ -46,7 +46,7 @@ def proof_of(report: Report, finding: Finding) -> str:
     mending = mending_of(report, finding)
     if mending is not None and finding.code not in _OF_GCLINT:
         return mending.command("--verify", "--diff")
-    return line_of(("check", *report.asked.options), paths_of(report, finding))
+    return line_of(("check", *_turned_on(report, finding), *report.asked.options), paths_of(report, finding))
 
 
 def by_urgency(report: Report) -> list[Finding]:
@@ -61,7 +61,17 @@ def mending_of(report: Report, finding: Finding) -> Mending | None:
     fix = next((fix for fix in finding.fixes if fix.edits), None)
     if fix is None:
         return None
-    return Mending(finding.code, fix, paths_of(report, finding), report.asked.options)
+    options = (*_turned_on(report, finding), *report.asked.options)
+    return Mending(finding.code, fix, paths_of(report, finding), options)
+
+
+def is_asked_for(report: Report, finding: Finding) -> bool:
+    """Return whether a finding is told only because it was asked for: what only costs, and rules in preview."""
+    return finding.certainty == "costs" or is_optional(report.rules.get(finding.code))
+
+
+def _turned_on(report: Report, finding: Finding) -> tuple[str, ...]:
+    return ("--extend-select", finding.code) if is_asked_for(report, finding) else ()
 
 
 def paths_of(report: Report, finding: Finding) -> tuple[str, ...]:

@@ -10,6 +10,7 @@ from urllib.parse import quote
 
 import gclint
 from gclint.addresses import HOME, page_of
+from gclint.check.selection import is_optional
 from gclint.finding import Edit, Finding, Fix, Location
 from gclint.report.content import Report, severity
 from gclint.report.fingerprint import fingerprints
@@ -65,6 +66,7 @@ def _rule(report: Report, code: str, name: str) -> Record:
         "fullDescription": {"text": short},
         "help": {"text": docs.strip(), "markdown": docs.strip()},
         **({"helpUri": page} if (page := page_of(code)) else {}),
+        **({"defaultConfiguration": {"enabled": False}} if is_optional(rule) else {}),
     }
 
 

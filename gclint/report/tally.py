@@ -20,16 +20,18 @@ def tally(report: Report, style: Style) -> str:
     unjudged = len({finding.location.path for finding in report.findings if finding.code == UNREADABLE})
     levels = Counter(severity(finding) for finding in report.findings if finding.code != UNREADABLE)
     seen = sum(finding.certainty == "seen" for finding in report.findings)
-    failing, fragile, notes = levels["error"] - seen, levels["warning"], levels["note"]
-    if not failing + fragile + seen:
+    costly = sum(finding.certainty == "costs" for finding in report.findings)
+    failing, fragile, notes = levels["error"] - seen, levels["warning"], levels["note"] - costly
+    count = failing + fragile + costly + seen
+    if not count:
         clean = not report.problems and not report.findings
         but = f"{counted(unjudged, 'path')} could not be judged" if unjudged else "see above"
         text = f"No findings in {files}." if clean else f"No findings in {files}, but {but}."
         return style.paint(wrapped(text, style.width), "green" if clean else "yellow")
     parts = [f"{failing} failing" if failing else "", f"{fragile} fragile" if fragile else ""]
-    parts += [f"{seen} seen" if seen else ""]
+    parts += [f"{costly} costly" if costly else "", f"{seen} seen" if seen else ""]
     parts += [f"besides {counted(notes, 'note')}" if notes else ""]
-    sentence = f"{counted(failing + fragile + seen, 'finding')} in {files}: {', '.join(p for p in parts if p)}."
+    sentence = f"{counted(count, 'finding')} in {files}: {', '.join(p for p in parts if p)}."
     sentence += f" {counted(unjudged, 'path')} could not be judged." if unjudged else ""
     return wrapped(sentence + _fixes(report), style.width)
 

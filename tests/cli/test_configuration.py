@@ -41,6 +41,7 @@ min-certainty = "fails"
 unsafe-fixes = true
 output-format = "concise"
 force-exclude = true
+preview = true
 cache-dir = ".c"
 respect-gitignore = false
 [tool.gclint.per-file-ignores]

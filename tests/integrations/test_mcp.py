@@ -37,7 +37,7 @@ REFUSED = [
     (
         "check",
         {"path": "train.py"},
-        "check takes paths, target, select, ignore, min_certainty, most, limit, not `path`;",
+        "check takes paths, target, select, ignore, extend_select, min_certainty, most, limit, not `path`;",
     ),
     ("check", {"paths": "train.py"}, "paths: 'train.py' is not of type 'array'"),
     ("check", {"paths": ["-"]}, "- (standard input) is not read here; name files and directories"),

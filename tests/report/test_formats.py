@@ -16,6 +16,7 @@ from gclint.report.columns import width_of
 from gclint.report.content import Problem, Report
 from gclint.report.formats import FORMATS, render
 from gclint.report.style import Style
+from gclint.rule import Rule
 from gclint.source.source import parse
 
 TEXT = "import torch\n\nmodel = DDP(model)\nloss.backward()\n"
@@ -70,6 +71,35 @@ def test_the_line_that_sums_up_counts_in_words():
     ]
     for line, found in zip(lines, ((one,), (two,), (one, two)), strict=True):
         assert render(replace(report(*found), files_checked=0), "concise").splitlines()[-1] == line
+
+
+COSTLY = {
+    "full": "note[GCL201]: ",
+    "concise": "1 finding in 2 files: 1 costly.",
+    "json": '"severity": "note"',
+    "json-lines": '"certainty": "costs"',
+    "github": "::notice title=gclint (GCL201)",
+    "gitlab": '"severity": "info"',
+    "junit": 'failures="0" skipped="1"',
+    "sarif": '"level": "note"',
+    "markdown": "| costs | GCL201 |",
+    "html": "costs",
+    "agent": "GCL201 ddp-without-static-graph (costs) at",
+}
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_what_only_costs_is_a_note_in_every_format(name):
+    text = render(report(finding(certainty="costs", fixes=())), name)
+    assert COSTLY[name] in text, text
+    assert not report(finding(certainty="costs")).defective
+
+
+def test_sarif_says_which_rules_are_off_by_default():
+    costly = Rule("GCL201", "ddp-without-static-graph", "# page", (("DDP",),), certainty=("costs",))
+    told = replace(report(finding(certainty="costs")), rules={"GCL201": costly})
+    (rule,) = json.loads(render(told, "sarif"))["runs"][0]["tool"]["driver"]["rules"]
+    assert rule["defaultConfiguration"] == {"enabled": False}
 
 
 @pytest.mark.parametrize("name", FORMATS)
