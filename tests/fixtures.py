@@ -67,7 +67,7 @@ def stage(text: str, directory: Path, file: str = "train.py") -> Path:
 def findings(text: str, directory: Path) -> list[Finding]:
     """What gclint finds in a fixture's text."""
     script = stage(text, directory)
-    report = check_paths([str(script)], target=target_of(text))
+    report = check_paths([str(script)], target=target_of(text), preview=True)
     assert not report.problems, report.problems
     return [finding for finding in report.findings if Path(finding.location.path).name == script.name]
 

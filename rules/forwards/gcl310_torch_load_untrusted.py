@@ -81,6 +81,7 @@ rule = Rule(
     fixable="unsafe",
     holds="torch >= 1.13",
     oracles=(),
+    preview=True,
     reproduction=Reproduction(
         "bad_runs_code.py",
         "bad_runs_code.fixed.py",

@@ -65,7 +65,7 @@ def tried(text: str, original: str, judge: Judge) -> Result:
 
 
 def _tried(path: Path, target: Mapping[str, str], judge: Judge) -> Result:
-    request = Request([str(path)], {"target": target}, isolated=True, cache=False)
+    request = Request([str(path)], {"target": target, "preview": True}, isolated=True, cache=False)
     report = check(request, judge)
     result = Result(not any(item.code == "GCL000" for item in report.findings), len(report.findings))
     if report.problems:

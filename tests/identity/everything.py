@@ -62,7 +62,7 @@ def lines(place: Path, judge: Judge | None, twice: bool, edited: bool, share: in
         os.chdir(directory)
         for path in directory.rglob("*"):
             os.utime(path, (LONG_AGO, LONG_AGO))
-        request = Request(["."], {"target": target}, cache=twice or edited)
+        request = Request(["."], {"target": target, "preview": True}, cache=twice or edited)
         if edited:
             modules = sorted(directory.rglob("*.py"))
             for path in modules:

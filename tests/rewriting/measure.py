@@ -159,7 +159,7 @@ def _found(texts: Mapping[str, str], original: str) -> list[tuple[str, int, str]
 
 def checked(place: Path, target: dict[str, str]) -> list[tuple[str, int, str]]:
     """(file, line, code) of everything gclint finds in a directory."""
-    report = check(Request([str(place)], {"target": target}, cache=False))
+    report = check(Request([str(place)], {"target": target, "preview": True}, cache=False))
     assert not report.problems, report.problems
     return [
         (

@@ -53,7 +53,7 @@ def fetch(repository: Repository, folder: Path) -> Path | None:
 def check(checkout: Path) -> Answer:
     """`gclint check` at the root of a checkout, without a cache."""
     started = time.monotonic()
-    command = [sys.executable, "-m", "gclint", "check", "--no-cache", "--output-format", "json", "."]
+    command = [sys.executable, "-m", "gclint", "check", "--no-cache", "--preview", "--output-format", "json", "."]
     try:
         done = subprocess.run(command, cwd=checkout, capture_output=True, text=True, timeout=LIMIT)
     except subprocess.TimeoutExpired:
