@@ -61,7 +61,10 @@ def test_reports_pickle_and_render_the_same(project, judged):
     [
         ({"selct": ("GCL2",)}, "unknown setting `selct`; did you mean `select`?"),
         ({"select": "GCL2"}, "`select` must be a list, not 'GCL2'"),
-        ({"min_certainty": "fail"}, "`min_certainty` must be one of fragile, fails, not 'fail'; did you mean `fails`?"),
+        (
+            {"min_certainty": "fail"},
+            "`min_certainty` must be one of costs, fragile, fails, not 'fail'; did you mean `fails`?",
+        ),
         ({"target": {"torch": 2.5}}, "`target` for 'torch' must hold strings, not 2.5"),
         ({"target": {"transfomers": "4.44"}}, "`target` names `transfomers`; did you mean `transformers`?"),
     ],
