@@ -307,7 +307,15 @@ def _assign_attribute(
     it: Interpreter, item: Alternative, name: str, value: Value, node: ast.AST, place: ast.AST | None
 ) -> None:
     moment = it.moment(node)
-    if isinstance(item, Object):
+    if (
+        isinstance(item, Object)
+        and isinstance(item.type, Class)
+        and (sets := class_attribute(item.type, f"{name}.setter"))
+    ):
+        from .calls import Call
+
+        it.call(_bound(it, sets, item), Call(it, moment.site, name, [value]))
+    elif isinstance(item, Object):
         it.library.on_set(it, item, name, value, node)
         old = item.attributes.get(name)
         if name == "forward":
