@@ -178,3 +178,14 @@ def test_the_programs_of_a_project_have_a_bound_in_common(
         assert main(["check", "--no-cache", "--jobs", jobs, "--output-format", "concise", "."]) == 0
         noted = [line.partition(":")[0] for line in capfd.readouterr()[0].splitlines() if "GCL002" in line]
         assert noted == ["a.py"], "the one that a launcher starts comes first, and takes what it needs"
+
+
+def test_a_round_in_which_a_call_is_left_out_tells_of_nothing(
+    capfd: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("gclint.run.interpreter.MAX_CALLS", 5)
+    start, _ = PROGRAM.split("def long")
+    helper = "def add_gradients(model, x):\n    model(x).sum().backward()\n\n\n"
+    twice = "    add_gradients(model, torch.ones(1))\n    optimizer.step()\n    optimizer.zero_grad()\n" * 2
+    (tmp_path / "train.py").write_text(f"{start}{helper}for i in range(9):\n{twice}")
+    assert checked(capfd) == (0, "No findings in 1 file.\n")

@@ -182,6 +182,7 @@ class Walker:
         it.entered.clear()
         it.spent.clear()
         it.jumps.clear()
+        it.contexts.clear()
         it.guard = it.run.assumed
         site = Site.at(item.module, item.node)
         call = Call(it, site, name, open=True, uncalled=True)

@@ -7,7 +7,7 @@ from ..run.calls import Call
 from ..run.events import Backward, OptimizerBuilt, OptimizerStep
 from ..run.guards import CUDA, ROCM
 from ..run.interpreter import Interpreter
-from ..run.values import NONE, Const, Value, const, of
+from ..run.values import NONE, TRUE, Const, Value, const, of
 from .registry import Framework
 
 framework = Framework(
@@ -128,6 +128,7 @@ def optimizer_step(call: Call) -> Value:
 # Contexts and modes
 
 
+GRAD_MODES = {True: "torch.enable_grad", False: "torch.no_grad"}
 CONTEXTS = (
     "torch.no_grad",
     "torch.enable_grad",
@@ -135,7 +136,6 @@ CONTEXTS = (
     "torch.autocast",
     "torch.amp.autocast",
     "torch.cuda.amp.autocast",
-    "torch.set_grad_enabled",
     "torch.device",
     "torch.random.fork_rng",
     "torch.autograd.set_detect_anomaly",
@@ -153,6 +153,21 @@ def make_context(call: Call) -> Value:
     made.attributes.update(call.keywords)
     if call.positional:
         made.attributes["argument"] = call.positional[0]
+    return of(made)
+
+
+@framework.function("torch.set_grad_enabled", "torch.autograd.set_grad_enabled")
+def set_grad_mode(call: Call) -> Value:
+    """A context manager that sets the mode when it is made, so that it holds on where there is no block
+    (torch/autograd/grad_mode.py, `set_grad_enabled.__init__`).
+    """
+    it, given = call.it, call.get("mode", 0)
+    made = call.make("context", GRAD_MODES.get(given.constant(), "torch.set_grad_enabled"))
+    made.attributes["argument"] = given
+    if it.expression_statement is call.site.node:
+        made.type = made.type if it.guard <= it.frame.base else "torch.set_grad_enabled"
+        made.state["stays"] = TRUE
+        it.contexts[:] = [made, *(each for each in it.contexts if "stays" not in each.state)]
     return of(made)
 
 

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from ..frameworks.registry import Library
     from ..ir.project import Project
     from .calls import Call
+    from .loops import Rounds
     from .run import Run
 
 MAX_CALLS = 60
@@ -116,6 +117,7 @@ class Interpreter:
         self.guard: Guard = run.assumed
         self.frames: list[Frame] = []
         self.loops: list[Loop] = []
+        self.rounds: list[Rounds] = []
         self.contexts: list[Object] = []
         self.handlers: list[Site] = []
         self.forwards: list[Object] = []
@@ -219,8 +221,8 @@ class Interpreter:
         )
 
     def emit(self, event: Event) -> None:
-        """Pass an event on to the run, unless nothing goes on here."""
-        if not self.is_dead:
+        """Pass an event on to the run, unless nothing goes on here, or not all of it is walked."""
+        if not self.is_dead and not any(rounds.is_incomplete for rounds in self.rounds):
             self.run.emit(event)
 
     def within(self, parent: Scope, names: dict[str, Value], is_class: bool = False) -> Scope:

@@ -6,7 +6,7 @@ import ast
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from . import calls, elements, names
+from . import calls, elements, loops, names
 from .calls import Call
 from .defaults import unsure
 from .events import LibraryCall
@@ -97,7 +97,10 @@ def walk(it: Interpreter, function: Function, call: Call) -> Value:
 
     entered = sum(frame.function is not None and frame.function.node_id == function.node_id for frame in it.frames)
     it.entered[function.node_id] += 1
-    if len(it.frames) > MAX_DEPTH or entered > MAX_RECURSION or _walked_enough(it, function):
+    enough = _walked_enough(it, function)
+    if enough:
+        loops.leave_out(it)
+    if enough or len(it.frames) > MAX_DEPTH or entered > MAX_RECURSION:
         return call.foreign()
     first = function.node_id not in it.interpreted
     it.interpreted.add(function.node_id)

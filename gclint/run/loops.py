@@ -21,14 +21,17 @@ STEPS_FOR_ALL = 6_000
 ITERATED = "iterated"  # of the run's facts: what each loop went over last
 
 
-class _Rounds:
-    """The rounds of one loop: `held` is the guard at its start, to which each round adds its own."""
+class Rounds:
+    """The rounds of one loop: `held` is the guard at its start, to which each round adds its own. A further one in
+    which not everything is walked any more is the last, and tells of nothing.
+    """
 
     def __init__(self, it: Interpreter, loop: ast.For | ast.AsyncFor | ast.While):
         self.it, self.loop, self.entered = it, loop, Loop(loop)
         self.held, self.mark, self.steps = it.guard, len(it.jumps), it.steps
         self.before = _literals(it, it.module.bound_in(loop).stored)
         self.count = 0
+        self.is_incomplete = False
 
     def walk(self, guard: Guard, value: Value | None = None) -> None:
         """Walk the body under a further guard, with the value for a `for` loop's target; the guard is then that under
@@ -38,9 +41,11 @@ class _Rounds:
         before, start = it.guard, len(it.jumps)
         it.guard = narrowed(before, guard)
         it.loops.append(self.entered)
+        it.rounds.append(self)
         if value is not None and isinstance(self.loop, (ast.For, ast.AsyncFor)):
             names.assign(it, self.loop.target, value)
         it.execute(self.loop.body)
+        it.rounds.pop()
         it.loops.pop()
         taken(it, start, CONTINUE)
         it.go_on(before, start)
@@ -48,9 +53,10 @@ class _Rounds:
 
     @property
     def is_costly(self) -> bool:
-        """Whether as many rounds were walked as the budget is for."""
+        """Whether as many rounds were walked as the budget is for, or the last one not whole."""
         spent = self.steps - self.it.steps
-        return self.count >= MOST_ROUNDS or (self.count > 1 and spent + spent // self.count > STEPS_FOR_ALL)
+        costs = self.count > 1 and spent + spent // self.count > STEPS_FOR_ALL
+        return costs or self.count >= MOST_ROUNDS or any(each.is_incomplete for each in (self, *self.it.rounds))
 
     def end(self) -> None:
         """Walk the `else`, where no round broke off, and go on after the loop."""
@@ -65,9 +71,16 @@ class _Rounds:
         it.go_on(before, start)
 
 
+def leave_out(it: Interpreter) -> None:
+    """A call is not walked: where that is in a further round of a loop, the outermost such tells of nothing more."""
+    again = next((rounds for rounds in it.rounds if rounds.count), None)
+    if again is not None:
+        again.is_incomplete = True
+
+
 def walk_for(it: Interpreter, statement: For) -> None:
     """A `for` statement."""
-    rounds = _Rounds(it, statement)
+    rounds = Rounds(it, statement)
     it.consumers[id(statement.iter)] = lambda value: rounds.walk(ALWAYS, value)
     iterable = it.evaluate(statement.iter)
     it.consumers.pop(id(statement.iter), None)
@@ -76,7 +89,7 @@ def walk_for(it: Interpreter, statement: For) -> None:
     rounds.end()
 
 
-def _over(it: Interpreter, rounds: _Rounds, statement: For, iterable: Value) -> None:
+def _over(it: Interpreter, rounds: Rounds, statement: For, iterable: Value) -> None:
     it.run.facts.setdefault(ITERATED, {})[statement] = iterable
     each = elements.rounds(it, iterable)
     if each is not None and len(each) <= MOST_ROUNDS:
@@ -86,16 +99,17 @@ def _over(it: Interpreter, rounds: _Rounds, statement: For, iterable: Value) -> 
                 break
         else:
             return
-    it.vague += 1
-    rounds.walk(ALWAYS, elements.element(it, iterable, statement.iter))
-    it.vague -= 1
+    if not rounds.is_incomplete:
+        it.vague += 1
+        rounds.walk(ALWAYS, elements.element(it, iterable, statement.iter))
+        it.vague -= 1
     bound = it.module.bound_in(statement)
     _widen(it, rounds, bound.stored if each is not None else bound.counted)
 
 
 def walk_while(it: Interpreter, statement: ast.While) -> None:
     """A `while` statement: round by round as long as what decides is known and changes; else its body once."""
-    rounds = _Rounds(it, statement)
+    rounds = Rounds(it, statement)
     stored = it.module.bound_in(statement).stored
     while True:
         goes_on, _ = conditions.decide(it, statement.test)
@@ -141,7 +155,7 @@ def _literals(it: Interpreter, stored: Sequence[str]) -> dict[str, frozenset[tup
     return found
 
 
-def _widen(it: Interpreter, rounds: _Rounds, names: Sequence[str]) -> None:
+def _widen(it: Interpreter, rounds: Rounds, names: Sequence[str]) -> None:
     """After rounds that nobody counts, a literal that is another one than before them is unknown."""
     after = _literals(it, names)
     for name in names:

@@ -40,6 +40,7 @@ from gclint.run.events import Backward, LibraryCall, RunEnded, ScalerUsed
 from gclint.run.parallel import forwards_of
 from gclint.run.precision import autocast_around, dtype_of, is_half
 from gclint.run.run import Run, ways
+from gclint.run.stepping import reaches_a_step
 from gclint.run.values import Object
 
 from ..words import BACKWARD
@@ -70,12 +71,12 @@ def unscaled(event: RunEnded, run: Run) -> Iterator[Finding]:
     if not event.whole or any(each.operation == "scale" for each in run.of_type(ScalerUsed)):
         return
     calls = run.of_type(LibraryCall)
-    if any("Scaler" in each.name for each in calls):
+    if any("Scaler" in each.name or each.name.endswith(".scale") for each in calls):
         return
     scaled = {each.site.node_id for each in calls if each.name.startswith(OTHERS)}
     told: set[int] = set()
     for backward in run.of_type(Backward):
-        if backward.site.node_id in scaled:
+        if backward.site.node_id in scaled or not reaches_a_step(backward, run):
             continue
         for forward in forwards_of(backward, run):
             block = autocast_around(forward.moment)
