@@ -135,7 +135,7 @@ class Interpreter:
         self.entered: Counter[int] = Counter()
         self.spent: Counter[int] = Counter()
         self.call_limit = MAX_CALLS
-        self.heap: list[Object] = []
+        self.heap = run.heap
         self.inner: list[Scope] = []
 
     # The heap

@@ -52,6 +52,7 @@ class Run:
     each module of the project. `modules_with` gives the project's modules whose text has a word, of those that the
     program imports, also where they were not walked. `absent` says of an environment variable whether the process
     starts without it.
+    `heap` has what the walk made, the object of the number n at n - 1.
     `assumed` holds the conditions that the launcher decides; they are never stated.
     `launch_places` are the launches that decide them. `found` has the guard of every finding that was made of this
     run, `impossible` are those whose guard cannot hold. `failures` has the parts of gclint that raised. `path` is the
@@ -69,6 +70,7 @@ class Run:
     import_sites: dict[str, Site] = field(default_factory=dict)
     initialised: dict[str, Site] = field(default_factory=dict)
     models: list[Object] = field(default_factory=list)
+    heap: list[Object] = field(default_factory=list, repr=False)
     events: list[Event] = field(default_factory=list)
     overrides: dict[str, Value] = field(default_factory=dict)
     facts: dict[str, Any] = field(default_factory=dict)
