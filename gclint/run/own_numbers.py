@@ -46,7 +46,7 @@ def _subject(atom: Atom, run: Run) -> Object | None:
 
 def _known(asked: object, run: Run) -> Object | None:
     """The object of the walk that a condition names."""
-    if not isinstance(asked, str) or not asked[:1] == "#" or not 0 < int(asked[1:]) <= len(run.heap):
+    if not isinstance(asked, str) or asked[:1] != "#" or not 0 < int(asked[1:]) <= len(run.heap):
         return None
     return run.heap[int(asked[1:]) - 1]
 
