@@ -50,9 +50,9 @@ from gclint.run.events import Backward, Event, Forward, RunEnded
 from gclint.run.guards import Guard, all_of, compatible, complement, conj, satisfiable
 from gclint.run.jumps import ENDINGS
 from gclint.run.own_numbers import about_own_numbers
-from gclint.run.parallel import alone, forwards_of, is_group_of_one
-from gclint.run.run import Run, ways
-from gclint.run.values import Const, Object
+from gclint.run.parallel import alone, forwards_of, is_group_of_one, of_several
+from gclint.run.run import Run
+from gclint.run.values import Object
 
 from ..words import BACKWARD
 
@@ -92,7 +92,7 @@ def left_out_by_some(event: RunEnded, run: Run) -> Iterator[Finding]:
                 continue
             for atom, truth, asked in about_own_numbers(backward.guard - forward.guard, backward.loss, run):
                 own = frozenset({(atom, truth)})
-                several, skipped = _together(backward.guard - own, forward), conj(forward.guard, complement(own))
+                several, skipped = of_several(backward.guard - own, forward), conj(forward.guard, complement(own))
                 if several is None or skipped is None or _is_answered(skipped, backward, forward, run):
                     continue
                 told.add(backward.site.node)
@@ -107,17 +107,6 @@ def left_out_by_some(event: RunEnded, run: Run) -> Iterator[Finding]:
                     fixes=(_agree(asked, backward),),
                 )
                 break
-
-
-def _together(base: Guard, forward: Forward) -> Guard | None:
-    """The condition under which several processes have to come to a backward; None where none have to."""
-    model = forward.model
-    held = [*ways(base, model.known("ddp")), *ways(base, model.known("fsdp"))]
-    wrapped = [guard for guard, (wrapper,) in held if isinstance(wrapper, Object)]
-    if forward.through is not None and forward.through.kind in ("ddp", "fsdp"):
-        wrapped.append(base)
-    wrapped += [guard for guard, (sharded,) in ways(base, model.known("sharded")) if sharded == Const(True)]
-    return min(wrapped, key=len, default=None)
 
 
 def _is_answered(skipped: Guard, backward: Backward, forward: Forward, run: Run) -> bool:
