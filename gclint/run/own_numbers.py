@@ -41,21 +41,14 @@ def _subject(atom: Atom, run: Run) -> Object | None:
     """What a condition asks about: what is compared with a limit or with itself, or of which the truth is asked."""
     asked, *other = atom.of or (None,)
     compared = atom.test in COMPARED and (other == [asked] or _is_limit(other[0], run))
-    return _known(asked, run) if compared or not other else None
-
-
-def _known(asked: object, run: Run) -> Object | None:
-    """The object of the walk that a condition names."""
-    if not isinstance(asked, str) or asked[:1] != "#" or not 0 < int(asked[1:]) <= len(run.heap):
-        return None
-    return run.heap[int(asked[1:]) - 1]
+    return run.subject(asked) if compared or not other else None
 
 
 def _is_limit(other: object, run: Run) -> bool:
     """Whether something is a number, or may be one that no model gave."""
     if isinstance(other, Const):
         return isinstance(other.value, (int, float)) and not isinstance(other.value, bool)
-    held = _known(other, run)
+    held = run.subject(other)
     return held is not None and not held.origins
 
 

@@ -104,6 +104,11 @@ class Run:
         self._asked[asker] = len(self.events)
         return self.of_type(*kinds, start=last)
 
+    def subject(self, asked: object) -> Object | None:
+        """What a condition is about, by one of the keys that its atom has `of` it; None for anything but an object."""
+        number = asked[1:] if isinstance(asked, str) and asked.startswith("#") else ""
+        return self.heap[int(number) - 1] if number.isdigit() and 0 < int(number) <= len(self.heap) else None
+
     def place(self, event: Event) -> int:
         """How many events came before this one; raises KeyError for one that is not of this run."""
         return self._place_of[id(event)]
