@@ -50,8 +50,8 @@ class Run:
 
     `imported` has the first import of each library module, `import_sites` the import in the entry that first led to
     each module of the project. `modules_with` gives the project's modules whose text has a word, of those that the
-    program imports, also where they were not walked. `absent` says of an environment variable whether the process
-    starts without it.
+    program imports, also where they were not walked, `beside_with` those in the folder of its file that it does not
+    import. `absent` says of an environment variable whether the process starts without it.
     `heap` has what the walk made, the object of the number n at n - 1.
     `assumed` holds the conditions that the launcher decides; they are never stated.
     `launch_places` are the launches that decide them. `found` has the guard of every finding that was made of this
@@ -65,6 +65,7 @@ class Run:
     environment: dict[str, Value] = field(default_factory=dict)
     environment_sites: dict[str, Site] = field(default_factory=dict)
     modules_with: Callable[[str], Iterable[Module]] = field(default=no_modules, repr=False)
+    beside_with: Callable[[str], Iterable[Module]] = field(default=no_modules, repr=False)
     absent: Callable[[str], bool] = field(default=untold, repr=False)
     imported: dict[str, Site] = field(default_factory=dict)
     import_sites: dict[str, Site] = field(default_factory=dict)

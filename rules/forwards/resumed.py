@@ -55,8 +55,8 @@ def left_in_file(load: StateDictLoaded, file: Object, run: Run) -> Iterator[Left
     kept = [
         (each, entries)
         for each in saves(run)
-        for entries in _entries(each.content)
-        if read <= set(entries) and _may_be(each.file, path) and _is_of(entries.get(key, NOTHING), models)
+        for entries in entries_of(each.content)
+        if read <= set(entries) and may_be(each.file, path) and _is_of(entries.get(key, NOTHING), models)
     ]
     if not kept:
         return
@@ -69,14 +69,14 @@ def left_in_file(load: StateDictLoaded, file: Object, run: Run) -> Iterator[Left
                     yield Left(item, name[1:-1], taken, saved)
 
 
-def _entries(content: Value) -> Iterator[dict[str, Value]]:
+def entries_of(content: Value) -> Iterator[dict[str, Value]]:
     """What stands in the dicts that are saved, by their keys as they are written."""
     for item in content.objects():
         if item.entries is not None and item.type != "state_dict" and not item.open:
             yield {f"[{key!r}]": value for key, value in item.entries.items()}
 
 
-def _may_be(saved: str, loaded: str) -> bool:
+def may_be(saved: str, loaded: str) -> bool:
     """Whether two files may be the same one: not where both have names of their own."""
     return saved == loaded or not (saved.startswith(LITERAL) and loaded.startswith(LITERAL))
 
