@@ -168,6 +168,16 @@ def without_gradient(call: Call) -> Value:
     return of(made)
 
 
+READ = ("item", "tolist", "numpy")
+"""Methods that give the numbers to Python, and wait for the device that computes them."""
+
+
+@framework.method("unknown", *READ)
+def read_out(call: Call) -> Value:
+    """The numbers of a tensor, as Python's or NumPy's."""
+    return without_gradient(call)
+
+
 @framework.method("unknown", "mean", "sum")
 def reduced(call: Call) -> Value:
     """The mean or the sum: of what carries a graph it carries one."""

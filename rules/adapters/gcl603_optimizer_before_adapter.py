@@ -64,6 +64,7 @@ from gclint.run.values import NOTHING, Object, root
 from ..words import STEPS
 
 GROWS = ("resize_token_embeddings",)
+GROWN = "an output layer for more tokens"
 RESET = ("reset_classifier",)
 CONTAINED = ("append", "extend", "insert", "add_module", "register_module")
 SYMPTOM = "silent: the parameters that train are not the optimizer's; none of them changes"
@@ -151,7 +152,7 @@ def _grown(event: LibraryCall, run: Run) -> list[_Change]:
     grows = model is not None and (_is_larger(event, model, run) or any(map(_adds_tokens, run.of_type(LibraryCall))))
     if model is None or tied is None or not grows:
         return []
-    return [_Change(event, root(inside(model)), "an output layer for more tokens", tied)]
+    return [_Change(event, root(inside(model)), GROWN, tied)]
 
 
 def _is_larger(event: LibraryCall, model: Object, run: Run) -> bool:
@@ -205,7 +206,7 @@ def _finding(run: Run, built: OptimizerBuilt, given: _Change, used: Event) -> Fi
         guard=guard if guard is not None else built.guard,
         certainty=given.certainty,
         symptom=SYMPTOM,
-        versions=("torch", "peft", "transformers"),
+        versions=("torch", "transformers" if given.what == GROWN else "peft"),
         related=[(change.site, "the model changes here"), (used.site, "the optimizer is used here")],
         fixes=(_later(built.site, change.site),),
     )

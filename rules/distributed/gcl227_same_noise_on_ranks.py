@@ -45,7 +45,7 @@ from gclint.run.parallel import alone, forwards_of, is_group_of_one, of_several
 from gclint.run.ranks import Pair
 from gclint.run.run import Run
 from gclint.run.stepping import reaches_a_step, together
-from gclint.run.values import FALSE, Const, Object, Value, ancestors
+from gclint.run.values import FALSE, Const, Object, Value, ancestors, sources
 
 from ..words import TRAINS
 from .loaders import by_rank
@@ -127,7 +127,7 @@ def _trained(
     for backward in run.of_type(Backward):
         if not backward.moment.loops or not reaches_a_step(backward, run):
             continue
-        made_of = ancestors(backward.loss)
+        made_of = sources(backward.loss)
         for draw in drawn:
             if draw.moment.loops[:1] != backward.moment.loops[:1] or not made_of.intersection(draw.result.objects()):
                 continue
