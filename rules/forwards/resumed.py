@@ -6,16 +6,17 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from gclint.run.events import Iterated, StateDictLoaded
-from gclint.run.loops import ITERATED
+from gclint.run.events import Iterated, LibraryCall, StateDictLoaded
+from gclint.run.loops import ASKED, ITERATED
 from gclint.run.parallel import inside
 from gclint.run.run import Run
 from gclint.run.saved import Saved, file_key, saves
 from gclint.run.stepping import receiver_text
-from gclint.run.values import NOTHING, Object, Value, ancestors, root
+from gclint.run.values import NOTHING, Const, Object, Value, ancestors, root
 
 FILE = "checkpoint_file"
 TRAINING = ("optimizer", "schedule", "scaler")
+COUNT = "itertools.count"
 LITERAL = ("'", '"')
 
 
@@ -30,16 +31,30 @@ class Left:
 
 
 def is_resumed(file: Object, run: Run) -> bool:
-    """Whether training goes on where a file says: a loop begins at its number, or another state of it is loaded."""
-    for over in run.facts.get(ITERATED, {}).values():
-        starts: list[Value] = [item.known("start") for item in over.objects()]
-        if any(isinstance(part, Object) and part.parent is file for start in starts for part in ancestors(start)):
+    """Whether training goes on where a file says: a loop begins at its number, or asks about it, the number after it is
+    computed, or another state of the file is loaded.
+    """
+    ranges = [item.known("start") for over in run.facts.get(ITERATED, {}).values() for item in over.objects()]
+    counts = [each.call.get("start", 0) for each in run.of_type(LibraryCall) if each.name == COUNT and each.call]
+    for start in (*ranges, *counts, *run.facts.get(ASKED, {}).values()):
+        if any(isinstance(part, Object) and part.parent is file for part in ancestors(start)):
             return True
-    return any(
-        held.kind in TRAINING and any(item.parent is file for item in each.source.objects())
-        for each in run.of_type(StateDictLoaded)
-        for held in each.target.objects()
-    )
+    states = [each for each in run.of_type(StateDictLoaded) if any(map(_trains, each.target.objects()))]
+    loaded = any(item.parent is file for each in states for item in each.source.objects())
+    return loaded or any(_counts_on(item, file) for item in run.heap)
+
+
+def _trains(item: Object) -> bool:
+    return item.kind in TRAINING
+
+
+def _counts_on(item: Object, file: Object) -> bool:
+    """Whether something is an entry of a file and one more."""
+    node = item.site.node if item.site is not None else None
+    if not isinstance(node, ast.BinOp) or not isinstance(node.op, ast.Add):
+        return False
+    parts = [part for value in item.made_of for _, part in value]
+    return Const(1) in parts and any(isinstance(part, Object) and part.parent is file for part in parts)
 
 
 def left_in_file(load: StateDictLoaded, file: Object, run: Run) -> Iterator[Left]:
