@@ -46,6 +46,20 @@ def start_workers(it: Interpreter, loader: Object, site: Site) -> None:
     it.contexts.remove(worker)
 
 
+def collate_rows(it: Interpreter, loader: Object, site: Site) -> None:
+    """What a function of the project makes a batch of rows into, once for each loader."""
+    function = loader.attributes.get("collate_fn", NOTHING)
+    if "collated" not in loader.state and any(map(_is_own, (item for _, item in function))):
+        loader.state["collated"] = NOTHING
+        rows = of(it.unknown("rows", site))
+        loader.state["collated"] = it.call(function, Call(it, site, "collate_fn", [rows]))
+
+
+def _is_own(item: Alternative) -> bool:
+    """Whether the project says what a call does."""
+    return isinstance(item, (Function, Partial)) or (isinstance(item, Object) and isinstance(item.type, Class))
+
+
 def _is_stream(data: Alternative | None) -> bool:
     return isinstance(data, Object) and data.is_a("IterableDataset")
 
