@@ -7,13 +7,13 @@ from collections.abc import Iterator
 
 from .events import Backward, Event, Forward, LibraryCall, TrainerStarted
 from .guards import DISTRIBUTED, Guard
-from .run import Run, ways
+from .run import SEVERAL, Run, ways
 from .values import Const, Object, Value, root
 
 
 def alone(run: Run) -> bool:
-    """Whether the launcher starts one process only."""
-    return (DISTRIBUTED, False) in run.assumed
+    """Whether the launcher starts one process only, as what runs a notebook does where that starts none itself."""
+    return (DISTRIBUTED, False) in run.assumed or (run.path.endswith(".ipynb") and SEVERAL not in run.facts)
 
 
 def is_group_of_one(run: Run) -> bool:

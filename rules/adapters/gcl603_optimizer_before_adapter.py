@@ -57,13 +57,14 @@ from gclint.run.events import (
     TrainerStarted,
 )
 from gclint.run.guards import all_of, conj
-from gclint.run.parallel import inside, models_of
+from gclint.run.parallel import inside, models_of, owners
 from gclint.run.run import Run
 from gclint.run.values import NOTHING, Object, root
 
 from ..words import STEPS
 
 GROWS = ("resize_token_embeddings",)
+LAYER = "a new layer"
 GROWN = "an output layer for more tokens"
 RESET = ("reset_classifier",)
 CONTAINED = ("append", "extend", "insert", "add_module", "register_module")
@@ -86,12 +87,15 @@ rule = Rule(
 
 
 class _Change(NamedTuple):
-    """A model gets other parameters: by which event, in words what it gets, and how sure it is that they are others."""
+    """A model gets other parameters: by which event, in words what it gets, how sure it is that they are others, and
+    which part of it gets them where that is not the whole.
+    """
 
     event: Event
     model: Object
     what: str
     certainty: Certainty = "fails"
+    part: Object | None = None
 
 
 @rule.on(OptimizerStep, TrainerStarted)
@@ -119,7 +123,17 @@ def _changes(run: Run, built: OptimizerBuilt, model: Object) -> list[_Change]:
     """What gave a model other parameters after an optimizer took its own, up to now."""
     taken = run.place(built)
     later = [each for each in _all_changes(run) if each.model is model and run.place(each.event) > taken]
-    return [each for each in later if not _is_told(built.optimizer, each.event, run)]
+    own = [inside(item) for item in owners(built.parameters)]
+    return [each for each in later if _is_among(each.part, own) and not _is_told(built.optimizer, each.event, run)]
+
+
+def _is_among(part: Object | None, own: list[Object]) -> bool:
+    """Whether a part is in one of these modules; the whole of a model is around all of its parts."""
+    while part is not None and part not in own:
+        part = part.parent
+        if part is None:
+            return False
+    return True
 
 
 def _is_told(optimizer: Object, change: Event, run: Run) -> bool:
@@ -138,7 +152,8 @@ def _all_changes(run: Run) -> list[_Change]:
     for event in run.new_to(rule.code, Adapted, AttributeSet, ItemSet, Converted, LibraryCall):
         target, what = _change(event)
         if target is not None:
-            known.append(_Change(event, root(inside(target)), what))
+            part = inside(target) if what == LAYER else None
+            known.append(_Change(event, root(inside(target)), what, "fails", part))
         elif isinstance(event, LibraryCall) and event.call is not None and event.call.last in GROWS:
             known += _grown(event, run)
     return known
@@ -179,13 +194,13 @@ def _change(event: Event) -> tuple[Object | None, str]:
         return call.receiver if call.get("assign", 2).constant() is True else None, "new tensors"
     if isinstance(event, LibraryCall) and call is not None and call.last in (*CONTAINED, *RESET):
         layer = call.last in RESET or any(_learns(item) for value in call.positional for item in value.objects())
-        return call.receiver if layer else None, "a new layer"
+        return call.receiver if layer else None, LAYER
     if isinstance(event, ItemSet):
-        return event.target if any(map(_learns, event.value.objects())) else None, "a new layer"
+        return event.target if any(map(_learns, event.value.objects())) else None, LAYER
     if isinstance(event, AttributeSet) and event.target is not None and event.target.kind != "instance":
         layer = any(_learns(item) for item in event.value.objects())
         building = event.target in event.moment.forwards or event.name == "forward"
-        return event.target if layer and not building else None, "a new layer"
+        return event.target if layer and not building else None, LAYER
     return None, ""
 
 
