@@ -47,7 +47,7 @@ from gclint.run.parallel import forwards_of
 from gclint.run.parts_of_guards import without_elements
 from gclint.run.run import Run
 from gclint.run.stepping import every_few_rounds, reaches_a_step
-from gclint.run.values import Object, Value, of
+from gclint.run.values import Object
 
 from ..words import BACKWARD
 
@@ -79,7 +79,7 @@ def read_back(event: RunEnded, run: Run) -> Iterator[Finding]:
         if not loop or not reaches_a_step(backward, run):
             continue
         for read in run.of_type(LibraryCall):
-            if read.moment.loops[-1:] != loop or read.site.node in told or not _is_of(_read(read), backward):
+            if read.moment.loops[-1:] != loop or read.site.node in told or not _is_of(read, backward):
                 continue
             guard = _in_each_step(read, backward, run)
             if guard is not None:
@@ -94,19 +94,17 @@ def read_back(event: RunEnded, run: Run) -> Iterator[Finding]:
                 )
 
 
-def _read(call: LibraryCall) -> Value | None:
-    """What a call reads."""
-    asked, (_, _, last) = call.call, call.name.rpartition(".")
-    if asked is None:
-        return None
-    if call.name in FUNCTIONS:
-        return asked.get("", 0)
-    return of(asked.receiver) if asked.receiver is not None and last in METHODS else None
-
-
-def _is_of(value: Value | None, backward: Backward) -> bool:
-    """Whether something is computed by the models of a backward, and not read back already."""
-    held = value.objects() if value is not None else []
+def _is_of(read: LibraryCall, backward: Backward) -> bool:
+    """Whether what a call reads is computed by the models of a backward, and not read back already; what is converted
+    to a number may be one already, but for what a gradient flows through.
+    """
+    call, (_, _, last) = read.call, read.name.rpartition(".")
+    if call is not None and call.receiver is not None and last in METHODS:
+        held = [call.receiver]
+    elif call is not None and read.name in FUNCTIONS:
+        held = [item for item in call.get("", 0).objects() if "graph" in item.state]
+    else:
+        return False
     return any(of_a_model(item) and not _is_read(item) and set(backward.forwards) & item.origins for item in held)
 
 
