@@ -11,12 +11,14 @@ import re
 
 from ..run.calls import Call
 from ..run.events import LibraryCall
-from ..run.values import NOTHING, Object, Value, of
+from ..run.values import NOTHING, Const, Object, Value, of
 from .registry import Framework
 
 framework = Framework("tokenization", kinds={"tokenizer": "unknown"})
 
 CLASSES = r"\w*Tokenizer(Fast)?"
+LOADED = rf"{CLASSES}|(?!\w*(Image|Video)Processor)\w+Processor"
+"""Classes whose `from_pretrained` gives a tokenizer, or a processor that has one."""
 WITHOUT_BEGIN = re.compile(r"qwen", re.IGNORECASE)
 """Names of models, and of tokenizers' classes, that have no begin token (transformers/models/qwen2 and later)."""
 CALLED = "tokenizer.__call__"
@@ -24,9 +26,14 @@ ENCODES = (CALLED, "tokenizer.encode", "tokenizer.encode_plus", "tokenizer.batch
 
 
 @framework.family(f"transformers:{CLASSES}")
+def construct_tokenizer(call: Call) -> Value | None:
+    """A tokenizer by its constructor; a class of the project's own may do otherwise."""
+    return make_tokenizer(call) if call.instance is None else None
+
+
 def make_tokenizer(call: Call) -> Value:
-    """A tokenizer, by the class's constructor or of a name that `from_pretrained` is given."""
-    made = call.make("tokenizer", call.name)
+    """A tokenizer, or a processor that has one, with the name that `from_pretrained` is given."""
+    made = call.it.new("tokenizer", call.name, "", call.site)
     made.attributes["name"] = call.get("pretrained_model_name_or_path", 0)
     for name in ("add_bos_token", "chat_template"):
         if call.gives(name):
@@ -57,12 +64,15 @@ def tokenize(call: Call) -> Value:
 
 
 def begins(tokenizer: Object) -> bool | None:
-    """Whether a tokenizer puts a begin token before a text that it is given; None where nobody knows."""
+    """Whether a tokenizer puts a begin token before a text that it is given; None where its files tell, False also
+    where nobody knows which tokenizer it is.
+    """
     told = tokenizer.attributes.get("add_bos_token", NOTHING).constant()
     if isinstance(told, bool):
         return told
-    name = str(tokenizer.attributes.get("name", NOTHING).constant() or "")
-    return False if WITHOUT_BEGIN.search(name) or WITHOUT_BEGIN.search(str(tokenizer.type)) else None
+    names = [item.value for _, item in tokenizer.attributes.get("name", NOTHING) if isinstance(item, Const)]
+    without = any(WITHOUT_BEGIN.search(str(name)) for name in (*names, tokenizer.type))
+    return False if without or not tokenizer.type else None
 
 
 def template_begins(tokenizer: Object) -> bool | None:
