@@ -82,12 +82,12 @@ def numbered_by_a_set(event: RunEnded, run: Run) -> Iterator[Finding]:
     """Do labels or tokens get their numbers from the order of a set, where another process has other ones?"""
     if not event.whole or "PYTHONHASHSEED" in run.environment:
         return
-    told: set[ast.AST] = set()
+    told: set[Object] = set()
     for site, held, numbers in numbered(run):
         harm = _among_processes(numbers, run) or _in_later_runs(numbers, held, run)
-        if harm is None or site.node in told:
+        if harm is None or held in told:
             continue
-        told.add(site.node)
+        told.add(held)
         guard, where, symptom = harm
         yield rule.finding(
             run,
