@@ -23,12 +23,11 @@ SHARED = ("reduce", "gather", "broadcast", "sync")
 """Parts of the names of functions after which all processes have the same."""
 
 
-def about_own_numbers(guard: Guard, loss: Value, run: Run) -> Iterator[tuple[Atom, bool, Object]]:
+def about_own_numbers(guard: Guard, loss: Value, sent: set[Object], run: Run) -> Iterator[tuple[Atom, bool, Object]]:
     """The conditions of a guard on the numbers that a loss was computed from, or the loss itself, each with what it
-    asks about; none that the processes may have agreed on.
+    asks about; none that the processes may have agreed on, by what was `sent`.
     """
     known = {item for item in ancestors(loss) if isinstance(item, Object)}
-    sent = _sent(run)
     for atom, truth in sorted(everything(guard, tacit=False), key=lambda pair: pair[0].key):
         subject = _subject(atom, run)
         if subject is None or not subject.origins or not ancestors(of(subject)).isdisjoint(sent):
@@ -82,7 +81,7 @@ def _maker(item: Object) -> str:
     return node.attr if isinstance(node, ast.Attribute) else ""
 
 
-def _sent(run: Run) -> set[Object]:
+def sent_in(run: Run) -> set[Object]:
     """What went into or came out of a function by which processes agree."""
     found: set[Object] = set()
     for each in run.of_type(LibraryCall):

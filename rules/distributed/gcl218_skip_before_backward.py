@@ -47,9 +47,9 @@ from gclint.rule import Reproduction, Rule
 from gclint.run import rewrite
 from gclint.run.closures import contains
 from gclint.run.events import Backward, Event, Forward, RunEnded
-from gclint.run.guards import Guard, all_of, compatible, complement, conj, satisfiable
+from gclint.run.guards import ALWAYS, Guard, all_of, compatible, complement, conj, satisfiable
 from gclint.run.jumps import ENDINGS
-from gclint.run.own_numbers import about_own_numbers
+from gclint.run.own_numbers import about_own_numbers, sent_in
 from gclint.run.parallel import alone, forwards_of, is_group_of_one, of_several
 from gclint.run.run import Run
 from gclint.run.values import Object
@@ -86,11 +86,12 @@ def left_out_by_some(event: RunEnded, run: Run) -> Iterator[Finding]:
     if not event.whole or alone(run) or is_group_of_one(run):
         return
     told: set[ast.AST] = set()
+    sent = sent_in(run)
     for backward in run.of_type(Backward):
         for forward in forwards_of(backward, run):
-            if backward.site.node in told or backward.moment.inside("no_sync") is not None:
-                continue
-            for atom, truth, asked in about_own_numbers(backward.guard - forward.guard, backward.loss, run):
+            alike = backward.site.node in told or backward.moment.inside("no_sync") is not None
+            left = ALWAYS if alike or not _is_shared(forward) else backward.guard - forward.guard
+            for atom, truth, asked in about_own_numbers(left, backward.loss, sent, run) if left else ():
                 own = frozenset({(atom, truth)})
                 several, skipped = of_several(backward.guard - own, forward), conj(forward.guard, complement(own))
                 if several is None or skipped is None or _is_answered(skipped, backward, forward, run):
@@ -107,6 +108,11 @@ def left_out_by_some(event: RunEnded, run: Run) -> Iterator[Finding]:
                     fixes=(_agree(asked, backward),),
                 )
                 break
+
+
+def _is_shared(forward: Forward) -> bool:
+    """Whether several processes may train a model together."""
+    return forward.through is not None or not forward.model.state.keys().isdisjoint(("ddp", "fsdp", "sharded"))
 
 
 def _is_answered(skipped: Guard, backward: Backward, forward: Forward, run: Run) -> bool:

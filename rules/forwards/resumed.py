@@ -12,11 +12,12 @@ from gclint.run.parallel import inside
 from gclint.run.run import Run
 from gclint.run.saved import Saved, file_key, saves
 from gclint.run.stepping import receiver_text
-from gclint.run.values import NOTHING, Const, Object, Value, ancestors, root
+from gclint.run.values import NOTHING, Alternative, Const, Object, Value, ancestors, root
 
 FILE = "checkpoint_file"
 TRAINING = ("optimizer", "schedule", "scaler")
 COUNT = "itertools.count"
+COUNTED = "counted"  # of the run's facts: what has a part to which one is added, and of how much
 LITERAL = ("'", '"')
 
 
@@ -34,27 +35,36 @@ def is_resumed(file: Object, run: Run) -> bool:
     """Whether training goes on where a file says: a loop begins at its number, or asks about it, the number after it is
     computed, or another state of the file is loaded.
     """
-    ranges = [item.known("start") for over in run.facts.get(ITERATED, {}).values() for item in over.objects()]
-    counts = [each.call.get("start", 0) for each in run.of_type(LibraryCall) if each.name == COUNT and each.call]
-    for start in (*ranges, *counts, *run.facts.get(ASKED, {}).values()):
-        if any(isinstance(part, Object) and part.parent is file for part in ancestors(start)):
-            return True
     states = [each for each in run.of_type(StateDictLoaded) if any(map(_trains, each.target.objects()))]
     loaded = any(item.parent is file for each in states for item in each.source.objects())
-    return loaded or any(_counts_on(item, file) for item in run.heap)
+    return loaded or file in _counted_from(run)
 
 
 def _trains(item: Object) -> bool:
     return item.kind in TRAINING
 
 
-def _counts_on(item: Object, file: Object) -> bool:
-    """Whether something is an entry of a file and one more."""
+def _counted_from(run: Run) -> set[Object]:
+    """What has a part from which a loop counts, about which one asks, or to which one is added."""
+    known, count = run.facts.get(COUNTED, (set[Object](), 0))
+    if count < len(run.heap):
+        ranges = [item.known("start") for over in run.facts.get(ITERATED, {}).values() for item in over.objects()]
+        counts = [each.call.get("start", 0) for each in run.of_type(LibraryCall) if each.name == COUNT and each.call]
+        starts = (*ranges, *counts, *run.facts.get(ASKED, {}).values())
+        found = [part for start in dict.fromkeys(starts) for part in ancestors(start)]
+        found += [part for item in run.heap[count:] for part in _one_more(item)]
+        known = known | {part.parent for part in found if isinstance(part, Object) and part.parent is not None}
+        run.facts[COUNTED] = known, len(run.heap)
+    return set(known)
+
+
+def _one_more(item: Object) -> list[Alternative]:
+    """What something is one more than."""
     node = item.site.node if item.site is not None else None
     if not isinstance(node, ast.BinOp) or not isinstance(node.op, ast.Add):
-        return False
+        return []
     parts = [part for value in item.made_of for _, part in value]
-    return Const(1) in parts and any(isinstance(part, Object) and part.parent is file for part in parts)
+    return parts if Const(1) in parts else []
 
 
 def left_in_file(load: StateDictLoaded, file: Object, run: Run) -> Iterator[Left]:
