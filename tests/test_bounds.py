@@ -41,7 +41,7 @@ def program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def bound(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gclint.run.interpreter.MAX_STEPS", 50)
+    monkeypatch.setattr("gclint.run.bounds.MAX_STEPS", 50)
 
 
 def checked(capfd: pytest.CaptureFixture[str], *options: str) -> tuple[int, str]:
@@ -68,7 +68,7 @@ def test_a_function_whose_walks_take_long_is_not_followed_at_every_call(
     most: int, cut: bool, program: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     program.write_text(PROGRAM + "long(1)\n" * 30)
-    monkeypatch.setattr("gclint.run.interpreter.MAX_STEPS", 500)
+    monkeypatch.setattr("gclint.run.bounds.MAX_STEPS", 500)
     monkeypatch.setattr("gclint.run.invocation.CALLS_AT_ANY_COST", 2)
     monkeypatch.setattr("gclint.run.invocation.MOST_STEPS_IN_ONE", most)
     assert ("GCL002" in checked(capfd)[1]) == cut
@@ -160,3 +160,21 @@ def test_what_a_definition_was_cut_short_in_is_walked_for_its_own_sake(
     monkeypatch.setattr("gclint.check.walker.STEPS_PER_DEFINITION", 50)
     monkeypatch.setattr("gclint.check.walker.FEWEST_STEPS_PER_METHOD", 50)
     assert found_in_library(capfd) == whole
+
+
+def test_the_programs_of_a_project_have_a_bound_in_common(
+    program: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("a.py", "b.py"):
+        program.with_name(name).write_text(PROGRAM + "\n\nif __name__ == '__main__':\n    long(1)\n")
+    program.unlink()
+    (program.parent / "run.sh").write_text("python b.py\n")
+    assert main(["check", "--no-cache", "--output-format", "concise", "."]) == 0
+    assert "GCL002" not in capfd.readouterr()[0]
+    monkeypatch.setattr("gclint.run.bounds.MOST_STEPS_OF_ALL", 200)
+    monkeypatch.setattr("gclint.run.bounds.FEWEST_STEPS", 50)
+    for jobs in ("1", "2"):
+        monkeypatch.setattr("gclint.check.program.SECONDS_ALONE", 0)
+        assert main(["check", "--no-cache", "--jobs", jobs, "--output-format", "concise", "."]) == 0
+        noted = [line.partition(":")[0] for line in capfd.readouterr()[0].splitlines() if "GCL002" in line]
+        assert noted == ["a.py"], "the one that a launcher starts comes first, and takes what it needs"

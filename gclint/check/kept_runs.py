@@ -45,7 +45,11 @@ class KeptRuns:
     def recall(self, wanted: Wanted) -> Walked | None:
         """What came of a walk in the earlier analysis, None where it would come to something else now."""
         kept = self._like.get(wanted.task)
-        if kept is None or kept.wanted != wanted or not kept.consulted.holds(self._inquiry.project):
+        if (
+            kept is None
+            or not kept.wanted.comes_to(wanted, kept.made.steps)
+            or not kept.consulted.holds(self._inquiry.project)
+        ):
             return None
         self.walks[wanted.task] = kept
         self._runs += kept.runs

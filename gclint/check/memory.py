@@ -78,7 +78,10 @@ class Memory:
             if entry is None:
                 return None
             consulted = Consulted(entry["texts"], entry["quiet"])
-            if entry["asked"] != self._asked(wanted) or not consulted.holds(self._inquiry.project):
+            earlier = wanted._replace(steps=entry["bound"])
+            if entry["asked"] != self._asked(wanted) or not earlier.comes_to(wanted, entry["steps"]):
+                return None
+            if not consulted.holds(self._inquiry.project):
                 return None
             targets = self._targets(task)
             return _walked(task, targets, entry) if entry["targets"] == repr(targets) else None
@@ -102,6 +105,8 @@ class Memory:
             "files": {path: _places(entered) for path, entered in made.files.items()},
             "broken": made.broken,
             "cut": asdict(made.cut) if made.cut is not None else None,
+            "steps": made.steps,
+            "bound": wanted.steps,
         }
 
     def save(self) -> None:
@@ -124,7 +129,7 @@ class Memory:
 
     def _asked(self, wanted: Wanted) -> list[Any]:
         """What a walk is given besides the files that it reads."""
-        task, before = wanted
+        task, before, _ = wanted
         launches = repr(self._inquiry.entries.launches(task.path))
         if task.entry is not None:
             return [launches]
@@ -168,6 +173,7 @@ def _walked(task: Task, targets: Targets, entry: _Entry) -> Walked:
     made.files = {path: _entered(*places) for path, places in entry["files"].items()}
     made.broken = {path: SyntaxFault(*fault) for path, fault in entry["broken"].items()}
     made.cut = finding_from(entry["cut"]) if entry["cut"] is not None else None
+    made.steps = entry["steps"]
     return made
 
 

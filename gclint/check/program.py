@@ -24,6 +24,7 @@ from ..ir.project import Project
 from ..listing import Listed
 from ..progress import tell
 from ..rule import Rule
+from ..run.bounds import steps_left
 from ..timing import stage
 from .allowed import Origins, said
 from .inquiry import Inquiry
@@ -122,6 +123,7 @@ class _Programs:
         self.problems: dict[Problem, None] = {}
         self.files: dict[str, Entered] = {}
         self.origins = Origins()
+        self.steps = 0
 
     @cached_property
     def walker(self) -> Walker:
@@ -138,7 +140,9 @@ class _Programs:
             (self.memory or self.reach).learn(paths)
             self.reach.forget()
         entries = {path: self.entries.of(path) for path in paths}
-        first = sorted(paths, key=lambda path: (not entries[path], path))
+        first = sorted(
+            paths, key=lambda path: (not entries[path], not any(each.launch for each in entries[path]), path)
+        )
         started = [(path, each) for path in first for each in entries[path] if self.reach.started(path, each.function)]
         self.walk_all([Task(path, each) for path, each in started], "programs")
         imported = set(self.files)
@@ -190,13 +194,12 @@ class _Programs:
         questions = [partial(self._wanted, task) for task in waiting]
         for asked, made in forks.answers(questions):
             now = self._wanted(asked.task)
-            same = asked.task.entry is not None or asked == now
-            self._take(now, made if same else self.walker.walk(now))
+            self._take(now, made if asked.comes_to(now, made.steps) else self.walker.walk(now))
             waiting.popleft()
             tell(what, total - len(waiting), total)
 
     def _wanted(self, task: Task) -> Wanted:
-        return Wanted(task, self.files.get(task.path))
+        return Wanted(task, self.files.get(task.path), steps_left(self.steps) if task.entry is not None else 0)
 
     def _take(self, wanted: Wanted, made: Walked) -> None:
         if self.memory is not None:
@@ -206,6 +209,7 @@ class _Programs:
         self._add(made)
 
     def _add(self, made: Walked) -> None:
+        self.steps += made.steps
         for finding in made.found.values():
             keep(self.found, finding)
         if made.cut is not None:

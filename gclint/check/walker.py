@@ -59,7 +59,7 @@ class Walker:
 
     def walk(self, wanted: Wanted) -> Walked:
         """Make a walk; where it raises, a problem names the file, for the others to be made."""
-        task, before = wanted
+        task, before, steps = wanted
         made = Walked(task.path, problems=dict.fromkeys(self.library.problems))
         self.project.consulted.clear()
         self.project.deferral.asked.clear()
@@ -67,7 +67,7 @@ class Walker:
             with stage("walking"):
                 source = self.project.sources.get(task.path)
                 if task.entry is not None:
-                    self._program(made, task.entry)
+                    self._program(made, task.entry, steps)
                 elif source is not None and source.kind in CONFIGURATION_KINDS:
                     self._configuration(made, source)
                 else:
@@ -107,7 +107,7 @@ class Walker:
             self.runs.append(run)
         return run
 
-    def _program(self, made: Walked, entry: Entry) -> None:
+    def _program(self, made: Walked, entry: Entry, steps: int) -> None:
         path = made.path
         self.project.enter(Path(path), inserted_paths(self.project.text(path) or ""))
         module = self.project.module(path)
@@ -116,6 +116,7 @@ class Walker:
         run = self._run(made, entry.launch)
         run.entry = module
         it = Interpreter(self.project, run, self.library)
+        it.steps = steps
         scope = Scope()
         it.walk_module(module, scope, module.name if entry.function else "__main__")
         if entry.function and not it.is_dead:
@@ -123,7 +124,8 @@ class Walker:
         ended = any(jump.guard <= run.assumed and _is_for_a_key(jump) for jump in it.jumps)
         run.emit(RunEnded(it_moment(run, module), whole=not (it.stopped or ended)))
         if it.stopped:
-            made.cut = judged_in_part(module, it.stopped)
+            made.cut = judged_in_part(module, it.stopped, steps)
+        made.steps = min(steps, steps - it.steps) + it.aside
         self._remember(made, it)
 
     def _rest(self, made: Walked, before: Entered | None) -> None:

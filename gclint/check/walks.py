@@ -29,10 +29,18 @@ class Task(NamedTuple):
 
 
 class Wanted(NamedTuple):
-    """A walk that is asked for, and what earlier ones entered of its file; None where they did not walk it."""
+    """A walk that is asked for, and what earlier ones entered of its file; None where they did not walk it. That of a
+    program takes so many `steps` at most.
+    """
 
     task: Task
     before: Entered | None
+    steps: int = 0
+
+    def comes_to(self, other: Wanted, taken: int) -> bool:
+        """Whether it comes to the same as another one, of a program too, that took so many steps."""
+        fits = self.steps == other.steps or taken < min(self.steps, other.steps)
+        return self.task == other.task and fits and (self.task.entry is not None or self.before == other.before)
 
 
 class Entered(NamedTuple):
@@ -67,7 +75,8 @@ class Walked:
     """What came of a walk; it may cross from one process to another.
 
     `found` is unique by place and code; `files` are those whose top level was walked; `broken` are those it asked for
-    that do not parse; `cut` says where a program reached its bound. A walk that was remembered consulted nothing.
+    that do not parse; `cut` says where a program reached its bound, `steps` how many it took. A walk that was
+    remembered consulted nothing.
     """
 
     path: str
@@ -77,6 +86,7 @@ class Walked:
     files: dict[str, Entered] = field(default_factory=dict)
     broken: dict[str, SyntaxFault] = field(default_factory=dict)
     cut: Finding | None = None
+    steps: int = 0
     consulted: Consulted | None = None
 
 

@@ -295,7 +295,9 @@ class Library:
         module = item.kind != "part" and self.is_kind(item, "module")
         if item.is_a(*names) or (module and "Module" in names):
             return True
-        of_torch = item.kind in ("layer", "modules") or (isinstance(item.type, Class) and is_own_module(item.type))
+        of_torch = item.kind in ("layer", "modules", "criterion") or (
+            isinstance(item.type, Class) and is_own_module(item.type)
+        )
         if of_torch and self.are_layers(names):
             return False
         if of_torch and names == ["Iterable"]:

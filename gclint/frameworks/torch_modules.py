@@ -358,10 +358,12 @@ def run_forward(call: Call, item: Object, forward: Value | None) -> Value | None
 
 
 def _chain(call: Call, item: Object) -> Value:
-    value = call.get("", 0)
+    """What layers give one after the other; where nobody knows how many there are, what any of them has a part in."""
+    value, results = call.get("", 0), list[Value]()
     for part in item.items or []:
-        value = call.it.call(part, Call(call.it, call.site, "forward", [value]))
-    return value
+        results.append(call.it.call(part, Call(call.it, call.site, "forward", [value])))
+        value = results[-1]
+    return of(call.it.derived(call.site, results)) if item.each else value
 
 
 def activated(call: Call, item: Object, result: Value, through: Object | None = None) -> Value:

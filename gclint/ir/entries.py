@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 
     from .project import Project
 
-LAUNCHES, MOST_LAUNCHES = 3, 6
+MOST_LAUNCHES = 6
+_SEVERAL_NUMBERS = re.compile(r"\d+(,\d+)+")
 STARTS = re.compile(rb"^if\b.*__name__.*__main__|^if\b.*__main__.*__name__", re.MULTILINE)
 
 
@@ -95,12 +96,12 @@ class Entries:
 
 def differing(launches: Sequence[Launch]) -> list[Launch]:
     """The first launch, and again and again the one that says most of what none before it said, at most
-    `MOST_LAUNCHES`; of those that say nothing else as many as make `LAUNCHES` with them. In their own order.
+    `MOST_LAUNCHES`. In their own order.
     """
     left, chosen, told = list(launches), list[Launch](), set[object]()
     while left and len(chosen) < MOST_LAUNCHES:
         best = left[0] if not chosen else max(left, key=lambda launch: len(_said(launch) - told))
-        if len(chosen) >= LAUNCHES and _said(best) <= told:
+        if chosen and _said(best) <= told:
             break
         left.remove(best)
         chosen.append(best)
@@ -109,16 +110,24 @@ def differing(launches: Sequence[Launch]) -> list[Launch]:
 
 
 def _said(launch: Launch) -> frozenset[object]:
-    """What a launch says of a run: its options and variables with their values, other than where files are."""
+    """What a launch says of a run: its options and variables with their values, other than where files are. Of a
+    number, and of how many devices there are, that it is none, one or several.
+    """
     words = [word for argument in launch.arguments for word in argument.split("=", 1)]
     options = {
-        (word, following)
+        (word, _roughly(following))
         for word, following in pairwise([*words, ""])
         if word.startswith("-") and not _is_place(following)
     }
-    variables = {(setting.name, setting.value) for setting in launch.environment if not _is_place(setting.value)}
+    variables = {(each.name, _roughly(each.value)) for each in launch.environment if not _is_place(each.value)}
     whole = (launch.distributed, launch.strategy, launch.function)
     return frozenset({whole, *options, *variables, *map(str, launch.configs)})
+
+
+def _roughly(word: str) -> str:
+    if _SEVERAL_NUMBERS.fullmatch(word):
+        return "several"
+    return "several" if word.isdecimal() and int(word) > 1 else word
 
 
 def _is_place(word: str) -> bool:

@@ -1,6 +1,7 @@
 """A program whose walk reached its bound: how far it is judged, told as a note.
 
-The bound is a number of expressions, not of seconds: the same program is judged as far on every machine.
+The bound is a number of expressions, not of seconds: the same program is judged as far on every machine. The programs
+of a project have one in common too, for those with the most of them.
 """
 
 from __future__ import annotations
@@ -17,6 +18,13 @@ if TYPE_CHECKING:
 
 CODE, NAME = "GCL002", "program-judged-in-part"
 MAX_STEPS = 300_000
+MOST_STEPS_OF_ALL = 1_500_000
+FEWEST_STEPS = 20_000
+
+
+def steps_left(taken: int) -> int:
+    """How many steps the walk of the next program may take where those before it took so many: a few in any case."""
+    return min(MAX_STEPS, max(FEWEST_STEPS, MOST_STEPS_OF_ALL - taken))
 
 
 def standing(it: Interpreter, node: ast.AST) -> tuple[Site, ...]:
@@ -24,15 +32,16 @@ def standing(it: Interpreter, node: ast.AST) -> tuple[Site, ...]:
     return (*(frame.site for frame in it.frames if frame.site is not None), it.site(node))
 
 
-def judged_in_part(entry: Module, stopped: tuple[Site, ...]) -> Finding:
+def judged_in_part(entry: Module, stopped: tuple[Site, ...], bound: int) -> Finding:
     """The note at the statement of the entry's own file that was being walked when the bound was reached."""
     own = [site for site in stopped if site.module is entry] or [Site.at(entry, entry.tree)]
     place = _start(own[-1])
     way = [_start(site, "called from here") for site in own[:-1]]
     inner = _start(stopped[-1], "the analysis stood here")
     related = [item for item in (*way, inner) if (item.path, item.line) != (place.path, place.line)]
+    others = "" if bound == MAX_STEPS else f", as the project's other programs took {MOST_STEPS_OF_ALL:,}"
     message = (
-        f"this program is judged up to here only: its analysis stops after {MAX_STEPS:,} steps "
+        f"this program is judged up to here only: its analysis stops after {bound:,} steps{others} "
         f"(what to do: gclint rule {CODE})"
     )
     return Finding(CODE, NAME, message, place, "fragile", related=tuple(dict.fromkeys(related)))

@@ -83,8 +83,9 @@ class Call:
         return next((way for way in ways if way is not None), None)
 
     def as_given_under(self, guard: Guard) -> Call:
-        """A call of its own for one of several callees, without the keyword arguments never given under a guard."""
-        return replace(self, keywords={name: value for name, value in self.keywords.items() if _possible(value, guard)})
+        """The call without the keyword arguments that are never given under a guard; itself where all may be."""
+        given = {name: value for name, value in self.keywords.items() if _possible(value, guard)}
+        return self if len(given) == len(self.keywords) else replace(self, keywords=given)
 
     def place(self, name: str) -> Site:
         """Where the argument stands; the call itself when it is not spelled out."""

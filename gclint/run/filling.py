@@ -32,7 +32,7 @@ def _filled(it: Interpreter, item: Deferred) -> Value:
 
     if item in it.filling:
         return of(it.unknown(item.member))
-    held = (it.guard, it.frames, it.handlers, it.steps)
+    held, steps = (it.guard, it.frames, it.handlers), it.steps
     mark = len(it.jumps)
     before = set(it.modules)
     it.filling.add(item)
@@ -42,7 +42,8 @@ def _filled(it: Interpreter, item: Deferred) -> Value:
     finally:
         it.filling.discard(item)
         del it.jumps[mark:]
-        it.guard, it.frames, it.handlers, it.steps = held
+        it.guard, it.frames, it.handlers = held
+        it.aside, it.steps = it.aside + steps - it.steps, steps
         if it.run.entry is item.site.module:
             for path in it.modules.keys() - before:
                 it.run.import_sites.setdefault(path, item.site)

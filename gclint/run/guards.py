@@ -94,6 +94,7 @@ MOST_TRIALS = 300
 WIDENED = "widened#"
 _COMPLEMENTS: dict[Guard, Guard] = {}
 _KNOWN: dict[tuple[Guard, Guard], Guard | None] = {}
+_COMPATIBLE: dict[tuple[Guard, Guard], bool] = {}
 Whole = tuple[int, int]
 
 
@@ -150,6 +151,16 @@ def compatible(left: Guard, right: Guard) -> bool:
         return False
     if not left or not right or left is right:
         return True
+    pair = (left, right)
+    known = _COMPATIBLE.get(pair)
+    if known is None:
+        if len(_COMPATIBLE) >= MOST_KNOWN:
+            _COMPATIBLE.clear()
+        known = _COMPATIBLE[pair] = _compatible(left, right)
+    return known
+
+
+def _compatible(left: Guard, right: Guard) -> bool:
     other = _drawn(right)
     if other is None:
         return False
@@ -307,7 +318,7 @@ def _bit(atom: Atom) -> int:
 
 
 def _forget_drawn() -> None:
-    for held in (_KNOWN, _DRAWN, _BITS, _NUMBERED, _SUBJECTS, _EQUALITIES, _WHOLES):
+    for held in (_KNOWN, _COMPATIBLE, _DRAWN, _BITS, _NUMBERED, _SUBJECTS, _EQUALITIES, _WHOLES):
         held.clear()
 
 

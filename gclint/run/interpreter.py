@@ -103,7 +103,8 @@ class Interpreter:
     `jumps` are the ways in which control has left a block that nothing has caught yet. `consumers` has, by the node of
     a call, what consumes each thing that a generator called there yields. `vague` counts the loops around of which
     nobody knows how often they run: their bodies are walked once. `risks` counts what may raise something for all that
-    is known, `handled` is what the innermost handler handles.
+    is known, `handled` is what the innermost handler handles. `aside` are the steps taken in modules that are
+    walked when a name of them is read, which are counted for the project alone.
     """
 
     def __init__(self, project: Project, run: Run, library: Library, as_library: bool = False):
@@ -132,6 +133,7 @@ class Interpreter:
         self.risks = 0
         self.handled: Value = NOTHING
         self.steps = MAX_STEPS
+        self.aside = 0
         self.stopped: tuple[Site, ...] = ()
         self.entered: Counter[int] = Counter()
         self.spent: Counter[int] = Counter()

@@ -46,11 +46,14 @@ def invoke(it: Interpreter, function: Value, call: Call) -> Value:
     """Call whatever a value can be, each alternative under its guard."""
     if it.is_dead:
         return NOTHING
+    possible = function.possible(it.guard).alternatives
+    if len(possible) == 1 and not possible[0][0]:
+        return _invoke_item(it, possible[0][1], call.as_given_under(it.guard))
     parts = []
-    for guard, item in function.possible(it.guard):
-        with it.under(guard) as possible:
-            if possible:
-                parts.append(_invoke_item(it, item, call.as_given_under(it.guard)).under(guard))
+    for guard, item in possible:
+        with it.under(guard) as can_be:
+            if can_be:
+                parts.append(_invoke_item(it, item, replace(call.as_given_under(it.guard))).under(guard))
     return union(parts) if parts else call.unknown()
 
 

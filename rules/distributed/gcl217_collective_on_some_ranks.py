@@ -95,10 +95,12 @@ def called_by_some(event: RunEnded, run: Run) -> Iterator[Finding]:
     for each in collectives(run):
         held.setdefault(each.operation, []).extend(_sided(each.event, pair, each))
     for operation, called in held.items():
-        if called:
-            called += [side for each in _maybe(operation, run) for side in _sided(each, pair, None)]
         once = {(each.event.site.node, each.process): each for each in reversed(called)}
-        for lone in _unanswered(sorted(once.values(), key=lambda item: run.place(item.event))):
+        left = _unanswered(sorted(once.values(), key=lambda item: run.place(item.event)))
+        if left:
+            maybe = [side for each in _maybe(operation, run) for side in _sided(each, pair, None)]
+            left = [each for each in left if not any(_answers(other, each) for other in maybe)]
+        for lone in left:
             why = (lone.process, str(run.condition(lone.guard))) if lone.guard else lone.event.site.node
             if lone.told is not None and _is_plain(lone.guard, run) and why not in told:
                 told |= {why, lone.event.site.node}

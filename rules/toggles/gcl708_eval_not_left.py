@@ -127,13 +127,18 @@ def _evaluates(left: LibraryCall, model: Object) -> bool:
 
 
 def _returns(forward: Forward, left: LibraryCall, loop: ast.AST, modes: list[LibraryCall], run: Run) -> bool:
-    """Whether something in the loop puts the model, or a part of it, back before it is trained again."""
+    """Whether something in the loop puts the model, or a part of it, back before it is trained again, or puts it into
+    evaluation mode for the steps themselves.
+    """
     start, end = run.place(forward), run.place(left)
+    own = [run.place(each) for each in modes if loop in each.moment.loops and _evaluates(each, forward.model)]
+    if any(place < start and not _tried(forward, place, start, run) for place in own):
+        return True
     back: list[Event] = [each for each in modes if mode_set(each, forward.model)]
     back += [each for each in run.of_type(AttributeSet) if each.name == "training"]
     places = [run.place(each) for each in back if loop in each.moment.loops]
     if end < start:
-        return any(end < place < start for place in places) or not _tried(forward, end, start, run)
+        return any(end < place < start for place in places)
     pretrained = inside(forward.model).known("pretrained").constant() is True
     return any(place < start or place > end for place in places) or (pretrained and not back)
 
