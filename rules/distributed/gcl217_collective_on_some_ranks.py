@@ -133,16 +133,12 @@ def _maybe(operation: Operation, run: Run) -> Iterator[Event]:
 
 
 def _unanswered(called: Sequence[Called]) -> list[Called]:
-    """What is left where each is taken together with the next one that the other process calls in its place, of those
-    that surely are such calls first. Nobody knows how often a loop does, so that one in a loop answers all.
+    """What is left where each is taken together with the next one that the other process calls in its place. Nobody
+    knows how often a loop does, so that one in a loop answers all.
     """
     left, answered = list[Called](), set[int]()
-    known = [each for each in called if each.told is not None]
-    by_certainty = [*known, *(each for each in called if each.told is None)]
-    for each in known:
-        others = [
-            one for one in by_certainty if _answers(one, each) and (one.event.moment.loops or id(one) not in answered)
-        ]
+    for each in called:
+        others = [one for one in called if _answers(one, each) and (one.event.moment.loops or id(one) not in answered)]
         if others:
             answered.add(id(others[0]))
         else:

@@ -8,10 +8,8 @@ from gclint.frameworks.torch_states import mode_set
 from gclint.ir.syntax import LOOPS, For, Module, Site, nodes
 from gclint.run.closures import contains, enclosing_function, leaves_after, read_names, varying_names
 from gclint.run.events import Backward, Event, LibraryCall
-from gclint.run.guards import compatible
 from gclint.run.meaning import definition
 from gclint.run.parallel import since
-from gclint.run.parts_of_guards import without_elements
 from gclint.run.run import Run
 from gclint.run.values import Object
 
@@ -25,12 +23,7 @@ def left_in_evaluation(backward: Backward, model: Object, run: Run) -> tuple[Loo
     switches = [event for event in run.of_type(LibraryCall) if mode_set(event, model) is not None]
     later = since(run, backward, LibraryCall)
     for loop in reversed(backward.moment.loops):
-        way = _way_to(backward, loop)
-        own = [
-            event
-            for event in switches
-            if loop in event.moment.loops and _way_to(event, loop) == way and _in_one_run(event, backward)
-        ]
+        own = [event for event in switches if any(outer is loop for outer in event.moment.loops)]
         if not own:
             continue
         if not isinstance(loop, LOOPS) or any(mode_set(event, model) for event in own):
@@ -38,18 +31,6 @@ def left_in_evaluation(backward: Backward, model: Object, run: Run) -> tuple[Loo
         left = next((event for event in own if event in later and comes_again(event, loop)), None)
         return (loop, left) if left is not None else None
     return None
-
-
-def _in_one_run(one: Event, other: Event) -> bool:
-    """Whether both can happen in one run, in one round or another."""
-    return compatible(without_elements(one.guard), without_elements(other.guard))
-
-
-def _way_to(event: Event, loop: ast.AST) -> list[ast.AST]:
-    """The calls that led to a loop in which something happens: a function may be walked more than once."""
-    chain = [*event.moment.stack, event.site]
-    at = next((index for index, site in enumerate(chain) if contains(loop, site.node, site.module)), len(chain))
-    return [site.node for site in chain[:at]]
 
 
 def comes_again(event: Event, loop: Loop) -> bool:
@@ -64,6 +45,13 @@ def comes_again(event: Event, loop: Loop) -> bool:
         test for site in chain[at + 1 :] for test in _tests_around(site, enclosing_function(site.module, site.node))
     ]
     return not inner and all(_recurs(module, test, varying) for module, test in tests)
+
+
+def way_to(event: Event, loop: ast.AST) -> list[ast.AST]:
+    """The calls that led to a loop in which something happens: a function may be walked more than once."""
+    chain = [*event.moment.stack, event.site]
+    at = next((index for index, site in enumerate(chain) if contains(loop, site.node, site.module)), len(chain))
+    return [site.node for site in chain[:at]]
 
 
 def _tests_around(site: Site, end: ast.AST) -> list[ast.expr]:
