@@ -33,10 +33,11 @@ from collections.abc import Iterator
 
 from gclint.finding import Finding, Fix
 from gclint.frameworks.torch_schedules import NAMED, WITHOUT_WARMUP
+from gclint.frameworks.trl import CONFIGS
 from gclint.ir.syntax import Site
 from gclint.rule import Reproduction, Rule
 from gclint.run import rewrite
-from gclint.run.events import LibraryCall, RunEnded
+from gclint.run.events import RunEnded
 from gclint.run.guards import Guard
 from gclint.run.run import Run, ways
 from gclint.run.values import NOTHING, Alternative, Const, External, Object, Value
@@ -50,7 +51,7 @@ rule = Rule(
     code="GCL709",
     name="warmup-ignored",
     docs=__doc__ or "",
-    words=(("warmup",), ("lr_scheduler_type", NAMED), ("transformers", "diffusers", "trl")),
+    words=((NAMED, "TrainingArguments", *CONFIGS), ("transformers", "diffusers", "trl")),
     certainty=("fails",),
     fixable="unsafe",
     oracles=(),
@@ -66,39 +67,32 @@ rule = Rule(
 @rule.on(RunEnded)
 def given_to_none(event: RunEnded, run: Run) -> Iterator[Finding]:
     """Is a schedule that has no warmup given one?"""
-    for made in run.of_type(LibraryCall):
-        for item in made.result.objects():
-            if item.kind == "training_args":
-                asked = [(name, item.attributes.get(name, NOTHING)) for name in TRAINERS]
-                yield from _ignored(made, item, item.attributes.get("lr_scheduler_type", NOTHING), asked, run)
-            elif item.kind == "schedule" and made.name.endswith(f".{NAMED}"):
-                asked = [("num_warmup_steps", item.attributes.get("num_warmup_steps", NOTHING))]
-                yield from _ignored(made, item, item.attributes.get("name", NOTHING), asked, run)
+    for item in run.heap:
+        held = item.attributes
+        if item.kind == "training_args":
+            asked = {name: held[name] for name in TRAINERS if name in held}
+            yield from _ignored(item, held.get("lr_scheduler_type", NOTHING), asked, run)
+        elif item.kind == "schedule" and str(item.type).endswith(f".{NAMED}"):
+            asked = {"num_warmup_steps": held.get("num_warmup_steps", NOTHING)}
+            yield from _ignored(item, held.get("name", NOTHING), asked, run)
 
 
-def _ignored(
-    made: LibraryCall, item: Object, name: Value, asked: list[tuple[str, Value]], run: Run
-) -> Iterator[Finding]:
-    for argument, value in asked:
-        for guard, (kind,) in ways(made.guard, name):
+def _ignored(item: Object, name: Value, asked: dict[str, Value], run: Run) -> Iterator[Finding]:
+    for argument, value in asked.items():
+        for guard, (kind,) in ways(item.born, name):
             warmup = next(_positive(value, guard), None) if _name_of(kind) in WITHOUT_WARMUP else None
-            if warmup is not None:
-                yield _finding(made, item, argument, _name_of(kind), warmup, run)
+            place = item.sites.get(argument, item.site)
+            if warmup is not None and place is not None:
+                yield rule.finding(
+                    run,
+                    place,
+                    f'the schedule "{_name_of(kind)}" has no warmup: `{argument}` does nothing',
+                    guard=warmup,
+                    symptom="silent: the first step has the whole learning rate",
+                    versions=("transformers", "diffusers"),
+                    fixes=(_warmed(item, _name_of(kind)),),
+                )
                 return
-
-
-def _finding(made: LibraryCall, item: Object, argument: str, name: str, guard: Guard, run: Run) -> Finding:
-    place = item.sites.get(argument, made.site)
-    return rule.finding(
-        run,
-        place if place.node in ast.walk(made.site.node) else made.site,
-        f'the schedule "{name}" has no warmup: `{argument}` does nothing',
-        guard=guard,
-        symptom="silent: the first step has the whole learning rate",
-        versions=(made.name.partition(".")[0],),
-        related=[],
-        fixes=(_warmed(made, item, name),),
-    )
 
 
 def _name_of(kind: Alternative) -> str:
@@ -124,17 +118,16 @@ def _positive(steps: Value, base: Guard, depth: int = 4) -> Iterator[Guard]:
                 yield from _positive(others[0], held, depth - 1) if others else ()
 
 
-def _warmed(made: LibraryCall, item: Object, name: str) -> Fix | None:
-    """Name the constant schedule that warms up."""
-    if name != "constant":
+def _warmed(item: Object, name: str) -> Fix | None:
+    """Name the constant schedule that warms up, where it is named."""
+    named = "lr_scheduler_type" if item.kind == "training_args" else "name"
+    if name != "constant" or item.site is None:
         return None
-    if item.kind == "training_args":
-        edit = rewrite.set_setting(item, "lr_scheduler_type", repr(WARMED).replace("'", '"'))
-    else:
-        held = rewrite.argument(made.site, "name")
-        node = held.value if held is not None else rewrite.positional(made.site, 0)
-        literal = isinstance(node, ast.Constant) and isinstance(node.value, str)
-        edit = rewrite.replace(Site.at(made.site.module, node), f'"{WARMED}"') if literal and node is not None else None
+    edit = rewrite.set_setting(item, named, f'"{WARMED}"')
+    first = rewrite.positional(item.site, 0) if named == "name" and not rewrite.argument(item.site, named) else None
+    if first is not None:
+        literal = isinstance(first, ast.Constant) and isinstance(first.value, str)
+        edit = rewrite.replace(Site.at(item.site.module, first), f'"{WARMED}"') if literal else None
     return (
         Fix("warm-up", "Name the schedule with warmup", (edit,), "unsafe", intent=("updates", "loss")) if edit else None
     )
