@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from ..run import names
 from ..run.calls import Call
-from ..run.events import GradientsCleared
+from ..run.events import GradientsCleared, Loop
 from ..run.interpreter import Interpreter
 from ..run.values import FALSE, NONE, TRUE, Class, Function, Object, Value, const, of, union
 from .lightning_strategies import started, wrap
@@ -63,7 +63,7 @@ def _train(call: Call, module: Object) -> None:
     if module.attributes.get("automatic_optimization", TRUE).constant() is False:
         _run(it, module, "training_step", call, given)
         return
-    it.loops.append(call.site.node)
+    it.loops.append(Loop(call.site.node))
     loss = _forward(call, module, given)
     entries = [value for item in loss.objects() for key, value in (item.entries or {}).items() if key == "loss"]
     emit_backward(call, union(entries) if entries else loss)

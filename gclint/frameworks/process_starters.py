@@ -84,7 +84,7 @@ def start_process(call: Call) -> Value:
     assert call.receiver is not None
     it, held = call.it, call.receiver.attributes
     started = Call(it, call.site, "started", _items(held["args"]), open=bool(call.receiver.known("open").constant()))
-    loop = next((node for node in reversed(it.loops) if isinstance(node, FORS)), None)
+    loop = next((each.node for each in reversed(it.loops) if isinstance(each.node, FORS)), None)
     if loop is None:
         it.call(held["target"], started)
         return NONE

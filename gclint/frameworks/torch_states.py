@@ -15,6 +15,8 @@ from .torch_modules import mode, promote, set_state, trainable
 
 framework = Framework("torch.states")
 
+LIKE_TORCH = ("jittor", "megengine", "mindspore", "oneflow", "paddle")
+
 
 # State
 
@@ -145,10 +147,18 @@ def module_zero_grad(call: Call) -> Value:
     return NONE
 
 
+def _is_of_others(item: Object) -> bool:
+    """Whether an object is of a library whose modules have methods of the same names as torch's."""
+    bases = item.type.ancestry() if isinstance(item.type, Class) else ()
+    return any(isinstance(base, External) and base.name.partition(".")[0] in LIKE_TORCH for base in bases)
+
+
 @framework.method("*", "load_state_dict")
 def load_state_dict(call: Call) -> Value:
     """A state dict goes into a module, an optimizer or a scheduler."""
     assert call.receiver is not None
+    if _is_of_others(call.receiver):
+        return call.unknown()
     source, strict = call.get("state_dict", 0), call.get("strict", 1, TRUE)
     prefix = _prefix_of(call.receiver, call)
     trains = trainable(call.receiver) == "all" and not call.receiver.known("adapter").objects()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..run import names
 from ..run.calls import Call
-from ..run.events import TrainerStarted, Wrapped
+from ..run.events import Loop, TrainerStarted, Wrapped
 from ..run.interpreter import Interpreter
 from ..run.pages import SPREAD
 from ..run.values import FALSE, NONE, NOTHING, TRUE, Class, Const, Function, Object, Value, const, of, replaced, union
@@ -139,7 +139,7 @@ def own_steps(call: Call, trainer: Object, model: Object) -> None:
     wrapped = Value((guard, item if isinstance(item, Object) else model) for guard, item in held)
     batch = it.new("data", "", "inputs", call.site)
     batch.state["grad"] = FALSE
-    it.loops.append(call.site.node)
+    it.loops.append(Loop(call.site.node))
     names.call_method(it, trainer, "training_step", call.site, [wrapped, of(batch)])
     it.loops.pop()
 

@@ -20,6 +20,7 @@ from ..ir.syntax import (
     parameters,
     parts,
 )
+from .events import Loop
 from .values import Function
 
 OWN_ROUNDS = (ast.ListComp, ast.SetComp, ast.DictComp)
@@ -83,7 +84,7 @@ def _names_in(target: ast.AST | None) -> Iterator[str]:
         yield from _names_in(target.value)
 
 
-def late_bound(function: Function, loops: Iterable[ast.AST]) -> list[str]:
+def late_bound(function: Function, loops: Iterable[Loop]) -> list[str]:
     """The free names of a function that a loop around its definition binds anew in every round.
 
     Empty for a function made by a factory: there each round has a scope of its own. A comprehension around
@@ -94,10 +95,10 @@ def late_bound(function: Function, loops: Iterable[ast.AST]) -> list[str]:
     return [name for name in free if name in rebound and name not in function.defaults]
 
 
-def rebinding_loops(function: Function, loops: Iterable[ast.AST]) -> list[ast.AST]:
+def rebinding_loops(function: Function, loops: Iterable[Loop]) -> list[ast.AST]:
     """The loops around a function's definition, in the function that defines it, innermost first."""
     around: list[ast.AST] = []
-    module, held = function.module, list(loops)
+    module, held = function.module, [loop.node for loop in loops]
     for outer in module.ancestors(function.node):
         if isinstance(outer, (*FUNCTIONS, ast.Lambda)):
             break

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from ..ir.syntax import Comprehension, parts
 from . import changes, conditions, elements, names
+from .events import Loop
 from .guards import NEVER, narrowed
 from .values import TRUE, Object, Scope, Value, of, union
 
@@ -57,7 +58,7 @@ def _one_by_one(it: Interpreter, node: Comprehension, made: Object, iterable: Va
         made.entries = {}
     else:
         made.items = []
-    held, it.loops = it.loops, [*it.loops, node]
+    held, it.loops = it.loops, [*it.loops, Loop(node)]
     mark, start = len(it.jumps), it.guard
     for guard, value in each:
         it.guard = narrowed(start, guard)
@@ -107,7 +108,7 @@ def _walk(
     names.assign(it, clause.target, elements.element(it, iterable, clause.iter))
     sources, filtered = iterable.objects(), bool(clause.ifs)
     named: list[Object] = []
-    held, it.loops = it.loops, [*it.loops, node]
+    held, it.loops = it.loops, [*it.loops, Loop(node)]
     guard = it.guard
     for condition in clause.ifs:
         holds, _ = conditions.decide(it, condition)

@@ -17,9 +17,26 @@ DECORATOR_STEPS = 400
 
 
 def define_function(it: Interpreter, node: FunctionDef) -> bool:
-    """`def f(...)`: bind its name to what its decorators make of it."""
-    it.bind(node.name, _decorated(it, evaluation.function_value(it, node), node.decorator_list))
+    """`def f(...)`: bind its name to what its decorators make of it; what sets a property stands beside its reader."""
+    extended = next((found for each in node.decorator_list if (found := _extended(it, each)) is not None), None)
+    defined = evaluation.function_value(it, node)
+    if extended is None:
+        it.bind(node.name, _decorated(it, defined, node.decorator_list))
+    else:
+        read, how = extended
+        it.bind(node.name, read)
+        it.bind(f"{node.name}.{how}", of(defined))
     return True
+
+
+def _extended(it: Interpreter, decorator: ast.expr) -> tuple[Value, str] | None:
+    """What reads the property to which `@name.setter` or `@name.deleter` adds, and which of them it is."""
+    if not isinstance(decorator, ast.Attribute) or decorator.attr not in ("setter", "deleter"):
+        return None
+    read = it.scope.names.get(decorator.value.id) if isinstance(decorator.value, ast.Name) else None
+    held = read.only() if read is not None else None
+    known = isinstance(held, Function) and "property" in it.library.decorators(held)
+    return (read, decorator.attr) if read is not None and known else None
 
 
 def _decorated(it: Interpreter, defined: Function | Class, decorators: list[ast.expr]) -> Value:

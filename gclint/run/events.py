@@ -18,6 +18,15 @@ if TYPE_CHECKING:
     from .calls import Call
 
 
+@dataclass(frozen=True, eq=False)
+class Loop:
+    """A loop that goes on, by its statement or comprehension, or by the call of what goes on in a library; another one
+    each time that it is entered.
+    """
+
+    node: ast.AST
+
+
 @dataclass
 class Moment:
     """Where the run stands when something happens.
@@ -31,7 +40,7 @@ class Moment:
     site: Site
     guard: Guard = ALWAYS
     stack: tuple[Site, ...] = ()
-    loops: tuple[ast.AST, ...] = ()
+    loops: tuple[Loop, ...] = ()
     contexts: tuple[Object, ...] = ()
     handlers: tuple[Site, ...] = ()
     forwards: tuple[Object, ...] = ()

@@ -51,7 +51,7 @@ def _expression(it: Interpreter, statement: ast.Expr) -> None:
 
 def _assign(it: Interpreter, statement: ast.Assign) -> None:
     value = it.evaluate(statement.value)
-    loop, first = it.loops[-1] if it.loops else None, statement.targets[0]
+    loop, first = it.loops[-1].node if it.loops else None, statement.targets[0]
     if isinstance(loop, FORS) and isinstance(first, ast.Name) and isinstance(loop.target, ast.Name):
         old = it.scope.lookup(first.id)
         if first.id == loop.target.id and old is not None:

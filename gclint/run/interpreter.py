@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from ..ir.syntax import Module, Site
 from . import evaluation, execution, invocation
 from .bounds import MAX_STEPS, standing
-from .events import Event, Moment
+from .events import Event, Loop, Moment
 from .guards import ALWAYS, NEVER, Atom, Guard, conj, forget
 from .jumps import Jump, left
 from .run import no_modules, unheard
@@ -116,7 +116,7 @@ class Interpreter:
         self.library = library
         self.guard: Guard = run.assumed
         self.frames: list[Frame] = []
-        self.loops: list[ast.AST] = []
+        self.loops: list[Loop] = []
         self.contexts: list[Object] = []
         self.handlers: list[Site] = []
         self.forwards: list[Object] = []

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from ..ir.syntax import For, nodes
 from . import conditions, elements, names
+from .events import Loop
 from .guards import ALWAYS, Guard, narrowed
 from .jumps import BREAK, CONTINUE, left, taken
 from .values import NOTHING, Alternative, Const, Object, Value, of, union
@@ -25,7 +26,7 @@ class _Rounds:
     """The rounds of one loop: `held` is the guard at its start, to which each round adds its own."""
 
     def __init__(self, it: Interpreter, loop: ast.For | ast.AsyncFor | ast.While):
-        self.it, self.loop = it, loop
+        self.it, self.loop, self.entered = it, loop, Loop(loop)
         self.held, self.mark, self.steps = it.guard, len(it.jumps), it.steps
         self.before = _literals(it, it.module.bound_in(loop).stored)
         self.count = 0
@@ -37,7 +38,7 @@ class _Rounds:
         it = self.it
         before, start = it.guard, len(it.jumps)
         it.guard = narrowed(before, guard)
-        it.loops.append(self.loop)
+        it.loops.append(self.entered)
         if value is not None and isinstance(self.loop, (ast.For, ast.AsyncFor)):
             names.assign(it, self.loop.target, value)
         it.execute(self.loop.body)

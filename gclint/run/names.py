@@ -307,6 +307,8 @@ def _assign_attribute(
     it: Interpreter, item: Alternative, name: str, value: Value, node: ast.AST, place: ast.AST | None
 ) -> None:
     moment = it.moment(node)
+    if _set_by_property(it, item, name, value, moment.site):
+        return
     if isinstance(item, Object):
         it.library.on_set(it, item, name, value, node)
         old = item.attributes.get(name)
@@ -332,6 +334,18 @@ def _assign_attribute(
         scope = it.module_scope(item.module)
         scope.names[name] = assigned(it.guard - it.run.assumed, value, scope.names.get(name))
         it.emit(AttributeSet(moment, None, name, value, f"{item.module.name}.{name}"))
+
+
+def _set_by_property(it: Interpreter, item: Alternative, name: str, value: Value, site: Site) -> bool:
+    """Whether a property of the object's class takes what is assigned."""
+    owner = item.type if isinstance(item, Object) else None
+    sets = class_attribute(owner, f"{name}.setter") if isinstance(owner, Class) else None
+    if sets is None or not isinstance(item, Object):
+        return False
+    from .calls import Call
+
+    it.call(_bound(it, sets, item), Call(it, site, name, [value]))
+    return True
 
 
 def _before(it: Interpreter, item: Object, name: str, node: ast.AST) -> Value:

@@ -6,7 +6,7 @@ import ast
 
 from ..ir.syntax import FORS, Site, dotted, nodes
 from .arithmetic import REMAINDERS
-from .events import Backward, Event, GradientsCleared, Iterated, LibraryCall, OptimizerStep
+from .events import Backward, Event, GradientsCleared, Iterated, LibraryCall, Loop, OptimizerStep
 from .guards import compatible
 from .parts_of_guards import everything
 from .run import Run
@@ -69,15 +69,14 @@ def looped(event: Event) -> bool:
     return bool(event.moment.loops)
 
 
-def goes_over(loops: tuple[ast.AST, ...], over: Iterated) -> bool:
+def goes_over(loops: tuple[Loop, ...], over: Iterated) -> bool:
     """Whether the next of these loops, after those around both, goes over what was iterated over."""
     known = len(over.moment.loops)
     rest = loops[known:]
     if not rest or loops[:known] != over.moment.loops:
         return False
-    iterables = (
-        [rest[0].iter] if isinstance(rest[0], FORS) else [each.iter for each in getattr(rest[0], "generators", [])]
-    )
+    node = rest[0].node
+    iterables = [node.iter] if isinstance(node, FORS) else [each.iter for each in getattr(node, "generators", [])]
     return any(over.site.node in nodes(each) for each in iterables)
 
 

@@ -290,7 +290,8 @@ def _style(value: Value) -> Any:
         return "partial"
     if isinstance(item, Function):
         from gclint.run.closures import late_bound
+        from gclint.run.events import Loop
 
-        loops = list(item.module.ancestors(item.node))
+        loops = [Loop(each) for each in item.module.ancestors(item.node)]
         return "late-binding-lambda" if late_bound(item, loops) else "lambda"
     return "partial"

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import takewhile
 
 from gclint.frameworks.torch_states import mode_set
-from gclint.run.events import Backward, LibraryCall
+from gclint.run.events import Backward, LibraryCall, Loop
 from gclint.run.guards import Guard, conj
 from gclint.run.run import Run
 from gclint.run.values import Object
@@ -38,11 +37,11 @@ def rounds(run: Run, backward: Backward, model: Object, way: Guard, train: Train
     yield replace(train, train_mode=again[-1] or None)
 
 
-def _stays(switches: Sequence[LibraryCall], loop: ast.AST | None) -> list[LibraryCall]:
+def _stays(switches: Sequence[LibraryCall], loop: Loop | None) -> list[LibraryCall]:
     """Those before the walk leaves a loop: what is in it later belongs to another run of it."""
     return list(takewhile(lambda event: any(outer is loop for outer in event.moment.loops), switches))
 
 
-def _modes(switches: Sequence[LibraryCall], model: Object, loop: ast.AST | None) -> list[bool | None]:
+def _modes(switches: Sequence[LibraryCall], model: Object, loop: Loop | None) -> list[bool | None]:
     """The modes that a round of a loop sets, in order."""
     return [mode_set(event, model) for event in switches if any(outer is loop for outer in event.moment.loops)]

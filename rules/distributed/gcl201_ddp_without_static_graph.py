@@ -205,7 +205,7 @@ def reused(run: Run, model: Object) -> bool:
             before.clear()
         if not isinstance(item, Object) or item.each or root(item) is not root(model):
             continue
-        looped = any(_in_same_function(event, loop) for loop in event.moment.loops)
+        looped = any(_in_same_function(event, loop.node) for loop in event.moment.loops)
         here = (item, event.moment.stack, event.site)
         again = looped and (event.moment.vague > around or here in before)
         before.add(here)

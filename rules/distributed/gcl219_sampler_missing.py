@@ -158,7 +158,7 @@ NAMES = (ast.Name, ast.Attribute)
 def _cut(forward: Forward) -> bool:
     """Whether code around the forward may take a part of the batch, by a slice that is no literal or by a function."""
     around = [forward.site, *forward.moment.stack]
-    loops = set(forward.moment.loops)
+    loops = {each.node for each in forward.moment.loops}
     bodies = {
         next(
             (each for each in site.module.ancestors(site.node) if each in loops),

@@ -43,7 +43,7 @@ from gclint.ir.layout import held_by
 from gclint.ir.syntax import FORS, Site, nodes
 from gclint.rule import Reproduction, Rule
 from gclint.run import rewrite
-from gclint.run.events import AttributeSet, Event, Iterated, LibraryCall, RunEnded
+from gclint.run.events import AttributeSet, Event, Iterated, LibraryCall, Loop, RunEnded
 from gclint.run.guards import conj
 from gclint.run.run import Run
 from gclint.run.values import Object
@@ -92,7 +92,7 @@ def same_order(event: RunEnded, run: Run) -> Iterator[Finding]:
                 guard=both,
                 symptom=SYMPTOM,
                 related=[(drawn.site, "each epoch draws from it here"), (backwards[0].site, "and trains")],
-                fixes=(_tell(sampler, epochs),),
+                fixes=(_tell(sampler, epochs.node),),
             )
 
 
@@ -119,7 +119,7 @@ def _may_be_told(run: Run) -> bool:
     )
 
 
-def _epochs(drawn: Iterated, sampler: Object, run: Run) -> ast.AST | None:
+def _epochs(drawn: Iterated, sampler: Object, run: Run) -> Loop | None:
     """The loop around the drawing, and not around the sampler's making, that goes on without telling the epoch."""
     tells = {loop for each, item in _told(run) if item is sampler for loop in each.moment.loops}
     return epochs_of(drawn, (*made_in(sampler, run), *tells), run)

@@ -43,7 +43,7 @@ from gclint.ir.syntax import Site, nodes
 from gclint.rule import Reproduction, Rule
 from gclint.run import rewrite
 from gclint.run.closures import enclosing_function, varying_names
-from gclint.run.events import AttributeSet, LibraryCall, RunEnded
+from gclint.run.events import AttributeSet, LibraryCall, Loop, RunEnded
 from gclint.run.guards import all_of
 from gclint.run.run import Run
 from gclint.run.values import NOTHING, Const, Object, ancestors, root
@@ -110,7 +110,7 @@ def draws_again(event: RunEnded, run: Run) -> Iterator[Finding]:
                 )
 
 
-def _seeded(inside: list[LibraryCall], loop: ast.AST, run: Run) -> Iterator[tuple[LibraryCall, LibraryCall]]:
+def _seeded(inside: list[LibraryCall], loop: Loop, run: Run) -> Iterator[tuple[LibraryCall, LibraryCall]]:
     """The seedings of a worker that are the same each time, and what draws after them."""
     seedings = [each for each in inside if seeded_by(each) and each.call is not None]
     for generator in GENERATORS:
@@ -145,7 +145,7 @@ def _is_same(seeding: LibraryCall, inside: list[LibraryCall]) -> bool:
     )
 
 
-def _changes(seeding: LibraryCall, loop: ast.AST, run: Run) -> bool:
+def _changes(seeding: LibraryCall, loop: Loop, run: Run) -> bool:
     """Whether the code of a worker's seeding reads what the loop sets anew in each round."""
     worker = seeding.moment.inside("worker")
     stack = seeding.moment.stack
@@ -157,12 +157,10 @@ def _changes(seeding: LibraryCall, loop: ast.AST, run: Run) -> bool:
     read = {part.id for body in bodies for part in nodes(body) if isinstance(part, ast.Name)}
     asked = {part.attr for body in bodies for part in nodes(body) if isinstance(part, ast.Attribute)}
     set_ = {each.name for each in run.of_type(AttributeSet) if loop in each.moment.loops}
-    return bool(read & varying_names(loop) or asked & set_)
+    return bool(read & varying_names(loop.node) or asked & set_)
 
 
-def _held(
-    inside: list[LibraryCall], loader: Object, loop: ast.AST, run: Run
-) -> Iterator[tuple[LibraryCall, LibraryCall]]:
+def _held(inside: list[LibraryCall], loader: Object, loop: Loop, run: Run) -> Iterator[tuple[LibraryCall, LibraryCall]]:
     """What draws in a worker from a generator that was made before, unless something gives each worker its own."""
     init, data = loader.attributes.get("worker_init_fn", NOTHING), loader.attributes["dataset"].only()
     if init.alternatives and init.only() != Const(None):

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterable, Iterator
 from typing import Any
 
 from gclint.ir.syntax import LOOPS
-from gclint.run.events import Backward, Iterated, LibraryCall
+from gclint.run.events import Backward, Iterated, LibraryCall, Loop
 from gclint.run.guards import Guard, compatible
 from gclint.run.loops import ITERATED
 from gclint.run.ranks import numbers
@@ -76,26 +75,26 @@ def _shuffling(held: Value, base: Guard) -> Iterator[tuple[Guard, Object]]:
                     yield left, sampler
 
 
-def made_in(item: Object, run: Run) -> tuple[ast.AST, ...]:
+def made_in(item: Object, run: Run) -> tuple[Loop, ...]:
     """The loops in which a library made something."""
     made = (each for each in run.of_type(LibraryCall) if item in each.result.objects())
     return next((each.moment.loops for each in made), ())
 
 
-def epochs_of(drawn: Iterated, outside: Iterable[ast.AST], run: Run) -> ast.AST | None:
+def epochs_of(drawn: Iterated, outside: Iterable[Loop], run: Run) -> Loop | None:
     """The loop around a drawing that draws more than once, before any of those `outside` comes."""
     ends = set(outside)
     for loop in reversed(drawn.moment.loops):
         if loop in ends:
             return None
-        if isinstance(loop, LOOPS) and 1 not in _rounds(loop, run) and comes_again(drawn, loop):
+        if isinstance(loop.node, LOOPS) and 1 not in _rounds(loop, run) and comes_again(drawn, loop.node):
             return loop
     return None
 
 
-def _rounds(loop: ast.AST, run: Run) -> set[object]:
+def _rounds(loop: Loop, run: Run) -> set[object]:
     """How many rounds a loop over a range may have, as far as that is known."""
-    over: Value = run.facts.get(ITERATED, {}).get(loop, NOTHING)
+    over: Value = run.facts.get(ITERATED, {}).get(loop.node, NOTHING)
     ends = [end for item in over.objects() for _, end in item.known("stop").alternatives]
     return {end.value for end in ends if isinstance(end, Const)}
 

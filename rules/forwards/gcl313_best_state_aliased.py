@@ -111,7 +111,7 @@ def _goes_on(saved: Event, trains: Event, loaded: Event, run: Run) -> bool:
     if run.place(saved) < run.place(trains) < run.place(loaded):
         return True
     return any(
-        isinstance(loop, LOOPS) and loop in trains.moment.loops and not _ends(saved, loop)
+        isinstance(loop.node, LOOPS) and loop in trains.moment.loops and not _ends(saved, loop.node)
         for loop in saved.moment.loops
         if loop not in loaded.moment.loops
     )

@@ -44,7 +44,7 @@ from collections.abc import Iterator
 from gclint.finding import Aspect, Certainty, Finding, Fix
 from gclint.frameworks.torch_schedules import TOTALS
 from gclint.rule import Reproduction, Rule
-from gclint.run.events import Iterated, LibraryCall, OptimizerStep, RunEnded
+from gclint.run.events import Iterated, LibraryCall, Loop, OptimizerStep, RunEnded
 from gclint.run.guards import compatible
 from gclint.run.loops import ITERATED
 from gclint.run.run import Run
@@ -119,9 +119,9 @@ def _total(schedule: Object) -> Value:
     return NOTHING if held.constant() is None and held.only() in (None, Const(None)) and not held.objects() else held
 
 
-def _stop(loop: ast.AST, run: Run) -> Value:
+def _stop(loop: Loop, run: Run) -> Value:
     """The end of the range that a loop goes over."""
-    over: Value = run.facts.get(ITERATED, {}).get(loop, NOTHING)
+    over: Value = run.facts.get(ITERATED, {}).get(loop.node, NOTHING)
     ends = [item.known("stop") for item in over.objects()]
     return ends[0] if ends else NOTHING
 
@@ -151,7 +151,7 @@ def _in_epochs(step: LibraryCall, total: Value, run: Run) -> Found | None:
     if any(_stop(loop, run).constant() == 1 for loop in loops[outer + 1 :]) or not _with_every_step(step, run):
         return None
     words = "the schedule is made for a number of epochs, and stepped in every batch"
-    return words, "fails", _after_loop(step, loops[outer + 1])
+    return words, "fails", _after_loop(step, loops[outer + 1].node)
 
 
 def _with_every_step(step: LibraryCall, run: Run) -> bool:

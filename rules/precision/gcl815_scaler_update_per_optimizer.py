@@ -101,7 +101,7 @@ def _update_before(step: ScalerUsed, own: list[ScalerUsed], run: Run) -> ScalerU
 
 def _last(update: ScalerUsed, used: list[ScalerUsed]) -> Fix | None:
     """Update once after all steps."""
-    edits = behind_loop(update.site, update.moment.loops[-1]) if update.moment.loops else ()
+    edits = behind_loop(update.site, update.moment.loops[-1].node) if update.moment.loops else ()
     others = [each for each in used if each.operation == "update" and each.site != update.site]
     if others:
         removed = rewrite.remove_statement(update.site)

@@ -93,7 +93,8 @@ def _function(item: Alternative) -> Function | None:
 def late_names(function: Function, region: CheckpointCall, backwards: list[Backward]) -> list[str]:
     """The free names of a region's function that no longer hold the same thing in backward."""
     loops = rebinding_loops(function, region.moment.loops)
-    open_ = [loop for loop in loops if not any(loop in event.moment.loops for event in backwards)]
+    trained = [each.node for event in backwards for each in event.moment.loops]
+    open_ = [loop for loop in loops if not any(loop is each for each in trained)]
     rebound = {name for loop in open_ for name in varying_names(loop)} | _bound_after(function, region, backwards)
     return [name for name in free_names(function.node) if name in rebound and name not in function.defaults]
 

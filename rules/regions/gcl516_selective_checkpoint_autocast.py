@@ -149,5 +149,5 @@ def _in_loop(region: CheckpointCall) -> bool:
         and contains(scope, loop, module)
         and scope is not module.tree
         and contains(loop, region.site.node, module)
-        for loop in region.moment.loops
+        for loop in (each.node for each in region.moment.loops)
     )

@@ -37,7 +37,7 @@ from collections.abc import Iterator
 
 from gclint.finding import Finding, Fix
 from gclint.frameworks.torch_states import mode_set
-from gclint.ir.syntax import Site
+from gclint.ir.syntax import For, Site
 from gclint.rule import Reproduction, Rule
 from gclint.run import rewrite
 from gclint.run.closures import enclosing_function
@@ -48,7 +48,7 @@ from gclint.run.run import Run, ways
 from gclint.run.values import Alternative, Const, Object, root
 
 from ..words import BACKWARD
-from .rounds import Loop, left_in_evaluation
+from .rounds import left_in_evaluation
 
 rule = Rule(
     code="GCL703",
@@ -139,7 +139,7 @@ def _modes(event: Backward, model: Object, run: Run) -> Iterator[tuple[Guard, Al
                 yield guard, mode, region
 
 
-def _train_each_round(loop: Loop, switch: Site) -> Fix | None:
+def _train_each_round(loop: For | ast.While, switch: Site) -> Fix | None:
     """Put the model into training mode where a round starts, under the name by which it leaves it."""
     node, module = switch.node, switch.module
     here = enclosing_function(module, node) is enclosing_function(module, loop)

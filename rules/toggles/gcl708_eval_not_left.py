@@ -44,7 +44,7 @@ from gclint.frameworks.torch_states import is_inside, mode_set
 from gclint.ir.syntax import LOOPS, Site
 from gclint.rule import Reproduction, Rule
 from gclint.run import rewrite
-from gclint.run.events import AttributeSet, Backward, Event, Forward, LibraryCall, OptimizerBuilt, RunEnded
+from gclint.run.events import AttributeSet, Backward, Event, Forward, LibraryCall, Loop, OptimizerBuilt, RunEnded
 from gclint.run.parallel import forwards_of, inside, models_of
 from gclint.run.run import Run
 from gclint.run.stepping import together
@@ -83,9 +83,11 @@ def trains_on(event: RunEnded, run: Run) -> Iterator[Finding]:
         for forward in forwards_of(backward, run):
             for left in modes if _learns(forward.model, moved) else ():
                 loop = _loop_of(forward, left)
-                if not isinstance(loop, LOOPS) or left.site.node_id in told or not _evaluates(left, forward.model):
+                if loop is None or not isinstance(loop.node, LOOPS) or left.site.node_id in told:
                     continue
-                if _returns(forward, left, loop, modes, run) or not comes_again(left, loop):
+                if not _evaluates(left, forward.model):
+                    continue
+                if _returns(forward, left, loop, modes, run) or not comes_again(left, loop.node):
                     continue
                 sure = _has_mode(forward.model)
                 if sure is False or not together(forward, left):
@@ -99,7 +101,7 @@ def trains_on(event: RunEnded, run: Run) -> Iterator[Finding]:
                     certainty="fails" if sure else "fragile",
                     symptom="silent: from the second round on it trains without dropout and with fixed statistics",
                     related=[(forward.site, "it is trained here")],
-                    fixes=(_back(forward, loop),),
+                    fixes=(_back(forward, loop.node),),
                 )
 
 
@@ -110,7 +112,7 @@ def _learns(model: Object, moved: set[Object]) -> bool:
     return trainable(model) != "none" and (model.kind != "layer" or model.class_name in PARAMETRIC)
 
 
-def _loop_of(first: Event, second: Event) -> ast.AST | None:
+def _loop_of(first: Event, second: Event) -> Loop | None:
     """The innermost loop around both."""
     loop = None
     for one, other in zip(first.moment.loops, second.moment.loops, strict=False):
@@ -126,7 +128,7 @@ def _evaluates(left: LibraryCall, model: Object) -> bool:
     return held is not None and mode_set(left, model) is False and is_inside(model, held)
 
 
-def _returns(forward: Forward, left: LibraryCall, loop: ast.AST, modes: list[LibraryCall], run: Run) -> bool:
+def _returns(forward: Forward, left: LibraryCall, loop: Loop, modes: list[LibraryCall], run: Run) -> bool:
     """Whether something in the loop puts the model, or a part of it, back before it is trained again, or puts it into
     evaluation mode for the steps themselves.
     """

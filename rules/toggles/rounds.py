@@ -13,10 +13,8 @@ from gclint.run.parallel import since
 from gclint.run.run import Run
 from gclint.run.values import Object
 
-Loop = For | ast.While
 
-
-def left_in_evaluation(backward: Backward, model: Object, run: Run) -> tuple[Loop, LibraryCall] | None:
+def left_in_evaluation(backward: Backward, model: Object, run: Run) -> tuple[For | ast.While, LibraryCall] | None:
     """The loop around a backward, and the call in it after which a model is still in evaluation mode in the next
     round; None where training mode is set in that loop, or the rounds that set evaluation mode may be the last.
     """
@@ -26,14 +24,14 @@ def left_in_evaluation(backward: Backward, model: Object, run: Run) -> tuple[Loo
         own = [event for event in switches if any(outer is loop for outer in event.moment.loops)]
         if not own:
             continue
-        if not isinstance(loop, LOOPS) or any(mode_set(event, model) for event in own):
+        if not isinstance(loop.node, LOOPS) or any(mode_set(event, model) for event in own):
             return None
-        left = next((event for event in own if event in later and comes_again(event, loop)), None)
-        return (loop, left) if left is not None else None
+        left = next((event for event in own if event in later and comes_again(event, loop.node)), None)
+        return (loop.node, left) if left is not None else None
     return None
 
 
-def comes_again(event: Event, loop: Loop) -> bool:
+def comes_again(event: Event, loop: For | ast.While) -> bool:
     """Whether rounds follow one that gets to a call: every so many steps, or every time."""
     chain = [*event.moment.stack, event.site]
     at = next((index for index, site in enumerate(chain) if contains(loop, site.node, site.module)), None)
