@@ -3,21 +3,22 @@
 A fixture is a script, or a configuration whose first line says under which name it lies (`# file: x.yaml`).
 `# expect: GCL201` at the end of a line names the codes expected there; comments in its
 first lines set the stage: `# target: transformers=4.57.6, torch=2.5` and `# processes: 8` or `# launch: deepspeed
-train.py` (a launcher is written beside the copy that is checked). `bad_x.fixed.py` is what `gclint fix --unsafe` makes
-of `bad_x.py`.
+train.py` (a launcher is written beside the copy that is checked) and `# select: GCL841`, what is off unless it is
+selected. `bad_x.fixed.py` is what `gclint fix --unsafe` makes of `bad_x.py`.
 """
 
 from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any
 
 from gclint.check.engine import check_paths
 from gclint.finding import Finding
 
 ROOT = Path(__file__).parent.parent / "fixtures"
 EXPECT = re.compile(r"#\s*expect:\s*([A-Z0-9, ]+)")
-HEADER = re.compile(r"^#\s*(target|processes|launch|fix|file):\s*(.+)$", re.MULTILINE)
+HEADER = re.compile(r"^#\s*(target|processes|launch|fix|file|select):\s*(.+)$", re.MULTILINE)
 
 
 def scripts(prefix: str) -> list[Path]:
@@ -52,6 +53,11 @@ def target_of(text: str) -> dict[str, str]:
     return dict(part.strip().split("=", 1) for part in stated.split(",") if part.strip())  # type: ignore[misc]
 
 
+def settings_of(text: str) -> dict[str, Any]:
+    """How a fixture asks to be checked: for its target versions, with what is in preview and what it selects."""
+    return {"target": target_of(text), "preview": True, "extend_select": tuple(headers(text).get("select", "").split())}
+
+
 def stage(text: str, directory: Path, file: str = "train.py") -> Path:
     """Write a fixture's text, and the launcher it asks for, into an empty directory; returns the script."""
     script = directory / headers(text).get("file", file)
@@ -67,7 +73,7 @@ def stage(text: str, directory: Path, file: str = "train.py") -> Path:
 def findings(text: str, directory: Path) -> list[Finding]:
     """What gclint finds in a fixture's text."""
     script = stage(text, directory)
-    report = check_paths([str(script)], target=target_of(text), preview=True)
+    report = check_paths([str(script)], **settings_of(text))
     assert not report.problems, report.problems
     return [finding for finding in report.findings if Path(finding.location.path).name == script.name]
 

@@ -27,6 +27,7 @@ FAMILIES = {
     "toggles": "settings, modes and modules without effect",
     "precision": "the step and the loss",
     "versions": "names and arguments by version",
+    "costs": "what is right, and slower or less exact than it need be",
 }
 
 

@@ -97,8 +97,17 @@ def reverse(call: Call) -> Value:
 def sort(call: Call) -> Value:
     """The elements in their order, where they are literals; else nobody keeps track of where they are."""
     assert call.receiver is not None
+    call.receiver.state.pop("unordered", None)
     changes.rearrange(call.it, call.receiver, lambda held: None if call.keywords else in_order(held))
     return NONE
+
+
+@framework.method("unknown", "sort")
+def sort_unknown(call: Call) -> Value:
+    """A list, or something else that has an order then."""
+    assert call.receiver is not None
+    call.receiver.state.pop("unordered", None)
+    return call.foreign()
 
 
 @framework.method("list", "remove", "discard")

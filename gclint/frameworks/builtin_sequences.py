@@ -251,6 +251,7 @@ def new_list(call: Call) -> Value:
     if not call.positional:
         made = call.make("list", "builtins.list")
         made.items = []
+        _keep_unordered(call, Const(None), made)
         return of(made)
     parts = []
     for guard, item in call.positional[0].possible(call.it.guard):
@@ -262,8 +263,18 @@ def new_list(call: Call) -> Value:
             made_of = _of_keys(call, item)
         elif isinstance(item, Object) and item.kind in ("parameters", "submodules"):
             made_of = _kept(call, item)
+        elif isinstance(item, Object) and call.last in _ORDERING:
+            made_of = call.it.derived(call.site, [of(item)])
+        if isinstance(made_of, Object):
+            _keep_unordered(call, item, made_of)
         parts.append(of(made_of).under(guard))
     return union(parts)
+
+
+def _keep_unordered(call: Call, item: Alternative, made: Object) -> None:
+    """A set is `unordered`, and so is a list of one, but a sorted list."""
+    if call.last in _SETS or (call.last != "sorted" and isinstance(item, Object) and "unordered" in item.state):
+        made.state["unordered"] = TRUE
 
 
 def _kept(call: Call, item: Object) -> Object:
@@ -323,6 +334,8 @@ def _different(held: list[Value]) -> list[Value] | None:
     return found if len(found) == len(literals) else None
 
 
+_SETS = ("set", "frozenset")
+_ORDERING = (*_SETS, "sorted")
 _ARRANGED: dict[str, Arrangement] = {
     "reversed": lambda held: held[::-1],
     "sorted": in_order,

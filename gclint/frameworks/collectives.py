@@ -85,6 +85,8 @@ def _is_for_all(event: LibraryCall) -> bool:
     if top.startswith("torch.distributed.checkpoint") and name in TAKEN:
         full = [item.attributes.get("full_state_dict", NOTHING) for item in call.get("options").objects()]
         return bool(full) and all(each.constant() is True for each in full) and _is_sharded(call.get("model", 0))
+    if name == "state_dict":  # of whatever type (fsdp/_state_dict_utils.py)
+        return call.receiver is not None and call.receiver.kind == "fsdp"
     return name == "full_tensor" and call.receiver is not None and _gathers(root(call.receiver))
 
 

@@ -7,7 +7,7 @@ datasets 5.2.0, arrow_dataset.py, iterable_dataset.py and dataset_dict.py: each 
 from __future__ import annotations
 
 from ..run.calls import Call
-from ..run.values import NONE, Const, Object, Value, of
+from ..run.values import NONE, Const, Function, Object, Partial, Value, of
 from .registry import Framework
 
 DATASET = "datasets.Dataset"
@@ -38,9 +38,43 @@ def make_dataset(call: Call) -> Value:
 
 @framework.method(DATASET, *ANEW)
 def anew(call: Call) -> Value:
-    """A new set, or as many by name as there were."""
+    """A new set, or as many by name as there were, with the columns that there were and those that `map` makes."""
     assert call.receiver is not None
-    return of(_made(call, call.receiver.kind))
+    made = _made(call, call.receiver.kind)
+    made.attributes.update(columns_of(call.receiver))
+    if call.last == "map":
+        made.attributes.update(_mapped(call))
+    return of(made)
+
+
+def columns_of(item: Object) -> dict[str, Value]:
+    """The columns of a set that are known, each as an element of it, by their names as they are read: "['text']"."""
+    held: Object | None = item
+    found: dict[str, Value] = {}
+    while held is not None and held.kind in (DATASET, SPLITS):
+        found = {name: value for name, value in held.attributes.items() if name.startswith("[")} | found
+        held = held.parent
+    return found
+
+
+def _mapped(call: Call) -> dict[str, Value]:
+    """The columns that a function of the project makes of a row."""
+    function, receiver = call.get("function", 0), call.receiver
+    own = any(isinstance(item, (Function, Partial)) for _, item in function)
+    if not own or receiver is None:
+        return {}
+    row = call.it.derived(call.site, [of(receiver)])
+    row.attributes.update(columns_of(receiver))
+    given = call.get("fn_kwargs").only()
+    keywords = dict(given.entries or {}) if isinstance(given, Object) else {}
+    call.it.vague += 1
+    result = call.it.call(function, Call(call.it, call.site, "map", [of(row)], keywords, call.gives("with_indices")))
+    call.it.vague -= 1
+    found: dict[str, Value] = {}
+    for item in result.objects():
+        found |= {f"[{key!r}]": value for key, value in (item.entries or {}).items()}
+        found |= {name: value for name, value in item.attributes.items() if item is row and name.startswith("[")}
+    return found
 
 
 @framework.method(DATASET, "train_test_split")

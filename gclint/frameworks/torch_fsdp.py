@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from ..run.calls import Call
-from ..run.events import Wrapped
-from ..run.values import FALSE, NONE, TRUE, Object, Value, const, of
+from ..run.events import StateDictSaved, Wrapped
+from ..run.guards import Guard
+from ..run.values import FALSE, NONE, TRUE, External, Object, Value, const, of
 from .registry import Framework
 from .torch_distributed import call_ddp, inner_module
 from .torch_modules import promote, set_state
 
 framework = Framework("torch.fsdp", kinds={"fsdp2": "module"}, bases={"torch:FullyShardedDataParallel": "fsdp"})
+
+PARTIAL = ("SHARDED_STATE_DICT", "LOCAL_STATE_DICT")
+"""The types of state dict of FullyShardedDataParallel that hold what this process has (fsdp/api.py, StateDictType)."""
 
 
 @framework.function("torch:FullyShardedDataParallel")
@@ -45,6 +49,32 @@ framework.attribute("fsdp", "module", "_fsdp_wrapped_module")(inner_module)
 def clip(call: Call) -> Value:
     """Clips by the norm over all processes."""
     return call.unknown()
+
+
+@framework.function(
+    *(f"torch.distributed.fsdp.FullyShardedDataParallel.{name}" for name in ("state_dict_type", "set_state_dict_type"))
+)
+def state_dict_type(call: Call) -> Value:
+    """`FSDP.state_dict_type(model, StateDictType.SHARDED_STATE_DICT)`: what state dicts of the model are, in a block or
+    from now on.
+    """
+    if call.last == "set_state_dict_type":
+        for model in call.get("module", 0).objects():
+            set_state(call.it, model, "state_dict_type", call.get("state_dict_type", 1))
+        return NONE
+    made = call.it.new("context", "torch.distributed.fsdp.state_dict_type", "state_dict_type", call.site)
+    made.attributes.update(module=call.get("module", 0), kind=call.get("state_dict_type", 1))
+    return of(made)
+
+
+framework.method("fsdp", "state_dict_type", "set_state_dict_type")(state_dict_type)
+
+
+def holds_shards(saved: StateDictSaved, model: Object) -> list[Guard]:
+    """The conditions under which a state dict of a wrapped model has the part of this process alone."""
+    block = saved.moment.inside("state_dict_type")
+    kind = block.attributes["kind"] if block is not None else model.known("state_dict_type")
+    return kind.where(lambda item: isinstance(item, External) and item.name.endswith(PARTIAL))
 
 
 @framework.function("torch:fully_shard")

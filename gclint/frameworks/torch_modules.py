@@ -245,6 +245,13 @@ def extend_modules(call: Call) -> Value:
     return of(call.receiver)
 
 
+@framework.method("unknown", "reset_classifier")
+@framework.method("module", "reset_classifier")
+def reset_classifier(call: Call) -> Value:
+    """timm's models get another output layer (timm/models)."""
+    return call.unknown()
+
+
 @framework.method("module", "get_submodule")
 def submodule(call: Call) -> Value:
     """module.get_submodule(name): a part of it."""

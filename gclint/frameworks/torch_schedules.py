@@ -22,6 +22,10 @@ WARMED_UP = (
     *("get_polynomial_decay_schedule_with_warmup", "get_cosine_with_hard_restarts_schedule_with_warmup"),
 )
 NAMED = "get_scheduler"
+WITHOUT_WARMUP = ("constant", "reduce_lr_on_plateau", "greedy", "piecewise_constant")
+"""The names of schedules that `get_scheduler` makes without the warmup that it is given: the last is of diffusers only,
+"greedy" of transformers from 5.0 on.
+"""
 _WITHOUT_END = {
     "StepLR": "optimizer, step_size, gamma=0.1, last_epoch=-1",
     "MultiStepLR": "optimizer, milestones, gamma=0.1, last_epoch=-1",

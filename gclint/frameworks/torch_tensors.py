@@ -14,7 +14,7 @@ from .registry import Framework
 from .signature import Signature, declare
 from .torch_modules import loosen
 from .torch_parameters import holders
-from .torch_workers import start_workers
+from .torch_workers import collate_rows, start_workers
 
 framework = Framework("torch.tensors", kinds={"tensor": "unknown", "data": "tensor"})
 
@@ -168,6 +168,16 @@ def without_gradient(call: Call) -> Value:
     return of(made)
 
 
+READ = ("item", "tolist", "numpy")
+"""Methods that give the numbers to Python, and wait for the device that computes them."""
+
+
+@framework.method("unknown", *READ)
+def read_out(call: Call) -> Value:
+    """The numbers of a tensor, as Python's or NumPy's."""
+    return without_gradient(call)
+
+
 @framework.method("unknown", "mean", "sum")
 def reduced(call: Call) -> Value:
     """The mean or the sum: of what carries a graph it carries one."""
@@ -241,6 +251,7 @@ def make_loader(call: Call) -> Value:
 def one_batch(it: Interpreter, item: Object, site: Site) -> Value | None:
     """One batch that stands for all."""
     start_workers(it, item, site)
+    collate_rows(it, item, site)
     made = it.new("data", "", "batch", site)
     made.state["grad"], made.state["loader"] = FALSE, of(item)
     return of(made)

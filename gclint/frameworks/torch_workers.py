@@ -2,7 +2,8 @@
 
 torch/utils/data/_utils/worker.py: a worker gets a copy of the data set, calls `worker_init_fn` with its number, and
 then takes items. What happens there is inside a context of the type "worker" with its `loader`, at the beginning also
-inside one of the type "worker_init_fn".
+inside one of the type "worker_init_fn". Without workers a stream is gone through in the process itself, inside one of
+the type "process".
 """
 
 from __future__ import annotations
@@ -27,12 +28,13 @@ def start_workers(it: Interpreter, loader: Object, site: Site) -> None:
     """The workers of a loader start, where something of the project decides what they draw or give."""
     given = loader.attributes
     init, data = given.get("worker_init_fn", NOTHING), given.get("dataset", NOTHING).only()
-    starts = any(isinstance(item, (Function, Partial)) for _, item in init)
     workers = given.get("num_workers", NOTHING)
-    if "started" in loader.state or not workers or workers.constant() == 0 or not (starts or _decides(data)):
+    alone = not workers or workers.constant() == 0
+    starts = not alone and any(isinstance(item, (Function, Partial)) for _, item in init)
+    if "started" in loader.state or not (starts or (_is_stream(data) if alone else _decides(data))):
         return
     loader.state["started"] = TRUE
-    worker = it.new("worker", "torch.utils.data.worker", "worker", site)
+    worker = it.new("worker", f"torch.utils.data.{'process' if alone else 'worker'}", "worker", site)
     worker.attributes["loader"] = of(loader)
     it.contexts.append(worker)
     if starts:
@@ -44,11 +46,29 @@ def start_workers(it: Interpreter, loader: Object, site: Site) -> None:
     it.contexts.remove(worker)
 
 
+def collate_rows(it: Interpreter, loader: Object, site: Site) -> None:
+    """What a function of the project makes a batch of rows into, once for each loader."""
+    function = loader.attributes.get("collate_fn", NOTHING)
+    if "collated" not in loader.state and any(map(_is_own, (item for _, item in function))):
+        loader.state["collated"] = NOTHING
+        rows = of(it.unknown("rows", site))
+        loader.state["collated"] = it.call(function, Call(it, site, "collate_fn", [rows]))
+
+
+def _is_own(item: Alternative) -> bool:
+    """Whether the project says what a call does."""
+    return isinstance(item, (Function, Partial)) or (isinstance(item, Object) and isinstance(item.type, Class))
+
+
+def _is_stream(data: Alternative | None) -> bool:
+    return isinstance(data, Object) and data.is_a("IterableDataset")
+
+
 def _decides(data: Alternative | None) -> bool:
     """Whether a data set is a stream, or holds a generator of random numbers."""
-    return isinstance(data, Object) and (
-        data.is_a("IterableDataset")
-        or any(item.kind in GENERATORS for held in data.attributes.values() for item in held.objects())
+    return _is_stream(data) or (
+        isinstance(data, Object)
+        and any(item.kind in GENERATORS for held in data.attributes.values() for item in held.objects())
     )
 
 

@@ -7,6 +7,7 @@ The version facts are those of section 0 of the catalogue's Hugging Face page, r
 from __future__ import annotations
 
 import ast
+import re
 from typing import TYPE_CHECKING
 
 from ..run.calls import Call
@@ -17,6 +18,7 @@ from ..run.values import FALSE, NONE, TRUE, Class, Const, External, Object, Valu
 from .key_value_caches import fills_cache
 from .own_models import tell_modules
 from .registry import Framework
+from .tokenization import LOADED, make_tokenizer
 from .torch_checkpoint import checkpointing_object, turn_on
 from .torch_modules import activated, set_state
 
@@ -119,7 +121,7 @@ def from_pretrained(call: Call) -> Value | None:
             made = call.it.new("config", call.name, "", call.site)
             made.attributes.update(call.keywords)
             return of(made)
-        return None
+        return make_tokenizer(call) if re.fullmatch(LOADED, owner) else None
     model = load_model(call)
     if call.last == "from_config":
         model.state["training"], model.state["pretrained"] = TRUE, FALSE

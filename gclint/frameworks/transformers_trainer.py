@@ -76,10 +76,13 @@ def make_trainer(call: Call) -> Value:
     made = call.make("trainer", call.name)
     made.attributes["model"] = call.get("model", 0)
     made.attributes["args"] = call.get("args", 1)
+    if call.gives("processing_class", 5):
+        made.attributes["processing_class"] = call.get("processing_class", 5)
     for name, value in call.keywords.items():
         made.attributes.setdefault(name, value)
     made.sites.update(call.places)
     made.site = made.site or call.site
+    made.open = made.open or call.open
     return of(made)
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from ..run.calls import Call
 from ..run.events import ModelLoaded
 from ..run.guards import Guard
-from ..run.values import FALSE, NONE, NOTHING, TRUE, Alternative, Const, Object, Value, of
+from ..run.values import FALSE, NONE, NOTHING, TRUE, Alternative, Const, Object, Value, const, of
 from .deepspeed import configuration, stage
 from .peft import adapt
 from .registry import Framework
@@ -101,7 +101,11 @@ def _is_zero3(call: Call, args: Object) -> bool:
 
 @framework.function("trl:setup_chat_format", "trl:clone_chat_template")
 def with_chat_format(call: Call) -> Value:
-    """The model and the tokenizer that were given, with tokens more."""
+    """The model and the tokenizer that were given, with tokens more; of `setup_chat_format` with a template that writes
+    no begin token but those of the turns (trl/models/utils.py of 0.9 to 0.29, ChatML).
+    """
+    for item in call.get("tokenizer", 1).objects() if call.last == "setup_chat_format" else ():
+        item.attributes["chat_template"] = const("chatml")
     made = call.it.new("tuple", "", "", call.site)
     made.items = [call.get("model", 0), call.get("tokenizer", 1), *([NOTHING] if call.last[0] == "c" else [])]
     return of(made)

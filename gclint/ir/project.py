@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import os
 from collections.abc import Container, Iterable
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -100,14 +101,31 @@ class Project:
         self.index.save({**self.sources, **{path: source for path, source in self._read.items() if source is not None}})
 
     def digest(self, path: str) -> str:
-        """What tells whether the content of a file (an absolute path) changed; "" where the project has no file."""
+        """What tells whether the content of a file (an absolute path) changed, or of a folder which files are checked
+        in it; "" where the project has no file.
+        """
         held = self.sources.get(path) or self._read.get(path)
         if held is not None:
             return held.digest
         if path not in self._digests:
             there = os.path.isfile(path) and inside(path, self.root)
-            self._digests[path] = digest([content(path)]) if there else ""
+            parts = [content(path)] if there else self._beside.get(path, ())
+            self._digests[path] = digest(parts) if parts else ""
         return self._digests[path]
+
+    @cached_property
+    def _beside(self) -> dict[str, list[str]]:
+        """The files that are checked, by their folders."""
+        found: dict[str, list[str]] = {}
+        for path in sorted(self.sources):
+            found.setdefault(os.path.dirname(path), []).append(path)
+        return found
+
+    def beside(self, path: str) -> list[str]:
+        """The files that are checked in the folder of a file (all are absolute paths)."""
+        folder = os.path.dirname(path)
+        self.consulted.add(folder)
+        return self._beside.get(folder, [])
 
     def broken_among(self, paths: Iterable[str]) -> dict[str, SyntaxFault]:
         """Those of some files (absolute paths) that do not parse, by path as shown."""

@@ -10,7 +10,7 @@ from ..ir.syntax import Comprehension, parts
 from . import changes, conditions, elements, names
 from .events import Loop
 from .guards import NEVER, narrowed
-from .values import Object, Scope, Value, of, union
+from .values import TRUE, Object, Scope, Value, of, union
 
 if TYPE_CHECKING:
     from .interpreter import Interpreter
@@ -22,6 +22,8 @@ def comprehend(it: Interpreter, node: Comprehension) -> Value:
     """A list or dict of which one element stands for all, with what the elements and the keys came from."""
     outer, it.frame.scope = it.frame.scope, Scope(parent=it.scope)
     made = it.new("dict" if isinstance(node, ast.DictComp) else "list", "", "", it.site(node))
+    if isinstance(node, ast.SetComp):
+        made.state["unordered"] = TRUE
     held: list[Value] = []
     try:
         iterable = it.evaluate(node.generators[0].iter)

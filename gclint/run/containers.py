@@ -70,7 +70,11 @@ def bounds_of(ends: Sequence[Value | None]) -> slice | None:
 
 
 def _some_of(it: Interpreter, item: Alternative, node: ast.Subscript) -> Value:
-    """A part of a sequence of which nobody knows the elements: of those of a module it says that they are not all."""
+    """A part of a sequence of which nobody knows the elements: of those of a module it says that they are not all, and
+    it may begin otherwise than the text of a template.
+    """
+    if isinstance(item, Object) and "templated" in item.state:
+        return of(it.derived(it.site(node), [of(item)]))
     if not isinstance(item, Object) or item.kind not in ("parameters", "submodules"):
         return of(item)
     made = it.new(item.kind, item.type, item.label, it.site(node))

@@ -13,7 +13,7 @@ from .calls import Call
 from .folding import folded
 from .guards import ALWAYS, Guard, compatible, conj, either, narrowed
 from .pages import place_of
-from .values import NONE, NOTHING, Alternative, Const, Function, Object, Value, const, of, union
+from .values import NONE, NOTHING, TRUE, Alternative, Const, Function, Object, Value, const, of, union
 
 if TYPE_CHECKING:
     from .interpreter import Interpreter
@@ -67,6 +67,8 @@ def _sequence(it: Interpreter, node: ast.Tuple | ast.List | ast.Set) -> Value:
     kind = "tuple" if isinstance(node, ast.Tuple) else "list"
     made = it.new(kind, "", "", it.site(node))
     made.items = []
+    if isinstance(node, ast.Set):
+        made.state["unordered"] = TRUE
     for element in node.elts:
         if isinstance(element, ast.Starred):
             changes.extend(it, made, it.evaluate(element.value), node)

@@ -7,6 +7,7 @@ where the walk stands, the heap, and the bounds past which everything is unknown
 from __future__ import annotations
 
 import ast
+import os
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -112,7 +113,7 @@ class Interpreter:
         self.as_library = as_library
         self.project = project
         self.run = run
-        run.modules_with = self.modules_with
+        run.modules_with, run.beside_with = self.modules_with, self.beside_with
         self.library = library
         self.guard: Guard = run.assumed
         self.frames: list[Frame] = []
@@ -139,7 +140,7 @@ class Interpreter:
         self.entered: Counter[int] = Counter()
         self.spent: Counter[int] = Counter()
         self.call_limit = MAX_CALLS
-        self.heap: list[Object] = []
+        self.heap = run.heap
         self.inner: list[Scope] = []
 
     # The heap
@@ -261,7 +262,7 @@ class Interpreter:
         for item in self.heap:
             item.let_go()
         self.run.events.clear()
-        self.run.listener, self.run.modules_with = unheard, no_modules
+        self.run.listener, self.run.modules_with, self.run.beside_with = unheard, no_modules, no_modules
 
     # The walk
 
@@ -314,6 +315,15 @@ class Interpreter:
             if word in (self.project.text(path) or ""):
                 module = self.project.module(path)
                 if module is not None and module not in walked:
+                    yield module
+
+    def beside_with(self, word: str) -> Iterator[Module]:
+        """The modules in the folder of the program's file whose text has a word, but those that it imports."""
+        entry = self.run.entry
+        for path in self.project.beside(os.fspath(self.project.absolute(entry))) if entry is not None else ():
+            if path not in self.brought and word in (self.project.text(path) or ""):
+                module = self.project.module(path)
+                if module is not None and module.path not in self.modules:
                     yield module
 
     def walk_module(self, module: Module, scope: Scope, name: str) -> None:

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from .interpreter import Interpreter
 
 RETURN, RAISE, BREAK, CONTINUE = "return", "raise", "break", "continue"
+ENDINGS = "endings"
+"""The fact that has the guards under which the process ends: the program raises what nothing catches."""
 
 
 @dataclass(frozen=True)
@@ -32,6 +34,8 @@ class Jump:
 def leave(it: Interpreter, kind: str, raised: Value = NOTHING, unsaid: bool = False) -> None:
     """Control leaves here, for all of the guard."""
     if it.guard is not NEVER:
+        if kind == RAISE and not _would_be_caught(it):
+            it.run.facts.setdefault(ENDINGS, []).append(it.guard)
         it.jumps.append(Jump(kind, it.guard, len(it.frames), raised, unsaid))
         it.guard = NEVER
 

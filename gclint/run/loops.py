@@ -11,7 +11,7 @@ from . import conditions, elements, names
 from .events import Loop
 from .guards import ALWAYS, Guard, narrowed
 from .jumps import BREAK, CONTINUE, left, taken
-from .values import NOTHING, Alternative, Const, Object, Value, of
+from .values import NOTHING, Alternative, Const, Object, Value, of, union
 
 if TYPE_CHECKING:
     from .interpreter import Interpreter
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 MOST_ROUNDS = 64
 STEPS_FOR_ALL = 6_000
 ITERATED = "iterated"  # of the run's facts: what each loop went over last
+ASKED = "asked"  # of the run's facts: what the names in the condition of each `while` held before its rounds
 
 
 class Rounds:
@@ -110,6 +111,7 @@ def _over(it: Interpreter, rounds: Rounds, statement: For, iterable: Value) -> N
 def walk_while(it: Interpreter, statement: ast.While) -> None:
     """A `while` statement: round by round as long as what decides is known and changes; else its body once."""
     rounds = Rounds(it, statement)
+    it.run.facts.setdefault(ASKED, {})[statement] = _asked(it, statement)
     stored = it.module.bound_in(statement).stored
     while True:
         goes_on, _ = conditions.decide(it, statement.test)
@@ -126,6 +128,16 @@ def walk_while(it: Interpreter, statement: ast.While) -> None:
             _widen(it, rounds, stored)
             break
     rounds.end()
+
+
+def _asked(it: Interpreter, statement: ast.While) -> Value:
+    """What the names and attributes in the condition hold."""
+    held = _read(it, statement)
+    wanted = {node.attr for node in nodes(statement.test) if isinstance(node, ast.Attribute)}
+    inner = [
+        item.attributes[name] for item in held if isinstance(item, Object) for name in wanted & set(item.attributes)
+    ]
+    return union([Value((ALWAYS, item) for item in held), *inner])
 
 
 def _decides(it: Interpreter, statement: ast.While) -> bool:

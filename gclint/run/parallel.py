@@ -7,13 +7,13 @@ from collections.abc import Iterator
 
 from .events import Backward, Event, Forward, LibraryCall, TrainerStarted
 from .guards import DISTRIBUTED, Guard
-from .run import Run, ways
-from .values import Object, Value, root
+from .run import SEVERAL, Run, ways
+from .values import Const, Object, Value, root
 
 
 def alone(run: Run) -> bool:
-    """Whether the launcher starts one process only."""
-    return (DISTRIBUTED, False) in run.assumed
+    """Whether the launcher starts one process only, as what runs a notebook does where that starts none itself."""
+    return (DISTRIBUTED, False) in run.assumed or (run.path.endswith(".ipynb") and SEVERAL not in run.facts)
 
 
 def is_group_of_one(run: Run) -> bool:
@@ -81,3 +81,14 @@ def trained(event: Event) -> list[Object]:
 def since(run: Run, first: Event, *kinds: type) -> list[Event]:
     """The events of these types that came after another one, in order."""
     return run.of_type(*kinds, start=run.place(first) + 1)
+
+
+def of_several(base: Guard, forward: Forward) -> Guard | None:
+    """The condition, besides a base, under which the processes of a run train this model together; None for never."""
+    model = forward.model
+    held = [*ways(base, model.known("ddp")), *ways(base, model.known("fsdp"))]
+    wrapped = [guard for guard, (wrapper,) in held if isinstance(wrapper, Object)]
+    if forward.through is not None and forward.through.kind in ("ddp", "fsdp"):
+        wrapped.append(base)
+    wrapped += [guard for guard, (sharded,) in ways(base, model.known("sharded")) if sharded == Const(True)]
+    return min(wrapped, key=len, default=None)

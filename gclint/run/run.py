@@ -50,8 +50,9 @@ class Run:
 
     `imported` has the first import of each library module, `import_sites` the import in the entry that first led to
     each module of the project. `modules_with` gives the project's modules whose text has a word, of those that the
-    program imports, also where they were not walked. `absent` says of an environment variable whether the process
-    starts without it.
+    program imports, also where they were not walked, `beside_with` those in the folder of its file that it does not
+    import. `absent` says of an environment variable whether the process starts without it.
+    `heap` has what the walk made, the object of the number n at n - 1.
     `assumed` holds the conditions that the launcher decides; they are never stated.
     `launch_places` are the launches that decide them. `found` has the guard of every finding that was made of this
     run, `impossible` are those whose guard cannot hold. `failures` has the parts of gclint that raised. `path` is the
@@ -64,11 +65,13 @@ class Run:
     environment: dict[str, Value] = field(default_factory=dict)
     environment_sites: dict[str, Site] = field(default_factory=dict)
     modules_with: Callable[[str], Iterable[Module]] = field(default=no_modules, repr=False)
+    beside_with: Callable[[str], Iterable[Module]] = field(default=no_modules, repr=False)
     absent: Callable[[str], bool] = field(default=untold, repr=False)
     imported: dict[str, Site] = field(default_factory=dict)
     import_sites: dict[str, Site] = field(default_factory=dict)
     initialised: dict[str, Site] = field(default_factory=dict)
     models: list[Object] = field(default_factory=list)
+    heap: list[Object] = field(default_factory=list, repr=False)
     events: list[Event] = field(default_factory=list)
     overrides: dict[str, Value] = field(default_factory=dict)
     facts: dict[str, Any] = field(default_factory=dict)
@@ -101,6 +104,11 @@ class Run:
         last = self._asked.get(asker, 0)
         self._asked[asker] = len(self.events)
         return self.of_type(*kinds, start=last)
+
+    def subject(self, asked: object) -> Object | None:
+        """What a condition is about, by one of the keys that its atom has `of` it; None for anything but an object."""
+        number = asked[1:] if isinstance(asked, str) and asked.startswith("#") else ""
+        return self.heap[int(number) - 1] if number.isdigit() and 0 < int(number) <= len(self.heap) else None
 
     def place(self, event: Event) -> int:
         """How many events came before this one; raises KeyError for one that is not of this run."""

@@ -471,6 +471,19 @@ def ancestors(value: Value) -> set[Alternative]:
     return found
 
 
+def sources(value: Value) -> set[Object]:
+    """The same, of objects, with what they are parts of: a method that nobody describes is a part of what has it."""
+    found: set[Object] = set()
+    waiting = value.objects()
+    while waiting and len(found) < MOST_ANCESTORS:
+        item = waiting.pop()
+        if item not in found:
+            found.add(item)
+            waiting += [other for part in item.made_of for other in part.objects()]
+            waiting += [item.parent] if item.parent is not None else []
+    return found
+
+
 def root(item: Object) -> Object:
     """The outermost object that this one is a part of; itself when it is a part of none."""
     while item.parent is not None:

@@ -47,7 +47,7 @@ from gclint.run.events import Backward, ItemSet, LibraryCall
 from gclint.run.guards import conj
 from gclint.run.parallel import alone
 from gclint.run.run import Run
-from gclint.run.values import FALSE, MOST_ANCESTORS, Object, Value, ancestors
+from gclint.run.values import FALSE, MOST_ANCESTORS, Object, Value, ancestors, of, sources
 
 from ..words import BACKWARD
 
@@ -84,9 +84,9 @@ def without_gradient(event: Backward, run: Run) -> Iterator[Finding]:
             continue
         parts, given = gather.call.get("tensor_list", 0), gather.call.get("tensor", 1)
         lists = {item for item in parts.objects() if item in made_of}
-        own = [item for item in given.objects() if _has_gradient(item)]
+        own = [item for item in given.objects() if _has_gradient(item, gather)]
         both = conj(event.guard, gather.guard)
-        if not lists or not own or both is None or _put_back(lists, given, made_of, run):
+        if not lists or not own or both is None or _put_back(lists, gather, made_of, run):
             continue
         yield rule.finding(
             run,
@@ -100,9 +100,12 @@ def without_gradient(event: Backward, run: Run) -> Iterator[Finding]:
         )
 
 
-def _has_gradient(item: Object) -> bool:
-    """Whether a tensor comes from a model, and a gradient would flow back through it."""
-    return of_a_model(item) and item.known("grad").constant() is not False
+def _has_gradient(item: Object, gather: LibraryCall) -> bool:
+    """Whether a tensor comes from a model, or from layers in a model's forward, and a gradient would flow back through
+    it.
+    """
+    inside = gather.moment.forwards and any(each.known("grad").constant() is True for each in sources(of(item)))
+    return (of_a_model(item) or bool(inside)) and item.known("grad").constant() is not False
 
 
 def _reached(value: Value, run: Run) -> set[Object]:
@@ -120,11 +123,12 @@ def _reached(value: Value, run: Run) -> set[Object]:
     return found
 
 
-def _put_back(lists: set[Object], given: Value, made_of: set[Object], run: Run) -> bool:
+def _put_back(lists: set[Object], gather: LibraryCall, made_of: set[Object], run: Run) -> bool:
     """Whether what was gathered gets the own part again: by an assignment, or beside it in another list."""
     if any(each.target in lists for each in run.of_type(ItemSet)):
         return True
-    own = {item for item in ancestors(given) if isinstance(item, Object) and of_a_model(item)}
+    given = ancestors(gather.call.get("tensor", 1)) if gather.call is not None else set()
+    own = {item for item in given if isinstance(item, Object) and _has_gradient(item, gather)}
     beside = [value for item in made_of for value in item.items or ()]
     return any(item in own for value in beside for item in value.objects())
 

@@ -37,7 +37,8 @@ import ast
 from collections.abc import Iterator
 
 from gclint.finding import Aspect, Finding, Fix
-from gclint.frameworks.torch_workers import GENERATORS
+from gclint.frameworks.randomness import GENERATORS, NO_DRAWS, draws, seeded_by
+from gclint.frameworks.torch_workers import GENERATORS as MADE
 from gclint.ir.syntax import Site, nodes
 from gclint.rule import Reproduction, Rule
 from gclint.run import rewrite
@@ -52,19 +53,6 @@ from .loaders import epochs_of, made_in, trained_on, worker_counts, worker_of
 
 CHANGES: tuple[Aspect, ...] = ("loss", "gradients", "updates", "random")
 SYMPTOM = "silent: each epoch has the same augmentation"
-ALL = ("numpy.random.", "random.", "torch.")
-SEEDS = {
-    "numpy.random.seed": ("numpy.random.",),
-    "random.seed": ("random.",),
-    "torch.manual_seed": ("torch.",),
-    "torch.random.manual_seed": ("torch.",),
-    "transformers.set_seed": ALL,
-    "accelerate.utils.set_seed": ALL,
-    "lightning.seed_everything": ALL,
-    "pytorch_lightning.seed_everything": ALL,
-}
-TORCH_DRAWS = ("rand", "randn", "randint", "randperm", "normal", "multinomial", "bernoulli", "rand_like", "randn_like")
-NO_DRAWS = ("seed", "get_state", "set_state", "getstate", "setstate", "default_rng", "SystemRandom", "SeedSequence")
 SAME = ("get_state", "get_worker_info", "get_rank", "get_world_size", "int", "abs", "hash", "min", "max", "range")
 
 rule = Rule(
@@ -124,23 +112,15 @@ def draws_again(event: RunEnded, run: Run) -> Iterator[Finding]:
 
 def _seeded(inside: list[LibraryCall], loop: Loop, run: Run) -> Iterator[tuple[LibraryCall, LibraryCall]]:
     """The seedings of a worker that are the same each time, and what draws after them."""
-    seedings = [each for each in inside if each.name in SEEDS and each.call is not None]
-    for family in ALL:
-        last = next((each for each in reversed(seedings) if family in SEEDS[each.name]), None)
+    seedings = [each for each in inside if seeded_by(each) and each.call is not None]
+    for generator in GENERATORS:
+        last = next((each for each in reversed(seedings) if generator in seeded_by(each)), None)
         later = [each for each in inside if last is not None and run.place(each) > run.place(last)]
-        draw = next((each for each in later if _draws(each, family)), None)
+        draw = next((each for each in later if draws(each, generator)), None)
         if last is None or draw is None or last.moment.inside("worker_init_fn") is None:
             continue
         if _is_same(last, inside) and not _changes(last, loop, run):
             yield last, draw
-
-
-def _draws(event: LibraryCall, family: str) -> bool:
-    """Whether a call draws from a library's own generator."""
-    last = event.name[len(family) :]
-    own = event.call is not None and event.call.receiver is None and event.name.startswith(family)
-    drawn = last in TORCH_DRAWS if family == "torch." else last.islower() and last not in NO_DRAWS
-    return own and "." not in last and drawn
 
 
 def _is_same(seeding: LibraryCall, inside: list[LibraryCall]) -> bool:
@@ -189,7 +169,7 @@ def _held(inside: list[LibraryCall], loader: Object, loop: Loop, run: Run) -> It
         return
     for each in inside:
         receiver, worker = each.call.receiver if each.call is not None else None, worker_of(each, loader)
-        if receiver is None or worker is None or receiver.id > worker.id or receiver.kind not in GENERATORS:
+        if receiver is None or worker is None or receiver.id > worker.id or receiver.kind not in MADE:
             continue
         used = [other for other in run.of_type(LibraryCall) if other.call and other.call.receiver is receiver]
         seeded = any(other.name.rsplit(".", 1)[-1] in NO_DRAWS for other in used)
@@ -202,7 +182,7 @@ def _from_the_epoch(seeding: LibraryCall, inside: list[LibraryCall]) -> Fix | No
     worker = seeding.moment.inside("worker")
     call = rewrite.call_node(seeding.site)
     own = seeding.moment.stack and worker is not None and seeding.moment.stack[-1] == worker.site
-    reseeded = any("torch." in SEEDS.get(each.name, ()) for each in inside)
+    reseeded = any("torch." in seeded_by(each) for each in inside)
     if not own or reseeded or call is None or len(call.args) != 1 or call.keywords:
         return None
     module = seeding.site.module

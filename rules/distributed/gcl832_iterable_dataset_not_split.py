@@ -1,11 +1,14 @@
 """# iterable-dataset-not-split (GCL832)
 
 ## What it does
-Finds an IterableDataset whose `__iter__` gives all of its data in each of several workers of a DataLoader.
+Finds an IterableDataset whose `__iter__` gives all of its data in each of several workers of a DataLoader, or in each
+of several processes that train together.
 
 ## Why it breaks
 Each worker has its own copy of the data set and goes over all that it gives; the DataLoader divides nothing. With N
-workers each item comes N times in an epoch, and neighbouring batches are the same ones. Nothing is raised.
+workers each item comes N times in an epoch, and neighbouring batches are the same ones. A stream has no sampler, so
+that N processes under DistributedDataParallel go over all of it, too: their gradients are those of one. Nothing is
+raised.
 
 ## Example
 ```python
@@ -28,8 +31,9 @@ class Lines(IterableDataset):
 ```
 
 ## When it is fine
-No worker or one; data divided by `get_worker_info`, by `worker_init_fn` or by the name of the process; items drawn at
-random or taken from a queue; a source that divides itself, as WebDataset's and those of datasets do.
+No worker or one; data divided by `get_worker_info`, by `worker_init_fn` or by the name of the process, and by rank
+where several processes train; items drawn at random or taken from a queue; a source that divides itself, as
+WebDataset's and those of datasets do; loaders that accelerate, Fabric, Lightning or Trainer prepare.
 
 ## Evidence
 torch 2.13.0: of six items three workers give eighteen. torch/utils/data/dataset.py, IterableDataset: "each worker
@@ -46,13 +50,14 @@ from gclint.ir.syntax import FORS, FUNCTIONS, For, FunctionDef, Module, Site, do
 from gclint.rule import Reproduction, Rule
 from gclint.run import rewrite
 from gclint.run.closures import bound_names, enclosing_function, read_names
-from gclint.run.events import Iterated, LibraryCall, RunEnded
+from gclint.run.events import Backward, Iterated, LibraryCall, RunEnded
 from gclint.run.guards import all_of
+from gclint.run.parallel import alone, forwards_of, of_several
 from gclint.run.run import Run
 from gclint.run.values import NOTHING, Class, Const, Object
 
 from ..words import BACKWARD
-from .loaders import trained_on, worker_counts, worker_of
+from .loaders import by_rank, trained_on, worker_counts, worker_of
 
 CHANGES: tuple[Aspect, ...] = ("steps", "backwards", "forwards", "loss", "gradients", "updates", "random")
 LIBRARY = {"IterableDataset", "Dataset", "Generic", "ABC", "object"}
@@ -62,6 +67,8 @@ APART = (
     *("normal", "multinomial", "bernoulli", "rand_like", "randn_like", "randint_like", "uuid4", "urandom", "time"),
 )
 """Library functions by which a worker takes a part of its own."""
+OF_WORKERS = ("get_worker_info", "islice")
+"""Those of them that say nothing of processes by themselves."""
 IMPORTS = ("from itertools import islice", "from torch.utils.data import get_worker_info")
 GENERATORS = ("random.", "numpy.random.", "multiprocessing.")
 WHOLE = (
@@ -74,7 +81,7 @@ rule = Rule(
     code="GCL832",
     name="iterable-dataset-not-split",
     docs=__doc__ or "",
-    words=(("IterableDataset",), ("num_workers",), BACKWARD),
+    words=(("IterableDataset",), ("num_workers", "DistributedDataParallel", "FullyShardedDataParallel"), BACKWARD),
     certainty=("fails", "fragile"),
     fixable="unsafe",
     oracles=(),
@@ -99,7 +106,10 @@ def gives_all(event: RunEnded, run: Run) -> Iterator[Finding]:
         if not isinstance(data, Object) or not isinstance(data.type, Class) or not data.is_a("IterableDataset"):
             continue
         giving = _giving(data.type)
-        if giving is None or _divided(loader, run) or not _is_whole(loader, run):
+        if giving is None or not _is_whole(loader, run):
+            continue
+        yield from _by_processes(drawn, backwards, giving, run)
+        if _divided(loader, run):
             continue
         for guard, count in worker_counts(loader, all_of((drawn.guard, backwards[0].guard)), least=2):
             told.add(loader)
@@ -114,6 +124,35 @@ def gives_all(event: RunEnded, run: Run) -> Iterator[Finding]:
                 fixes=(_split(giving),),
             )
             break
+
+
+def _by_processes(drawn: Iterated, backwards: list[Backward], giving: Site, run: Run) -> Iterator[Finding]:
+    """The finding of a stream that each of several processes goes over."""
+    loader = drawn.item
+    if alone(run) or _divided_by_rank(loader, run) or loader.site is None:
+        return
+    for backward, forward in ((each, item) for each in backwards for item in forwards_of(each, run)):
+        both = all_of((drawn.guard, backward.guard))
+        several = of_several(both, forward) if both is not None else None
+        if several is not None:
+            yield rule.finding(
+                run,
+                loader.site,
+                "each item comes once for each process: every process goes over all of the data",
+                guard=several,
+                symptom="silent: further processes add nothing to the training",
+                related=[(giving, "this gives all of it"), (drawn.site, "and is trained on here")],
+            )
+            return
+
+
+def _divided_by_rank(loader: Object, run: Run) -> bool:
+    """Whether something in a process may tell it from the others, or the data were divided before."""
+    calls = [each for each in run.of_type(LibraryCall) if worker_of(each, loader, "process") is not None]
+    last = [(each, each.name.rpartition(".")[2]) for each in calls]
+    drawn = any((name in APART and name not in OF_WORKERS) or each.name.startswith(GENERATORS) for each, name in last)
+    values = (value for each in calls if each.call is not None for value in each.call.inputs())
+    return drawn or by_rank(loader.attributes["dataset"], run) or any(by_rank(value, run) for value in values)
 
 
 def _giving(type_: Class) -> Site | None:
@@ -167,7 +206,7 @@ def _divided(loader: Object, run: Run) -> bool:
 def _is_whole(loader: Object, run: Run) -> bool:
     """Whether all that a worker goes over is known to be the same in each of them."""
     given = loader.known("gives").objects()
-    inside = [(each, worker) for each in run.of_type(Iterated) if (worker := worker_of(each, loader)) is not None]
+    inside = [(each, worker) for each in run.of_type(Iterated) if (worker := worker_of(each, loader, "process"))]
     return (
         bool(given)
         and all(item.kind == "list" for item in given)
@@ -183,6 +222,8 @@ def _same(item: Object, worker: Object) -> bool:
     if not isinstance(node, ast.Call):
         return False
     name = node.func.attr if isinstance(node.func, ast.Attribute) else dotted(node.func)
+    if name == "islice":  # a part of it, which is told by what takes it
+        return any(_same(part, worker) for value in item.made_of[:1] for part in value.objects())
     return name in WHOLE and (name != "open" or item.id > worker.id)
 
 

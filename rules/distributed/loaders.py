@@ -99,9 +99,9 @@ def _rounds(loop: Loop, run: Run) -> set[object]:
     return {end.value for end in ends if isinstance(end, Const)}
 
 
-def worker_of(event: LibraryCall | Iterated, loader: Object) -> Object | None:
-    """The worker of a loader in which something happens."""
-    worker = event.moment.inside("worker")
+def worker_of(event: LibraryCall | Iterated, loader: Object, *others: str) -> Object | None:
+    """The worker of a loader in which something happens, or one of `others`: "process", which has no workers."""
+    worker = event.moment.inside("worker", *others)
     return worker if worker is not None and loader in worker.attributes["loader"].objects() else None
 
 

@@ -1,7 +1,8 @@
 """# weights-only-load (GCL307)
 
 ## What it does
-Finds `torch.load` without `weights_only` of a file in which the same program saves more than tensors.
+Finds `torch.load` without `weights_only` of a file in which the same program, in this run or an earlier one, or another
+program of the project saves more than tensors.
 
 ## Why it breaks
 From torch 2.6 on `weights_only` is True: a module, a namespace of options, a numpy array, a path or an
@@ -23,7 +24,8 @@ Or `torch.load(path, weights_only=False)`, for files that you trust: it runs wha
 
 ## When it is fine
 State dicts of modules, optimizers, schedulers and scalers; classes named by `safe_globals` or `add_safe_globals`; torch
-before 2.6.
+before 2.6; a file that may as well be one with nothing but tensors. That a file of an option, or of another program, is
+the one that is saved here is told by what is read of it: fragile.
 
 ## Evidence
 torch 2.13.0: Namespace, numpy scalars and arrays, Path, defaultdict and modules raise; OrderedDict does
@@ -38,15 +40,18 @@ from collections.abc import Iterator
 from packaging.version import Version
 
 from gclint.finding import Finding, Fix
-from gclint.ir.syntax import dotted
+from gclint.ir.syntax import Site, dotted
 from gclint.rule import Reproduction, Rule
 from gclint.run import rewrite
 from gclint.run.closures import calls_in
 from gclint.run.events import LibraryCall, RunEnded
-from gclint.run.guards import Guard
+from gclint.run.guards import ALWAYS, Guard
 from gclint.run.run import Run, together
 from gclint.run.saved import Saved, file_key, saves
 from gclint.run.values import Class, Object, Value
+
+from .loads import loads_beside
+from .resumed import entries_of, is_resumed, may_be
 
 SYMPTOM = "UnpicklingError: Weights only load failed"
 MODULES = ("module", "modules", "model", "layer", "ddp")
@@ -77,20 +82,51 @@ def more_than_tensors(event: RunEnded, run: Run) -> Iterator[Finding]:
         return
     made = {item: call.name for call in run.of_type(LibraryCall) for item in call.result.objects()}
     files = saves(run)
-    for load in run.of_type(LibraryCall):
+    for load in run.of_type(LibraryCall) if files else ():
         call = load.call
-        if load.name != "torch.load" or call is None or call.open or call.gives("weights_only"):
-            continue
-        if _allowed(load, run):
+        if load.name != "torch.load" or call is None or call.open or call.gives("weights_only") or _allowed(load, run):
             continue
         file = file_key(call.get("f", 0), load.site, 0)
-        for saved in files:
-            found = _unsafe(saved.content, made) if file and saved.file == file else None
-            guard = together(load.guard, saved.guard, found[0]) if found is not None else None
-            if found is None or guard is None:
-                continue
-            yield _finding(run, load, saved, guard, found[1])
-            break
+        known = _first([each for each in files if file and each.file == file], load.guard, made)
+        found = known or _saved_earlier(load, file, files, made, run)
+        if found is not None:
+            yield _finding(run, load.site, *found, known=known is not None)
+    for site, read in loads_beside(run) if files else ():
+        found = _all(_holding(read, files), ALWAYS, made)
+        if found is not None:
+            yield _finding(run, site, *found, known=False)
+
+
+Found = tuple[Saved, Guard, str]
+
+
+def _first(files: list[Saved], base: Guard, made: dict[Object, str]) -> Found | None:
+    """The first save of more than tensors, with the condition and what it is."""
+    for saved in files:
+        unsafe = _unsafe(saved.content, made)
+        guard = together(base, saved.guard, unsafe[0]) if unsafe is not None else None
+        if unsafe is not None and guard is not None:
+            return saved, guard, unsafe[1]
+    return None
+
+
+def _all(files: list[Saved], base: Guard, made: dict[Object, str]) -> Found | None:
+    """The same where every one of the saves is of more than tensors."""
+    return _first(files, base, made) if all(_unsafe(each.content, made) for each in files) else None
+
+
+def _saved_earlier(load: LibraryCall, file: str, files: list[Saved], made: dict[Object, str], run: Run) -> Found | None:
+    """The save by an earlier run of what this one goes on from: it reads what is saved there, and more than a model."""
+    for item in load.result.objects():
+        read = {name for name in item.attributes if name.startswith("[")}
+        if read and (len(read) > 1 or is_resumed(item, run)):
+            return _all([each for each in _holding(read, files) if may_be(each.file, file)], load.guard, made)
+    return None
+
+
+def _holding(read: set[str], files: list[Saved]) -> list[Saved]:
+    """The saves of a dict in which all of this stands."""
+    return [each for each in files if any(read <= set(entries) for entries in entries_of(each.content))]
 
 
 def _allowed(load: LibraryCall, run: Run) -> bool:
@@ -102,8 +138,8 @@ def _allowed(load: LibraryCall, run: Run) -> bool:
     return named or any(name.endswith("safe_globals") for name in entered)
 
 
-def _finding(run: Run, load: LibraryCall, saved: Saved, guard: Guard, what: str) -> Finding:
-    edit = rewrite.set_argument(load.site, "weights_only", "False")
+def _finding(run: Run, load: Site, saved: Saved, guard: Guard, what: str, *, known: bool) -> Finding:
+    edit = rewrite.set_argument(load, "weights_only", "False")
     fix = (
         Fix(
             "not-weights-only",
@@ -118,10 +154,10 @@ def _finding(run: Run, load: LibraryCall, saved: Saved, guard: Guard, what: str)
     )
     return rule.finding(
         run,
-        load.site,
+        load,
         f"the file holds {what}, which torch.load refuses since 2.6 unless weights_only is False",
         guard=guard,
-        certainty="fragile" if run.open_guard(guard) else "fails",
+        certainty="fails" if known and not run.open_guard(guard) else "fragile",
         symptom=SYMPTOM,
         related=[(saved.site, "saved here")],
         fixes=(fix,),

@@ -1,8 +1,9 @@
 """# torch-load-untrusted (GCL310)
 
 ## What it does
-Finds files that a program downloads and then unpickles as they are: `torch.load` with `weights_only=False` (or without
-it before torch 2.6), and `load_state_dict_from_url`, which does so by default.
+Finds files that a program downloads, or that an option names in a program that saves none, and then unpickles as they
+are: `torch.load` with `weights_only=False` (or without it before torch 2.6), and `load_state_dict_from_url`, which does
+so by default.
 
 ## Why it breaks
 Unpickling calls whatever the file names. Who can change it, on a hub or on a server, runs code on the machine that
@@ -73,7 +74,7 @@ rule = Rule(
     name="torch-load-untrusted",
     docs=__doc__ or "",
     words=(
-        ("hf_hub_download", "snapshot_download", "cached_download", "cached_file", "cached_path", *NET),
+        ("hf_hub_download", "snapshot_download", "cached_download", "cached_file", "cached_path", *NET, "weights_only"),
         ("torch",),
         ("load(", FROM_URL),
     ),
@@ -101,7 +102,7 @@ def unpickled(event: RunEnded, run: Run) -> Iterator[Finding]:
         if call is None or call.open:
             continue
         if load.name == "torch.load" and _is_unsafe(call.get("weights_only"), _default(run)):
-            source = next(_downloads(load, made, written), None)
+            source = next(_downloads(load, made, written), None) or _option(load, run)
         elif load.name.startswith("torch.") and load.name.endswith(FROM_URL):
             unsafe = _is_unsafe(call.get("weights_only", 6), True)
             source = (load, load.guard) if unsafe and not _is_vouched_for(load) else None
@@ -113,13 +114,28 @@ def unpickled(event: RunEnded, run: Run) -> Iterator[Finding]:
         yield rule.finding(
             run,
             load.site,
-            "a downloaded file is unpickled as it is: it can run any code",
+            f"{_what(source[0], load)} is unpickled as it is: it can run any code",
             guard=guard,
             certainty="fragile",
             symptom="silent: the file's code runs with the rights of the user",
             related=[(source[0].site, "downloaded here")] if source[0] is not load else [],
             fixes=(_weights_only(load),),
         )
+
+
+def _what(source: LibraryCall, load: LibraryCall) -> str:
+    return "the file of an option" if source is load and load.name == "torch.load" else "a downloaded file"
+
+
+def _option(load: LibraryCall, run: Run) -> tuple[LibraryCall, Guard] | None:
+    """The load itself where nothing but an option says what file that is, and the program saves none."""
+    assert load.call is not None
+    if any(True for _ in run.modules_with("save")) or not load.call.gives("weights_only"):
+        return None
+    for guard, item in load.call.get("f", 0).possible(load.guard):
+        if isinstance(item, Object) and item.kind == "option":
+            return load, guard
+    return None
 
 
 def _default(run: Run) -> bool:

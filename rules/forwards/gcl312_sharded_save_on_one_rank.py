@@ -1,7 +1,8 @@
 """# sharded-save-on-one-rank (GCL312)
 
 ## What it does
-Finds the state of a model that `fully_shard` has sharded, saved as it is by one process alone.
+Finds the state of a model that `fully_shard` or FullyShardedDataParallel has sharded, saved as it is by one process
+alone.
 
 ## Why it breaks
 Each process holds its own part of every parameter, and so does its state dict. `torch.save` writes what this process
@@ -24,12 +25,14 @@ if dist.get_rank() == 0:
 
 ## When it is fine
 `torch.distributed.checkpoint.save` on all processes; a file per process; a state dict that all processes gathered
-before; DistributedDataParallel, where every process holds everything.
+before, as FullyShardedDataParallel does unless it is told another type of state dict; DistributedDataParallel, where
+every process holds everything.
 
 ## Evidence
 torch 2.13.0, two gloo ranks: the file's DTensor of shape 8 x 4 holds 4 x 4 numbers; loaded without processes it raises
 "whose dimensions in the model are torch.Size([8, 4])". The same for `get_model_state_dict` without `full_state_dict`,
-and for the optimizer's state.
+and for the optimizer's state. A state dict of FullyShardedDataParallel of the types SHARDED_STATE_DICT and
+LOCAL_STATE_DICT holds 38 of 76 numbers, one of the type FULL_STATE_DICT all.
 """
 
 from __future__ import annotations
@@ -38,6 +41,7 @@ import ast
 from collections.abc import Iterator
 
 from gclint.finding import Finding, Fix
+from gclint.frameworks.torch_fsdp import holds_shards
 from gclint.ir.syntax import FUNCTIONS, Module, Site
 from gclint.rule import Reproduction, Rule
 from gclint.run import rewrite
@@ -59,7 +63,11 @@ rule = Rule(
     code="GCL312",
     name="sharded-save-on-one-rank",
     docs=__doc__ or "",
-    words=(("fully_shard",), ("save(", "save,", "save)", "import save", "save as"), ("state_dict",)),
+    words=(
+        ("fully_shard", "SHARDED_STATE_DICT", "LOCAL_STATE_DICT"),
+        ("save(", "save,", "save)", "import save", "save as"),
+        ("state_dict",),
+    ),
     certainty=("fails",),
     fixable="unsafe",
     holds="torch >= 2.4",
@@ -102,6 +110,10 @@ def _sharded(saved: Value, run: Run, depth: int = 3) -> Iterator[tuple[Object, G
         if not isinstance(item, Object):
             continue
         for owner in _owners(item, run):
+            for both in _in_parts(item, owner, run):
+                held = together(guard, both)
+                if held is not None and owner.site is not None:
+                    yield item, held, owner.site
             for both, true in owner.known("sharded"):
                 held = together(guard, both)
                 if held is not None and true == Const(True) and "sharded" in owner.sites and _after(item, owner, run):
@@ -112,6 +124,13 @@ def _sharded(saved: Value, run: Run, depth: int = 3) -> Iterator[tuple[Object, G
                 held = together(guard, both)
                 if held is not None:
                     yield inner, held, place
+
+
+def _in_parts(taken: Object, owner: Object, run: Run) -> list[Guard]:
+    """The conditions under which a state dict of FullyShardedDataParallel is of a type that holds parts."""
+    if owner.kind != "fsdp":
+        return []
+    return [guard for each in run.of_type(StateDictSaved) if each.made is taken for guard in holds_shards(each, owner)]
 
 
 def _after(taken: Object, owner: Object, run: Run) -> bool:

@@ -49,7 +49,17 @@ from gclint.run.stepping import receiver_text
 from gclint.run.values import Object
 
 from ..words import TRAINS
-from .discarded import COMPUTED, CONVERTED, SHAPED, does_nothing_else, gave, is_tensor, read_again, read_from
+from .discarded import (
+    COMPUTED,
+    CONVERTED,
+    SHAPED,
+    does_nothing_else,
+    gave,
+    is_said_to_be_a_tensor,
+    is_tensor,
+    read_again,
+    read_from,
+)
 
 CHANGES: tuple[Aspect, ...] = (
     *("steps", "backwards", "forwards", "loss", "gradients", "trained", "lost", "updates", "accumulation"),
@@ -91,13 +101,18 @@ def thrown_away(event: RunEnded, run: Run) -> Iterator[Finding]:
             continue
         if item.kind in (DATASET, SPLITS) and does_nothing_else(each):
             yield from _unchanged(each, "fails", "set", "rows and columns", run)
-        elif method in METHODS and is_tensor(item, made) and not _may_be_encoding(item, method, run):
+        elif method in METHODS and _is_tensor(each, item, made) and not _may_be_encoding(item, method, run):
             certainty: Certainty = "fails" if method in COMPUTED else "fragile"
             yield from _unchanged(each, certainty, "tensor", "numbers, shape, dtype and place", run)
         elif method in MERGES and item.known("adapter").objects():
             yield from _merged(each, item, run)
         elif method == "prepare" and item.kind == "accelerator":
             yield from _prepared(each, run)
+
+
+def _is_tensor(event: LibraryCall, item: Object, made: dict[Object, LibraryCall]) -> bool:
+    """Whether a method is called on a tensor: known to be one, or said to be by the function that is given it."""
+    return is_tensor(item, made) or (item.kind == "unknown" and is_said_to_be_a_tensor(event))
 
 
 def _may_be_encoding(item: Object, method: str, run: Run) -> bool:

@@ -6,16 +6,18 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from gclint.run.events import Iterated, StateDictLoaded
-from gclint.run.loops import ITERATED
+from gclint.run.events import Iterated, LibraryCall, StateDictLoaded
+from gclint.run.loops import ASKED, ITERATED
 from gclint.run.parallel import inside
 from gclint.run.run import Run
 from gclint.run.saved import Saved, file_key, saves
 from gclint.run.stepping import receiver_text
-from gclint.run.values import NOTHING, Object, Value, ancestors, root
+from gclint.run.values import NOTHING, Alternative, Const, Object, Value, ancestors, root
 
 FILE = "checkpoint_file"
 TRAINING = ("optimizer", "schedule", "scaler")
+COUNT = "itertools.count"
+COUNTED = "counted"  # of the run's facts: what has a part to which one is added, and of how much
 LITERAL = ("'", '"')
 
 
@@ -30,16 +32,39 @@ class Left:
 
 
 def is_resumed(file: Object, run: Run) -> bool:
-    """Whether training goes on where a file says: a loop begins at its number, or another state of it is loaded."""
-    for over in run.facts.get(ITERATED, {}).values():
-        starts: list[Value] = [item.known("start") for item in over.objects()]
-        if any(isinstance(part, Object) and part.parent is file for start in starts for part in ancestors(start)):
-            return True
-    return any(
-        held.kind in TRAINING and any(item.parent is file for item in each.source.objects())
-        for each in run.of_type(StateDictLoaded)
-        for held in each.target.objects()
-    )
+    """Whether training goes on where a file says: a loop begins at its number, or asks about it, the number after it is
+    computed, or another state of the file is loaded.
+    """
+    states = [each for each in run.of_type(StateDictLoaded) if any(map(_trains, each.target.objects()))]
+    loaded = any(item.parent is file for each in states for item in each.source.objects())
+    return loaded or file in _counted_from(run)
+
+
+def _trains(item: Object) -> bool:
+    return item.kind in TRAINING
+
+
+def _counted_from(run: Run) -> set[Object]:
+    """What has a part from which a loop counts, about which one asks, or to which one is added."""
+    known, count = run.facts.get(COUNTED, (set[Object](), 0))
+    if count < len(run.heap):
+        ranges = [item.known("start") for over in run.facts.get(ITERATED, {}).values() for item in over.objects()]
+        counts = [each.call.get("start", 0) for each in run.of_type(LibraryCall) if each.name == COUNT and each.call]
+        starts = (*ranges, *counts, *run.facts.get(ASKED, {}).values())
+        found = [part for start in dict.fromkeys(starts) for part in ancestors(start)]
+        found += [part for item in run.heap[count:] for part in _one_more(item)]
+        known = known | {part.parent for part in found if isinstance(part, Object) and part.parent is not None}
+        run.facts[COUNTED] = known, len(run.heap)
+    return set(known)
+
+
+def _one_more(item: Object) -> list[Alternative]:
+    """What something is one more than."""
+    node = item.site.node if item.site is not None else None
+    if not isinstance(node, ast.BinOp) or not isinstance(node.op, ast.Add):
+        return []
+    parts = [part for value in item.made_of for _, part in value]
+    return parts if Const(1) in parts else []
 
 
 def left_in_file(load: StateDictLoaded, file: Object, run: Run) -> Iterator[Left]:
@@ -55,8 +80,8 @@ def left_in_file(load: StateDictLoaded, file: Object, run: Run) -> Iterator[Left
     kept = [
         (each, entries)
         for each in saves(run)
-        for entries in _entries(each.content)
-        if read <= set(entries) and _may_be(each.file, path) and _is_of(entries.get(key, NOTHING), models)
+        for entries in entries_of(each.content)
+        if read <= set(entries) and may_be(each.file, path) and _is_of(entries.get(key, NOTHING), models)
     ]
     if not kept:
         return
@@ -69,14 +94,14 @@ def left_in_file(load: StateDictLoaded, file: Object, run: Run) -> Iterator[Left
                     yield Left(item, name[1:-1], taken, saved)
 
 
-def _entries(content: Value) -> Iterator[dict[str, Value]]:
+def entries_of(content: Value) -> Iterator[dict[str, Value]]:
     """What stands in the dicts that are saved, by their keys as they are written."""
     for item in content.objects():
         if item.entries is not None and item.type != "state_dict" and not item.open:
             yield {f"[{key!r}]": value for key, value in item.entries.items()}
 
 
-def _may_be(saved: str, loaded: str) -> bool:
+def may_be(saved: str, loaded: str) -> bool:
     """Whether two files may be the same one: not where both have names of their own."""
     return saved == loaded or not (saved.startswith(LITERAL) and loaded.startswith(LITERAL))
 

@@ -51,7 +51,7 @@ from gclint.run.stepping import together
 from gclint.run.values import Class, Object, root
 
 from ..words import BACKWARD
-from .rounds import comes_again
+from .rounds import comes_again, way_to
 
 CHANGES: tuple[Aspect, ...] = ("modes", "random", "loss", "gradients", "updates", "buffers")
 WITHOUT_MODE = {
@@ -116,7 +116,7 @@ def _loop_of(first: Event, second: Event) -> Loop | None:
     """The innermost loop around both."""
     loop = None
     for one, other in zip(first.moment.loops, second.moment.loops, strict=False):
-        if one is not other:
+        if one is not other or way_to(first, one) != way_to(second, one):
             break
         loop = one
     return loop

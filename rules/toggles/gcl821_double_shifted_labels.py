@@ -32,15 +32,16 @@ import ast
 from collections.abc import Iterator
 
 from gclint.finding import Aspect, Certainty, Edit, Finding, Fix
-from gclint.ir.syntax import Module, Site
+from gclint.ir.syntax import FORS, Module, Site
 from gclint.rule import Reproduction, Rule
 from gclint.run import rewrite
-from gclint.run.closures import enclosing_function
-from gclint.run.events import Backward, LibraryCall
+from gclint.run.closures import enclosing_function, read_names, varying_names
+from gclint.run.events import Backward, Forward, Iterated, LibraryCall
 from gclint.run.guards import conj
 from gclint.run.parallel import forwards_of
 from gclint.run.run import Run
-from gclint.run.values import Object, Value
+from gclint.run.stepping import goes_over
+from gclint.run.values import Object, Value, root
 
 from ..words import BACKWARD
 
@@ -79,7 +80,9 @@ def shifted_twice(event: Backward, run: Run) -> Iterator[Finding]:
         call = forward.call
         if certainty is None or guard is None or call is None or call.gives("shift_labels"):
             continue
-        labels, inputs = _slice(call.get("labels")), _slice(call.get("input_ids", 0))
+        batch = _collated(forward, run)
+        labels = _slice(_given("labels", call.get("labels"), batch, call.open))
+        inputs = _slice(_given("input_ids", call.get("input_ids", 0), batch, call.open))
         if labels is None or inputs is None or not _next_ones(labels, inputs):
             continue
         yield rule.finding(
@@ -93,6 +96,32 @@ def shifted_twice(event: Backward, run: Run) -> Iterator[Finding]:
             related=[(labels, "these labels are one further on than the tokens")],
             fixes=(_whole(labels, inputs),),
         )
+
+
+def _collated(forward: Forward, run: Run) -> dict[str, Value]:
+    """What a function of the project puts into the batches of the loader that a forward is given one of, by key."""
+    call, node = forward.call, rewrite.call_node(forward.site)
+    spread = [each.value for each in node.keywords if each.arg is None] if node is not None else []
+    named = {name for each in spread for name in read_names(each)}
+    given = [root(item) for value in call.inputs() for item in value.objects()] if call is not None else []
+    found: dict[str, Value] = {}
+    for drawn in run.of_type(Iterated):
+        loop = next((each for each in forward.moment.loops if goes_over((*drawn.moment.loops, each), drawn)), None)
+        own = isinstance(loop, FORS) and bool(named & {*read_names(loop.target), *varying_names(loop)})
+        if own or any(drawn.item in item.known("loader").objects() for item in given):
+            for batch in drawn.item.known("collated").objects():
+                found |= {str(key): value for key, value in (batch.entries or {}).items()}
+    return found
+
+
+def _given(name: str, value: Value, batch: dict[str, Value], spread: bool) -> Value:
+    """What a forward gets under a name: what the batch has there, where it reads it of that or is given all of it."""
+    for item in value.objects():
+        held = item.parent.attributes if item.parent is not None and item.kind in ("data", "unknown", "tensor") else {}
+        key = next((key for key, each in held.items() if item in each.objects()), "")
+        if key[2:-2] in batch:
+            return batch[key[2:-2]]
+    return batch.get(name, value) if spread and not value else value
 
 
 def _shifts(model: Object, run: Run) -> Certainty | None:

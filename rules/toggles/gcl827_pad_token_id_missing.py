@@ -23,7 +23,8 @@ model.config.pad_token_id = tokenizer.pad_token_id
 
 ## When it is fine
 `pad_token_id` given to the configuration or to `from_pretrained`, or set later; batches of one; models whose
-configuration has one by default; a Trainer, which takes it over from the tokenizer.
+configuration has one by default; a Trainer that has the tokenizer, from which it takes the padding token over. The
+configuration of a published model is in a file that nobody read: fragile.
 
 ## Evidence
 transformers 5.23.0, modeling_layers.py: "Cannot handle batch sizes > 1 if no padding token is defined."; so did each
@@ -33,40 +34,38 @@ model's own module since 4.28. Before 4.32 LlamaConfig had a padding token of 0.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 from packaging.version import Version
 
-from gclint.finding import Aspect, Finding, Fix
+from gclint.finding import Aspect, Certainty, Finding, Fix
+from gclint.frameworks.model_defaults import PUBLISHED_WITHOUT, WITHOUT_PADDING
+from gclint.frameworks.sharding import is_none
 from gclint.ir.syntax import Site, dotted
 from gclint.rule import Reproduction, Rule
 from gclint.run import rewrite
-from gclint.run.events import AttributeSet, LibraryCall, RunEnded
-from gclint.run.guards import all_of
+from gclint.run.events import AttributeSet, LibraryCall, RunEnded, TrainerStarted
+from gclint.run.guards import Guard, all_of
 from gclint.run.parallel import forwards_of
 from gclint.run.run import Run, ways
-from gclint.run.values import NOTHING, Const, Object
+from gclint.run.values import NONE, NOTHING, Const, Object, const
 
 from ..distributed.loaders import trained_on
 from ..words import BACKWARD
 
 CHANGES: tuple[Aspect, ...] = ("steps", "backwards", "forwards", "loss", "gradients", "updates")
 HEAD = "ForSequenceClassification"
-WITHOUT = ("Falcon", "GPT2", "GPTJ", "GPTNeo", "GPTNeoX", "Llama", "Mistral", "Mixtral", "Phi", "Qwen2", "Qwen3")
-"""Models whose configuration has no padding token unless it is given."""
-PUBLISHED = (
-    *("gpt2", "gpt2-medium", "gpt2-large", "gpt2-xl", "openai-community/gpt2", "openai-community/gpt2-medium"),
-    *("openai-community/gpt2-large", "openai-community/gpt2-xl", "distilgpt2", "distilbert/distilgpt2"),
-    *("mistralai/Mistral-7B-v0.1", "meta-llama/Meta-Llama-3-8B"),
-)
-"""Published models whose configuration file has none."""
+AUTO = f"AutoModel{HEAD}"
+TRAINERS = ("Trainer", "Seq2SeqTrainer")
+SIZE, DEFAULT_SIZE = "per_device_train_batch_size", 8
 
 rule = Rule(
     code="GCL827",
     name="pad-token-id-missing",
     docs=__doc__ or "",
-    words=((HEAD,), ("DataLoader",), BACKWARD),
-    certainty=("fails",),
+    words=((HEAD,), ("DataLoader", "Trainer"), (*BACKWARD, "Trainer")),
+    certainty=("fails", "fragile"),
     fixable="unsafe",
     reproduction=Reproduction(
         "bad_config_without_padding.py",
@@ -83,46 +82,79 @@ def cannot_tell_the_end(event: RunEnded, run: Run) -> Iterator[Finding]:
     told: set[Object] = set()
     for drawn, backwards in trained_on(run):
         for forward in (each for backward in backwards for each in forwards_of(backward, run)):
-            made = _without_padding(forward.model, run)
             both = all_of((drawn.guard, forward.guard))
-            if made is None or both is None or forward.model in told:
-                continue
-            for guard, (size,) in ways(both, drawn.item.attributes.get("batch_size", NOTHING)):
-                if isinstance(size, Const) and isinstance(size.value, int) and size.value > 1:
+            if forward.model not in told and both is not None:
+                sizes = drawn.item.attributes.get("batch_size", NOTHING)
+                for finding in _too_many(forward.model, forward.site, ways(both, sizes), drawn.site, run):
                     told.add(forward.model)
-                    yield rule.finding(
-                        run,
-                        forward.site,
-                        f"batches of {size.value} need a padding token, and the model's configuration has none",
-                        guard=guard,
-                        symptom="ValueError: Cannot handle batch sizes > 1 if no padding token is defined.",
-                        versions=("transformers",),
-                        related=[(made, "the model is made here"), (drawn.site, "the batches come from here")],
-                        fixes=(_set(made),),
-                    )
-                    break
+                    yield finding
 
 
-def _without_padding(model: Object, run: Run) -> Site | None:
-    """Where a classifier is made whose configuration surely has no padding token, and gets none later."""
+@rule.on(TrainerStarted)
+def trained_without(event: TrainerStarted, run: Run) -> Iterator[Finding]:
+    """Does a Trainer that has no tokenizer, from which it would take the padding token, train such a classifier?"""
+    given = event.trainer.attributes
+    plain = event.trainer.class_name in TRAINERS and not event.trainer.open
+    if not plain or any(not is_none(given.get(name, NONE)) for name in ("processing_class", "tokenizer")):
+        return
+    for model in event.models:
+        for guard, (args,) in ways(event.guard, given.get("args", NONE)):
+            held = args.attributes.get(SIZE, const(DEFAULT_SIZE)) if isinstance(args, Object) else const(DEFAULT_SIZE)
+            if not isinstance(args, Object) or not args.open:
+                yield from _too_many(model, event.site, ways(guard, held), None, run)
+
+
+def _too_many(
+    model: Object, place: Site, sizes: Sequence[tuple[Guard, tuple[Any, ...]]], source: Site | None, run: Run
+) -> Iterator[Finding]:
+    """The finding of a classifier that gets more than one text at once."""
+    made = _without_padding(model, run)
+    for guard, (size,) in sizes if made is not None else ():
+        if made is not None and isinstance(size, Const) and isinstance(size.value, int) and size.value > 1:
+            yield rule.finding(
+                run,
+                place,
+                f"batches of {size.value} need a padding token, and the model's configuration has none",
+                guard=guard,
+                certainty=made[1],
+                symptom="ValueError: Cannot handle batch sizes > 1 if no padding token is defined.",
+                versions=("transformers",),
+                related=[
+                    (made[0], "the model is made here"),
+                    *([(source, "the batches come from here")] if source is not None else []),
+                ],
+                fixes=(_set(made[0]),),
+            )
+            return
+
+
+def _without_padding(model: Object, run: Run) -> tuple[Site, Certainty] | None:
+    """Where a classifier is made whose configuration has no padding token, and gets none later, and how sure that is:
+    what is published was not read.
+    """
     making = next((each for each in run.of_type(LibraryCall) if model in each.result.objects()), None)
     if making is None or making.call is None or making.call.open or _is_set(run):
         return None
-    owner = making.name.removesuffix(".from_pretrained").rpartition(".")[2]
+    owner = making.name.removesuffix(".from_pretrained").removesuffix(".from_config").rpartition(".")[2]
     if not owner.endswith(HEAD) or making.call.gives("pad_token_id"):
         return None
     if making.name.endswith(".from_pretrained"):
-        name = making.call.get("pretrained_model_name_or_path", 0).constant()
-        return making.site if name in PUBLISHED and not making.call.gives("config") else None
+        name = str(making.call.get("pretrained_model_name_or_path", 0).constant() or "")
+        named = {text for each in PUBLISHED_WITHOUT.values() for text in (each, each.rpartition("/")[2])}
+        known = name in named if owner == AUTO else owner.removesuffix(HEAD) in PUBLISHED_WITHOUT
+        return (making.site, "fragile") if known and not making.call.gives("config") else None
     config = making.call.get("config", 0).only()
     built = next((each for each in run.of_type(LibraryCall) if config in each.result.objects()), None)
-    plain = built is not None and built.call is not None and not built.call.open
-    own = built.name.rpartition(".")[2] if built is not None else ""
-    given = built is not None and built.call is not None and built.call.gives("pad_token_id")
+    return (making.site, "fails") if built is not None and _has_none(built, run) else None
+
+
+def _has_none(built: LibraryCall, run: Run) -> bool:
+    """Whether a configuration is made without a padding token, of a family that has none by default."""
+    own, call = built.name.rpartition(".")[2], built.call
     target = run.targets.version("transformers")
     padded = own == "LlamaConfig" and target is not None and target < Version("4.32")
-    known = own.removesuffix("Config") in WITHOUT and own.endswith("Config") and not padded
-    return making.site if plain and known and not given else None
+    known = own.removesuffix("Config") in WITHOUT_PADDING and own.endswith("Config") and not padded
+    return known and call is not None and not call.open and not call.gives("pad_token_id")
 
 
 def _is_set(run: Run) -> bool:

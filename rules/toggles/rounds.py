@@ -45,6 +45,13 @@ def comes_again(event: Event, loop: For | ast.While) -> bool:
     return not inner and all(_recurs(module, test, varying) for module, test in tests)
 
 
+def way_to(event: Event, loop: ast.AST) -> list[ast.AST]:
+    """The calls that led to a loop in which something happens: a function may be walked more than once."""
+    chain = [*event.moment.stack, event.site]
+    at = next((index for index, site in enumerate(chain) if contains(loop, site.node, site.module)), len(chain))
+    return [site.node for site in chain[:at]]
+
+
 def _tests_around(site: Site, end: ast.AST) -> list[ast.expr]:
     found = []
     for outer in site.module.ancestors(site.node):

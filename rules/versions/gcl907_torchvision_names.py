@@ -35,6 +35,7 @@ from collections.abc import Iterator
 from packaging.version import Version
 
 from gclint.finding import Edit, Finding, Fix
+from gclint.ir.syntax import Site
 from gclint.rule import Reproduction, Rule
 from gclint.run import rewrite
 from gclint.run.calls import Call
@@ -58,7 +59,11 @@ rule = Rule(
     code="GCL907",
     name="torchvision-names",
     docs=__doc__ or "",
-    words=(("pretrained=", "pretrained_backbone=", "ToTensor"), ("torchvision",), ("models", "v2")),
+    words=(
+        ("pretrained=", "pretrained_backbone=", "ToTensor", "(True)", "(True,", "(False)", "(False,"),
+        ("torchvision",),
+        ("models", "v2"),
+    ),
     certainty=("fragile",),
     fixable="safe",
     holds="torchvision >= 0.13",
@@ -85,6 +90,11 @@ def old_name(event: LibraryCall, run: Run) -> Iterator[Finding]:
         guard = call.given_under(name, event.guard)
         if guard is not None and not compares_release(guard, "torchvision"):
             yield from _deprecated(run, event, guard, f"`{name}`", f"`{new}`", "0.13", _weights(event, call, name, new))
+    first = (
+        call.positional[0].constant() if call.positional and FIRST.fullmatch(call.name.removeprefix(MODELS)) else None
+    )
+    if isinstance(first, bool) and not compares_release(event.guard, "torchvision"):
+        yield from _deprecated(run, event, event.guard, "`pretrained`", "`weights`", "0.13", _by_place(event, first))
 
 
 def _deprecated(
@@ -110,6 +120,15 @@ def _reaching(run: Run, since: str) -> str:
     if target.version is not None:
         return "torchvision" if target.version >= Version(since) else ""
     return "torch" if target.origin == "unknown" and torch is not None and torch >= Version(BESIDE[since]) else ""
+
+
+def _by_place(event: LibraryCall, given: bool) -> Fix | None:
+    """The same weights by their own name, where the call gives nothing but True or False by place."""
+    held, call = rewrite.positional(event.site, 0), rewrite.call_node(event.site)
+    if not isinstance(held, ast.Constant) or call is None or len(call.args) > 1:
+        return None
+    text = 'weights="IMAGENET1K_V1"' if given else "weights=None"
+    return Fix("weights", f"Write {text}", (rewrite.replace(Site.at(event.site.module, held), text),))
 
 
 def _weights(event: LibraryCall, call: Call, name: str, new: str) -> Fix | None:

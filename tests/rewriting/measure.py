@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import libcst as cst
 
@@ -154,12 +155,12 @@ def measure(rewrite: str, path: Path, keep: Path | None = None) -> Outcome:
 def _found(texts: Mapping[str, str], original: str) -> list[tuple[str, int, str]]:
     with tempfile.TemporaryDirectory() as place:
         _write(texts, original, Path(place))
-        return checked(Path(place), fixtures.target_of(original))
+        return checked(Path(place), fixtures.settings_of(original))
 
 
-def checked(place: Path, target: dict[str, str]) -> list[tuple[str, int, str]]:
+def checked(place: Path, settings: dict[str, Any]) -> list[tuple[str, int, str]]:
     """(file, line, code) of everything gclint finds in a directory."""
-    report = check(Request([str(place)], {"target": target, "preview": True}, cache=False))
+    report = check(Request([str(place)], settings, cache=False))
     assert not report.problems, report.problems
     return [
         (

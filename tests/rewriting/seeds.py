@@ -80,7 +80,7 @@ def _found(seed: str, after: Mapping[str, str]) -> list[tuple[str, int, str]]:
         shutil.copytree(SEEDS / seed / "before", home, ignore=shutil.ignore_patterns(".gclint_cache", "__pycache__"))
         for name, text in after.items():
             (home / name).write_text(text)
-        return checked(home, {})
+        return checked(home, {"preview": True})
 
 
 def measured() -> list[Outcome]:

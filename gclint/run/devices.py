@@ -1,0 +1,48 @@
+"""Devices: which values name a GPU, and which models are moved to one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from .events import Converted, LibraryCall
+from .guards import CUDA, Guard, conj
+from .run import Run, ways
+from .values import Alternative, Const, Object, Value, root
+
+WITH_GPU: Guard = frozenset({(CUDA, True)})
+NAMES = ("cuda", "xpu", "hip")
+
+
+def places_on_gpu(call: LibraryCall | Converted) -> Iterator[Guard]:
+    """The conditions under which `.to(...)` or `.cuda()` puts something on a GPU, as far as the code says it."""
+    asked = call.call
+    if asked is None:
+        return
+    if asked.last in NAMES:
+        yield call.guard
+    for value in (*asked.positional, *asked.keywords.values()) if asked.last == "to" else ():
+        for guard, (item,) in ways(call.guard, value):
+            yield from (both for held in _is_gpu(item) if (both := conj(guard, held)) is not None)
+
+
+def _is_gpu(item: Alternative) -> list[Guard]:
+    """The conditions under which something names a GPU: its number, its name, or a device made of these."""
+    if isinstance(item, Const):
+        named = isinstance(item.value, int) and not isinstance(item.value, bool)
+        return [frozenset()] if named or str(item.value).split(":")[0] in NAMES else []
+    if not isinstance(item, Object):
+        return []
+    if item.kind == "local_rank":
+        return [frozenset()]
+    inner: Value | None = item.attributes.get("argument", item.attributes.get("type"))
+    if item.is_a("device") and inner is not None:
+        return [both for guard, part in inner for held in _is_gpu(part) if (both := conj(guard, held)) is not None]
+    owner = item.parent
+    return [WITH_GPU] if owner is not None and owner.kind == "accelerator" and item.text.endswith("device") else []
+
+
+def on_gpu(model: Object, run: Run) -> Iterator[Guard]:
+    """The conditions under which a model, or what it is a part of, is moved to a GPU."""
+    for event in run.of_type(Converted):
+        if root(event.module) is root(model):
+            yield from places_on_gpu(event)

@@ -1,0 +1,90 @@
+"""Conditions on what a process computed of its own batch: whether its loss is finite, or below a limit."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from ..ir.syntax import dotted
+from .events import LibraryCall
+from .guards import Atom, Guard
+from .parts_of_guards import everything
+from .run import Run
+from .values import Const, Object, Value, ancestors, of
+
+ASKED = ("isnan", "isfinite", "isinf")
+COMPARED = ("Gt", "GtE", "Lt", "LtE", "Eq")
+SAME_NUMBERS = (
+    *("item", "detach", "cpu", "cuda", "to", "float", "double", "clone", "tolist", "numpy", "bool", "tensor", "data"),
+    *("any", "all", "sum", "mean", "max", "min", "abs", "stack", "cat", "values", "view", "reshape"),
+)
+"""What gives a tensor's numbers again, or a few of them together."""
+SHARED = ("reduce", "gather", "broadcast", "sync")
+"""Parts of the names of functions after which all processes have the same."""
+
+
+def about_own_numbers(guard: Guard, loss: Value, sent: set[Object], run: Run) -> Iterator[tuple[Atom, bool, Object]]:
+    """The conditions of a guard on the numbers that a loss was computed from, or the loss itself, each with what it
+    asks about; none that the processes may have agreed on, by what was `sent`.
+    """
+    known = {item for item in ancestors(loss) if isinstance(item, Object)}
+    for atom, truth in sorted(everything(guard, tacit=False), key=lambda pair: pair[0].key):
+        subject = _subject(atom, run)
+        if subject is None or not subject.origins or not ancestors(of(subject)).isdisjoint(sent):
+            continue
+        if _is_of(subject, atom.test == "", known):
+            yield atom, truth, subject
+
+
+def _subject(atom: Atom, run: Run) -> Object | None:
+    """What a condition asks about: what is compared with a limit or with itself, or of which the truth is asked."""
+    asked, *other = atom.of or (None,)
+    compared = atom.test in COMPARED and (other == [asked] or _is_limit(other[0], run))
+    return run.subject(asked) if compared or not other else None
+
+
+def _is_limit(other: object, run: Run) -> bool:
+    """Whether something is a number, or may be one that no model gave."""
+    if isinstance(other, Const):
+        return isinstance(other.value, (int, float)) and not isinstance(other.value, bool)
+    held = run.subject(other)
+    return held is not None and not held.origins
+
+
+def _is_of(subject: Object, asks: bool, known: set[Object]) -> bool:
+    """Whether something is computed from known tensors by nothing but what gives their numbers, or `asks` whether they
+    are finite.
+    """
+    waiting, seen, of_known, asked = [subject], set[Object](), False, False
+    while waiting:
+        item = waiting.pop()
+        if item in seen:
+            continue
+        seen.add(item)
+        if item in known:
+            of_known = True
+            continue
+        name = _maker(item)
+        asked = asked or name in ASKED
+        if name and name not in (*ASKED, *SAME_NUMBERS):
+            return False
+        waiting += [each for value in item.made_of for each in value.objects()]
+        waiting += [item.parent] if item.parent is not None else []
+    return of_known and (asked or not asks)
+
+
+def _maker(item: Object) -> str:
+    """The last name of the function or attribute that something came from; "" for what is computed otherwise."""
+    node = item.site.node if item.site is not None else None
+    if isinstance(node, ast.Call):
+        return node.func.attr if isinstance(node.func, ast.Attribute) else dotted(node.func)
+    return node.attr if isinstance(node, ast.Attribute) else ""
+
+
+def sent_in(run: Run) -> set[Object]:
+    """What went into or came out of a function by which processes agree."""
+    found: set[Object] = set()
+    for each in run.of_type(LibraryCall):
+        if each.call is not None and any(word in each.name.rpartition(".")[2] for word in SHARED):
+            found.update(item for value in (*each.call.inputs(), each.result) for item in value.objects())
+    return found

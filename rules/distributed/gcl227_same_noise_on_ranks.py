@@ -1,0 +1,182 @@
+"""# same-noise-on-ranks (GCL227)
+
+## What it does
+Finds random numbers of a training step, such as the noise and the time steps of a diffusion, that all processes draw
+from the same seed.
+
+## Why it breaks
+With equal seeds all processes draw equal numbers, step for step. N processes train on N batches and one set of noise,
+time steps or masks: the gradient has the variance of a single process's noise. Nothing is raised.
+
+## Example
+```python
+set_seed(args.seed)
+noise = torch.randn_like(latents)
+```
+
+## Use instead
+```python
+set_seed(args.seed, device_specific=True)
+```
+Or `torch.manual_seed(seed + dist.get_rank())`, once the weights are made.
+
+## When it is fine
+A seed with the rank in it, also a later one; a generator of each process's own; no seed, for then each process has
+another; numbers that no loss is computed from; one process; a process that draws besides what the others draw.
+
+## Evidence
+torch 2.13.0 and accelerate 1.15.0, two gloo ranks: after `set_seed(42)` both draw the noise 0.3367, 0.1288 and the time
+steps 26, 335, 620. Batches of different shapes draw apart in time: fragile.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from gclint.finding import Aspect, Edit, Finding, Fix
+from gclint.frameworks.randomness import GENERATORS, draws, seeded_by
+from gclint.ir.syntax import Site, dotted
+from gclint.rule import Reproduction, Rule
+from gclint.run import rewrite
+from gclint.run.events import Backward, LibraryCall, RunEnded
+from gclint.run.guards import Guard, all_of
+from gclint.run.parallel import alone, forwards_of, is_group_of_one, of_several
+from gclint.run.ranks import Pair
+from gclint.run.run import Run
+from gclint.run.stepping import reaches_a_step, together
+from gclint.run.values import FALSE, Const, Object, Value, ancestors, sources
+
+from ..words import TRAINS
+from .loaders import by_rank
+
+CHANGES: tuple[Aspect, ...] = ("random", "loss", "gradients", "updates")
+
+rule = Rule(
+    code="GCL227",
+    name="same-noise-on-ranks",
+    docs=__doc__ or "",
+    words=(
+        ("manual_seed", "set_seed", "seed_everything", "random.seed"),
+        ("rand", "random", "normal", "multinomial", "bernoulli"),
+        ("DistributedDataParallel", "Accelerator", "FullyShardedDataParallel", "fully_shard", "LightningModule"),
+        TRAINS,
+    ),
+    certainty=("fragile",),
+    fixable="unsafe",
+    oracles=(),
+    reproduction=Reproduction(
+        "bad_one_seed.py",
+        "bad_one_seed.fixed.py",
+        processes=2,
+        raises="AssertionError: both processes train on the same noise",
+        intent=CHANGES,
+    ),
+)
+
+
+@rule.on(RunEnded)
+def drawn_alike(event: RunEnded, run: Run) -> Iterator[Finding]:
+    """Are the random numbers of a step of several processes the same in all of them?"""
+    if not event.whole or alone(run) or is_group_of_one(run):
+        return
+    calls = run.of_type(LibraryCall)
+    for generator in GENERATORS:
+        drawn = [each for each in calls if draws(each, generator)]
+        seeds = [each for each in calls if generator in seeded_by(each)]
+        if not seeds or not drawn or _apart(drawn, seeds, run):
+            continue
+        found = next(_trained(drawn, seeds, run), None)
+        if found is not None:
+            seed, draw, backward = found
+            guard = _of_all(seed, draw, backward, run)
+            yield rule.finding(
+                run,
+                seed.site,
+                "all processes start from this seed: in each step they draw the same random numbers",
+                guard=guard or backward.guard,
+                certainty="fragile",
+                symptom="silent: the processes differ in their data only, not in their noise",
+                related=[(draw.site, "drawn in each step"), (backward.site, "trained on by all processes")],
+                fixes=(_by_rank(seed, run),),
+            )
+            return
+
+
+def _apart(drawn: list[LibraryCall], seeds: list[LibraryCall], run: Run) -> bool:
+    """Whether processes may draw apart: by a seed with their number, or where one draws and others do not."""
+    if any(each.call is None or _is_own(each, run) for each in seeds):
+        return True
+    pair = Pair(run)
+    return any(pair.only(process, each.guard) is not None for each in (*drawn, *seeds) for process in (0, 1))
+
+
+def _is_own(seed: LibraryCall, run: Run) -> bool:
+    """Whether each process seeds with a number of its own."""
+    assert seed.call is not None
+    return any(by_rank(value, run) for value in seed.call.inputs()) or (
+        seed.call.get("device_specific", 1 if seed.name.startswith("accelerate") else None, FALSE).constant()
+        is not False
+    )
+
+
+def _trained(
+    drawn: list[LibraryCall], seeds: list[LibraryCall], run: Run
+) -> Iterator[tuple[LibraryCall, LibraryCall, Backward]]:
+    """What seeds, what is drawn after it in a loop, and the backward of several processes in that loop from it."""
+    for backward in run.of_type(Backward):
+        if not backward.moment.loops or not reaches_a_step(backward, run):
+            continue
+        made_of = sources(backward.loss)
+        for draw in drawn:
+            if draw.moment.loops[:1] != backward.moment.loops[:1] or not made_of.intersection(draw.result.objects()):
+                continue
+            before = [each for each in seeds if run.place(each) < run.place(draw) and together(each, draw)]
+            if before and _is_alike(before[-1]) and _of_all(before[-1], draw, backward, run) is not None:
+                yield before[-1], draw, backward
+
+
+def _of_all(seed: LibraryCall, draw: LibraryCall, backward: Backward, run: Run) -> Guard | None:
+    """The condition under which several processes train on what is drawn after a seed."""
+    both = all_of((seed.guard, draw.guard, backward.guard))
+    found = (of_several(both, forward) for forward in forwards_of(backward, run)) if both is not None else ()
+    return next((guard for guard in found if guard is not None), None)
+
+
+def _is_alike(seed: LibraryCall) -> bool:
+    """Whether a seed is known to be the same in all processes: a number or an option, or computed from these."""
+    assert seed.call is not None
+    given = seed.call.get("seed", 0)
+    parts = ancestors(Value([pair for pair in given.possible(seed.guard) if pair[1] != Const(None)]))
+    return bool(parts) and all(isinstance(item, Const) or _is_plain(item) for item in parts)
+
+
+def _is_plain(item: object) -> bool:
+    if not isinstance(item, Object):
+        return False
+    node = item.site.node if item.site is not None else None
+    return item.kind == "option" or isinstance(node, ast.BinOp) or (isinstance(node, ast.Call) and _is_int(node))
+
+
+def _is_int(node: ast.Call) -> bool:
+    return isinstance(node.func, ast.Name) and node.func.id == "int"
+
+
+def _by_rank(seed: LibraryCall, run: Run) -> Fix | None:
+    """Seed each process with a number of its own."""
+    before = [each for each in run.of_type(LibraryCall) if run.place(each) < run.place(seed)]
+    if seed.name.startswith("accelerate") and any(each.name.endswith(".Accelerator") for each in before):
+        edit = rewrite.set_argument(seed.site, "device_specific", "True")
+    else:
+        start = next((each for each in before if each.name == "torch.distributed.init_process_group"), None)
+        edit = _with_rank(seed, start) if start is not None and seed.name.startswith("torch.") else None
+    return Fix("by-rank", "Seed each process differently", (edit,), "unsafe", intent=CHANGES) if edit else None
+
+
+def _with_rank(seed: LibraryCall, start: LibraryCall) -> Edit | None:
+    """Add the process's number, which is known by the package that starts the processes, to the seed."""
+    given, call = rewrite.positional(seed.site, 0), rewrite.call_node(start.site)
+    package = dotted(call.func).rpartition(".")[0] if call is not None else ""
+    if given is None or not package or start.site.module is not seed.site.module or isinstance(given, ast.IfExp):
+        return None
+    return rewrite.put_behind(Site.at(seed.site.module, given), f" + {package}.get_rank()")

@@ -1,0 +1,50 @@
+"""What is stated of the defaults of transformers' configurations is what the installed ones have."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+import pytest
+
+transformers = pytest.importorskip("transformers")
+
+from transformers.models.auto import modeling_auto  # noqa: E402
+from transformers.models.auto.configuration_auto import CONFIG_MAPPING_NAMES  # noqa: E402
+from transformers.models.auto.tokenization_auto import TOKENIZER_MAPPING_NAMES  # noqa: E402
+
+from gclint.frameworks.model_defaults import PUBLISHED_WITHOUT, UNTIED, WITHOUT_PADDING  # noqa: E402
+
+RAISES = "Cannot handle batch sizes > 1"
+
+
+def family(config: Any) -> str:
+    return str(config.__name__.removesuffix("Config"))
+
+
+def test_classifiers_that_need_a_padding_token_and_have_none() -> None:
+    found = set()
+    for kind, name in modeling_auto.MODEL_FOR_SEQUENCE_CLASSIFICATION_MAPPING_NAMES.items():
+        config = getattr(transformers, CONFIG_MAPPING_NAMES[kind])
+        sources = "".join(map(inspect.getsource, getattr(transformers, name).__mro__[:-1]))
+        if RAISES in sources and getattr(config(), "pad_token_id", "absent") is None:
+            found.add(family(config))
+    assert found == set(WITHOUT_PADDING)
+
+
+def test_published_ones_whose_tokenizer_has_none() -> None:
+    found = {}
+    for name in WITHOUT_PADDING:
+        config = getattr(transformers, f"{name}Config")
+        tokenizer = TOKENIZER_MAPPING_NAMES.get(config.model_type)
+        told = tokenizer not in (None, "TokenizersBackend", "CTRLTokenizer")  # which say nothing without files
+        if told and getattr(transformers, str(tokenizer))().pad_token is None:
+            found[name] = f'checkpoint="{PUBLISHED_WITHOUT.get(name)}"'
+            assert found[name] in inspect.getsource(inspect.getmodule(config)), name  # type: ignore[arg-type]
+    assert set(found) == set(PUBLISHED_WITHOUT)
+
+
+@pytest.mark.parametrize("name", UNTIED)
+def test_output_layers_with_weights_of_their_own(name: str) -> None:
+    assert getattr(transformers, f"{name}Config")().tie_word_embeddings is False
+    assert hasattr(transformers, f"{name}ForCausalLM")
