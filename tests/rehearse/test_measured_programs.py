@@ -31,7 +31,7 @@ HEALTHY = (
 def test_a_planted_error_is_named(name: str, verifier: Verifier) -> None:
     program = next(each for each in measure.programs("planted") if each.path.stem == name)
     made = measure.rehearsed(program, verifier)
-    assert {each.code for each in made.seen} & set(program.due), (made.outcome.reason, made.seen)
+    assert set(made.codes) & set(program.due), (made.outcome.reason, made.seen, made.found)
     lines = program.path.read_text().splitlines()
     for each in made.seen:
         assert each.effect and each.help and each.place is not None
@@ -42,4 +42,4 @@ def test_a_planted_error_is_named(name: str, verifier: Verifier) -> None:
 def test_a_healthy_program_is_not_complained_of(name: str, verifier: Verifier) -> None:
     program = next(each for each in measure.programs("healthy") if each.path.stem == name)
     made = measure.rehearsed(program, verifier)
-    assert made.trained and not made.seen, (made.outcome.reason, made.seen)
+    assert made.trained and not made.codes, (made.outcome.reason, made.seen, made.found)

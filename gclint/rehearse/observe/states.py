@@ -56,6 +56,8 @@ class States:
 
     def _parts(self, item: Any, name: str, parts: list[dict[str, Any]], depth: int) -> None:
         """The state dicts inside what is saved, each with what it is a state of."""
+        if _is_random_state(item):
+            parts.append({"name": name, "of": "random state"})
         if isinstance(item, torch.nn.Module):
             item = item.state_dict()
         if not isinstance(item, dict) or depth > DEEPEST:
@@ -121,6 +123,17 @@ class States:
             return result
 
         return restoring
+
+
+def _is_random_state(item: Any) -> bool:
+    """Whether it is the state of a generator as torch (bytes), Python or numpy give it (docs of random.getstate and
+    numpy.random.get_state).
+    """
+    if torch.is_tensor(item):
+        return bool(item.dtype == torch.uint8 and item.shape == torch.get_rng_state().shape)
+    if not isinstance(item, tuple) or len(item) < 3:
+        return False
+    return item[0] == "MT19937" or (item[0] == 3 and isinstance(item[1], tuple) and len(item[1]) == 625)
 
 
 def _name(file: Any) -> str:

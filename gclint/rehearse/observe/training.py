@@ -1,4 +1,4 @@
-"""The step: backwards, clipping, zeroing, optimizers and schedules."""
+"""The step: backwards, clipping, zeroing and optimizers."""
 
 from __future__ import annotations
 
@@ -10,12 +10,11 @@ from torch.optim.optimizer import register_optimizer_step_post_hook, register_op
 
 from gclint.rehearse.observe.graph import node_of
 from gclint.rehearse.observe.parameters import note_living
-from gclint.rehearse.observe.ranks import state_of_generators
+from gclint.rehearse.observe.tensors import copies_of, holds, local, norm_of, number_of, rooted, sums_of
 from gclint.rehearse.observe.watch import Watch
+from gclint.verify.worker.randomness import generators
 
 DETAILED = 16
-KEPT = 256 << 20
-LIMITS = ("T_max", "total_iters", "total_steps", "T_0")
 
 
 class Training:
@@ -34,10 +33,9 @@ class Training:
         self._step: dict[str, Any] = {}
         self._stepped_since_backward: set[int] = set()
         self._twice: set[int] = set()
-        self.schedulers: list[Any] = []
-        self._told: list[dict[str, Any]] = []
         self._hooks: list[Any] = []
         self._ever_scaled = False
+        self._scaler: Any = None
 
     def prepare(self) -> None:
         """Start watching steps."""
@@ -56,10 +54,6 @@ class Training:
         patches.around(torch.autograd, "grad", self._asking)
         for owner in (torch.nn.utils, torch.nn.utils.clip_grad):
             patches.around(owner, "clip_grad_norm_", self._clipping)
-        kind = torch.optim.lr_scheduler.LRScheduler
-        patches.around(kind, "__init__", self._scheduling)
-        for each in (kind, torch.optim.lr_scheduler.ReduceLROnPlateau):
-            patches.around(each, "step", self._scheduled)
         patches.around(torch.amp.autocast_mode.autocast, "__enter__", self._casting)
         patches.around(torch.amp.GradScaler, "scale", self._scaling)
         patches.around(torch.amp.GradScaler, "unscale_", self._unscaling)
@@ -71,33 +65,20 @@ class Training:
             hook.remove()
 
     def rest(self) -> dict[str, Any]:
-        """What happened after the last step, and the schedules as they are at the end."""
-        return {
-            "losses": self._losses,
-            "schedulers": [
-                {
-                    **told,
-                    "last": getattr(each, "last_epoch", None),
-                    "steps": told["steps"],
-                    "limits": {
-                        name: getattr(each, name) for name in LIMITS if isinstance(getattr(each, name, None), int)
-                    },
-                }
-                for each, told in zip(self.schedulers, self._told, strict=True)
-            ],
-        }
+        """What happened after the last step."""
+        return {"losses": self._losses}
 
     def _building(self, original: Any, optimizer: Any, *args: Any, **kwargs: Any) -> Any:
         result = original(optimizer, *args, **kwargs)
         note_living(self.watch)
-        self._number(optimizer)
+        self._numbered(optimizer)
         return result
 
     def meet(self, optimizer: Any) -> None:
         """Take in an optimizer that was built before anything was watched."""
-        self._number(optimizer)
+        self._numbered(optimizer)
 
-    def _number(self, optimizer: Any) -> int:
+    def _numbered(self, optimizer: Any) -> int:
         known = len(self.watch.optimizers)
         number = self.watch.number_of(self.watch.optimizers, optimizer)
         if number == known:
@@ -131,7 +112,7 @@ class Training:
 
     def _scaling(self, original: Any, scaler: Any, *args: Any, **kwargs: Any) -> Any:
         self.watch.scaled = bool(scaler.is_enabled())
-        self._ever_scaled = True
+        self._ever_scaled, self._scaler = True, scaler
         return original(scaler, *args, **kwargs)
 
     def _unscaling(self, original: Any, *args: Any, **kwargs: Any) -> Any:
@@ -153,50 +134,21 @@ class Training:
             parameters=len(given),
             gradients=len(with_gradient),
             waiting=waiting,
-            norm=_number(norm),
+            norm=number_of(norm),
             scaled=self.watch.scaled,
         )
         return norm
-
-    def _scheduling(self, original: Any, scheduler: Any, optimizer: Any, *args: Any, **kwargs: Any) -> Any:
-        place = self.watch.places.here()
-        index = len(self.schedulers)
-        self.schedulers.append(scheduler)
-        self._told.append(
-            {"name": type(scheduler).__name__, "made": place, "stepped": None, "steps": -1, "optimizer": -1}
-        )
-        result = original(scheduler, optimizer, *args, **kwargs)
-        self._told[index]["steps"] = 0
-        inner = getattr(optimizer, "optimizer", optimizer)
-        self._told[index]["optimizer"] = self.watch.number_of(self.watch.optimizers, inner)
-        return result
-
-    def _scheduled(self, original: Any, scheduler: Any, *args: Any, **kwargs: Any) -> Any:
-        index = self.watch.number_of(self.schedulers, scheduler)
-        if index == len(self._told):
-            self._told.append(
-                {
-                    "name": type(scheduler).__name__,
-                    "made": None,
-                    "stepped": None,
-                    "steps": 0,
-                    "optimizer": self.watch.number_of(self.watch.optimizers, scheduler.optimizer),
-                }
-            )
-        if self._told[index]["steps"] >= 0:
-            self._told[index]["steps"] += 1
-            self._told[index]["stepped"] = self.watch.places.here()
-        return original(scheduler, *args, **kwargs)
 
     def _backward(self, original: Any, tensors: Any, *args: Any, **kwargs: Any) -> Any:
         if self.watch.in_backward:
             return original(tensors, *args, **kwargs)
         place = self.watch.places.here()
+        self._learns()
         self._close_backward()
         given = [
             each for each in (tensors if isinstance(tensors, (list, tuple)) else [tensors]) if torch.is_tensor(each)
         ]
-        values = [_number(each) for each in given if each.numel() == 1]
+        values = [number_of(each) for each in given if each.numel() == 1]
         said = {
             "values": values,
             "leaf": bool(given) and all(node_of(each) is None for each in given),
@@ -216,6 +168,10 @@ class Training:
     def _asking(self, original: Any, *args: Any, **kwargs: Any) -> Any:
         self.watch.write("asked", self.watch.places.here(), batch=self.watch.batch)
         return original(*args, **kwargs)
+
+    def _learns(self) -> None:
+        if self.watch.closely:
+            self.watch.evaluations.trained()
 
     def _open_backward(self, place: Any) -> None:
         """Keep which gradients a backward leaves, to see whether a step uses them."""
@@ -241,13 +197,13 @@ class Training:
         """Before a backward: what the last one left is there, was used by a step, or was thrown away unused."""
         for number, waiting in list(self._pending.items()):
             group = [each for each in self.watch.known.values() if each.number in waiting]
-            self._pending[number] = {each.number for each in group if _holds(each.parameter)}
+            self._pending[number] = {each.number for each in group if holds(each.parameter)}
             self._tried.add(number)
         if self._open is None:
             return
         having, opened = self._open["having"], self._open
         self._open = None
-        if any(_holds(each) for each in having):
+        if any(holds(each) for each in having):
             return
         moved = [float(each.detach().double().sum()) for each in having[:6]] != opened["values"]
         if not moved:
@@ -257,7 +213,8 @@ class Training:
         if self.watch.stepping:
             return
         self.watch.stepping = True
-        number = self._number(optimizer)
+        self._learns()
+        number = self._numbered(optimizer)
         own = [(k, p) for group in optimizer.param_groups for p in group["params"] if (k := self.watch.know(p))]
         gradients: dict[int, float | None] = {}
         for known, parameter in own:
@@ -272,29 +229,30 @@ class Training:
             "optimizer": number,
             "at": self.watch.places.here(),
             "losses": self._losses,
-            "total": _rooted(norms),
+            "total": rooted(norms),
             "none": sum(each is None for each in gradients.values()),
             "parameters": len(own),
             "gradients": gradients if self.watch.step < DETAILED else {},
             "uncleared": sorted(self._pending.get(number, set())) if number in self._tried else [],
             "lost": self._lost if same else [],
             "emptied": self._zeroed if self._open is not None and not norms else None,
-            "before": _state_of(optimizer, own),
+            "before": sums_of(optimizer, own),
             "half": self.watch.half,
             "flushed": self._flushed(own) if self.watch.half and not self._ever_scaled else 0.0,
             "twice": sorted(twice),
             "rates": [float(group["lr"]) for group in optimizer.param_groups if "lr" in group],
-            "clipped": [[limit, _norm_of(own, ids)] for ids, limit in self._clips if any(id(p) in ids for _, p in own)],
+            "clipped": [[limit, norm_of(own, ids)] for ids, limit in self._clips if any(id(p) in ids for _, p in own)],
             "scaled": self.watch.scaled,
+            "scale": self._scaler.get_scale() if self._scaler is not None and self._scaler.is_enabled() else None,
         }
-        self._copies = _copies(own)
+        self._copies = copies_of(own)
         if self._open is not None and any(p.grad is not None for _, p in own):
             self._open = None
         self._losses, self._lost, self._clips = [], [], []
 
     def _flushed(self, own: list[Any]) -> float:
         """The share of gradient elements that float16 cannot hold."""
-        grads = [_local(p.grad) for _, p in own if p.grad is not None and not p.grad.is_sparse]
+        grads = [local(p.grad) for _, p in own if p.grad is not None and not p.grad.is_sparse]
         some = sum(int((each != 0).sum()) for each in grads)
         small = sum(int(((each != 0) & (each.abs() < 6e-8)).sum()) for each in grads)
         return small / some if some else 0.0
@@ -303,7 +261,7 @@ class Training:
         grad = parameter.grad
         if grad is None or grad.device.type == "meta":
             return None
-        part = _local(grad)
+        part = local(grad)
         norm = float(part.double().norm()) if not part.is_sparse else float(part.coalesce().values().double().norm())
         known.gradients += 1
         known.nonzero += norm != 0
@@ -321,7 +279,7 @@ class Training:
                 known = self.watch.know(parameter)
                 if known is None:
                     continue
-                value = _local(parameter.detach()).double()
+                value = local(parameter.detach()).double()
                 whole = float(value.sum()) if value.numel() and value.device.type != "meta" else 0.0
                 total += whole * (1 + known.number % 7)
                 if not math.isfinite(whole):
@@ -330,7 +288,7 @@ class Training:
                 held = self._copies.get(id(parameter))
                 known.moving_rates += group.get("lr", rates) != 0
                 known.moves += held is None
-                if held is not None and not torch.equal(held, _local(parameter.detach())):
+                if held is not None and not torch.equal(held, local(parameter.detach())):
                     known.moves += 1
                     moves[known.number] = float((value - held.double()).norm())
         self._copies = {}
@@ -340,7 +298,7 @@ class Training:
             known.number
             for group in optimizer.param_groups
             for p in group["params"]
-            if (known := self.watch.know(p)) and _holds(p)
+            if (known := self.watch.know(p)) and holds(p)
         }
         detailed = self.watch.step < DETAILED
         self.watch.step += 1
@@ -351,62 +309,8 @@ class Training:
             **self._step,
             moved=len(moves),
             moves=moves if detailed else {},
-            move=_rooted(list(moves.values())),
+            move=rooted(list(moves.values())),
             sum=total,
             broken=broken[:20],
-            random=state_of_generators(),
+            random=generators() if self.watch.closely else {},
         )
-
-
-def _state_of(optimizer: Any, own: list[Any]) -> list[float]:
-    """What the weights add up to before a step, and what the optimizer remembers."""
-    weights = sum(float(_local(p.detach()).double().sum()) for _, p in own if p.device.type != "meta")
-    kept = (v for state in list(optimizer.state.values()) if isinstance(state, dict) for v in state.values())
-    remembered = sum(
-        float(_local(v).double().abs().sum()) for v in kept if torch.is_tensor(v) and v.device.type != "meta"
-    )
-    return [weights, remembered]
-
-
-def _copies(own: list[Any]) -> dict[int, Any]:
-    left, found = KEPT, {}
-    for _, parameter in own:
-        part = _local(parameter.detach())
-        left -= part.numel() * part.element_size()
-        if left > 0 and part.device.type != "meta":
-            found[id(parameter)] = part.clone()
-    return found
-
-
-def _local(tensor: Any) -> Any:
-    return tensor.to_local() if hasattr(tensor, "to_local") else tensor
-
-
-def _holds(parameter: Any) -> bool:
-    grad = parameter.grad
-    if grad is None or grad.device.type == "meta":
-        return False
-    part = _local(grad)
-    return bool((part.coalesce().values() if part.is_sparse else part).any())
-
-
-def _norm_of(own: list[Any], ids: set[int]) -> float:
-    return _rooted(
-        [
-            float(_local(p.grad).double().norm())
-            for _, p in own
-            if id(p) in ids and p.grad is not None and not p.grad.is_sparse
-        ]
-    )
-
-
-def _rooted(norms: list[float]) -> float:
-    return math.sqrt(sum(each * each for each in norms))
-
-
-def _number(value: Any) -> float:
-    if hasattr(value, "full_tensor"):
-        value = value.full_tensor()
-    if torch.is_tensor(value):
-        return float(value.detach()) if value.device.type != "meta" and value.numel() == 1 else math.nan
-    return float(value)

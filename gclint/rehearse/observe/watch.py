@@ -6,6 +6,7 @@ import weakref
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from gclint.rehearse.observe.evaluations import Evaluations
 from gclint.rehearse.observe.patches import Patches
 from gclint.rehearse.observe.places import Places
 
@@ -40,10 +41,10 @@ class Known:
 
 
 class Watch:
-    """The state of the looking in one process."""
+    """The state of the looking in one process; `closely` where the run is there for nothing else."""
 
-    def __init__(self, sheet: Writer, places: Places):
-        self.sheet, self.places, self.patches = sheet, places, Patches()
+    def __init__(self, sheet: Writer, places: Places, closely: bool = False):
+        self.sheet, self.places, self.patches, self.closely = sheet, places, Patches(), closely
         self.step = 0
         self.stepping = self.in_backward = False
         self.roots: list[Any] = []
@@ -51,6 +52,8 @@ class Watch:
         self.optimizers: list[Any] = []
         self.known: dict[int, Known] = {}
         self.made: weakref.WeakKeyDictionary[Any, tuple[str, int] | None] = weakref.WeakKeyDictionary()
+        self.workers: weakref.WeakKeyDictionary[Any, int] = weakref.WeakKeyDictionary()
+        self.evaluations = Evaluations(places)
         self.called: set[int] = set()
         self.alive_at_first_optimizer: set[int] | None = None
         self.scaled = self.sharded = False
