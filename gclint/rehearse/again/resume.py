@@ -90,9 +90,10 @@ class _Resumed:
             told = f"losses are multiplied by {now['scale']:g} in the first step, by {was['scale']:g} {after}"
             message = f"the gradient scaler starts anew: its state {self._missing('scaler')}"
             yield self._seen("GCS915", "scaler", message, told, "save and load scaler.state_dict()")
-        other = [name for name, state in was["random"].items() if now["random"].get(name) != state]
-        if other and self._holds("random state"):
-            told = f"the generators of {', '.join(other)} are in other states at the end of the first step"
+        kept = {each["generator"] for each in self.saved["parts"] if each["of"] == "random state"}
+        other = sorted(name for name in kept if now["random"].get(name) != was["random"].get(name))
+        if other:
+            told = f"generators in another state at the end of the first step: {', '.join(other)}"
             message = f"random numbers are not those of the run that goes on: the state {self._missing('random state')}"
             yield self._seen("GCS916", "random-state", message, told, "set the states that were saved, last of all")
 

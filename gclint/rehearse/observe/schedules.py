@@ -22,6 +22,7 @@ class Schedules:
         self.watch = watch
         self._schedulers: list[Any] = []
         self._told: list[dict[str, Any]] = []
+        self._over = False
 
     def install(self) -> None:
         """Start watching."""
@@ -31,7 +32,8 @@ class Schedules:
             self.watch.patches.around(each, "step", self._scheduled)
 
     def told(self) -> list[dict[str, Any]]:
-        """Each schedule: its limits, how far it is, and where it would go on to (`plan`)."""
+        """Each schedule: its limits, how far it is, and where it would go on to (`plan`); the run is over then."""
+        self._over = True
         return [
             {
                 **told,
@@ -56,6 +58,8 @@ class Schedules:
         return result
 
     def _scheduled(self, original: Any, scheduler: Any, *args: Any, **kwargs: Any) -> Any:
+        if self._over:
+            return original(scheduler, *args, **kwargs)
         index = self.watch.number_of(self._schedulers, scheduler)
         if index == len(self._told):
             optimizer = self.watch.number_of(self.watch.optimizers, scheduler.optimizer)

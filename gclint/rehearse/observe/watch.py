@@ -23,14 +23,17 @@ class Writer(Protocol):
         """Take a file that the run has saved."""
 
 
-@dataclass
+@dataclass(eq=False)
 class Known:
-    """A parameter and what happened to it; `made` is when its optimizer-less life began, in optimizers built."""
+    """A parameter and what happened to it: in how many steps it had a gradient, was compared with what it was before,
+    and moved.
+    """
 
     number: int
     parameter: Any
     gradients: int = 0
     nonzero: int = 0
+    compared: int = 0
     moves: int = 0
     steps: int = 0
     moving_rates: int = 0
@@ -64,9 +67,11 @@ class Watch:
         self.sheet.write({"kind": kind, "at": at, "step": self.step, **said})
 
     def know(self, parameter: Any) -> Known | None:
-        """What is known of a parameter, which it is from now on; None where there are too many."""
+        """What is known of a parameter, which it is from now on; None where there are too many, and for a tensor that
+        stands in a parameter's place for one call (torch.func.functional_call).
+        """
         found = self.known.get(id(parameter))
-        if found is None and len(self.known) < MOST_PARAMETERS:
+        if found is None and parameter.is_leaf and len(self.known) < MOST_PARAMETERS:
             found = self.known[id(parameter)] = Known(len(self.known), parameter)
             if self.alive_at_first_optimizer is not None:
                 found.later = id(parameter) not in self.alive_at_first_optimizer

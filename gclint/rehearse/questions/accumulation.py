@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gclint.rehearse.record import Event, Record, Recording
-from gclint.rehearse.seen import Seen, place
+from gclint.rehearse.seen import Seen, listed, place
 
 LEAST = 2
 UNEVEN = 1.5
@@ -71,8 +71,7 @@ def _uneven(record: Record) -> Iterator[Seen]:
             "labels-weigh-unevenly",
             "rounds with few labels count as much as rounds with many",
             place(step["losses"][0]["at"]),
-            f"rounds of {', '.join(map(str, counts[:6]))} labels lead to one step; in the gradient a label of one weighs "
-            f"{most:.3g} times as much as a label of another",
+            f"in a step of rounds of {listed(map(str, counts))} labels one label weighs {most:.3g} times another",
             'sum the losses (reduction="sum") and divide by the labels of all rounds',
         )
 
