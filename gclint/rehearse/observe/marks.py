@@ -91,7 +91,8 @@ class Marks:
         that were always the same; conditions that were met and not met.
         """
         found = {}
-        for (name, first), (_, end) in zip(self._files, [*self._files[1:], ("", self._next)], strict=True):
+        ends = [*(first for _, first in self._files[1:]), self._next]
+        for (name, first), end in zip(self._files, ends, strict=False):
             values = {n - first: held for n, held in self._values.items() if first <= n < end}
             found[name] = {
                 "at": {n - first: held for n, held in self._at.items() if first <= n < end},
