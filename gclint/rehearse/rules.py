@@ -151,7 +151,7 @@ def _as_seen(finding: Finding, observed: Observed, path: str, ranks: int) -> Ite
     came = observed.came_to(path, finding.location.line)
     if came is not None:
         where = f"come to in step {came.step + 1}" if came.step else "come to before the second step"
-        on = f", on rank {listed(map(str, came.ranks))}" if ranks > 1 else ""
+        on = f" on {'ranks' if came.ranks[1:] else 'rank'} {listed(map(str, came.ranks))}" if ranks > 1 else ""
         remedy = f"{finding.fixes[0].title}; " if finding.fixes else ""
         yield replace(
             finding,
