@@ -18,7 +18,7 @@ from gclint.rehearse.live import live
 from gclint.rehearse.program import program_named
 from gclint.rehearse.rehearsal import NAMES, Rehearsal
 from gclint.rehearse.rehearsal import rehearse as rehearsed
-from gclint.rehearse.told import as_data, costs, heading
+from gclint.rehearse.told import as_data, costs, heading, times
 from gclint.report.as_json import record
 from gclint.report.content import Report
 from gclint.report.formats import render
@@ -82,7 +82,7 @@ def _tell(made: Rehearsal, report: Report, options: Namespace) -> None:
         data = {**as_data(made), "findings": [record(report, finding) for finding in report.findings]}
         write_text(json.dumps(data, indent=2) + "\n", options.output_file)
     elif options.output_format == "full":
-        head = "\n".join(heading(made)) + "\n"
+        head = "\n".join([*heading(made), times(made)]) + "\n"
         body = render(report, "full", Style() if options.output_file else style_for(sys.stdout))
         write_text("\n".join([head, body, *(f"{line}\n" for line in costs(made))]), options.output_file)
     else:

@@ -30,7 +30,7 @@ def chart(title: str, names: Sequence[str], lines: Sequence[Line]) -> str:
         for index, (name, line) in enumerate(zip(names, lines, strict=True))
     )
     marks = (
-        f'<text x="{LEFT - 6}" y="14" text-anchor="end">{most:.3g}</text>'
+        f'<text x="{LEFT - 6}" y="14" text-anchor="end">{f"{most:.3g}" if most > least else ""}</text>'
         f'<text x="{LEFT - 6}" y="{HEIGHT - BELOW}" text-anchor="end">{least:.3g}</text>'
         f'<text x="{LEFT}" y="{HEIGHT - 5}">1</text>'
         f'<text x="{WIDTH - 4}" y="{HEIGHT - 5}" text-anchor="end">{last:.0f}</text>'

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from html import escape
 from importlib import resources
-from itertools import groupby
 from typing import Any
 
 from gclint.finding import Finding
@@ -34,7 +33,8 @@ def page(made: Rehearsal, report: Report) -> str:
     body = (
         f"<h1>Rehearsal</h1><p class=machine>{_text(first)}</p><ul class=machine>{told}</ul>{findings}"
         f"<section><h2>Step by step</h2>{_curves(made)}</section>"
-        f"<section><h2>Modules</h2>{_map(made.recording.first)}</section><section><h2>Time</h2>{_times(made)}</section>"
+        f"<section><h2>Modules</h2>{_map(made.recording.first)}</section>"
+        f"<section><h2>Time of each question</h2>{_times(made)}</section>"
     )
     style = resources.files("gclint.rehearse").joinpath("page.css").read_text(encoding="utf-8")
     title = f"gclint: rehearsal of {_text(made.recipe.name)}"
@@ -96,9 +96,12 @@ def _map(record: Record) -> str:
             for name, kind, numbers in root["modules"]
             if numbers
         ]
-        groups = groupby(held, key=lambda each: each[0].rpartition(".")[0])
+        groups: dict[str, list[tuple[str, str, list[Event]]]] = {}
+        for each in held:
+            groups.setdefault(each[0].rpartition(".")[0], []).append(each)
         rows = "".join(
-            f"<tr><th>{_text(above or root['class'])}</th><td>{_chips(list(mine))}</td></tr>" for above, mine in groups
+            f"<tr><th>{_text(above or root['class'])}</th><td>{_chips(mine)}</td></tr>"
+            for above, mine in groups.items()
         )
         blocks.append(f"<h3>{_text(root['class'])}</h3><table class=map>{rows}</table>")
     return f"<ul class=legend>{legend}</ul>{''.join(blocks)}"
@@ -130,4 +133,4 @@ def _state(parameter: Event) -> str:
 
 def _times(made: Rehearsal) -> str:
     rows = "".join(f"<tr><th>{_text(name)}</th><td>{value:.1f} s</td></tr>" for name, value in taken(made))
-    return f"<table>{rows}</table>"
+    return f"<table class=times>{rows}</table>"

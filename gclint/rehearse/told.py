@@ -21,8 +21,12 @@ def heading(made: Rehearsal) -> list[str]:
     lines += [f"  replaced: {each}" for each in outcome.replaced]
     lines += [f"  not run: {each}" for each in outcome.limits]
     lines += [f"  not asked, please report it: {each}" for each in made.failed]
-    lines.append("  took: " + ", ".join(f"{name} {value:.1f} s" for name, value in taken(made)))
     return lines
+
+
+def times(made: Rehearsal) -> str:
+    """What the run and each question took, in a line."""
+    return "  took: " + ", ".join(f"{name} {value:.1f} s" for name, value in taken(made))
 
 
 def taken(made: Rehearsal) -> list[tuple[str, float]]:
