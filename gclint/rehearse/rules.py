@@ -92,12 +92,9 @@ def ask_rules(
     versions = {name: text.partition("+")[0] for name, text in outcome.versions.items() if name in LIBRARIES}
     judge = Judge(analysed, tuple(known_rules()), gated=False)
     batches = gather(Request(shown, {"target": versions})).batches if shown else ()
-    found = [
-        finding
-        for batch in batches
-        if os.path.realpath(batch.root) == observed.root
-        for finding in judge_batch(batch, judge).findings
-    ]
+    program = os.path.realpath(launch.program)
+    own = (batch for batch in batches if any(os.path.realpath(each) == program for each in batch.sources))
+    found = [finding for batch in own for finding in judge_batch(batch, judge).findings]
     told = {(each.place[0], code) for each in seen if each.place for code in SAYS_THE_SAME.get(each.code, "").split()}
     guards = {key: guard - run.assumed for run in runs for key, guard in run.found.items()}
     for finding in found:

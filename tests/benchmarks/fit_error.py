@@ -297,7 +297,7 @@ print("PEAK", peak)
 
 def fitted(path: Path, reserved: bool) -> int:
     """The bytes that `gclint fit` gives for a program: of its tensors, or `reserved` for them."""
-    asked = [sys.executable, "-m", "gclint", "fit", "--output-format", "json", str(path)]
+    asked = [sys.executable, "-m", "gclint", "fit", "--timeout", "600", "--output-format", "json", str(path)]
     done = subprocess.run(asked, capture_output=True, text=True, cwd=path.parent)
     if done.returncode:
         raise SystemExit(done.stderr)
