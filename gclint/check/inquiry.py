@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from ..ir.deferral import Deferral
 from ..ir.entries import Entries
@@ -14,16 +15,26 @@ from ..rule import Rule
 from ..source.cache import digest
 from ..source.ledger import Ledger
 
+if TYPE_CHECKING:
+    from ..run.observed import Observed
+
 
 class Inquiry:
     """The rules that are asked of a project and the versions it is judged for; what of it leads to a finding, and how
-    its programs start. With `keep_runs` every program is of interest, and its run is kept.
+    its programs start. With `keep_runs` every program is of interest, and its run is kept; one that was `observed` is
+    walked along the way that it took.
     """
 
     def __init__(
-        self, project: Project, target: Mapping[str, str], rules: Sequence[Rule | Listed], keep_runs: bool = False
+        self,
+        project: Project,
+        target: Mapping[str, str],
+        rules: Sequence[Rule | Listed],
+        keep_runs: bool = False,
+        observed: Observed | None = None,
     ):
         self.project = project
+        self.observed = observed
         self.target = target
         self.rules = rules
         self.keep_runs = keep_runs

@@ -33,6 +33,7 @@ from .memory import Memory
 from .walks import CONFIGURATION_KINDS, Entered, Key, Task, Walked, Wanted, keep
 
 if TYPE_CHECKING:
+    from ..run.observed import Observed
     from ..run.run import Run
     from .walker import Walker
 
@@ -61,17 +62,19 @@ def analyse(
     jobs: int = 1,
     memory: str | dict[str, str] = "",
     like: Analysis | None = None,
+    observed: Observed | None = None,
 ) -> Analysis:
     """Walk every program of the given files and ask the rules.
 
     Files that the programs import are followed below `root`; nothing is executed. Findings are unique by
     place and code, in order. `keep_runs` keeps the runs with all their events, for recipes; of an analysis that is
     `like` this one but for some texts, with the same rules, the walks that read none of them are taken. With a
-    `launch` only its program is walked, as that command starts it. With several `jobs` a long analysis is divided
+    `launch` only its program is walked, as that command starts it, along the way that it took where that was
+    `observed`. With several `jobs` a long analysis is divided
     among as many processes. With a `memory`, a directory or texts that this process passes on, a walk is made again
     only where something that it depends on has changed. What is found is the same.
     """
-    inquiry = Inquiry(Project(root, sources), target, rules, keep_runs)
+    inquiry = Inquiry(Project(root, sources), target, rules, keep_runs, observed)
     runs: list[Run] = []
     again = KeptRuns(inquiry, runs, like.walks if like is not None else {}) if keep_runs else None
     programs = _Programs(inquiry, runs, jobs, again or (Memory(inquiry, memory) if memory != "" else None))

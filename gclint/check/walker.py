@@ -48,7 +48,7 @@ class Walker:
     def __init__(self, inquiry: Inquiry, runs: list[Run]):
         self.project, self.reach, self.entries = inquiry.project, inquiry.reach, inquiry.entries
         self.target = inquiry.target
-        self.keep_runs = inquiry.keep_runs
+        self.keep_runs, self.observed = inquiry.keep_runs, inquiry.observed
         with stage("import of the rules"):
             self.rules = [rule.load() for rule in inquiry.rules]
         with stage("import of the frameworks"):
@@ -115,18 +115,27 @@ class Walker:
             return
         run = self._run(made, entry.launch)
         run.entry = module
-        it = Interpreter(self.project, run, self.library)
+        it = self._interpreter(run)
         it.steps = steps
         scope = Scope()
         it.walk_module(module, scope, module.name if entry.function else "__main__")
         if entry.function and not it.is_dead:
             call_function(it, module, scope, entry.function)
         ended = any(jump.guard <= run.assumed and _is_for_a_key(jump) for jump in it.jumps)
-        run.emit(RunEnded(it_moment(run, module), whole=not (it.stopped or ended)))
+        told = self.observed is None or self.observed.is_all_of(run)
+        run.emit(RunEnded(it_moment(run, module), whole=told and not (it.stopped or ended)))
         if it.stopped:
             made.cut = judged_in_part(module, it.stopped, steps)
         made.steps = min(steps, steps - it.steps) + it.aside
         self._remember(made, it)
+
+    def _interpreter(self, run: Run) -> Interpreter:
+        """What walks a program: as its text says, or along the way that it took."""
+        if self.observed is None:
+            return Interpreter(self.project, run, self.library)
+        from ..run.observed import ObservedWalk
+
+        return ObservedWalk(self.project, run, self.library, self.observed)
 
     def _rest(self, made: Walked, before: Entered | None) -> None:
         """Functions and classes of a module that no program reached: each with arguments nobody knows."""

@@ -13,13 +13,12 @@ from gclint.cli import EXIT_CLEAN, EXIT_ERROR, EXIT_FINDINGS, complain
 from gclint.cli.output import write_text
 from gclint.cli.parser import UsageError
 from gclint.config import suggestion
-from gclint.rehearse.asking import NAMES
 from gclint.rehearse.findings import report_of
 from gclint.rehearse.live import live
 from gclint.rehearse.program import program_named
-from gclint.rehearse.rehearsal import Rehearsal
+from gclint.rehearse.rehearsal import NAMES, Rehearsal
 from gclint.rehearse.rehearsal import rehearse as rehearsed
-from gclint.rehearse.told import as_data, costs, heading
+from gclint.rehearse.told import as_data, costs, heading, times
 from gclint.report.as_json import record
 from gclint.report.content import Report
 from gclint.report.formats import render
@@ -55,7 +54,7 @@ def rehearsal_of(options: Namespace) -> tuple[Rehearsal, Report]:
         recipe = program_named(options.run, os.getcwd())
         with live(Path(place)) as tell, Verifier(Options(**given)) as verifier:
             made = rehearsed(recipe, verifier, Path(place), only, tell)
-    return made, report_of(made.seen, Path(str(recipe.copy_of)), recipe.name)
+    return made, report_of(made)
 
 
 def _only(texts: list[str] | None) -> list[str]:
@@ -83,7 +82,7 @@ def _tell(made: Rehearsal, report: Report, options: Namespace) -> None:
         data = {**as_data(made), "findings": [record(report, finding) for finding in report.findings]}
         write_text(json.dumps(data, indent=2) + "\n", options.output_file)
     elif options.output_format == "full":
-        head = "\n".join(heading(made)) + "\n"
+        head = "\n".join([*heading(made), times(made)]) + "\n"
         body = render(report, "full", Style() if options.output_file else style_for(sys.stdout))
         write_text("\n".join([head, body, *(f"{line}\n" for line in costs(made))]), options.output_file)
     else:

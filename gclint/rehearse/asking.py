@@ -2,9 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator
+import time
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import dataclass, field
+from typing import TypeVar
 
-from gclint.rehearse.questions import batches, labels, losses, memory, modes, parameters, ranks, schedule, states, steps
+from gclint.rehearse.questions import (
+    accumulation,
+    batches,
+    labels,
+    losses,
+    memory,
+    modes,
+    parameters,
+    ranks,
+    schedule,
+    states,
+    steps,
+)
 from gclint.rehearse.record import Recording
 from gclint.rehearse.seen import Seen
 
@@ -12,6 +27,7 @@ Question = Callable[[Recording], Iterator[Seen]]
 QUESTIONS: dict[str, Question] = {
     "parameters": parameters.ask,
     "steps": steps.ask,
+    "accumulation": accumulation.ask,
     "losses": losses.ask,
     "modes": modes.ask,
     "batches": batches.ask,
@@ -21,28 +37,40 @@ QUESTIONS: dict[str, Question] = {
     "memory": memory.ask,
     "states": states.ask,
 }
+T = TypeVar("T")
 
 
-NAMES = (*QUESTIONS, "reference", "resume")
+@dataclass
+class Asking:
+    """Asks questions, `only` those or all: `seconds` has what each took, `failed` those that failed, with the error."""
+
+    only: Collection[str] = ()
+    seconds: dict[str, float] = field(default_factory=dict)
+    failed: list[str] = field(default_factory=list)
+
+    def of(self, name: str, question: Callable[[], Iterator[T]]) -> Iterator[T]:
+        """What a question finds, until it fails; nothing where it is not asked."""
+        if self.only and name not in self.only:
+            return
+        began = time.perf_counter()
+        try:
+            yield from question()
+        except Exception as error:
+            self.failed.append(f"{name}: {type(error).__name__}: {error}")
+        finally:
+            self.seconds[name] = time.perf_counter() - began
 
 
-def ask(run: Recording, only: Collection[str] = ()) -> tuple[list[Seen], list[str]]:
-    """What the questions find in a run, a place told once for each code; and which of them failed, with the error."""
+def ask(run: Recording, asking: Asking) -> list[Seen]:
+    """What the questions find in a run, a place told once for each code."""
     found: dict[tuple[object, ...], Seen] = {}
-    failed = [f"a watcher of rank {record.rank}: {text}" for record in run for text in record.end.get("failed", ())]
+    asking.failed += [
+        f"a watcher of rank {record.rank}: {text}" for record in run for text in record.end.get("failed", ())
+    ]
     for name, question in QUESTIONS.items():
-        if not only or name in only:
-            for seen in attempted(name, question(run), failed):
-                found.setdefault((seen.code, seen.place), seen)
-    return list(found.values()), failed
-
-
-def attempted(name: str, answers: Iterable[Seen], failed: list[str]) -> Iterator[Seen]:
-    """What a question finds until it fails; then its name and the error are added to `failed`."""
-    try:
-        yield from answers
-    except Exception as error:
-        failed.append(f"{name}: {type(error).__name__}: {error}")
+        for seen in asking.of(name, lambda question=question: question(run)):  # type: ignore[misc]
+            found.setdefault((seen.code, seen.place), seen)
+    return list(found.values())
 
 
 EXPLAINED = {

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,8 +10,10 @@ from gclint.addresses import SEEN
 from gclint.finding import Finding, Location
 from gclint.rehearse.asking import EXPLAINED
 from gclint.rehearse.record import Place
+from gclint.rehearse.rehearsal import Rehearsal
 from gclint.rehearse.seen import Seen
-from gclint.report.content import Report
+from gclint.report.content import Report, RuleInfo
+from gclint.rule import known_rules
 from gclint.source.source import Source, Unreadable, read
 
 
@@ -34,12 +35,16 @@ class Explained:
         return f"{EXPLAINED.get(self.code[:4], 'Seen in a rehearsal')} ({self.name.replace('-', ' ')})."
 
 
-def report_of(seen: Sequence[Seen], root: Path, program: str) -> Report:
-    """Return the report of a rehearsal of `program` (its file relative to `root`)."""
-    sources: dict[str, Source] = {}
-    findings = tuple(sorted((_finding(each, root, program, sources) for each in seen), key=lambda item: item.key))
-    rules = {each.code: Explained(each.code, each.name) for each in seen}
-    return Report(findings, (), 1, sources, rules)
+def report_of(made: Rehearsal) -> Report:
+    """Return the report of a rehearsal: what the questions have seen, and what the rules found."""
+    root, sources = Path(str(made.recipe.copy_of)), dict[str, Source]()
+    seen = [_finding(each, root, made.recipe.name, sources) for each in made.seen]
+    for place in (place for each in made.found for place in (each.location, *each.related)):
+        _text_of(place.path, sources)
+    rules: dict[str, RuleInfo] = {each.code: Explained(each.code, each.name) for each in made.seen}
+    named = {each.code for each in made.found}
+    rules |= {each.code: each for each in known_rules() if each.code in named}
+    return Report(tuple(sorted([*seen, *made.found], key=lambda item: item.key)), (), 1, sources, rules)
 
 
 def _finding(seen: Seen, root: Path, program: str, sources: dict[str, Source]) -> Finding:
@@ -51,12 +56,20 @@ def _finding(seen: Seen, root: Path, program: str, sources: dict[str, Source]) -
 def _location(place: Place, root: Path, sources: dict[str, Source], message: str = "") -> Location:
     name, line = place
     path = os.path.relpath(root / name)
-    if path not in sources:
-        try:
-            sources[path] = read(root / name, path)
-        except Unreadable:
-            return Location(path, line, 1, line, 2, message)
-    lines = sources[path].lines
+    source = _text_of(path, sources)
+    if source is None:
+        return Location(path, line, 1, line, 2, message)
+    lines = source.lines
     text = lines[line - 1].rstrip() if 1 <= line <= len(lines) else ""
     first = len(text) - len(text.lstrip()) + 1
     return Location(path, line, first, line, max(len(text) + 1, first + 1), message)
+
+
+def _text_of(path: str, sources: dict[str, Source]) -> Source | None:
+    """The file of a path as it is shown, kept among the `sources`; None where it cannot be read."""
+    if path not in sources:
+        try:
+            sources[path] = read(path, path)
+        except Unreadable:
+            return None
+    return sources[path]

@@ -26,8 +26,8 @@ def gclint_rehearse() -> Iterator[Callable[[str], None]]:
             recipe = program_named(shlex.split(command), os.getcwd())
             with tempfile.TemporaryDirectory() as place:
                 made = rehearse(recipe, verifier, Path(place), [name for name in only.split(",") if name])
-            if made.seen:
-                pytest.fail(render(report_of(made.seen, Path(str(recipe.copy_of)), recipe.name), "full"), pytrace=False)
+            if made.codes:
+                pytest.fail(render(report_of(made), "full"), pytrace=False)
             if not made.trained:
                 pytest.fail(
                     f"{command} could not be rehearsed: {made.outcome.reason or 'no step was taken'}", pytrace=False

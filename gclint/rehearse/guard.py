@@ -17,13 +17,13 @@ from typing import Any
 import torch
 from torch.optim.optimizer import register_optimizer_step_post_hook
 
-from gclint.rehearse.asking import ask
+from gclint.rehearse.asking import Asking, ask
 from gclint.rehearse.observe.observer import Observer
 from gclint.rehearse.observe.sheet import Memory
 from gclint.rehearse.record import Record, Recording
 from gclint.rehearse.seen import Seen
 
-QUESTIONS = ("parameters", "steps", "losses", "modes", "batches", "labels", "ranks")
+QUESTIONS = ("parameters", "steps", "accumulation", "losses", "modes", "batches", "labels", "ranks")
 STEPS = 12
 
 
@@ -119,8 +119,9 @@ class guard:
             broken.append(f"{type(error).__name__}: {error}")
         observer.remove()
         if not failed:
-            self.seen, unasked = ask(Recording(tuple(_of_all_ranks(self._sheet.events))), QUESTIONS)
-            self._tell([*broken, *unasked])
+            asking = Asking(QUESTIONS)
+            self.seen = ask(Recording(tuple(_of_all_ranks(self._sheet.events))), asking)
+            self._tell([*broken, *asking.failed])
 
     def _stepped(self, *ignored: Any) -> None:
         if self._observer is not None and self._observer.watch.step >= self.steps:

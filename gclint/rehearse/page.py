@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from html import escape
 from importlib import resources
-from itertools import groupby
 from typing import Any
 
 from gclint.finding import Finding
-from gclint.rehearse.chart import chart
+from gclint.rehearse.chart import PLANNED, Line, by_step, chart
 from gclint.rehearse.record import Event, Record
 from gclint.rehearse.rehearsal import Rehearsal
-from gclint.rehearse.told import costs, heading, loss_of
+from gclint.rehearse.told import costs, heading, loss_of, taken
 from gclint.report.content import Report, place_text
 from gclint.report.escape import printable
 
@@ -34,7 +33,8 @@ def page(made: Rehearsal, report: Report) -> str:
     body = (
         f"<h1>Rehearsal</h1><p class=machine>{_text(first)}</p><ul class=machine>{told}</ul>{findings}"
         f"<section><h2>Step by step</h2>{_curves(made)}</section>"
-        f"<section><h2>Modules</h2>{_map(made.recording.first)}</section><section><h2>Time</h2>{_times(made)}</section>"
+        f"<section><h2>Modules</h2>{_map(made.recording.first)}</section>"
+        f"<section><h2>Time of each question</h2>{_times(made)}</section>"
     )
     style = resources.files("gclint.rehearse").joinpath("page.css").read_text(encoding="utf-8")
     title = f"gclint: rehearsal of {_text(made.recipe.name)}"
@@ -66,13 +66,24 @@ def _curves(made: Rehearsal) -> str:
     """Losses, gradient norms and rates by rank and step, and the graph nodes that outlive a step."""
     ranks = made.recording.ranks
     names = [f"rank {record.rank}" for record in ranks]
+    rates = by_step([max(step["rates"], default=None) for step in ranks[0].steps])
+    plan = _plan(ranks[0])
     drawn = [
-        chart("loss", names, [[loss_of(step) for step in record.steps] for record in ranks]),
-        chart("gradient norm", names, [[step["total"] for step in record.steps] for record in ranks]),
-        chart("learning rate", names[:1], [[max(step["rates"], default=None) for step in ranks[0].steps]]),
-        chart("graph nodes alive after a step", names[:1], [[each["nodes"] for each in ranks[0].of("graph")]]),
+        chart("loss", names, [by_step([loss_of(step) for step in record.steps]) for record in ranks]),
+        chart("gradient norm", names, [by_step([step["total"] for step in record.steps]) for record in ranks]),
+        chart("learning rate", ["run", PLANNED], [rates, plan]) if plan else chart("learning rate", ["run"], [rates]),
+        chart("graph nodes alive after a step", names[:1], [by_step([each["nodes"] for each in ranks[0].of("graph")])]),
     ]
     return f"<div class=charts>{''.join(drawn)}</div>"
+
+
+def _plan(record: Record) -> Line:
+    """Where the schedule of the first optimizer would go on to behind the end of the run, over optimizer steps."""
+    told = next((each for each in record.end.get("schedulers", ()) if each["plan"] and not each["optimizer"]), None)
+    if told is None:
+        return []
+    steps = sum(not step["optimizer"] for step in record.steps)
+    return [(at * steps / told["steps"], rate) for at, rate in told["plan"]]
 
 
 def _map(record: Record) -> str:
@@ -85,9 +96,12 @@ def _map(record: Record) -> str:
             for name, kind, numbers in root["modules"]
             if numbers
         ]
-        groups = groupby(held, key=lambda each: each[0].rpartition(".")[0])
+        groups: dict[str, list[tuple[str, str, list[Event]]]] = {}
+        for each in held:
+            groups.setdefault(each[0].rpartition(".")[0], []).append(each)
         rows = "".join(
-            f"<tr><th>{_text(above or root['class'])}</th><td>{_chips(list(mine))}</td></tr>" for above, mine in groups
+            f"<tr><th>{_text(above or root['class'])}</th><td>{_chips(mine)}</td></tr>"
+            for above, mine in groups.items()
         )
         blocks.append(f"<h3>{_text(root['class'])}</h3><table class=map>{rows}</table>")
     return f"<ul class=legend>{legend}</ul>{''.join(blocks)}"
@@ -118,5 +132,5 @@ def _state(parameter: Event) -> str:
 
 
 def _times(made: Rehearsal) -> str:
-    rows = "".join(f"<tr><th>{_text(name)}</th><td>{value:.1f} s</td></tr>" for name, value in made.seconds.items())
-    return f"<table>{rows}</table>"
+    rows = "".join(f"<tr><th>{_text(name)}</th><td>{value:.1f} s</td></tr>" for name, value in taken(made))
+    return f"<table class=times>{rows}</table>"

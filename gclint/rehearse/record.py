@@ -11,6 +11,7 @@ far) and what the kind says besides. The kinds, and who writes them:
     save, load, optimizer-load                             .../states.py
     graph, sync                                            .../memory.py
     model, end                                             .../parameters.py, observer.py
+    marks                                                  .../marks.py
 """
 
 from __future__ import annotations
@@ -41,6 +42,11 @@ class Record:
     def parameters(self) -> dict[int, Event]:
         """What is known of each parameter at the end, by its number; empty where the run did not come to its end."""
         return {each["id"]: each for event in self.of("model") for each in event["parameters"]}
+
+    @cached_property
+    def marks(self) -> dict[str, Any]:
+        """What the marks in the program's files told, by file; empty where the run did not come to its end."""
+        return next((dict(each["files"]) for each in self.of("marks")), {})
 
     @cached_property
     def end(self) -> Event:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from gclint.rehearse.asking import ask, attempted
+from gclint.finding import Finding
+from gclint.rehearse.again import compiled, reference, resume, twice
+from gclint.rehearse.again.another import Another
+from gclint.rehearse.asking import QUESTIONS, Asking, ask
 from gclint.rehearse.record import Recording, read_records
-from gclint.rehearse.second_run import ask_of_second_runs
+from gclint.rehearse.rules import ask_rules
 from gclint.rehearse.seen import Seen
 from gclint.verify import Verifier
 from gclint.verify.fitted import PATIENCE, fitted
@@ -17,17 +20,27 @@ from gclint.verify.outcome import Outcome
 from gclint.verify.recipe import ProgramRecipe
 
 MADE_UP = ("data set", "rows", "tokenizer", "synthetic")
+OTHER_RUNS: dict[str, Callable[[Another], Iterator[Seen]]] = {
+    "reference": reference.ask,
+    "resume": resume.ask,
+    "twice": twice.ask,
+    "compiled": compiled.ask,
+}
+NAMES = (*QUESTIONS, *OTHER_RUNS, "rules")
 Tell = Callable[[str], None]
 
 
 @dataclass(frozen=True)
 class Rehearsal:
-    """What was run, what was recorded, and what is wrong with it; `failed` are questions that could not be asked."""
+    """What was run, what was recorded, and what is wrong with it: what the questions have `seen`, and what the rules
+    `found`. `seconds` has what the run and each question took, `failed` are questions that could not be asked.
+    """
 
     recipe: ProgramRecipe
     outcome: Outcome
     recording: Recording
     seen: tuple[Seen, ...] = ()
+    found: tuple[Finding, ...] = ()
     seconds: dict[str, float] = field(default_factory=dict)
     failed: tuple[str, ...] = ()
 
@@ -35,6 +48,11 @@ class Rehearsal:
     def trained(self) -> bool:
         """Whether the run came far enough to say something: steps to its end, or ranks that do not meet."""
         return bool(self.recording.first.steps) and self.outcome.status == "finished"
+
+    @property
+    def codes(self) -> list[str]:
+        """The codes of all that is wrong."""
+        return [*(each.code for each in self.seen), *(each.code for each in self.found)]
 
 
 def _small_enough(recipe: ProgramRecipe, verifier: Verifier) -> ProgramRecipe:
@@ -56,13 +74,14 @@ def rehearse(
     tell(f"running {recipe.title}")
     recipe = _small_enough(recipe, verifier)
     outcome = verifier.outcome(recipe)
-    ran = time.perf_counter()
+    asking = Asking(only, {"run": time.perf_counter() - began})
     made_up = any(word in each for each in outcome.replaced for word in MADE_UP)
     recording = Recording(read_records(directory, len(outcome.ranks)), outcome.status, made_up)
-    seen, failed = ask(recording, only)
-    asked = time.perf_counter()
-    tell(f"running {recipe.title} once more")
-    seconds = ask_of_second_runs(recipe, outcome, recording, verifier, directory, only)
-    seen += attempted("second runs", seconds, failed)
-    spent = {"run": ran - began, "questions": asked - ran, "second runs": time.perf_counter() - asked}
-    return Rehearsal(recipe, outcome, recording, tuple(seen), spent, tuple(failed))
+    seen = ask(recording, asking)
+    other = Another(recipe, outcome, recording, verifier, directory)
+    if outcome.status == "finished" and len(recording.first.steps) > 1:
+        for name, question in OTHER_RUNS.items():
+            tell(f"running {recipe.title} once more ({name})")
+            seen += asking.of(name, lambda question=question: question(other))  # type: ignore[misc]
+    found = list(asking.of("rules", lambda: ask_rules(recipe, outcome, recording, seen)))
+    return Rehearsal(recipe, outcome, recording, tuple(seen), tuple(found), asking.seconds, tuple(asking.failed))

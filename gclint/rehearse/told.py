@@ -7,6 +7,8 @@ from typing import Any
 from gclint.rehearse.rehearsal import Rehearsal
 from gclint.report.tally import counted
 
+LEAST = 0.05  # seconds
+
 
 def heading(made: Rehearsal) -> list[str]:
     """What was run, what took the place of what, and what was not run."""
@@ -20,6 +22,17 @@ def heading(made: Rehearsal) -> list[str]:
     lines += [f"  not run: {each}" for each in outcome.limits]
     lines += [f"  not asked, please report it: {each}" for each in made.failed]
     return lines
+
+
+def times(made: Rehearsal) -> str:
+    """What the run and each question took, in a line."""
+    return "  took: " + ", ".join(f"{name} {value:.1f} s" for name, value in taken(made))
+
+
+def taken(made: Rehearsal) -> list[tuple[str, float]]:
+    """What the run and the questions took, in seconds, the longest first; what took next to nothing is left out."""
+    asked = sorted(made.seconds.items(), key=lambda each: -each[1])
+    return [(name, value) for name, value in asked if value >= LEAST]
 
 
 def costs(made: Rehearsal) -> list[str]:

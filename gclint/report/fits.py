@@ -27,7 +27,8 @@ def run_text(fit: Mapping[str, Any]) -> str:
     length = f" x {fit['sequence_length']} tokens" if fit["sequence_length"] else ""
     return (
         f"{fit['model']}, {counted(fit['parameters'])} parameters ({fit['config']}), {counted(fit['trainable'])}"
-        f" trainable, batch {fit['batch_size']}{length}{told}, checkpointing {state}; fullest in the {fit['moment']}"
+        f" trainable, batch {fit['batch_size']}{length}{told}, checkpointing {state}; fullest in the {fit['moment']}, "
+        f"the allocator holds {gibibytes(fit['reserved'])} with its gaps"
     )
 
 

@@ -33,9 +33,12 @@ def branches(it: Interpreter, node: ast.expr) -> list[Branch]:
     if isinstance(node, ast.BoolOp):
         return _connected(it, node)
     if isinstance(node, ast.Compare):
-        return _compared(it, node)
-    value = it.evaluate(node)
-    return _together(it, [(guard | decided, truth) for guard, item in value for decided, truth in truths(it, item)])
+        found = _compared(it, node)
+    else:
+        value = it.evaluate(node)
+        found = _together(it, [(guard | sure, truth) for guard, item in value for sure, truth in truths(it, item)])
+    met = it.decided(node, found)
+    return found if met is None else [(ALWAYS, met)]
 
 
 def _together(it: Interpreter, found: list[Branch]) -> list[Branch]:

@@ -22,7 +22,7 @@ from . import (
 )
 from .evaluation import operate
 from .events import AttributeSet, LoopNameRebound
-from .guards import narrowed
+from .guards import NEVER, narrowed
 from .jumps import BREAK, CONTINUE, RAISE, RETURN, leave
 from .parts_of_guards import everything
 from .values import MISSING, NONE, TRUE, Alternative, Const, External, Object, assigned, of
@@ -37,6 +37,9 @@ def execute(it: Interpreter, body: Sequence[ast.stmt]) -> None:
     """Walk statements in order, as far as control goes on."""
     for statement in body:
         if it.steps < 0 or it.is_dead:
+            return
+        if not it.comes_to(statement):
+            it.guard = NEVER
             return
         handler = _HANDLERS.get(type(statement))
         if handler is not None:

@@ -280,6 +280,14 @@ class Interpreter:
         """Walk statements; the guard is what is left of it where control goes on after them."""
         execution.execute(self, body)
 
+    def comes_to(self, statement: ast.stmt) -> bool:
+        """Whether control that goes on comes to a statement: an observed run may have ended before it."""
+        return True
+
+    def decided(self, node: ast.expr, ways: Sequence[tuple[Guard, bool]]) -> bool | None:
+        """Whether a condition that may go several ways is met: what an observed run tells, None where nothing does."""
+        return None
+
     def call(self, function: Value, call: Call) -> Value:
         """Call whatever a value can be."""
         return invocation.invoke(self, function, call)

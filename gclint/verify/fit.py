@@ -49,6 +49,7 @@ class Fit:
             "moment": found.moment,
             "bytes": {**found.parts, "CUDA context": CONTEXT},
             "tensors": found.tensors,
+            "reserved": found.reserved,
             "total": found.total,
             "capacity": self.capacity or None,
             "margin": self.capacity - found.total if self.capacity else None,

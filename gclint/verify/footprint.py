@@ -56,7 +56,8 @@ class Option:
 
 @dataclass(frozen=True)
 class Footprint:
-    """One process's memory at the fullest moment of a full-size step, in bytes, by `parts`.
+    """One process's memory at the fullest moment of a full-size step, in bytes, by `parts`; `reserved` is what CUDA's
+    allocator holds for them after some steps, with its gaps.
 
     `moment` is when that is. `config` says where the model's sizes are from, `told` what was not the program's own.
     `layer` are the bytes of the largest repeated layer. `unknown` says why there are no figures, "" when there are.
@@ -67,6 +68,7 @@ class Footprint:
     parameters: int = 0
     trainable: int = 0
     parts: dict[str, int] = field(default_factory=dict)
+    reserved: int = 0
     moment: str = ""
     layer: int = 0
     batch_size: int = 0

@@ -122,7 +122,9 @@ class ProgramRecipe:
     happens (`gclint.rehearse.record`); such ranks draw different random numbers, as those of an unseeded run do.
     The files in the directory `given` are put into its copy: what an earlier run saved. `traced` names lines of files
     (by relative path): the run notes whether all that stands there was executed. `full`: its first step is measured at
-    full size on fake tensors, and nothing is computed.
+    full size on fake tensors, and nothing is computed. `closely`: a recorded run is looked at without regard for it
+    (`gclint.rehearse.again.twice`), and the function `twice` (file, name, first line) called once more. `compiled`:
+    torch.compile is not left out, but compiles without generating code.
     """
 
     title: str = ""
@@ -152,6 +154,9 @@ class ProgramRecipe:
     record: str = ""
     given: str = ""
     full: Wanted | None = None
+    closely: bool = False
+    twice: tuple[str, str, int] = ("", "", 0)
+    compiled: bool = False
     seed: int = 0
 
 

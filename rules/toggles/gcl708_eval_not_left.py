@@ -51,7 +51,7 @@ from gclint.run.stepping import together
 from gclint.run.values import Class, Object, root
 
 from ..words import BACKWARD
-from .rounds import comes_again, way_to
+from .rounds import comes_again, is_new, way_to
 
 CHANGES: tuple[Aspect, ...] = ("modes", "random", "loss", "gradients", "updates", "buffers")
 WITHOUT_MODE = {
@@ -88,6 +88,8 @@ def trains_on(event: RunEnded, run: Run) -> Iterator[Finding]:
                 if not _evaluates(left, forward.model):
                     continue
                 if _returns(forward, left, loop, modes, run) or not comes_again(left, loop.node):
+                    continue
+                if is_new(forward.model, forward, loop.node):
                     continue
                 sure = _has_mode(forward.model)
                 if sure is False or not together(forward, left):

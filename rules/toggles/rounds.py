@@ -9,9 +9,9 @@ from gclint.ir.syntax import LOOPS, For, Module, Site, nodes
 from gclint.run.closures import contains, enclosing_function, leaves_after, read_names, varying_names
 from gclint.run.events import Backward, Event, LibraryCall
 from gclint.run.meaning import definition
-from gclint.run.parallel import since
+from gclint.run.parallel import inside, since
 from gclint.run.run import Run
-from gclint.run.values import Object
+from gclint.run.values import Object, root
 
 
 def left_in_evaluation(backward: Backward, model: Object, run: Run) -> tuple[For | ast.While, LibraryCall] | None:
@@ -26,9 +26,24 @@ def left_in_evaluation(backward: Backward, model: Object, run: Run) -> tuple[For
             continue
         if not isinstance(loop.node, LOOPS) or any(mode_set(event, model) for event in own):
             return None
+        if is_new(model, backward, loop.node):
+            return None
         left = next((event for event in own if event in later and comes_again(event, loop.node)), None)
         return (loop.node, left) if left is not None else None
     return None
+
+
+def is_new(model: Object, event: Event, loop: For | ast.While) -> bool:
+    """Whether each round of a loop makes a model anew, in its body or in what that calls: what one round leaves behind
+    in it, the next one does not find.
+    """
+    made = root(inside(model)).site
+    chain = [*event.moment.stack, event.site]
+    at = next((index for index, site in enumerate(chain) if contains(loop, site.node, site.module)), None)
+    if made is None or at is None:
+        return False
+    called = [enclosing_function(site.module, site.node) for site in chain[at + 1 :]]
+    return any(contains(node, made.node, made.module) for node in (loop, *called))
 
 
 def comes_again(event: Event, loop: For | ast.While) -> bool:

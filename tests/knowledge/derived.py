@@ -14,29 +14,13 @@ from gclint.launch import Launch
 from gclint.rule import Rule
 from gclint.run import events as ev
 from gclint.run.guards import Guard, complement, either
+from gclint.run.recorded import KINDS, kind_of, loader_of
 from gclint.run.run import Run
 from gclint.run.values import FALSE, NOTHING, Const, Object, Value, const, root, union
 from gclint.source.source import read
 from tests.knowledge.facts import Derived
 
-TAKEN = {
-    ev.OptimizerBuilt: "optimizer",
-    ev.OptimizerStep: "step",
-    ev.Backward: "backward",
-    ev.GradientsCleared: "zeroed",
-    ev.GradientsClipped: "clip",
-    ev.Forward: "forward",
-    ev.LossComputed: "loss",
-    ev.StateDictLoaded: "load",
-    ev.TrainerStarted: "trainer",
-}
 RANDOM = ("RandomSampler", "SubsetRandomSampler", "WeightedRandomSampler")
-CALLED = {
-    "torch.save": "save",
-    "trainer.save_model": "save",
-    "torch.load": "read",
-    "schedule.step": "schedule step",
-}
 
 
 def derived(launch: Launch, root_of_project: Path) -> list[Derived]:
@@ -48,14 +32,14 @@ def derived(launch: Launch, root_of_project: Path) -> list[Derived]:
         found.extend(_facts(event, run, root_of_project))
         return iter(())
 
-    rule.on(*TAKEN, ev.Iterated, ev.LibraryCall)(asked)
+    rule.on(*KINDS, ev.Iterated, ev.LibraryCall)(asked)
     sources = [read(path, str(path), "python") for path in sorted(root_of_project.rglob("*.py"))]
     analyse(sources, root_of_project, {}, [rule], keep_runs=True, launch=launch)
     return found
 
 
 def _facts(event: ev.Event, run: Run, project: Path) -> Iterator[Derived]:
-    name = _name(event)
+    name = kind_of(event)
     if not name:
         return
     node = event.site.node
@@ -64,27 +48,6 @@ def _facts(event: ev.Event, run: Run, project: Path) -> Iterator[Derived]:
     given = VALUES.get(name, _nothing)(event)
     values = {each: _constants(value, event.guard) for each, value in given.items()}
     yield Derived(name, place, not str(run.condition(event.guard)), values, all_of_it=name == "trainer")
-
-
-def _name(event: ev.Event) -> str:
-    """What happens, in the words of the recorded events; "" for what is not recorded."""
-    if _loader_of(event) is not None:
-        return "loader"
-    if not isinstance(event, ev.LibraryCall):
-        return TAKEN.get(type(event), "")
-    made = event.result.only()
-    built = isinstance(made, Object) and made.kind == "schedule" and made.site == event.site
-    return "scheduler" if built else CALLED.get(event.name, "")
-
-
-def _loader_of(event: ev.Event) -> Object | None:
-    """The loader that an event begins to iterate over."""
-    item = None
-    if isinstance(event, ev.Iterated):
-        item = event.item
-    elif isinstance(event, ev.LibraryCall) and event.name == "builtins.iter" and event.call is not None:
-        item = event.call.get("", 0).only()
-    return item if isinstance(item, Object) and item.kind == "loader" else None
 
 
 def _constants(value: Value, guard: Guard) -> set[Any] | None:
@@ -113,7 +76,7 @@ def _forward(event: ev.Forward) -> dict[str, Value]:
 
 
 def _loader(event: ev.Event) -> dict[str, Value]:
-    held = _loader_of(event)
+    held = loader_of(event)
     assert held is not None
     given = held.attributes
     return {"shuffled": _shuffled(given), "last": _or_not(given.get("drop_last", NOTHING))}

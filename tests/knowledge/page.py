@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import textwrap
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -9,6 +11,8 @@ from typing import Any
 
 from tests.knowledge.facts import EVENTS, LOOP, STATES
 
+FOLDERS = re.compile(r"(?<![\w.:/])/(?:[\w.+@-]+/)+")
+LONGEST = 120
 INTRODUCTION = Path(__file__).with_name("introduction.md")
 
 
@@ -26,6 +30,12 @@ def page(results: Mapping[str, Mapping[str, Any]]) -> str:
     parts += ["\n## By event\n", *_by_event(results)]
     parts += ["\n## By program\n", *_by_program(results)]
     return "\n".join(parts) + "\n"
+
+
+def shortly(failed: str) -> str:
+    """An error in a row of a table: of what it names only the last part of a path, and no more than fits."""
+    told = FOLDERS.sub("", failed.removeprefix("RuntimeError: ").removeprefix("raised: ")).replace("|", "\\|")
+    return textwrap.shorten(told, LONGEST, placeholder=" ...")
 
 
 def _by_loops(results: Mapping[str, Mapping[str, Any]]) -> str:
@@ -54,5 +64,5 @@ def _by_program(results: Mapping[str, Mapping[str, Any]]) -> list[str]:
     for name, made in results.items():
         counted = Counter(each["state"] for each in made.get("facts", ()))
         counts = " | ".join(str(counted[state] or "") for state in STATES)
-        lines.append(f"| {name} | {counts} | {made.get('not observed', '')} | {made.get('failed', '')} |")
+        lines.append(f"| {name} | {counts} | {made.get('not observed', '')} | {shortly(made.get('failed', ''))} |")
     return lines

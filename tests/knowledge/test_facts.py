@@ -13,7 +13,7 @@ from tests.knowledge.__main__ import held
 from tests.knowledge.derived import derived
 from tests.knowledge.facts import Derived, Observed, judged
 from tests.knowledge.observed import observed
-from tests.knowledge.page import page, totals
+from tests.knowledge.page import page, shortly, totals
 
 PROGRAM = """import argparse
 import torch
@@ -112,4 +112,15 @@ def test_the_page_counts_by_event_and_by_program() -> None:
     text = page(results)
     assert "| step | 1 |  |  | 1 |  |" in text
     assert "of the others: 0% of 1" in text
-    assert "| two |  |  |  |  |  |  | RuntimeError: not-run |" in text
+    assert "| two |  |  |  |  |  |  | not-run |" in text
+
+
+def test_a_row_that_failed_names_no_path_of_a_machine() -> None:
+    failed = (
+        "RuntimeError: raised: ImportError: cannot import name 'x' from 'trl' (/home/me/lib/python3/trl/__init__.py)"
+    )
+    assert shortly(failed) == "ImportError: cannot import name 'x' from 'trl' (__init__.py)"
+    assert shortly("OSError: see https://example.org/a/b and data/train.csv") == (
+        "OSError: see https://example.org/a/b and data/train.csv"
+    )
+    assert len(shortly("word " * 80)) <= 120

@@ -51,7 +51,7 @@ def programs(kind: str) -> Iterator[Program]:
     for path in sorted((HERE / kind).glob("*.py")):
         head = path.read_text().partition("\n")[0]
         ranks = re.search(r"ranks: (\d)", head)
-        yield Program(path, tuple(re.findall(r"GCS\d+", head)), int(ranks[1]) if ranks else 1)
+        yield Program(path, tuple(re.findall(r"GC[SL]\d+", head)), int(ranks[1]) if ranks else 1)
 
 
 def _reproductions(failing: bool) -> Iterator[Program]:
@@ -95,7 +95,7 @@ def _measure(kind: str, only: str, found: Verifier) -> None:
         began = time.perf_counter()
         made = rehearsed(program, found)
         seconds += time.perf_counter() - began
-        codes = [each.code for each in made.seen]
+        codes = made.codes
         due = set(program.due) if kind == "planted" else set(codes)
         good = bool(set(codes) & due) if kind in ("planted", "failing") else not codes
         right += good

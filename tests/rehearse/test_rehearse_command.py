@@ -43,7 +43,7 @@ def test_what_was_seen_stands_at_its_line(
 
 def test_the_usual_forms(verifier: Verifier) -> None:
     program = next(each for each in programs("planted") if each.path.stem == "nll_of_logits")
-    report = report_of(rehearsed(program, verifier).seen, program.path.parent, program.path.name)
+    report = report_of(rehearsed(program, verifier))
     for form in ("sarif", "markdown", "full", "github", "gitlab", "junit", "concise"):
         assert "GCS504" in render(report, form), form
     assert "= help: log_softmax first" in render(report, "full")

@@ -7,6 +7,7 @@ import os
 import textwrap
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -110,6 +111,7 @@ def test_a_loop_of_ones_own(fitted: Run, optimizer: str, states: int) -> None:
     assert (found.parameters, found.batch_size, found.sequence_length) == (weights // 4, 64, 0)
     assert found.parts["trained weights"] == weights
     assert found.parts.get("optimizer state", 0) == pytest.approx(states * weights, rel=0.01)
+    assert found.tensors <= found.reserved < 1.3 * found.tensors
     assert not found.options and not found.unknown
 
 
@@ -158,3 +160,23 @@ def test_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: py
     assert "there is no nowhere" in capsys.readouterr().err
     assert main(["fit"]) == 2
     assert "name the program" in capsys.readouterr().err
+
+
+def test_attention_in_float32_lies_as_cuda_writes_it() -> None:
+    """By batch, place and head: nn.MultiheadAttention, whose places come first, makes a copy of it on a GPU."""
+    torch = pytest.importorskip("torch")
+    fake = pytest.importorskip("torch._subclasses.fake_tensor")
+    from gclint.verify.worker.fullsize.as_on_gpu import _attending
+
+    attend = _attending(torch.nn.functional.scaled_dot_product_attention)
+
+    def strides(dtype: Any) -> tuple[int, ...]:
+        query = torch.empty(5, 2, 3, 4, dtype=dtype).permute(1, 2, 0, 3)  # 2 rows, 3 heads, 5 places
+        made = attend(query, query, query)
+        assert made.shape == (2, 3, 5, 4)
+        return tuple(made.stride())
+
+    with fake.FakeTensorMode():
+        assert strides(torch.float32) == (60, 4, 12, 1)
+        assert strides(torch.bfloat16) == (12, 4, 24, 1)
+    assert strides(torch.float32) == (12, 4, 24, 1)

@@ -279,6 +279,15 @@ def test_a_rank_that_raised_explains_the_others() -> None:
     assert (found.status, found.raised) == ("raised", boom)
 
 
+def test_a_sparse_gradient_has_the_sketch_of_its_values() -> None:
+    torch = pytest.importorskip("torch")
+    from gclint.verify.worker.sketch import sketch
+
+    rows = torch.zeros(6, 3)
+    rows[2] = torch.tensor([1.0, -2.0, 3.0])
+    assert sketch(rows.to_sparse(1)) == sketch(rows) and sketch(rows)[0] > 0
+
+
 def test_sketches() -> None:
     assert sketch_error([1.0, 1.0], [1.0, 1.0], 0.0) == 0
     assert sketch_error([float("nan"), 1.0], [1.0, 1.0], 0.0) == float("inf")

@@ -120,6 +120,8 @@ class Calls:
         number = self.watch.number_of(self.watch.roots, root)
         for parameter in root.parameters():
             self.watch.know(parameter)
+        if self.watch.closely and not root.training and not torch.is_grad_enabled() and self._learns(root):
+            self.watch.evaluations.evaluated()
         needs = _first_tensor(result)
         self.watch.write(
             "forward",
@@ -134,6 +136,11 @@ class Calls:
             autocast=_autocast(),
             **self._shifted(root, kwargs),
         )
+
+    def _learns(self, root: Any) -> bool:
+        """Whether an optimizer has a parameter of a model."""
+        known = (self.watch.known.get(id(each)) for each in root.parameters())
+        return any(each is not None and each.optimizers for each in known)
 
     def _shifted(self, root: Any, kwargs: Any) -> dict[str, Any]:
         """Whether labels given to a causal language model of transformers, which shifts them, are shifted already."""

@@ -24,7 +24,6 @@ class Loading:
         self._batches: dict[int, int] = {}
         self._of: dict[int, int] = {}
         self._keep: list[Any] = []
-        self._wanted: dict[int, int] = {}
 
     def install(self) -> None:
         """Start watching."""
@@ -36,8 +35,8 @@ class Loading:
     def _making(self, original: Any, loader: Any, dataset: Any, *args: Any, **kwargs: Any) -> Any:
         workers = kwargs.get("num_workers", args[4] if len(args) > 4 else 0)
         result = original(loader, dataset, *args, **kwargs)
-        number = self.watch.number_of(self.loaders, loader)
-        self._wanted[number] = int(workers or 0)
+        self.watch.number_of(self.loaders, loader)
+        self.watch.workers[loader] = int(workers or 0)
         return result
 
     def _beginning(self, original: Any, loader: Any) -> Any:
@@ -46,7 +45,7 @@ class Loading:
         epoch = self._epochs[number] = self._epochs.get(number, -1) + 1
         self._batches[number] = -1
         if number == known or epoch == 0:
-            self.watch.write("loader", self.watch.places.here(), number=number, **self._described(loader, number))
+            self.watch.write("loader", self.watch.places.here(), number=number, **self._described(loader))
         sampler = _sampler(loader)
         self.watch.write(
             "epoch", self.watch.places.here(), loader=number, epoch=epoch, sampler_epoch=getattr(sampler, "epoch", None)
@@ -56,7 +55,7 @@ class Loading:
         self._of[id(made)] = number
         return made
 
-    def _described(self, loader: Any, number: int) -> dict[str, Any]:
+    def _described(self, loader: Any) -> dict[str, Any]:
         sampler = _sampler(loader)
         stream = isinstance(loader.dataset, IterableDataset)
         return {
@@ -66,7 +65,7 @@ class Loading:
             "length": _length(loader),
             "rows": None if stream else _length(loader.dataset),
             "shuffled": _shuffles(sampler),
-            "workers": self._wanted.get(number, 0),
+            "workers": self.watch.workers.get(loader, 0),
             "batch_size": loader.batch_size,
             "last": bool(getattr(loader.batch_sampler, "drop_last", loader.drop_last)),
         }

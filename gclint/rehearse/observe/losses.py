@@ -60,6 +60,7 @@ class Losses:
             name=name,
             value=None if value is None else float(value),
             batch=self.watch.batch,
+            mean=kwargs.get("reduction", "mean") == "mean",
             **said,
         )
 

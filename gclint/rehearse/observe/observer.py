@@ -12,28 +12,38 @@ from gclint.rehearse.observe import parameters
 from gclint.rehearse.observe.calls import Calls
 from gclint.rehearse.observe.loading import Loading
 from gclint.rehearse.observe.losses import Losses
+from gclint.rehearse.observe.marks import Marks
 from gclint.rehearse.observe.memory import LiveMemory
 from gclint.rehearse.observe.places import Places
 from gclint.rehearse.observe.ranks import Ranks
+from gclint.rehearse.observe.saved import Saved
+from gclint.rehearse.observe.schedules import Schedules
 from gclint.rehearse.observe.states import States
 from gclint.rehearse.observe.training import Training
+from gclint.rehearse.observe.twice import Twice
 from gclint.rehearse.observe.watch import Watch, Writer
+from gclint.rehearse.observe.workers import Workers
 
 
 class Observer:
-    """Watches this process from `install` on; `finish` writes what is known at the end."""
+    """Watches this process from `install` on; `finish` writes what is known at the end. `closely` looks without regard
+    for the run.
+    """
 
-    def __init__(self, sheet: Writer, root: str | None, scripted: bool = False):
+    def __init__(self, sheet: Writer, root: str | None, scripted: bool = False, closely: bool = False):
         self._alone = root is not None
-        self.watch = Watch(sheet, Places(root))
-        self.training, self.calls = Training(self.watch), Calls(self.watch)
+        self._marks: Marks | None = None
+        self.watch = Watch(sheet, Places(root), self._alone)
+        self.training, self.calls, self.schedules = Training(self.watch), Calls(self.watch), Schedules(self.watch)
         self.memory = LiveMemory(self.watch)
         others: list[Any] = [Loading(self.watch), Ranks(self.watch, self._alone), States(self.watch, root)]
-        self._parts: list[Any] = [self.training, self.calls, *others]
+        self._parts: list[Any] = [self.training, self.calls, self.schedules, *others]
         if self._alone:  # in a real run the garbage collector is not asked for all there is
             self._parts.append(self.memory)
         if not scripted:  # TorchScript compiles loss functions only where they are its own
             self._parts.append(Losses(self.watch))
+        if closely:
+            self._parts += [Twice(self.watch), Saved(self.watch), Workers(self.watch)]
 
     def prepare(self) -> None:
         """Start watching the optimizers' steps, before whoever ends the run by them."""
@@ -41,8 +51,14 @@ class Observer:
         if self._alone:
             self.memory.prepare()
 
-    def install(self) -> None:
-        """Start watching everything else; what there is by now is no part of the run, and is not looked through."""
+    def install(self, marks: Marks | None = None) -> None:
+        """Start watching everything else; what there is by now is no part of the run, and is not looked through. The
+        `marks` in the program's text are told the steps.
+        """
+        self._marks = marks
+        if marks is not None:
+            marks.step = lambda: self.watch.step
+            marks.take(torch.dtype)
         if self._alone:
             gc.freeze()
         parameters.install(self.watch)
@@ -58,6 +74,8 @@ class Observer:
         """Write the parameters, the schedules and how it ended: with an exception, cut, or by itself."""
         strangers = self.calls.strangers()
         parameters.tell(self.watch)
+        if self._marks is not None:
+            self.watch.write("marks", files=self._marks.told())
         waits = [[file, line, name, count] for (file, line, name), count in self.memory.waits.most_common(20)]
         self.watch.write(
             "end",
@@ -69,5 +87,7 @@ class Observer:
             rank=int(os.environ.get("RANK", "0")),
             torch=str(torch.__version__),
             failed=list(self.watch.patches.failed.values()),
+            schedulers=self.schedules.told(),
+            evaluations=self.watch.evaluations.told(),
             **self.training.rest(),
         )

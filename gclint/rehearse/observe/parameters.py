@@ -122,7 +122,7 @@ def _told(known: Known, sharded: bool) -> dict[str, Any]:
         "trainable": bool(parameter.requires_grad),
         "gradients": known.gradients,
         "nonzero": known.nonzero,
-        "moves": known.moves,
+        "moves": known.moves if known.compared else 1,
         "steps": known.steps,
         "rates": known.moving_rates,
         "optimizers": sorted(known.optimizers),

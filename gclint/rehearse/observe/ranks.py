@@ -100,11 +100,6 @@ class Ranks:
         return drawing
 
 
-def state_of_generators() -> str:
-    """A digest of torch's random state on the CPU."""
-    return hashlib.sha1(torch.get_rng_state().numpy().tobytes()).hexdigest()[:12]
-
-
 def _members(group: Any) -> list[int] | None:
     try:
         return sorted(torch.distributed.get_process_group_ranks(group))

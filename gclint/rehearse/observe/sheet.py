@@ -9,7 +9,7 @@ from typing import Any
 
 LIMIT = 48 << 20
 MOST = 6000  # events of one kind
-LASTING = ("end", "model")  # kept however many there are
+LASTING = ("end", "model", "marks")  # kept however many there are
 
 
 class Sheet:

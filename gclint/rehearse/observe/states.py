@@ -56,6 +56,9 @@ class States:
 
     def _parts(self, item: Any, name: str, parts: list[dict[str, Any]], depth: int) -> None:
         """The state dicts inside what is saved, each with what it is a state of."""
+        generator = _generator_of(item)
+        if generator:
+            parts.append({"name": name, "of": "random state", "generator": generator})
         if isinstance(item, torch.nn.Module):
             item = item.state_dict()
         if not isinstance(item, dict) or depth > DEEPEST:
@@ -121,6 +124,19 @@ class States:
             return result
 
         return restoring
+
+
+def _generator_of(item: Any) -> str:
+    """Whose state it is, as torch (bytes), Python or numpy give it (docs of random.getstate and
+    numpy.random.get_state); "" for anything else.
+    """
+    if torch.is_tensor(item):
+        return "torch" if item.dtype == torch.uint8 and item.shape == torch.get_rng_state().shape else ""
+    if not isinstance(item, tuple) or len(item) < 3:
+        return ""
+    if item[0] == "MT19937":
+        return "numpy"
+    return "random" if item[0] == 3 and isinstance(item[1], tuple) and len(item[1]) == 625 else ""
 
 
 def _name(file: Any) -> str:

@@ -1,4 +1,4 @@
-"""The step: backwards, clipping, zeroing, optimizers and schedules."""
+"""The step: backwards, zeroing and optimizers."""
 
 from __future__ import annotations
 
@@ -10,34 +10,43 @@ from torch.optim.optimizer import register_optimizer_step_post_hook, register_op
 
 from gclint.rehearse.observe.graph import node_of
 from gclint.rehearse.observe.parameters import note_living
-from gclint.rehearse.observe.ranks import state_of_generators
-from gclint.rehearse.observe.watch import Watch
+from gclint.rehearse.observe.precision import Precision
+from gclint.rehearse.observe.tensors import (
+    KEPT,
+    SAMPLED,
+    copies_of,
+    holds,
+    local,
+    norms_of,
+    number_of,
+    rooted,
+    state_of,
+    sums_of,
+    version_of,
+)
+from gclint.rehearse.observe.watch import Known, Watch
+from gclint.verify.worker.randomness import generators
 
-DETAILED = 16
-KEPT = 256 << 20
-LIMITS = ("T_max", "total_iters", "total_steps", "T_0")
+DETAILED, SOME = 16, 6
 
 
 class Training:
     """Watches how gradients are made, used and thrown away."""
 
     def __init__(self, watch: Watch):
-        self.watch = watch
+        self.watch, self.precision = watch, Precision(watch)
         self._losses: list[dict[str, Any]] = []
-        self._clips: list[tuple[set[int], float]] = []
-        self._pending: dict[int, set[int]] = {}
+        self._pending: dict[int, dict[Known, tuple[int, int]]] = {}
         self._tried: set[int] = set()
         self._open: dict[str, Any] | None = None
         self._lost: list[dict[str, Any]] = []
         self._zeroed: tuple[str, int] | None = None
         self._copies: dict[int, Any] = {}
+        self._next = 0
         self._step: dict[str, Any] = {}
         self._stepped_since_backward: set[int] = set()
         self._twice: set[int] = set()
-        self.schedulers: list[Any] = []
-        self._told: list[dict[str, Any]] = []
         self._hooks: list[Any] = []
-        self._ever_scaled = False
 
     def prepare(self) -> None:
         """Start watching steps."""
@@ -54,16 +63,7 @@ class Training:
         patches.around(torch.nn.Module, "zero_grad", self._zeroing)
         patches.around(torch.autograd, "backward", self._backward)
         patches.around(torch.autograd, "grad", self._asking)
-        for owner in (torch.nn.utils, torch.nn.utils.clip_grad):
-            patches.around(owner, "clip_grad_norm_", self._clipping)
-        kind = torch.optim.lr_scheduler.LRScheduler
-        patches.around(kind, "__init__", self._scheduling)
-        for each in (kind, torch.optim.lr_scheduler.ReduceLROnPlateau):
-            patches.around(each, "step", self._scheduled)
-        patches.around(torch.amp.autocast_mode.autocast, "__enter__", self._casting)
-        patches.around(torch.amp.GradScaler, "scale", self._scaling)
-        patches.around(torch.amp.GradScaler, "unscale_", self._unscaling)
-        patches.around(torch.amp.GradScaler, "update", self._unscaling)
+        self.precision.install()
 
     def remove(self) -> None:
         """Stop watching the steps; the patches are given back by their owner."""
@@ -71,33 +71,20 @@ class Training:
             hook.remove()
 
     def rest(self) -> dict[str, Any]:
-        """What happened after the last step, and the schedules as they are at the end."""
-        return {
-            "losses": self._losses,
-            "schedulers": [
-                {
-                    **told,
-                    "last": getattr(each, "last_epoch", None),
-                    "steps": told["steps"],
-                    "limits": {
-                        name: getattr(each, name) for name in LIMITS if isinstance(getattr(each, name, None), int)
-                    },
-                }
-                for each, told in zip(self.schedulers, self._told, strict=True)
-            ],
-        }
+        """What happened after the last step."""
+        return {"losses": self._losses}
 
     def _building(self, original: Any, optimizer: Any, *args: Any, **kwargs: Any) -> Any:
         result = original(optimizer, *args, **kwargs)
         note_living(self.watch)
-        self._number(optimizer)
+        self._numbered(optimizer)
         return result
 
     def meet(self, optimizer: Any) -> None:
         """Take in an optimizer that was built before anything was watched."""
-        self._number(optimizer)
+        self._numbered(optimizer)
 
-    def _number(self, optimizer: Any) -> int:
+    def _numbered(self, optimizer: Any) -> int:
         known = len(self.watch.optimizers)
         number = self.watch.number_of(self.watch.optimizers, optimizer)
         if number == known:
@@ -124,79 +111,16 @@ class Training:
         self.watch.write("zeroed", self._zeroed)
         return original(*args, **kwargs)
 
-    def _casting(self, original: Any, context: Any, *args: Any, **kwargs: Any) -> Any:
-        if getattr(context, "fast_dtype", None) is torch.float16 and torch.is_grad_enabled():
-            self.watch.half = self.watch.places.here() or ("", 0)
-        return original(context, *args, **kwargs)
-
-    def _scaling(self, original: Any, scaler: Any, *args: Any, **kwargs: Any) -> Any:
-        self.watch.scaled = bool(scaler.is_enabled())
-        self._ever_scaled = True
-        return original(scaler, *args, **kwargs)
-
-    def _unscaling(self, original: Any, *args: Any, **kwargs: Any) -> Any:
-        self.watch.scaled = False
-        return original(*args, **kwargs)
-
-    def _clipping(self, original: Any, parameters: Any, max_norm: float, *args: Any, **kwargs: Any) -> Any:
-        given = [parameters] if torch.is_tensor(parameters) else list(parameters)
-        norm = original(given, max_norm, *args, **kwargs)
-        with_gradient = [each for each in given if each.grad is not None]
-        waiting = sum(each.parameter.grad is not None for each in self.watch.known.values())
-        kind = kwargs.get("norm_type", args[0] if args else 2.0)
-        if float(kind) == 2.0:
-            self._clips.append(({id(each) for each in with_gradient}, float(max_norm)))
-        self.watch.write(
-            "clip",
-            self.watch.places.here(),
-            limit=float(max_norm),
-            parameters=len(given),
-            gradients=len(with_gradient),
-            waiting=waiting,
-            norm=_number(norm),
-            scaled=self.watch.scaled,
-        )
-        return norm
-
-    def _scheduling(self, original: Any, scheduler: Any, optimizer: Any, *args: Any, **kwargs: Any) -> Any:
-        place = self.watch.places.here()
-        index = len(self.schedulers)
-        self.schedulers.append(scheduler)
-        self._told.append(
-            {"name": type(scheduler).__name__, "made": place, "stepped": None, "steps": -1, "optimizer": -1}
-        )
-        result = original(scheduler, optimizer, *args, **kwargs)
-        self._told[index]["steps"] = 0
-        inner = getattr(optimizer, "optimizer", optimizer)
-        self._told[index]["optimizer"] = self.watch.number_of(self.watch.optimizers, inner)
-        return result
-
-    def _scheduled(self, original: Any, scheduler: Any, *args: Any, **kwargs: Any) -> Any:
-        index = self.watch.number_of(self.schedulers, scheduler)
-        if index == len(self._told):
-            self._told.append(
-                {
-                    "name": type(scheduler).__name__,
-                    "made": None,
-                    "stepped": None,
-                    "steps": 0,
-                    "optimizer": self.watch.number_of(self.watch.optimizers, scheduler.optimizer),
-                }
-            )
-        if self._told[index]["steps"] >= 0:
-            self._told[index]["steps"] += 1
-            self._told[index]["stepped"] = self.watch.places.here()
-        return original(scheduler, *args, **kwargs)
-
     def _backward(self, original: Any, tensors: Any, *args: Any, **kwargs: Any) -> Any:
         if self.watch.in_backward:
             return original(tensors, *args, **kwargs)
         place = self.watch.places.here()
+        self._learns()
         self._close_backward()
         given = [
             each for each in (tensors if isinstance(tensors, (list, tuple)) else [tensors]) if torch.is_tensor(each)
         ]
-        values = [_number(each) for each in given if each.numel() == 1]
+        values = [number_of(each) for each in given if each.numel() == 1]
         said = {
             "values": values,
             "leaf": bool(given) and all(node_of(each) is None for each in given),
@@ -217,6 +141,10 @@ class Training:
         self.watch.write("asked", self.watch.places.here(), batch=self.watch.batch)
         return original(*args, **kwargs)
 
+    def _learns(self) -> None:
+        if self.watch.closely:
+            self.watch.evaluations.trained()
+
     def _open_backward(self, place: Any) -> None:
         """Keep which gradients a backward leaves, to see whether a step uses them."""
         held = [each for each in self.watch.known.values() if each.optimizers or self._is_listed(each)]
@@ -227,8 +155,8 @@ class Training:
             {
                 "at": place,
                 "having": having,
-                "grads": [id(each.grad) for each in having],
-                "values": [float(each.detach().double().sum()) for each in having[:6]],
+                "grads": [version_of(each) for each in having],
+                "values": sums_of(having[:SOME]),
             }
             if having
             else None
@@ -240,108 +168,96 @@ class Training:
     def _close_backward(self) -> None:
         """Before a backward: what the last one left is there, was used by a step, or was thrown away unused."""
         for number, waiting in list(self._pending.items()):
-            group = [each for each in self.watch.known.values() if each.number in waiting]
-            self._pending[number] = {each.number for each in group if _holds(each.parameter)}
+            self._pending[number] = {known: left for known, left in waiting.items() if _is_left(known, left)}
             self._tried.add(number)
         if self._open is None:
             return
         having, opened = self._open["having"], self._open
         self._open = None
-        if any(_holds(each) for each in having):
+        if any(map(_is_left, having, opened["grads"])) or sums_of(having[:SOME]) != opened["values"]:
             return
-        moved = [float(each.detach().double().sum()) for each in having[:6]] != opened["values"]
-        if not moved:
-            self._lost.append({"at": opened["at"], "zeroed": self._zeroed})
+        self._lost.append({"at": opened["at"], "zeroed": self._zeroed})
 
     def _before_step(self, optimizer: Any, args: Any, kwargs: Any) -> None:
         if self.watch.stepping:
             return
         self.watch.stepping = True
-        number = self._number(optimizer)
+        self._learns()
+        number = self._numbered(optimizer)
         own = [(k, p) for group in optimizer.param_groups for p in group["params"] if (k := self.watch.know(p))]
-        gradients: dict[int, float | None] = {}
-        for known, parameter in own:
-            known.optimizers.add(number)
-            known.steps += 1
-            gradients[known.number] = self._gradient(known, parameter)
+        gradients = self._gradients(number, own)
+        norms = [each for each in gradients.values() if each is not None]
         twice = self._stepped_since_backward & {known.number for known, _ in own if gradients[known.number]}
         self._stepped_since_backward |= {known.number for known, _ in own}
-        same = self._open is not None and any(id(p.grad) in self._open["grads"] for _, p in own if p.grad is not None)
-        norms = [each for each in gradients.values() if each is not None]
+        same = self._open is not None and any(
+            version_of(p) in self._open["grads"] for _, p in own if p.grad is not None
+        )
         self._step = {
             "optimizer": number,
             "at": self.watch.places.here(),
             "losses": self._losses,
-            "total": _rooted(norms),
+            "total": rooted(norms),
             "none": sum(each is None for each in gradients.values()),
             "parameters": len(own),
             "gradients": gradients if self.watch.step < DETAILED else {},
-            "uncleared": sorted(self._pending.get(number, set())) if number in self._tried else [],
+            "uncleared": sorted(k.number for k in self._pending.get(number, ())) if number in self._tried else [],
             "lost": self._lost if same else [],
             "emptied": self._zeroed if self._open is not None and not norms else None,
-            "before": _state_of(optimizer, own),
-            "half": self.watch.half,
-            "flushed": self._flushed(own) if self.watch.half and not self._ever_scaled else 0.0,
+            "before": state_of(optimizer, [p for _, p in own]) if self.watch.closely else [],
             "twice": sorted(twice),
             "rates": [float(group["lr"]) for group in optimizer.param_groups if "lr" in group],
-            "clipped": [[limit, _norm_of(own, ids)] for ids, limit in self._clips if any(id(p) in ids for _, p in own)],
-            "scaled": self.watch.scaled,
+            **self.precision.at_step(own, gradients),
         }
-        self._copies = _copies(own)
-        if self._open is not None and any(p.grad is not None for _, p in own):
+        self._keep_copies([p for _, p in own])
+        if self._open is not None and norms:
             self._open = None
-        self._losses, self._lost, self._clips = [], [], []
+        self._losses, self._lost = [], []
 
-    def _flushed(self, own: list[Any]) -> float:
-        """The share of gradient elements that float16 cannot hold."""
-        grads = [_local(p.grad) for _, p in own if p.grad is not None and not p.grad.is_sparse]
-        some = sum(int((each != 0).sum()) for each in grads)
-        small = sum(int(((each != 0) & (each.abs() < 6e-8)).sum()) for each in grads)
-        return small / some if some else 0.0
+    def _keep_copies(self, own: list[Any]) -> None:
+        """Keep parameters as they are, to see which of them a step moves: in a real run some at a time."""
+        most = KEPT if self.watch.closely else SAMPLED
+        self._copies, self._next = copies_of(own, self._next, most)
 
-    def _gradient(self, known: Any, parameter: Any) -> float | None:
-        grad = parameter.grad
-        if grad is None or grad.device.type == "meta":
-            return None
-        part = _local(grad)
-        norm = float(part.double().norm()) if not part.is_sparse else float(part.coalesce().values().double().norm())
-        known.gradients += 1
-        known.nonzero += norm != 0
-        return norm
+    def _gradients(self, number: int, own: list[Any]) -> dict[int, float | None]:
+        """The norm of each parameter's gradient by number, None where it has none."""
+        having = [(known, p) for known, p in own if p.grad is not None and p.grad.device.type != "meta"]
+        found: dict[int, float | None] = {known.number: None for known, _ in own}
+        for (known, parameter), norm in zip(having, norms_of([p.grad for _, p in having]), strict=True):
+            found[known.number] = norm
+            known.gradients += 1
+            known.nonzero += norm != 0 or holds(parameter)
+        for known, _ in own:
+            known.optimizers.add(number)
+            known.steps += 1
+        return found
 
     def _after_step(self, optimizer: Any, args: Any, kwargs: Any) -> None:
         if not self.watch.stepping:
             return
         self.watch.stepping = False
-        rates = max(self._step["rates"], default=1.0)
-        moves: dict[int, float] = {}
-        total, broken = 0.0, []
-        for group in optimizer.param_groups:
-            for parameter in group["params"]:
-                known = self.watch.know(parameter)
-                if known is None:
-                    continue
-                value = _local(parameter.detach()).double()
-                whole = float(value.sum()) if value.numel() and value.device.type != "meta" else 0.0
-                total += whole * (1 + known.number % 7)
-                if not math.isfinite(whole):
-                    broken.append(known.number)
-                    known.broken = True
-                held = self._copies.get(id(parameter))
-                known.moving_rates += group.get("lr", rates) != 0
-                known.moves += held is None
-                if held is not None and not torch.equal(held, _local(parameter.detach())):
-                    known.moves += 1
-                    moves[known.number] = float((value - held.double()).norm())
+        number, rates = self._step["optimizer"], max(self._step["rates"], default=1.0)
+        own = {p: group.get("lr", rates) for group in optimizer.param_groups for p in group["params"]}
+        copied = [p for p in own if id(p) in self._copies]
+        sums = sums_of(copied)
+        moves, broken, total = dict[int, float](), list[int](), 0.0
+        apart = norms_of([local(p.detach()) - self._copies[id(p)] for p in copied])
+        for parameter, whole, way in zip(copied, sums, apart, strict=True):
+            known = self.watch.know(parameter)
+            if known is None:
+                continue
+            total += whole * (1 + known.number % 7)
+            if not math.isfinite(whole):
+                broken.append(known.number)
+                known.broken = True
+            known.compared += 1
+            known.moving_rates += own[parameter] != 0
+            if way or not torch.equal(self._copies[id(parameter)], local(parameter.detach())):
+                known.moves += 1
+                moves[known.number] = way
         self._copies = {}
-        number = self._step["optimizer"]
         self._tried.discard(number)
-        self._pending[number] = {
-            known.number
-            for group in optimizer.param_groups
-            for p in group["params"]
-            if (known := self.watch.know(p)) and _holds(p)
-        }
+        gradients = {k: version_of(p) for p in own if p.grad is not None and (k := self.watch.know(p))}
+        self._pending[number] = {k: left for k, left in gradients.items() if k.nonzero}
         detailed = self.watch.step < DETAILED
         self.watch.step += 1
         place = self._step.pop("at")
@@ -349,64 +265,17 @@ class Training:
             "step",
             place,
             **self._step,
+            compared=len(copied),
             moved=len(moves),
             moves=moves if detailed else {},
-            move=_rooted(list(moves.values())),
+            move=rooted(list(moves.values())),
             sum=total,
             broken=broken[:20],
-            random=state_of_generators(),
+            random=generators() if self.watch.closely else {},
         )
 
 
-def _state_of(optimizer: Any, own: list[Any]) -> list[float]:
-    """What the weights add up to before a step, and what the optimizer remembers."""
-    weights = sum(float(_local(p.detach()).double().sum()) for _, p in own if p.device.type != "meta")
-    kept = (v for state in list(optimizer.state.values()) if isinstance(state, dict) for v in state.values())
-    remembered = sum(
-        float(_local(v).double().abs().sum()) for v in kept if torch.is_tensor(v) and v.device.type != "meta"
-    )
-    return [weights, remembered]
-
-
-def _copies(own: list[Any]) -> dict[int, Any]:
-    left, found = KEPT, {}
-    for _, parameter in own:
-        part = _local(parameter.detach())
-        left -= part.numel() * part.element_size()
-        if left > 0 and part.device.type != "meta":
-            found[id(parameter)] = part.clone()
-    return found
-
-
-def _local(tensor: Any) -> Any:
-    return tensor.to_local() if hasattr(tensor, "to_local") else tensor
-
-
-def _holds(parameter: Any) -> bool:
-    grad = parameter.grad
-    if grad is None or grad.device.type == "meta":
-        return False
-    part = _local(grad)
-    return bool((part.coalesce().values() if part.is_sparse else part).any())
-
-
-def _norm_of(own: list[Any], ids: set[int]) -> float:
-    return _rooted(
-        [
-            float(_local(p.grad).double().norm())
-            for _, p in own
-            if id(p) in ids and p.grad is not None and not p.grad.is_sparse
-        ]
-    )
-
-
-def _rooted(norms: list[float]) -> float:
-    return math.sqrt(sum(each * each for each in norms))
-
-
-def _number(value: Any) -> float:
-    if hasattr(value, "full_tensor"):
-        value = value.full_tensor()
-    if torch.is_tensor(value):
-        return float(value.detach()) if value.device.type != "meta" and value.numel() == 1 else math.nan
-    return float(value)
+def _is_left(held: Any, left: tuple[int, int]) -> bool:
+    """Whether a parameter has a gradient that is not 0: the one that was left, or one that is looked at."""
+    parameter = held.parameter if isinstance(held, Known) else held
+    return parameter.grad is not None and (version_of(parameter) == left or holds(parameter))

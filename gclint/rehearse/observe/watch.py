@@ -6,6 +6,7 @@ import weakref
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from gclint.rehearse.observe.evaluations import Evaluations
 from gclint.rehearse.observe.patches import Patches
 from gclint.rehearse.observe.places import Places
 
@@ -22,14 +23,17 @@ class Writer(Protocol):
         """Take a file that the run has saved."""
 
 
-@dataclass
+@dataclass(eq=False)
 class Known:
-    """A parameter and what happened to it; `made` is when its optimizer-less life began, in optimizers built."""
+    """A parameter and what happened to it: in how many steps it had a gradient, was compared with what it was before,
+    and moved.
+    """
 
     number: int
     parameter: Any
     gradients: int = 0
     nonzero: int = 0
+    compared: int = 0
     moves: int = 0
     steps: int = 0
     moving_rates: int = 0
@@ -40,10 +44,10 @@ class Known:
 
 
 class Watch:
-    """The state of the looking in one process."""
+    """The state of the looking in one process; `closely` where the run is there for nothing else."""
 
-    def __init__(self, sheet: Writer, places: Places):
-        self.sheet, self.places, self.patches = sheet, places, Patches()
+    def __init__(self, sheet: Writer, places: Places, closely: bool = False):
+        self.sheet, self.places, self.patches, self.closely = sheet, places, Patches(), closely
         self.step = 0
         self.stepping = self.in_backward = False
         self.roots: list[Any] = []
@@ -51,6 +55,8 @@ class Watch:
         self.optimizers: list[Any] = []
         self.known: dict[int, Known] = {}
         self.made: weakref.WeakKeyDictionary[Any, tuple[str, int] | None] = weakref.WeakKeyDictionary()
+        self.workers: weakref.WeakKeyDictionary[Any, int] = weakref.WeakKeyDictionary()
+        self.evaluations = Evaluations(places)
         self.called: set[int] = set()
         self.alive_at_first_optimizer: set[int] | None = None
         self.scaled = self.sharded = False
@@ -61,9 +67,11 @@ class Watch:
         self.sheet.write({"kind": kind, "at": at, "step": self.step, **said})
 
     def know(self, parameter: Any) -> Known | None:
-        """What is known of a parameter, which it is from now on; None where there are too many."""
+        """What is known of a parameter, which it is from now on; None where there are too many, and for a tensor that
+        stands in a parameter's place for one call (torch.func.functional_call).
+        """
         found = self.known.get(id(parameter))
-        if found is None and len(self.known) < MOST_PARAMETERS:
+        if found is None and parameter.is_leaf and len(self.known) < MOST_PARAMETERS:
             found = self.known[id(parameter)] = Known(len(self.known), parameter)
             if self.alive_at_first_optimizer is not None:
                 found.later = id(parameter) not in self.alive_at_first_optimizer

@@ -36,6 +36,7 @@ def _nothing_moves(record: Record) -> Iterator[Seen]:
         if (
             len(steps) < LEAST
             or any(step["moved"] for step in steps)
+            or sum(step["compared"] for step in steps) < steps[0]["parameters"]
             or not any(max(s["rates"], default=1) for s in steps)
         ):
             continue

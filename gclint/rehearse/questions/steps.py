@@ -21,7 +21,6 @@ def ask(run: Recording) -> Iterator[Seen]:
     yield from _clipping(record)
     yield from _not_finite(record, run.made_up)
     yield from _constant(record)
-    yield from _accumulated(record)
     yield from _half(record)
 
 
@@ -165,42 +164,6 @@ def _constant(record: Record) -> Iterator[Seen]:
                 f"{len(values)} losses of exactly {values[0]:.6g}",
                 "look at what the loss is computed from: it depends neither on the batch nor on what moves",
             )
-
-
-def _accumulated(record: Record) -> Iterator[Seen]:
-    """Losses of several batches that are added up without a division, or divided twice."""
-    plain = {tuple(each["batch"]): each["value"] for each in record.of("loss") if each["batch"] and each["value"]}
-    ratios, where, parts, windows = [], None, 0, 0
-    for step in record.steps:
-        losses = step["losses"]
-        batches = {tuple(each["batch"] or ()) for each in losses}
-        if len(losses) < LEAST or len({place(each["at"]) for each in losses}) > 1 or len(batches) < len(losses):
-            continue
-        where, parts, windows = place(losses[0]["at"]), max(parts, len(losses)), windows + 1
-        for each in losses:
-            value = plain.get(tuple(each["batch"] or ()))
-            if value and each["values"] and each["values"][0]:
-                ratios.append(value / each["values"][0])
-    if len(ratios) < 4 or parts < LEAST or windows * 2 < len(record.steps):
-        return
-    if all(abs(ratio - 1) < 1e-3 for ratio in ratios):
-        yield Seen(
-            "GCS210",
-            "accumulated-loss-not-divided",
-            f"{parts} losses are added up for a step and not divided",
-            where,
-            f"the gradient of a step is {parts} times that of one batch of the same rows",
-            f"divide each loss by {parts} before backward",
-        )
-    elif parts > 1 and all(abs(ratio / parts**2 - 1) < 1e-3 for ratio in ratios):
-        yield Seen(
-            "GCS211",
-            "accumulated-loss-divided-twice",
-            f"each of {parts} losses is divided by {parts} twice",
-            where,
-            f"the gradient of a step is a {parts}th of that of one batch of the same rows",
-            "divide once: accelerate's backward and Trainer divide by themselves",
-        )
 
 
 def _half(record: Record) -> Iterator[Seen]:

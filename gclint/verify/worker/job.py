@@ -26,6 +26,7 @@ from gclint.verify.worker.script import lay_out, own_modules, run_script
 from gclint.verify.worker.shims import Replacements, stay_in_copy
 
 if TYPE_CHECKING:
+    from gclint.rehearse.observe.marks import Marks
     from gclint.rehearse.observe.observer import Observer
     from gclint.rehearse.observe.sheet import Sheet
 
@@ -127,6 +128,7 @@ class Measurement:
         self.found = Replacements(scratch)
         self.sheet = _sheet(recipe, int(job["rank"]))
         self.observer: Observer | None = None
+        self.marks = _marks(recipe, scratch) if isinstance(recipe, ProgramRecipe) and recipe.record else None
         self.lines = Lines(scratch, recipe.traced if isinstance(recipe, ProgramRecipe) else {})
         if isinstance(recipe, ProgramRecipe):
             self.found = Replacements(scratch, program_text(recipe), limits=list(recipe.not_run))
@@ -159,10 +161,11 @@ class Measurement:
         from gclint.rehearse.observe.observer import Observer
 
         assert self.sheet is not None
-        self.observer = Observer(self.sheet, os.fspath(self.scratch), "jit.script" in self.found.text)
+        closely = isinstance(self.recipe, ProgramRecipe) and self.recipe.closely
+        self.observer = Observer(self.sheet, os.fspath(self.scratch), "jit.script" in self.found.text, closely)
         self.observer.prepare()
         self.run.prepare()
-        self.observer.install()
+        self.observer.install(self.marks)
 
     def take(self) -> RankReport:
         """Execute the recipe and return what was measured."""
@@ -216,6 +219,8 @@ class Measurement:
         return None
 
     def _run_script(self, recipe: ProgramRecipe) -> Any:
+        if self.marks is not None:
+            self.marks.install()
         try:
             return run_script(recipe, self.scratch, self.lines)
         except BaseException as error:
@@ -256,6 +261,12 @@ def _sheet(recipe: AnyRecipe, rank: int) -> Sheet | None:
     from gclint.rehearse.observe.sheet import Sheet
 
     return Sheet(Path(recipe.record), rank)
+
+
+def _marks(recipe: ProgramRecipe, scratch: Path) -> Marks:
+    from gclint.rehearse.observe.marks import Marks
+
+    return Marks(scratch, recipe.twice)
 
 
 def _texts(caught: list[warnings.WarningMessage]) -> tuple[str, ...]:

@@ -22,6 +22,8 @@ def sketch(tensor: Any) -> list[float]:
         tensor = tensor.full_tensor()
     if tensor.device.type == "meta":
         return []
+    if tensor.layout != torch.strided:
+        tensor = tensor.to_dense()  # the gradient of an embedding made with `sparse=True`
     flat = tensor.detach().to(device="cpu", dtype=torch.float64).reshape(-1)
     total = torch.zeros(PROJECTIONS, dtype=torch.float64)
     for start in range(0, flat.numel(), BLOCK):

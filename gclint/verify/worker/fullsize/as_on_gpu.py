@@ -8,6 +8,7 @@ import pkgutil
 from typing import Any
 
 import torch
+from torch._subclasses.fake_tensor import FakeTensor
 
 # what CUDA's autocast computes in float32 and the CPU's does not (aten/src/ATen/autocast_mode.h, AT_FORALL_FP32)
 FLOAT32 = (
@@ -39,9 +40,19 @@ def _attending(attend: Any) -> Any:
     def fused(
         query: Any, key: Any, value: Any, mask: Any = None, dropout_p: float = 0.0, *args: Any, **more: Any
     ) -> Any:
-        return attend(query, key, value, more.pop("attn_mask", mask), 0.0, *args, **more)
+        return _laid_out(attend(query, key, value, more.pop("attn_mask", mask), 0.0, *args, **more))
 
     return fused
+
+
+def _laid_out(made: Any) -> Any:
+    """What attention gives, as CUDA's kernel for float32 writes it: by batch, place and head
+    (aten/src/ATen/native/transformers/cuda/attention.cu). The CPU's lies as the query does, which saves some a copy.
+    """
+    if not isinstance(made, FakeTensor) or made.dtype is not torch.float32 or made.dim() != 4:
+        return made
+    _, heads, places, width = made.shape
+    return made.as_strided(made.shape, (places * heads * width, width, heads * width, 1))
 
 
 def _dropping(drop: Any) -> Any:

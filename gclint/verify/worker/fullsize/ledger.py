@@ -11,7 +11,12 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
+from gclint.verify.worker.fullsize.allocator import reserved
+
 BLOCK = 512  # CUDA's allocator rounds each block up to a multiple of this (kMinBlockSize)
+
+
+MADE_BY_STEP = ("optimizer state", "gradients")
 
 
 class Ledger(TorchDispatchMode):  # type: ignore[misc]
@@ -23,15 +28,19 @@ class Ledger(TorchDispatchMode):  # type: ignore[misc]
 
     def __init__(self) -> None:
         super().__init__()
+        self.events: list[tuple[int, int]] = []
+        self.stepped = 0
         self.enter("forward")
         self.live, self._away = 0, False
         self._kinds: dict[str, int] = {}
         self._held: dict[int, tuple[str, int]] = {}
+        self._numbers: dict[int, int] = {}
         self.restart()
 
     def enter(self, now: str) -> None:
         """Say what is going on from now on: "forward", "backward" or "optimizer step"."""
         self._now = now
+        self.stepped = self.stepped or (now == "optimizer step") * len(self.events)
         self._kind = "activations" if now == "forward" else "temporaries"
 
     def leaving_out(self, function: Any) -> Any:
@@ -46,6 +55,17 @@ class Ledger(TorchDispatchMode):  # type: ignore[misc]
                 self._away = before
 
         return uncounted
+
+    def begin(self) -> None:
+        """A step begins: its events are kept from now on."""
+        self.standing = [size for kind, size in self._held.values() if kind not in MADE_BY_STEP]
+        self.states = [size for kind, size in self._held.values() if kind in MADE_BY_STEP]
+        self.events, self.stepped = [], 0
+        self.restart()
+
+    def reserved(self) -> int:
+        """What CUDA's allocator holds after some steps like the one that was kept."""
+        return reserved(self.standing, self.states, self.events, self.stepped)
 
     def restart(self) -> None:
         """Forget the peak: what lives now is the first one."""
@@ -91,6 +111,8 @@ class Ledger(TorchDispatchMode):  # type: ignore[misc]
     def _count(self, storage: Any, kind: str) -> None:
         key, size = storage._cdata, _rounded(storage)
         self._held[key] = (kind, size)
+        self._numbers[key] = len(self.events)
+        self.events.append((len(self.events), size))
         self._grow(kind, size)
         weakref.finalize(storage, self._ended, key)
 
@@ -102,6 +124,7 @@ class Ledger(TorchDispatchMode):  # type: ignore[misc]
 
     def _ended(self, key: int) -> None:
         kind, size = self._held.pop(key)
+        self.events.append((self._numbers.pop(key), 0))
         self._kinds[kind] -= size
         self.live -= size
 

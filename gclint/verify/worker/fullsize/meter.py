@@ -110,7 +110,7 @@ class Meter:
         for each in self.optimizers:
             self._warm(each)
             self.ledger.tag(_gradients(each), "gradients")
-        self.ledger.restart()
+        self.ledger.begin()
 
     def _length(self, own: int) -> int:
         """The tokens of a row: as asked for, as the program's data have them, else as its text says or assumed."""
@@ -219,6 +219,7 @@ class Meter:
             trainable=sum(number for number, is_trained in numbers if is_trained),
             moment=self.ledger.moment,
             parts={name: size for name in PARTS if (size := self.ledger.parts.get(name, 0))},
+            reserved=self.ledger.reserved(),
             layer=max((_bytes(layer) for _, layer, _, _ in layers(self.model)), default=0),
             batch_size=self._sizes[0],
             sequence_length=self._sizes[1],

@@ -104,7 +104,7 @@ def install(recipe: ProgramRecipe, family: str, found: Replacements) -> Any:
             small.keep_few_layers(found)
         if "torchvision" in found.text:
             pictures.install(found)
-        loops.install(found, family, steps, sharding)
+        loops.install(found, family, steps, sharding, recipe.compiled)
         files.keep_saved(found)
     return loader
 

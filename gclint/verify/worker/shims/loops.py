@@ -14,11 +14,11 @@ FSDP = "fsdp_plugin"
 NOT_HERE = (FSDP, "deepspeed_plugin", "megatron_lm_plugin", "fsdp_plugins", "deepspeed_plugins")
 
 
-def install(found: Replacements, family: str, steps: int, sharding: bool = False) -> None:
-    """Cut what the program's text names; FSDP stays where there is `sharding`."""
+def install(found: Replacements, family: str, steps: int, sharding: bool = False, compiled: bool = False) -> None:
+    """Cut what the program's text names; FSDP stays where there is `sharding`, compiling where it is `compiled`."""
     _load_in_this_process()
     if "compile" in found.text:
-        _leave_uncompiled(found)
+        (_compile_without_code if compiled else _leave_uncompiled)(found)
     if "ccelerat" in found.text:
         _cut_accelerate(found, family, sharding)
     for name in ("lightning.pytorch", "pytorch_lightning"):
@@ -53,6 +53,24 @@ def _leave_uncompiled(found: Replacements) -> None:
 
     torch.compile = compiled
     torch.nn.Module.compile = lambda self, *args, **kwargs: compiled(self) and None
+
+
+def _compile_without_code(found: Replacements) -> None:
+    """Compiled functions are traced and their graphs run as they are, so that no compiler is needed; forwards that are
+    watched are entered, the watcher itself is not traced.
+    """
+    import torch
+
+    compile_ = torch.compile
+
+    def compiled(model: Any = None, **kwargs: Any) -> Any:
+        return compile_(model, backend="aot_eager", dynamic=kwargs.get("dynamic"))
+
+    torch.compile = compiled
+    torch.nn.Module.compile = lambda self, *args, **kwargs: setattr(
+        self, "_compiled_call_impl", compiled(self._call_impl, **kwargs)
+    )
+    torch.nn.Module.__call__ = torch._dynamo.disable(torch.nn.Module.__call__, recursive=False)
 
 
 def _cut_accelerate(found: Replacements, family: str, sharding: bool) -> None:

@@ -1,0 +1,1 @@
+"""Questions that take another run of the program."""

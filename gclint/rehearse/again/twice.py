@@ -1,0 +1,87 @@
+"""Does an evaluation give the same twice, is all of the model in what is saved, do workers fetch rows of their own?
+
+The program is run once more and looked at without regard for the run (`gclint.rehearse.observe.twice`, `.saved`,
+`.workers`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gclint.rehearse.again.another import Another
+from gclint.rehearse.record import Event, Place
+from gclint.rehearse.seen import Seen, listed, place
+
+
+def ask(other: Another) -> Iterator[Seen]:
+    """Run it closely where there is something to look at."""
+    record = other.first.first
+    found = record.end.get("evaluations") or [["", "", 0]]
+    function = (str(found[-1][0]), str(found[-1][1]), int(found[-1][2]))
+    saved = any(part.get("root", -1) >= 0 for each in record.of("save") for part in each["parts"])
+    workers = any(each["workers"] > 1 for each in record.of("loader"))
+    if not function[0] and not saved and not workers:
+        return
+    closer = other.run("closely", closely=True, twice=function)[1].first
+    for event in closer.of("evaluated"):
+        yield from _evaluated(event, function[1], (function[0], function[2]))
+    for event in closer.of("incomplete"):
+        yield from _incomplete(event)
+    for event in closer.of("workers"):
+        yield _workers(event)
+
+
+def _evaluated(event: Event, name: str, where: Place) -> Iterator[Seen]:
+    if event["changed"]:
+        yield Seen(
+            "GCS307",
+            "evaluation-changes-model",
+            f"{name}() leaves the model other than it found it: {listed(event['changed'])}",
+            where,
+            f"{len(event['changed'])} parameters and buffers are others after one call",
+            "put back what the evaluation exchanges, and update nothing while module.training is False",
+        )
+    elif event["same"] and (event["apart"] or event["outputs"]):
+        told = "the model gives others for the same input"
+        if event["apart"]:
+            told = f"{event['apart'][0]:.6g} in the first call, {event['apart'][1]:.6g} in the second"
+        yield Seen(
+            "GCS306",
+            "evaluation-not-repeatable",
+            f"{name}() gives other numbers when it is called again",
+            where,
+            f"{told}, with the same rows, weights and random numbers",
+            "reset what the evaluation adds up, at its head",
+        )
+
+
+def _incomplete(event: Event) -> Iterator[Seen]:
+    if event["missing"]:
+        yield Seen(
+            "GCS904",
+            "saved-without-state",
+            f"what is saved of {event['root']} is not all that it computes with: {listed(event['missing'])}",
+            place(event["at"]),
+            "loaded into the model as it was before the first step, it gives other outputs",
+            "register_buffer() what the model has to remember",
+        )
+
+
+def _workers(event: Event) -> Seen:
+    if event["stream"]:
+        return Seen(
+            "GCS410",
+            "stream-repeated-by-workers",
+            "every worker of this loader goes through the whole stream",
+            place(event["at"]),
+            f"the first {event['rows']} rows of workers 0 and 1 are the same: each comes {event['workers']} times",
+            "divide the stream by torch.utils.data.get_worker_info()",
+        )
+    return Seen(
+        "GCS409",
+        "workers-repeat-draws",
+        "the workers of this loader draw the same random numbers",
+        place(event["at"]),
+        f"rows 0, 0 and 1 come out alike in workers 0 and 1 of {event['workers']}, and row 0 twice in two ways",
+        "make the generator in each worker, from torch.initial_seed()",
+    )

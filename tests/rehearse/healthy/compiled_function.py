@@ -1,0 +1,36 @@
+import torch
+import torch.nn as nn
+import torch.nn.functional as F
+from torch.utils.data import DataLoader, TensorDataset
+
+
+def rows(count=64, width=8, classes=3):
+    generator = torch.Generator().manual_seed(1)
+    x = torch.randn(count, width, generator=generator)
+    return TensorDataset(x, (x.sum(1) > 0).long() + (x[:, 0] > 1).long() * (classes > 2))
+
+
+class Net(nn.Module):
+    def __init__(self, classes=3, drop=0.0):
+        super().__init__()
+        self.body = nn.Sequential(nn.Linear(8, 16), nn.ReLU(), nn.Dropout(drop), nn.Linear(16, 16), nn.ReLU())
+        self.head = nn.Linear(16, classes)
+
+    def forward(self, x):
+        return self.head(self.body(x))
+
+
+model = Net()
+optimizer = torch.optim.AdamW(model.parameters(), lr=1e-2)
+
+
+@torch.compile
+def loss_of(x, y):
+    return F.cross_entropy(model(x), y)
+
+
+for epoch in range(2):
+    for x, y in DataLoader(rows(), batch_size=8, shuffle=True):
+        optimizer.zero_grad()
+        loss_of(x, y).backward()
+        optimizer.step()

@@ -1,0 +1,35 @@
+import torch
+import torch.nn as nn
+import torch.nn.functional as F
+from torch.utils.data import DataLoader, TensorDataset
+
+
+def rows(count=64, width=8, classes=3):
+    generator = torch.Generator().manual_seed(1)
+    x = torch.randn(count, width, generator=generator)
+    return TensorDataset(x, (x.sum(1) > 0).long() + (x[:, 0] > 1).long() * (classes > 2))
+
+
+class Net(nn.Module):
+    def __init__(self, classes=3, drop=0.0):
+        super().__init__()
+        self.body = nn.Sequential(nn.Linear(8, 16), nn.ReLU(), nn.Dropout(drop), nn.Linear(16, 16), nn.ReLU())
+        self.head = nn.Linear(16, classes)
+
+    def forward(self, x):
+        return self.head(self.body(x))
+
+
+model = Net(drop=0.1)
+optimizer = torch.optim.AdamW(model.parameters(), lr=1e-2)
+schedule = torch.optim.lr_scheduler.ReduceLROnPlateau(optimizer, factor=0.5, patience=0)
+for epoch in range(4):
+    model.train()
+    for x, y in DataLoader(rows(), batch_size=8, shuffle=True):
+        optimizer.zero_grad()
+        F.cross_entropy(model(x), y).backward()
+        optimizer.step()
+    model.eval()
+    with torch.inference_mode():
+        losses = [F.cross_entropy(model(x), y) for x, y in DataLoader(rows(40), batch_size=8)]
+    schedule.step(torch.stack(losses).mean())
