@@ -1,4 +1,4 @@
-"""A small chart as SVG: one line for each rank."""
+"""A small chart as SVG: one line for each rank, or for each kind of thing that is counted."""
 
 from __future__ import annotations
 
@@ -10,8 +10,10 @@ WIDTH, HEIGHT, LEFT, BELOW = 360, 150, 52, 22
 Line = Sequence[float | None]
 
 
-def chart(title: str, names: Sequence[str], lines: Sequence[Line]) -> str:
-    """Return a figure of lines over the steps; "" where there is nothing to draw."""
+def chart(title: str, names: Sequence[str], lines: Sequence[Line], ends: Sequence[str] = ()) -> str:
+    """Return a figure of lines over the steps, of which the first and last may have names at the two `ends`; "" where
+    there is nothing to draw.
+    """
     known = [value for line in lines for value in line if value is not None and math.isfinite(value)]
     count = max((len(line) for line in lines), default=0)
     if not known or count < 2:
@@ -25,8 +27,8 @@ def chart(title: str, names: Sequence[str], lines: Sequence[Line]) -> str:
     marks = (
         f'<text x="{LEFT - 6}" y="14" text-anchor="end">{most:.3g}</text>'
         f'<text x="{LEFT - 6}" y="{HEIGHT - BELOW}" text-anchor="end">{least:.3g}</text>'
-        f'<text x="{LEFT}" y="{HEIGHT - 5}">1</text>'
-        f'<text x="{WIDTH - 4}" y="{HEIGHT - 5}" text-anchor="end">{count}</text>'
+        f'<text x="{LEFT}" y="{HEIGHT - 5}">{escape(ends[0]) if ends else 1}</text>'
+        f'<text x="{WIDTH - 4}" y="{HEIGHT - 5}" text-anchor="end">{escape(ends[-1]) if ends else count}</text>'
     )
     axis = f'<path class=axis d="M{LEFT} 6V{HEIGHT - BELOW}H{WIDTH - 4}"/>'
     legend = "".join(f'<span class="rank{index % 6}">{escape(name)}</span>' for index, name in enumerate(names))
