@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 __version__ = "0.1.0"
-__all__ = ["__version__", "check_paths", "check_source", "fix_source", "guard"]
+__all__ = ["__version__", "check_paths", "check_repositories", "check_source", "fix_source", "guard"]
 
 _ENGINE = {
     "check_paths": "gclint.check.engine",
+    "check_repositories": "gclint.many",
     "check_source": "gclint.check.engine",
     "fix_source": "gclint.fix.text",
     "guard": "gclint.rehearse.guard",

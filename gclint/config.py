@@ -1,24 +1,21 @@
-"""The configuration: its keys, each defined once, and the files it is read from.
+"""The configuration: its keys, each defined once.
 
 The fields of `Settings` are the keys. Their metadata generates the checking of a file, the message for a
-mistake with its line, and the JSON schema.
+mistake with its line, and the JSON schema. `gclint.config_files` reads the files.
 """
 
 from __future__ import annotations
 
 import os
-import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from difflib import get_close_matches
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
-
-from gclint.source.source import content
 
 if TYPE_CHECKING:
     from dataclasses import Field
 
+ALL = "ALL"
 CERTAINTIES = ("costs", "fragile", "fails")
 FILES = (".gclint.toml", "gclint.toml", "pyproject.toml")
 # what a rule or a framework asks the version of
@@ -26,8 +23,9 @@ LIBRARIES = (
     "accelerate", "bitsandbytes", "datasets", "deepspeed", "diffusers", "lightning", "peft", "pytorch-lightning",
     "torch", "torchao", "torchtune", "torchvision", "transformers", "trl", "unsloth",
 )  # fmt: skip
+# patterns stay with the file that they stand in: they are relative to it
+PATTERNS = ("exclude", "extend_exclude", "per_file_ignores", "extend_per_file_ignores")
 SCHEMA = "https://json.schemastore.org/gclint.json"
-Tables = dict[str, Any]
 
 
 class BadConfig(Exception):
@@ -41,7 +39,10 @@ def _key(default: Any, schema: Mapping[str, Any], text: str) -> Any:
     return field(default=default, metadata=metadata)
 
 
-_CODES = {"type": "array", "items": {"type": "string", "pattern": "^(ALL|[A-Z]+[0-9]*)$"}}
+# codes, prefixes of codes, and names of rules
+CODE = {"type": "string", "pattern": "^(ALL|[A-Z]+[0-9]*|[a-z][a-z0-9]*(-[a-z0-9]+)*)$"}
+_CODES = {"type": "array", "items": CODE}
+_BY_FILE = {"type": "object", "additionalProperties": _CODES}
 _PATTERNS = {"type": "array", "items": {"type": "string"}}
 _FLAG = {"type": "boolean"}
 
@@ -50,23 +51,26 @@ _FLAG = {"type": "boolean"}
 class Settings:
     """What a configuration file says, with defaults for the rest.
 
-    `root` is the directory of that file (patterns are relative to it), `origin` the file, "" for none.
+    `root` is the directory of that file (patterns are relative to it), `origin` the file, "" for none, `base` what the
+    file that it extends says: of that all is taken over here but its patterns.
     """
 
-    select: tuple[str, ...] = _key(("ALL",), _CODES, "Codes or prefixes of codes to check.")
-    ignore: tuple[str, ...] = _key((), _CODES, "Codes or prefixes not to check.")
-    extend_select: tuple[str, ...] = _key((), _CODES, "Codes or prefixes to check besides `select`.")
-    fixable: tuple[str, ...] = _key(("ALL",), _CODES, "Codes or prefixes that `gclint fix` may fix.")
-    unfixable: tuple[str, ...] = _key((), _CODES, "Codes or prefixes that `gclint fix` leaves alone.")
+    extend: str = _key(
+        "", {"type": "string"}, "Another configuration file, relative to this one, that holds where this one is silent."
+    )
+    select: tuple[str, ...] = _key(("ALL",), _CODES, "Codes, prefixes of codes or names of rules to check.")
+    ignore: tuple[str, ...] = _key((), _CODES, "Codes, prefixes or names not to check.")
+    extend_select: tuple[str, ...] = _key((), _CODES, "Codes, prefixes or names to check besides `select`.")
+    fixable: tuple[str, ...] = _key(("ALL",), _CODES, "Codes, prefixes or names that `gclint fix` may fix.")
+    unfixable: tuple[str, ...] = _key((), _CODES, "Codes, prefixes or names that `gclint fix` leaves alone.")
     exclude: tuple[str, ...] | None = _key(
         None, _PATTERNS, "Patterns, as in .gitignore, of what is not checked; replaces the default list."
     )
     extend_exclude: tuple[str, ...] = _key((), _PATTERNS, "Patterns of what is not checked, besides `exclude`.")
     per_file_ignores: Mapping[str, tuple[str, ...]] = _key(
-        {},
-        {"type": "object", "additionalProperties": _CODES},
-        "Codes to ignore in the files a pattern matches.",
+        {}, _BY_FILE, "Codes to ignore in the files a pattern matches."
     )
+    extend_per_file_ignores: Mapping[str, tuple[str, ...]] = _key({}, _BY_FILE, "More of them, besides inherited ones.")
     target: Mapping[str, str] = _key(
         {},
         {
@@ -93,27 +97,56 @@ class Settings:
     respect_gitignore: bool = _key(True, _FLAG, "Leave out what .gitignore files name.")
     root: str = ""
     origin: str = ""
+    base: Settings | None = None
 
     def merged(self, **given: Any) -> Settings:
-        """Return these settings with what was `given` on the command line; None and empty say nothing.
+        """Return these settings with what was `given` on the command line or by keyword; None and empty say nothing."""
+        said = {name: value for name, value in given.items() if value not in (None, (), {})}
+        return self.extended(said, root=self.root, origin=self.origin) if said else self
 
-        A `select` given sets aside the file's `ignore` and `extend_select`; lists that extend are added.
+    def extended(self, said: Mapping[str, Any], root: str, origin: str) -> Settings:
+        """Return the settings of what says `said`, and these where that is silent.
+
+        As in Ruff: a `select` sets aside the `ignore` and `extend_select` of these, a `fixable` the `unfixable`; else
+        codes are added, and turn on or off what these have of them. Of `target` each library is laid over.
         """
-        new = {name: value for name, value in given.items() if value not in (None, (), {})}
-        if "select" in new:
-            new = {"ignore": (), "extend_select": (), **new}
-        for name in ("extend_select", "unfixable", "extend_exclude"):
-            if given.get(name):
-                new[name] = (() if "select" in new else getattr(self, name)) + tuple(given[name])
-        if "ignore" in given and given["ignore"] and "select" not in given:
-            new["ignore"] = self.ignore + tuple(given["ignore"])
-        if given.get("target"):
-            new["target"] = {**self.target, **given["target"]}
-        return replace(self, **new)
+        made = {**{name: getattr(_DEFAULTS, name) for name in PATTERNS}, **said}
+        on, off = said.get("extend_select", ()), said.get("ignore", ())
+        if "select" not in said:
+            made["select"] = _uncovered(self.select, off)
+            made["extend_select"] = (*_uncovered(self.extend_select, off), *on)
+            made["ignore"] = (*_uncovered(self.ignore, on), *off)
+        else:
+            made |= {"extend_select": on, "ignore": off}
+        made["unfixable"] = (*(() if "fixable" in said else self.unfixable), *said.get("unfixable", ()))
+        made["target"] = {**self.target, **said.get("target", {})}
+        return replace(self, **made, root=root, origin=origin, base=self._silent(said))
+
+    def lineage(self) -> Iterator[Settings]:
+        """The settings of what is extended, the outermost first, and these."""
+        if self.base is not None:
+            yield from self.base.lineage()
+        yield self
+
+    def in_force(self, name: str) -> Any:
+        """Return the value of a field, of patterns those of every file: each is relative to its own."""
+        own = getattr(self, name)
+        if name not in PATTERNS or self.base is None:
+            return own
+        below = self.base.in_force(name)
+        return {**below, **own} if isinstance(own, dict) else (*below, *own) if below and own else own or below
+
+    def _silent(self, said: Mapping[str, Any]) -> Settings:
+        """These settings without the patterns that are `said` to be others."""
+        gone = {name: getattr(_DEFAULTS, name) for name in PATTERNS if name in said and not name.startswith("extend_")}
+        return replace(self, **gone, base=self.base._silent(said) if self.base else None)
 
     def cache_below(self, directory: str) -> str:
         """Return where the cache is: below the configuration's directory, else below this one."""
         return os.path.join(self.root or directory, self.cache_dir)
+
+
+_DEFAULTS = Settings()
 
 
 def keys() -> dict[str, Field[Any]]:
@@ -139,35 +172,11 @@ def json_schema() -> dict[str, Any]:
     }
 
 
-def load(path: str) -> Settings:
-    """Return the settings in the file at `path`; raises `BadConfig` with the line of the first mistake."""
-    try:
-        if os.path.exists(path) and not os.path.isfile(path):
-            raise BadConfig(f"{path}: not a regular file; name a file")
-        with open(path, encoding="utf-8") as file:
-            text = file.read()
-    except (OSError, UnicodeDecodeError) as error:
-        raise BadConfig(f"{path}: cannot be read ({getattr(error, 'strerror', None) or error})") from None
-    table = _table(path, text)
-    values = {}
-    from gclint.config_check import check_value, key_line
-
-    known = keys()
-    for name, value in table.items():
-        if name not in known:
-            line = key_line(text, name, _header(path))
-            raise BadConfig(f"{path}:{line}: unknown key `{name}`{suggestion(name, list(known))}")
-        schema = known[name].metadata["schema"]
-        check_value(path, text, _header(path), name, value, schema)
-        values[known[name].name] = _frozen(value)
-    return replace(Settings(root=os.path.dirname(os.path.abspath(path)), origin=path), **values)
-
-
 def checked(given: Mapping[str, Any]) -> dict[str, Any]:
     """Return settings given by keyword, as a configuration file would have them; raises `BadConfig`."""
     from gclint.config_check import fault_of
 
-    known = {item.name: item for item in keys().values()}
+    known = {item.name: item for item in keys().values() if item.name != "extend"}
     values = {}
     for name, value in given.items():
         if name not in known:
@@ -178,26 +187,13 @@ def checked(given: Mapping[str, Any]) -> dict[str, Any]:
         fault = fault_of(plain, known[name].metadata["schema"])
         if fault is not None:
             raise BadConfig(f"`{name}` {fault.what}")
-        values[name] = _frozen(plain)
+        values[name] = frozen(plain, known[name].metadata["schema"])
     return values
 
 
-def nearest(directory: str, known: dict[str, Settings | None]) -> Settings | None:
-    """Return the settings of the nearest configuration file at or above `directory`, None where there is
-    none.
-
-    `known` remembers directories already asked about. Raises `BadConfig`.
-    """
-    if directory in known:
-        return known[directory]
-    for name in FILES:
-        path = os.path.join(directory, name)
-        if os.path.isfile(path) and _speaks_of_gclint(path):
-            known[directory] = load(path)
-            return known[directory]
-    parent = os.path.dirname(directory)
-    known[directory] = None if parent == directory else nearest(parent, known)
-    return known[directory]
+def _uncovered(prefixes: Sequence[str], others: Sequence[str]) -> tuple[str, ...]:
+    """Those of the prefixes of codes that none of the others is a prefix of."""
+    return tuple(item for item in prefixes if not any(other == ALL or item.startswith(other) for other in others))
 
 
 def suggestion(name: str, known: list[str], cutoff: float = 0.6) -> str:
@@ -206,47 +202,12 @@ def suggestion(name: str, known: list[str], cutoff: float = 0.6) -> str:
     return f"; did you mean `{near[0]}`?" if near else ""
 
 
-def _header(path: str) -> str:
-    return "tool.gclint" if os.path.basename(path) == "pyproject.toml" else ""
+def frozen(value: Any, schema: Mapping[str, Any]) -> Any:
+    """Return a value that fits `schema` as settings hold it: lists as tuples, rules by their codes."""
+    from gclint.check.selection import code_of
 
-
-def _speaks_of_gclint(path: str) -> bool:
-    if not path.endswith("pyproject.toml"):
-        return True
-    data = content(path)
-    return b"gclint" in data and "gclint" in _tool_table(path, data.decode("utf-8", "replace"))
-
-
-def _tool_table(path: str, text: str) -> Tables:
-    tool = _parse(path, text).get("tool")
-    return tool if isinstance(tool, dict) else {}
-
-
-def _table(path: str, text: str) -> Tables:
-    if not _header(path):
-        return _parse(path, text)
-    table = _tool_table(path, text).get("gclint", {})
-    if not isinstance(table, dict):
-        raise BadConfig(f"{path}: `tool.gclint` must be a table")
-    return table
-
-
-def _parse(path: str, text: str) -> Tables:
-    parse, error_type = _toml()
-    try:
-        return parse(text)
-    except error_type as error:
-        raise BadConfig(f"{path}: not valid TOML: {error}") from None
-
-
-def _toml() -> tuple[Callable[[str], Tables], type[ValueError]]:
-    toml = import_module("tomllib" if sys.version_info >= (3, 11) else "tomli")
-    return toml.loads, toml.TOMLDecodeError
-
-
-def _frozen(value: Any) -> Any:
     if isinstance(value, list):
-        return tuple(value)
+        return tuple(code_of(item) or item if schema["items"] is CODE else item for item in value)
     if isinstance(value, dict):
-        return {key: _frozen(inner) for key, inner in value.items()}
+        return {key: frozen(inner, schema["additionalProperties"]) for key, inner in value.items()}
     return value

@@ -117,8 +117,13 @@ def _entry_problem(item: Any, schema: Mapping[str, Any]) -> str:
 
 
 def _scalar_problem(item: Any, schema: Mapping[str, Any]) -> str:
+    from gclint.check.selection import code_of, no_code
+    from gclint.config import CODE
+
     if not isinstance(item, str):
         return f"must hold strings, not {item!r}"
     if "pattern" in schema and not re.search(schema["pattern"], item):
         return f"has {item!r}, which is not of the form {schema['pattern']}"
+    if schema is CODE and code_of(item) is None:
+        return f"has {item!r}, which {no_code(item)}"
     return ""

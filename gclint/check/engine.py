@@ -41,10 +41,12 @@ def check_source(text: str | bytes, path: str | os.PathLike[str] = "stdin.py", *
     return check(Request((name,), checked(given), stdin=data, stdin_name=name))
 
 
-def check(request: Request, judge: Judge | None = None) -> Report:
-    """Return what is found in the files of `request`; raises `gclint.config.BadConfig`."""
+def check(request: Request, judge: Judge | None = None, files: Files | None = None) -> Report:
+    """Return what is found in the files of `request`, by a `judge` with those that `files` remembers unread; raises
+    `gclint.config.BadConfig`.
+    """
     with listed_once():
-        report = _check_recalled(request) if judge is None else _judged(gathered_for(request, judge), judge)
+        report = _check_recalled(request) if judge is None else _judged(gathered_for(request, judge, files), judge)
     return replace(report, asked=request.asked)
 
 

@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from gclint.config import Settings, load, nearest
+from gclint.config import Settings
+from gclint.config_files import load, nearest
 from gclint.report.content import Asked
 from gclint.source.discover import Discovery, Exclusion, Found, discover
 from gclint.source.folders import holds_any
@@ -89,10 +90,14 @@ def find(request: Request) -> Discovery:
 
 
 def exclusion_of(settings: Settings) -> Exclusion:
-    """Return what the settings leave out of a walk."""
-    base = settings.root or os.getcwd()
-    lines = (*(DEFAULT_EXCLUDE if settings.exclude is None else settings.exclude), *settings.extend_exclude)
-    return Exclusion((patterns(base, lines),), settings.respect_gitignore, settings.force_exclude)
+    """Return what the settings leave out of a walk, by patterns that are relative to the file that has them."""
+    levels = [
+        (level.root or os.getcwd(), (*(level.exclude or ()), *level.extend_exclude)) for level in settings.lineage()
+    ]
+    if all(level.exclude is None for level in settings.lineage()):
+        levels.insert(0, (levels[0][0], DEFAULT_EXCLUDE))
+    excluded = tuple(patterns(base, lines) for base, lines in levels if lines)
+    return Exclusion(tuple(excluded), settings.respect_gitignore, settings.force_exclude)
 
 
 def gather(request: Request, files: Files | None = None) -> Gathered:

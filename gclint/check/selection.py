@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import lru_cache
 from string import digits as DIGITS
 from typing import Any
 
-from gclint.config import BadConfig, Settings, suggestion
+from gclint.config import ALL, BadConfig, Settings, suggestion
 from gclint.config_check import key_line
 from gclint.finding import Finding
 
-ALL = "ALL"
+_CODE = re.compile(r"^(ALL|[A-Z]+[0-9]*)$")
 
 
 @dataclass(frozen=True)
@@ -91,18 +92,38 @@ def check_codes(settings: Settings, codes: Sequence[str], flags: Iterable[str] =
 
     `flags` are the keys that were given on the command line, whose mistakes have no line in a file.
     """
-    given = set(flags)
-    for key in ("select", "ignore", "extend_select", "fixable", "unfixable"):
-        for prefix in getattr(settings, key):
+    for level in settings.lineage():
+        given = set(flags) if level is settings else set()
+        for key, prefix in _prefixes(level):
             if prefix != ALL and not any(code.startswith(prefix) for code in codes):
-                raise BadConfig(
-                    f"{_place(settings, key, prefix, given)}: unknown code `{prefix}`{nearest_code(prefix, codes)}"
-                )
-    for prefixes in settings.per_file_ignores.values():
-        for prefix in prefixes:
-            if prefix != ALL and not any(code.startswith(prefix) for code in codes):
-                place = _place(settings, "per_file_ignores", prefix, given)
+                place = _place(level, key, prefix, given)
                 raise BadConfig(f"{place}: unknown code `{prefix}`{nearest_code(prefix, codes)}")
+
+
+def _prefixes(settings: Settings) -> Iterator[tuple[str, str]]:
+    """Each code and prefix of codes in the settings, with the key that has it."""
+    for key in ("select", "ignore", "extend_select", "fixable", "unfixable"):
+        yield from ((key, prefix) for prefix in getattr(settings, key))
+    for key in ("per_file_ignores", "extend_per_file_ignores"):
+        yield from ((key, prefix) for prefixes in getattr(settings, key).values() for prefix in prefixes)
+
+
+def code_of(text: str) -> str | None:
+    """Return the code or the prefix of codes that `text` is, or of which rule it is the name; None for neither."""
+    if _CODE.match(text):
+        return text
+    return _named().get(text, text.upper() if _CODE.match(text.upper()) else None)
+
+
+def no_code(text: str) -> str:
+    """Return what is wrong with a text that is neither, with the nearest name."""
+    return f"is no code and no rule's name{suggestion(text, list(_named()))}"
+
+
+def _named() -> dict[str, str]:
+    from gclint.rule import known_rules
+
+    return {rule.name: rule.code for rule in (*OWN_RULES, *known_rules())}
 
 
 def wanted(finding: Finding, absolute: str, settings: Settings, codes: Sequence[str]) -> bool:
@@ -118,9 +139,13 @@ def wanted(finding: Finding, absolute: str, settings: Settings, codes: Sequence[
 
 def ignored_here(code: str, absolute: str, settings: Settings) -> bool:
     """Return whether `per-file-ignores` turn `code` off in the file at `absolute`."""
-    for pattern, prefixes in settings.per_file_ignores.items():
+    return any(_ignored_by(level, code, absolute) for level in settings.lineage())
+
+
+def _ignored_by(level: Settings, code: str, absolute: str) -> bool:
+    for pattern, prefixes in (*level.per_file_ignores.items(), *level.extend_per_file_ignores.items()):
         inverted = pattern.startswith("!")
-        if matches(code, prefixes) and _pattern(settings.root, pattern.lstrip("!"))(absolute) != inverted:
+        if matches(code, prefixes) and _pattern(level.root, pattern.lstrip("!"))(absolute) != inverted:
             return True
     return False
 

@@ -6,7 +6,9 @@ import json
 import os
 import sys
 from collections import Counter
+from collections.abc import Callable, Iterable
 from dataclasses import replace
+from typing import Any
 
 from gclint.cli.output import write_text
 from gclint.cli.parser import UsageError
@@ -17,14 +19,17 @@ from gclint.report.tally import counted
 from gclint.source.source import content
 
 VERSION = 1
+ANYWHERE = "*"
+Entry = dict[str, Any]
 
 
 def against_baseline(report: Report, path: str, update: bool = False) -> Report:
     """Return `report` without the findings that the baseline at `path` has; write the baseline when it is
     missing.
 
-    An entry counts once: a second finding of the same kind on a line of the same text is new. Raises
-    `UsageError` for a file that is no baseline.
+    An entry counts once: a second finding of the same kind on a line of the same text is new. The entry of a file that
+    is gone counts for a finding on such a line of any other, to which it may have moved. Raises `UsageError` for a file
+    that is no baseline.
     """
     if os.path.exists(path) and not _may_be_one(path):
         raise UsageError(f"{path}: not a baseline of gclint; name another file, or delete it")
@@ -33,18 +38,15 @@ def against_baseline(report: Report, path: str, update: bool = False) -> Report:
         write_text(_text(report, path), path)
         print(f"Wrote {counted(len(known), 'finding')} to {path}.", file=sys.stderr)
         return replace(report, findings=tuple(item for item in report.findings if item not in known))
-    left = Counter(_entries(path))
-    fresh = []
-    for finding in report.findings:
-        mark = content_hash(report, finding, _relative(finding, path))
-        if finding.code != UNREADABLE and left[mark] > 0:
-            left[mark] -= 1
-        else:
-            fresh.append(finding)
+    entries = _entries(path)
+    left = Counter(str(entry["hash"]) for entry in entries)
+    moved = Counter(str(entry.get("anywhere")) for entry in entries if _is_gone(entry, path))
+    fresh = _unknown(report.findings, left, lambda finding: content_hash(report, finding, _relative(finding, path)))
+    fresh = _unknown(fresh, moved, lambda finding: content_hash(report, finding, ANYWHERE))
     held = len(report.findings) - len(fresh)
     if held:
         print(f"Left out {counted(held, 'finding')} that {path} has.", file=sys.stderr)
-    gone = sum(left.values())
+    gone = len(entries) - held
     if gone:
         print(
             f"{'1 entry' if gone == 1 else f'{gone} entries'} of {path} no longer found;"
@@ -52,6 +54,23 @@ def against_baseline(report: Report, path: str, update: bool = False) -> Report:
             file=sys.stderr,
         )
     return replace(report, findings=tuple(fresh))
+
+
+def _unknown(findings: Iterable[Finding], left: Counter[str], mark: Callable[[Finding], str]) -> list[Finding]:
+    """The findings for which there is no mark left; each that there is is taken."""
+    fresh = []
+    for finding in findings:
+        own = mark(finding)
+        if finding.code != UNREADABLE and left[own] > 0:
+            left[own] -= 1
+        else:
+            fresh.append(finding)
+    return fresh
+
+
+def _is_gone(entry: Entry, baseline: str) -> bool:
+    """Whether the file of an entry is not there any more."""
+    return not os.path.exists(os.path.join(os.path.dirname(os.path.abspath(baseline)), str(entry.get("path"))))
 
 
 def _may_be_one(path: str) -> bool:
@@ -69,6 +88,7 @@ def _text(report: Report, path: str) -> str:
     entries = [
         {
             "hash": content_hash(report, item, _relative(item, path)),
+            "anywhere": content_hash(report, item, ANYWHERE),
             "code": item.code,
             "path": _relative(item, path).replace("\\", "/"),
             "message": item.message,
@@ -79,12 +99,12 @@ def _text(report: Report, path: str) -> str:
     return json.dumps({"version": VERSION, "findings": entries}, indent=1) + "\n"
 
 
-def _entries(path: str) -> list[str]:
+def _entries(path: str) -> list[Entry]:
     try:
         with open(path, encoding="utf-8") as file:
             data = json.load(file)
         if data["version"] != VERSION:
             raise UsageError(f"{path}: a baseline of another version; write it anew with --update-baseline")
-        return [str(item["hash"]) for item in data["findings"]]
+        return [{**item, "hash": str(item["hash"])} for item in data["findings"]]
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
         raise UsageError(f"{path}: not a baseline of gclint; write it anew with --update-baseline") from None

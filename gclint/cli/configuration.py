@@ -59,9 +59,10 @@ def show(request: Request, options: Namespace) -> int:
     """Print the files that would be checked, or the settings that hold; return the exit status."""
     if options.show_settings:
         settings = settings_of(request, _directory(request))
-        print(f"# from: {settings.origin or 'defaults'}")
+        origins = dict.fromkeys(level.origin for level in settings.lineage() if level.origin)
+        print(f"# from: {', extended by '.join(origins) or 'defaults'}")
         for name, item in keys().items():
-            print(f"{name} = {json.dumps(_plain(getattr(settings, item.name)))}")
+            print(f"{name} = {json.dumps(_plain(settings.in_force(item.name)))}")
         return EXIT_CLEAN
     found = find(request)
     for file in found.files:

@@ -64,6 +64,10 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
         ("gclint fit --gpu-memory 80GiB -- torchrun --nproc_per_node=8 train.py", ""),
         ("gclint fit --config ./my-model -- python train.py", "of your own sizes"),
     ),
+    "report": (
+        ("gclint report --html page.html history/", "of all checks kept there"),
+        ("gclint report --html page.html old.jsonl new.jsonl", "of these two"),
+    ),
     "server": (("gclint server", "what an editor starts; it speaks LSP over stdio"),),
     "mcp": (("gclint mcp", "what an agent's client starts; it speaks MCP over stdio"),),
     "completion": (

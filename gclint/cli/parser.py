@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from typing import NoReturn
 
+from gclint.cli.amounts import count, positive, seconds, size
 from gclint.cli.examples import examples
 from gclint.config import CERTAINTIES
 from gclint.report.formats import FORMATS
@@ -108,14 +108,8 @@ def _files(parser: Parser) -> None:
     group = parser.add_argument_group("configuration")
     group.add_argument("--config", metavar="FILE", help="use this configuration for every file")
     group.add_argument("--isolated", action="store_true", help="use no configuration file")
-    group.add_argument("-j", "--jobs", metavar="N", type=_count, help="processes for a long check (default: all cores)")
+    group.add_argument("-j", "--jobs", metavar="N", type=count, help="processes for a long check (default: all cores)")
     group.add_argument("--no-cache", action="store_true", help="neither read nor write the cache")
-
-
-def _count(text: str) -> int:
-    if not text.isdecimal() or not int(text):
-        raise argparse.ArgumentTypeError(f"`{text}` is no number of processes: 1 or more")
-    return int(text)
 
 
 def _output(parser: Parser) -> None:
@@ -173,14 +167,14 @@ def _fix(parser: Parser) -> None:
     group.add_argument(
         "--device", choices=DEVICES, metavar="NAME", help="cuda, rocm, xpu, mps or cpu (default: the best there is)"
     )
-    group.add_argument("--timeout", type=_seconds, metavar="SECONDS", default=120.0, help="for each run (120)")
-    group.add_argument("--nproc", type=_positive, metavar="N", help="processes of a distributed run")
+    group.add_argument("--timeout", type=seconds, metavar="SECONDS", default=120.0, help="for each run (120)")
+    group.add_argument("--nproc", type=positive, metavar="N", help="processes of a distributed run")
     group.add_argument("--launcher", metavar="COMMAND", help='run distributed runs under this: such as "srun -n 8"')
-    group.add_argument("--steps", type=_positive, metavar="N", help="training steps (as many as fit into seconds)")
+    group.add_argument("--steps", type=positive, metavar="N", help="training steps (as many as fit into seconds)")
     group.add_argument("--python", metavar="PATH", help="run in the environment of this interpreter")
     group.add_argument("--stack", action="store_true", help="run with the versions that the project pins (made by uv)")
     group.add_argument(
-        "--gpu-memory", type=_bytes, metavar="SIZE", help="does the full-size run fit, such as 24GiB (default: here)"
+        "--gpu-memory", type=size, metavar="SIZE", help="does the full-size run fit, such as 24GiB (default: here)"
     )
     group.add_argument("--report", metavar="FILE", help="write the proof here")
     group.add_argument("--write-unverified", action="store_true", help="also write fixes that are not decided here")
@@ -195,7 +189,7 @@ def _rule(parser: Parser) -> None:
 def _prove(parser: Parser) -> None:
     parser.add_argument("codes", nargs="*", metavar="CODE", help="the rules to prove (default: all)")
     parser.add_argument("--device", choices=DEVICES, metavar="NAME", help="cuda, rocm, xpu, mps or cpu")
-    parser.add_argument("--timeout", type=_seconds, metavar="SECONDS", default=120.0, help="for each run (120)")
+    parser.add_argument("--timeout", type=seconds, metavar="SECONDS", default=120.0, help="for each run (120)")
     parser.add_argument("--python", metavar="PATH", help="run in the environment of this interpreter")
     parser.add_argument("--output-format", choices=("text", "json"), default="text")
 
@@ -219,7 +213,7 @@ def _preflight(parser: Parser) -> None:
         "--verify", action="store_true", help="try each failure here; what does not fail here does not stop"
     )
     group.add_argument("--device", choices=DEVICES, metavar="NAME", help="with --verify: cuda, rocm, xpu, mps or cpu")
-    group.add_argument("--timeout", type=_seconds, metavar="SECONDS", default=120.0, help="for each run (120)")
+    group.add_argument("--timeout", type=seconds, metavar="SECONDS", default=120.0, help="for each run (120)")
     group.add_argument("--output-format", choices=FORMATS, metavar="FORMAT", default="full", help=", ".join(FORMATS))
 
 
@@ -231,8 +225,8 @@ def _rehearse(parser: Parser) -> None:
     )
     parser.add_argument("--only", metavar="NAMES", action="append", help="ask these questions only, as steps,ranks")
     parser.add_argument("--device", choices=DEVICES, metavar="NAME", help="cuda, rocm, xpu, mps or cpu")
-    parser.add_argument("--nproc", type=_positive, metavar="N", help="processes of a distributed run (2)")
-    parser.add_argument("--timeout", type=_seconds, metavar="SECONDS", default=60.0, help="for each run (60)")
+    parser.add_argument("--nproc", type=positive, metavar="N", help="processes of a distributed run (2)")
+    parser.add_argument("--timeout", type=seconds, metavar="SECONDS", default=60.0, help="for each run (60)")
     parser.add_argument("--python", metavar="PATH", help="run in the environment of this interpreter")
     parser.add_argument("--html", metavar="FILE", help="also write a page: curves by rank, and a map of the modules")
     parser.add_argument("--output-format", choices=FORMATS, metavar="FORMAT", default="full", help=", ".join(FORMATS))
@@ -245,17 +239,24 @@ def _fit(parser: Parser) -> None:
         "COMMAND is a Python file, or what starts it, such as torchrun; it is executed\n"
         "in a copy of the project, on tensors without numbers (docs/fit.md)."
     )
-    parser.add_argument("--gpu-memory", type=_bytes, metavar="SIZE", help="of one GPU, such as 24GiB")
-    parser.add_argument("--batch-size", type=_positive, metavar="N", help="rows of a batch (the program's own)")
-    parser.add_argument("--sequence-length", type=_positive, metavar="N", help="tokens of a row (the program's own)")
+    parser.add_argument("--gpu-memory", type=size, metavar="SIZE", help="of one GPU, such as 24GiB")
+    parser.add_argument("--batch-size", type=positive, metavar="N", help="rows of a batch (the program's own)")
+    parser.add_argument("--sequence-length", type=positive, metavar="N", help="tokens of a row (the program's own)")
     parser.add_argument("--config", metavar="DIR", help="config.json of a model whose sizes are not known")
-    parser.add_argument("--nproc", type=_positive, metavar="N", help="processes of a distributed run")
-    parser.add_argument("--timeout", type=_seconds, metavar="SECONDS", default=120.0, help="for the run (120)")
+    parser.add_argument("--nproc", type=positive, metavar="N", help="processes of a distributed run")
+    parser.add_argument("--timeout", type=seconds, metavar="SECONDS", default=120.0, help="for the run (120)")
     parser.add_argument("--python", metavar="PATH", help="run in the environment of this interpreter")
     parser.add_argument(
         "--output-format", choices=("full", "json"), metavar="FORMAT", default="full", help="full, json"
     )
     parser.add_argument("--output-file", metavar="FILE", help="write the report here")
+
+
+def _report(parser: Parser) -> None:
+    parser.add_argument(
+        "files", nargs="*", metavar="FILE", help="the JSON lines of one check each, oldest first; or their directory"
+    )
+    parser.add_argument("--html", metavar="FILE", required=True, help="write the page here")
 
 
 def _completion(parser: Parser) -> None:
@@ -271,30 +272,6 @@ def _clean(parser: Parser) -> None:
     parser.add_argument("paths", nargs="*", metavar="PATH", help="projects (default: here)")
 
 
-def _bytes(text: str) -> int:
-    """A size such as 24GiB, 24GB or 80G, in bytes; without an i they are powers of ten."""
-    import re
-
-    match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([KMGT]?)(i?)B?", text.strip(), re.IGNORECASE)
-    if match is None or not float(match[1]):
-        raise argparse.ArgumentTypeError(f"{text} is no size, such as 24GiB")
-    return int(float(match[1]) * (1024 if match[3] else 1000) ** " KMGT".index(match[2].upper() or " "))
-
-
-def _seconds(text: str) -> float:
-    with suppress(ValueError):
-        if 0 < float(text) < float("inf"):
-            return float(text)
-    raise argparse.ArgumentTypeError(f"{text} is no time in seconds")
-
-
-def _positive(text: str) -> int:
-    with suppress(ValueError):
-        if int(text) > 0:
-            return int(text)
-    raise argparse.ArgumentTypeError(f"{text} is not a positive number")
-
-
 _COMMANDS: dict[str, tuple[str, Callable[[Parser], None]]] = {
     "check": ("report what is found", _check),
     "fix": ("remove the causes of what is found", _fix),
@@ -306,6 +283,7 @@ _COMMANDS: dict[str, tuple[str, Callable[[Parser], None]]] = {
     "preflight": ("check a run, then start it", _preflight),
     "rehearse": ("run a training program small, and say what goes wrong in silence", _rehearse),
     "fit": ("say whether the full-size run fits a GPU, and what would make it fit", _fit),
+    "report": ("write a page of what checks found, commit by commit", _report),
     "server": ("run the language server", lambda parser: None),
     "mcp": ("run the server of tools for agents", lambda parser: None),
     "completion": ("print the completion script of a shell", _completion),

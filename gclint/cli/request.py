@@ -8,13 +8,13 @@ from argparse import Namespace
 from typing import Any
 
 from gclint.check.request import Request
+from gclint.check.selection import code_of, no_code
 from gclint.cli.parser import UsageError
-from gclint.config import LIBRARIES, BadConfig, suggestion
+from gclint.config import LIBRARIES, BadConfig
 from gclint.config_check import misspelt
 from gclint.forks import cores
 
 _TARGET = re.compile(r"^([A-Za-z][\w.-]*)\s*={1,2}\s*([0-9][\w.+!-]*)$")
-_CODE = re.compile(r"^(ALL|[A-Z]+[0-9]*)$")
 _LISTS = ("select", "ignore", "extend_select", "fixable", "unfixable")
 
 
@@ -65,15 +65,10 @@ def selection_of(options: Namespace) -> dict[str, Any]:
 
 def _code(text: str, option: str) -> str:
     """Return the code or the prefix of codes that `text` is, or of which rule it is the name; raises `BadConfig`."""
-    if _CODE.match(text.upper()):
-        return text.upper()
-    from gclint.check.last_report import InstalledRules
-
-    codes = {rule.name: rule.code for rule in InstalledRules().values()}
-    if text not in codes:
-        why = f"is no code and no rule's name{suggestion(text, list(codes))}"
-        raise BadConfig(f"--{option.replace('_', '-')}: `{text}` {why}")
-    return codes[text]
+    code = code_of(text)
+    if code is None:
+        raise BadConfig(f"--{option.replace('_', '-')}: `{text}` {no_code(text)}")
+    return code
 
 
 def _given(options: Namespace) -> dict[str, Any]:

@@ -23,6 +23,7 @@ _COMMANDS = {
     "preflight": "gclint.cli.preflight",
     "rehearse": "gclint.cli.rehearsing",
     "fit": "gclint.cli.fitting",
+    "report": "gclint.cli.reporting",
     "server": "gclint.cli.serving",
     "mcp": "gclint.cli.serving",
     "completion": "gclint.cli.completion",

@@ -7,7 +7,7 @@ import sys
 import time
 from collections.abc import Callable
 
-from gclint.check.request import Request, find, project_root
+from gclint.check.request import Request, find, project_root, settings_of
 from gclint.cli import EXIT_ERROR, EXIT_INTERRUPTED, complain
 from gclint.config import BadConfig
 from gclint.integrations.nearby import state_of
@@ -51,10 +51,11 @@ def _state(request: Request) -> object:
     """Return what changes when a file that is checked, or that the check reads, does."""
     try:
         files = _stamps(request)
+        settings = [repr(settings_of(request, os.path.abspath(path))) for path in request.paths]
     except BadConfig as error:
         return str(error)
     roots = {project_root(os.path.abspath(path), request.paths) for path in request.paths}
-    return files, [state_of(root)[0] for root in sorted(roots)]
+    return files, settings, [state_of(root)[0] for root in sorted(roots)]
 
 
 def _stamps(request: Request) -> dict[str, tuple[int, int]]:

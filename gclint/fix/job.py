@@ -9,7 +9,7 @@ from functools import partial
 from gclint.check.engine import gathered_for, read_beside, report_of
 from gclint.check.findings import Judge, Judgement, judge_batch, judge_for
 from gclint.check.request import Batch, Request
-from gclint.check.selection import ALL
+from gclint.config import ALL
 from gclint.finding import Finding, Fix
 from gclint.fix.choose import Decision, Policy, check_codes, check_names
 from gclint.fix.converge import Convergence, Refused, converge

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 from collections.abc import Mapping
@@ -9,10 +10,11 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from gclint import __version__
-from gclint.integrations.nearby import MOST_MODULES, modules_below, root_of, state_of
+from gclint.integrations.nearby import MOST_MODULES, is_marked, root_of, state_of
 from gclint.locks import one_at_a_time
 from gclint.packs import pack_stamps, unchanged
 from gclint.source.cache import Cache, digest, prepare
+from gclint.source.remembered import Files
 from gclint.source.stamps import surroundings
 
 if TYPE_CHECKING:
@@ -24,8 +26,9 @@ Found = tuple[int, int, str]
 class Project:
     """A project, as one process sees it: its state is told once, its findings are read or made once.
 
-    A long analysis is divided among `jobs` processes. A project of more than `MOST_MODULES` modules is never analysed
-    whole: each of its files is a program of its own.
+    A long analysis is divided among `jobs` processes. A directory with too many files to tell its state, or with more
+    than `MOST_MODULES` modules and nothing that marks a project, is never analysed whole: each of its files is a
+    program of its own.
     """
 
     def __init__(self, root: str, given: Mapping[str, Any], jobs: int = 1) -> None:
@@ -35,14 +38,13 @@ class Project:
         self.given = dict(given)
         self._jobs = jobs
         state, modules = state_of(root)
-        self.whole = modules <= MOST_MODULES
+        self.whole = bool(state) and (modules <= MOST_MODULES or is_marked(root))
         settings = settings_of(Request(given=self.given), root)
         self._directory = settings.cache_below(root)
         around = [__version__, *surroundings(root), repr(settings)]
         self._around = digest(around)
         self._state = digest([state, os.getcwd(), *around]) if state else ""
         self._words: tuple[Vocabulary, list[Any]] | None = None
-        self._packs: list[str] = []
         self._found: dict[str, list[Found]] | None = None
 
     def findings(self, path: str, text: str) -> list[Found]:
@@ -70,28 +72,20 @@ class Project:
         return _read(entry, self._state)
 
     def _made(self) -> dict[str, list[Found]]:
-        worth = any(self.admits(data) for data in modules_below(self.root))
-        found = asked([self.root], self.given, self.root, jobs=self._jobs) if worth else {}
-        self._keep("project", self.root, self._state, found)
+        files = Files(self._directory)
+        found = asked([self.root], self.given, self.root, jobs=self._jobs, files=files)
+        files.save()
+        cache = Cache(self._directory, self._name("flake8", self.root))
+        told = {name: list(items) for name, items in found.items()}
+        cache.put("project", {"state": self._state, "packs": pack_stamps(), "found": told})
+        cache.save()
+        gc.freeze()  # what flake8 does from now on need not look over what an analysis left
         return found
 
     def _of_program(self, path: str, text: str) -> list[Found]:
-        data = text.encode("utf-8", "replace")
-        if not self.admits(data):
+        if not self.admits(text.encode("utf-8", "replace")):
             return []
-        state = digest([data, self._state]) if self._state else ""
-        known = _read(Cache(self._directory, self._name("flake8", path)).get("program"), state)
-        if known is None:
-            known = asked([path], self.given, self.root)
-            self._keep("program", path, state, known)
-        return known.get(path, [])
-
-    def _keep(self, kind: str, path: str, state: str, found: Mapping[str, list[Found]]) -> None:
-        if state:
-            cache = Cache(self._directory, self._name("flake8", path))
-            told = {name: list(items) for name, items in found.items()}
-            cache.put(kind, {"state": state, "packs": pack_stamps() or self._packs, "found": told})
-            cache.save()
+        return asked([path], self.given, self.root).get(path, [])
 
     def _gate(self) -> tuple[Vocabulary, list[Any]]:
         if self._words is None:
@@ -104,7 +98,6 @@ class Project:
                 cache.put("anchors", anchors)
                 cache.put("packs", packs)
                 cache.save()
-            self._packs = packs
             from gclint.ir.gate import Vocabulary
 
             self._words = Vocabulary({word for anchor in anchors for choice in anchor for word in choice}), anchors
@@ -123,10 +116,15 @@ def project_of(path: str, given: Mapping[str, Any], known: dict[str, Project], j
 
 
 def asked(
-    paths: list[str], given: Mapping[str, Any], root: str, stdin: tuple[str, bytes] | None = None, jobs: int = 1
+    paths: list[str],
+    given: Mapping[str, Any],
+    root: str,
+    stdin: tuple[str, bytes] | None = None,
+    jobs: int = 1,
+    files: Files | None = None,
 ) -> dict[str, list[Found]]:
-    """Return what a check of `paths` of the project `root`, or of bytes that stand for a file, finds by real path;
-    problems are said.
+    """Return what a check of `paths` of the project `root`, those that `files` remembers unread, or of bytes that stand
+    for a file, finds by real path; problems are said.
     """
     from dataclasses import replace
 
@@ -137,7 +135,7 @@ def asked(
 
     name, data = stdin or ("stdin.py", None)
     request = Request([name] if stdin else paths, given, stdin=data, stdin_name=name, cache=False)
-    report = check(request, replace(builtin_judge(jobs, remembers=root), heeds_noqa=False))
+    report = check(request, replace(builtin_judge(jobs, remembers=root), heeds_noqa=False), files)
     for problem in report.problems:
         print(f"gclint: {problem}", file=sys.stderr)
     found: dict[str, list[Found]] = {}

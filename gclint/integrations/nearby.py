@@ -25,12 +25,17 @@ def root_of(path: str) -> str:
     """
     start = here = os.path.dirname(os.path.abspath(path))
     while True:
-        if any(os.path.exists(os.path.join(here, mark)) for mark in MARKS):
+        if is_marked(here):
             return here
         parent = os.path.dirname(here)
         if parent == here:
             return _outermost_package(start)
         here = parent
+
+
+def is_marked(directory: str) -> bool:
+    """Return whether something in a directory says that it is a project."""
+    return any(os.path.exists(os.path.join(directory, mark)) for mark in MARKS)
 
 
 def _outermost_package(directory: str) -> str:
@@ -73,11 +78,6 @@ def has_more_modules(root: str, most: int) -> bool:
         if modules > most or number > 2 * MOST_FILES:
             return True
     return False
-
-
-def modules_below(root: str) -> Iterator[bytes]:
-    """Yield the bytes of every module below `root`."""
-    return (_content(entry.path) for entry in _files(root) if entry.name.endswith(SUFFIXES))
 
 
 def _files(root: str) -> Iterator[os.DirEntry[str]]:

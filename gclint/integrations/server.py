@@ -179,7 +179,9 @@ class Server(LanguageServer):
             self.window_show_message(types.ShowMessageParams(types.MessageType.Error, f"gclint: {text}"))
 
     def _publish(self, uri: str, found: list[types.Diagnostic]) -> None:
-        self.text_document_publish_diagnostics(types.PublishDiagnosticsParams(uri, found))
+        """Show what was found in a document as it is now: whatever was examined is told only where that still holds."""
+        version = self.workspace.get_text_document(uri).version
+        self.text_document_publish_diagnostics(types.PublishDiagnosticsParams(uri, found, version))
 
     def _uris(self, path: str) -> Iterable[str]:
         return self.session.cells.get(path) or [self.session.uris.get(path, "")]

@@ -19,6 +19,13 @@ def unless(word: str, *ends: str) -> str:
     return "\0".join((word, *ends))
 
 
+def where(word: str, pattern: str) -> str:
+    """Return the word that counts where a regular expression, which takes `word` to stand there, finds something; `^`
+    and `$` are the ends of lines.
+    """
+    return "\0".join((word, "", pattern))
+
+
 def spelled(word: str) -> str:
     """Return what must stand in a text for a word to count."""
     return word.partition("\0")[0]
@@ -26,12 +33,14 @@ def spelled(word: str) -> str:
 
 def counts(word: str, text: str) -> bool:
     """Return whether a word counts in a text."""
-    return spelled(word) in text and ("\0" not in word or _followed_otherwise(word).search(text) is not None)
+    return spelled(word) in text and ("\0" not in word or _pattern(word).search(text) is not None)
 
 
 @cache
-def _followed_otherwise(word: str) -> re.Pattern[str]:
+def _pattern(word: str) -> re.Pattern[str]:
     start, *ends = word.split("\0")
+    if not ends[0]:
+        return re.compile(ends[1], re.MULTILINE)
     return re.compile(rf"{re.escape(start)}(?!\s*(?:{'|'.join(map(re.escape, ends))}))")
 
 

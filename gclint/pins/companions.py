@@ -71,12 +71,12 @@ def possible(package: str, versions: Iterable[Version], pinned: Mapping[str, Ver
     What pip would refuse to install together is left out; nothing is said of packages that are not in the table.
     """
     limit = _limit(package, pinned)
-    wanted = [(rows, pinned[name]) for name, rows in REQUIRES.get(package, {}).items() if name in pinned]
+    wanted = [(name, pinned[name]) for name in REQUIRES.get(package, {}) if name in pinned]
     return [
         version
         for version in versions
         if (limit is None or limit.contains(version, prereleases=True))
-        and all(_allows(rows, version, companion) for rows, companion in wanted)
+        and all(_allows(package, version, name, companion) for name, companion in wanted)
     ]
 
 
@@ -97,10 +97,12 @@ def _limit(package: str, pinned: Mapping[str, Version]) -> SpecifierSet | None:
     return SpecifierSet(",".join(texts)) if texts else None
 
 
-def _allows(rows: tuple[tuple[str, str], ...], version: Version, companion: Version) -> bool:
+@lru_cache(maxsize=16_384)
+def _allows(package: str, version: Version, name: str, companion: Version) -> bool:
+    """Whether a version of a package requires nothing that a version of another one does not meet."""
     from packaging.specifiers import SpecifierSet
 
-    required = _required(rows, version)
+    required = _required(REQUIRES[package][name], version)
     return not required or SpecifierSet(required).contains(companion, prereleases=True)
 
 

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from html import escape
-from importlib import resources
-from typing import Any
 
 from gclint.finding import Finding
-from gclint.rehearse.chart import PLANNED, Line, by_step, chart
 from gclint.rehearse.record import Event, Record
 from gclint.rehearse.rehearsal import Rehearsal
 from gclint.rehearse.told import costs, heading, loss_of, taken
+from gclint.report.chart import PLANNED, Line, by_step, chart
 from gclint.report.content import Report, place_text
-from gclint.report.escape import printable
+from gclint.report.pages import document
+from gclint.report.pages import text as _text
 
 STATES = {
     "moves": "moves",
@@ -22,7 +20,6 @@ STATES = {
     "out": "in no optimizer",
     "frozen": "frozen",
 }
-HEAD = '<meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">'
 
 
 def page(made: Rehearsal, report: Report) -> str:
@@ -36,16 +33,7 @@ def page(made: Rehearsal, report: Report) -> str:
         f"<section><h2>Modules</h2>{_map(made.recording.first)}</section>"
         f"<section><h2>Time of each question</h2>{_times(made)}</section>"
     )
-    style = resources.files("gclint.rehearse").joinpath("page.css").read_text(encoding="utf-8")
-    title = f"gclint: rehearsal of {_text(made.recipe.name)}"
-    return (
-        f'<!doctype html>\n<html lang="en"><head>{HEAD}<title>{title}</title><style>{style}</style></head>'
-        f"<body><main>{body}</main></body></html>\n"
-    )
-
-
-def _text(value: Any) -> str:
-    return escape(printable(str(value)))
+    return document(f"gclint: rehearsal of {made.recipe.name}", "page.css", body)
 
 
 def _finding(report: Report, finding: Finding) -> str:

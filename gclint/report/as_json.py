@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Iterator
 from typing import Any
 
 from gclint.addresses import page_of
 from gclint.finding import Edit, Finding, Fix, Location
 from gclint.report.content import Report, severity
+from gclint.report.fingerprint import fingerprints
 from gclint.report.style import Style
 
 Record = dict[str, Any]
@@ -16,12 +18,17 @@ Record = dict[str, Any]
 
 def render(report: Report, style: Style) -> str:
     """Return an array of records, indented by two."""
-    return json.dumps([record(report, finding) for finding in report.findings], indent=2) + "\n"
+    return json.dumps(list(_records(report)), indent=2) + "\n"
 
 
 def render_lines(report: Report, style: Style) -> str:
     """Return one record a line."""
-    return "".join(json.dumps(record(report, finding)) + "\n" for finding in report.findings)
+    return "".join(json.dumps(each) + "\n" for each in _records(report))
+
+
+def _records(report: Report) -> Iterator[Record]:
+    """The findings as data, each with what it is known by when its line moves."""
+    return ({**record(report, finding), "fingerprint": mark} for finding, mark in fingerprints(report))
 
 
 def record(report: Report, finding: Finding) -> Record:

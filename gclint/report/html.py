@@ -7,16 +7,15 @@ import os
 import platform
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from html import escape
-from importlib import resources
 from typing import TYPE_CHECKING, Any
 
 from gclint.fix.diff import unified_all
 from gclint.fix.proof import Proof
 from gclint.fix.trials import Trial, ranked
 from gclint.report.content import Report, place_text
-from gclint.report.escape import printable
 from gclint.report.fits import gibibytes, option_text, run_text, verdict_text
+from gclint.report.pages import document
+from gclint.report.pages import text as _text
 from gclint.report.proofs import COLOURS, gradients_text
 
 if TYPE_CHECKING:
@@ -32,16 +31,7 @@ def page(outcome: Outcome) -> str:
     fixes = "".join(_fix(outcome.report, proof) for proof in outcome.proofs)
     tried = "".join(_ranking(trials) for trials in outcome.trials)
     body = f"<h1>Verification</h1><p class=counts>{badges}</p>{_machine(outcome.proofs)}{fixes}{tried}"
-    style = resources.files("gclint.report").joinpath("verify.css").read_text(encoding="utf-8")
-    head = '<meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">'
-    return (
-        f'<!doctype html>\n<html lang="en"><head>{head}<title>gclint: verification</title>'
-        f"<style>{style}</style></head><body><main>{body}</main></body></html>\n"
-    )
-
-
-def _text(value: Any) -> str:
-    return escape(printable(str(value)))
+    return document("gclint: verification", "verify.css", body)
 
 
 def _badge(verdict: str) -> str:

@@ -46,7 +46,7 @@ from gclint.ir.syntax import LOOPS, Site, nodes
 from gclint.rule import Reproduction, Rule
 from gclint.run import rewrite
 from gclint.run.closures import bound_names, contains, read_names
-from gclint.run.events import Backward, Event, Forward, OptimizerBuilt, RunEnded, Wrapped
+from gclint.run.events import Backward, Event, Forward, Loop, OptimizerBuilt, RunEnded, Wrapped
 from gclint.run.guards import DISTRIBUTED, Guard, all_of
 from gclint.run.parallel import alone, forwards_of, models_of
 from gclint.run.parts_of_guards import without_elements
@@ -86,10 +86,10 @@ def wrapped_in_the_loop(event: RunEnded, run: Run) -> Iterator[Finding]:
         loop = wrapped.moment.loops[-1] if wrapped.moment.loops else None
         if wrapped.wrapper.kind != "ddp" or wrapped.wrapper.label or wrapped.site.node in told:
             continue
-        steps = _trained_in(loop, wrapped, run) if isinstance(loop, LOOPS) else []
+        steps = _trained_in(loop, wrapped, run) if loop is not None and isinstance(loop.node, LOOPS) else []
         plain = next((each for each in steps if each[1].through is None and _is_fresh(wrapped)), None)
         through = next((each for each in steps if each[1].through is wrapped.wrapper), None)
-        if through is None or (plain is None and not _always(wrapped, loop)):
+        if through is None or (plain is None and not _always(wrapped, loop.node if loop else None)):
             continue
         guard = _in_one_run(wrapped, *(each for step in (through, plain) if step is not None for each in step))
         if guard is not None:
@@ -108,11 +108,11 @@ def _finding(wrapped: Wrapped, through: Forward, plain: Forward | None, guard: G
         certainty=certainty,
         symptom="silent: the copies of the model drift apart" if plain else "",
         related=[((plain or through).site, "trained here")],
-        fixes=(_before(wrapped.site, loop),),
+        fixes=(_before(wrapped.site, loop.node),),
     )
 
 
-def _trained_in(loop: ast.AST, wrapped: Wrapped, run: Run) -> list[tuple[Backward, Forward]]:
+def _trained_in(loop: Loop, wrapped: Wrapped, run: Run) -> list[tuple[Backward, Forward]]:
     """The forwards of a model in the rounds of a loop whose gradients an optimizer uses that was built before it."""
     built = [
         each
@@ -138,7 +138,7 @@ def _is_fresh(wrapped: Wrapped) -> bool:
     if not wrapped.moment.vague or not isinstance(line, ast.Assign):
         return True
     names = set(bound_names(line))
-    loop = wrapped.moment.loops[-1]
+    loop = wrapped.moment.loops[-1].node
     if not contains(loop, line, module):
         return bool(names)
     given = [each for each in nodes(loop) if isinstance(each, ast.Assign) and names & set(bound_names(each))]

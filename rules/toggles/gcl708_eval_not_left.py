@@ -118,7 +118,7 @@ def _loop_of(first: Event, second: Event) -> Loop | None:
     """The innermost loop around both."""
     loop = None
     for one, other in zip(first.moment.loops, second.moment.loops, strict=False):
-        if one is not other or way_to(first, one) != way_to(second, one):
+        if one is not other or way_to(first, one.node) != way_to(second, one.node):
             break
         loop = one
     return loop

@@ -31,8 +31,11 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from functools import reduce
 
 from gclint.finding import Aspect, Certainty, Edit, Finding, Fix
+from gclint.frameworks.torch_training import OPTIMIZERS
+from gclint.ir.gate import unless, where
 from gclint.ir.syntax import Site, nodes
 from gclint.rule import Reproduction, Rule
 from gclint.run.closures import enclosing_function
@@ -41,12 +44,17 @@ from gclint.run.run import Run
 from gclint.run.values import Class, Object, Value
 
 CHANGES: tuple[Aspect, ...] = ("updates", "trained", "saved", "loaded", "gradients", "loss")
+IN_PARENTHESES = reduce(lambda inner, _: rf"\((?:[^()]|{inner})*\)", range(4), r"\([^()]*\)")
+KEPT = rf"[ \t]*self\.\w+[ \t]*=[ \t]*(?:torch\.)?(?:nn\.)?Parameter{IN_PARENTHESES}[ \t]*(?:#.*)?$"
+ELSEWHERE = where("Parameter", rf"^(?!{KEPT}).*\bParameter\b")
+"""A parameter that is not made just to be kept by a module, as nearly all are: that one is a leaf."""
+WANTED = (unless("requires_grad=", "False"), unless("requires_grad =", "False"))
 ITSELF = ("contiguous", "cpu", "float", "type_as")
 rule = Rule(
     code="GCL711",
     name="parameter-not-leaf",
     docs=__doc__ or "",
-    words=(("Parameter", "requires_grad=", "requires_grad ="),),
+    words=((ELSEWHERE, *WANTED, *OPTIMIZERS), ("Parameter", *WANTED)),
     certainty=("fails", "fragile"),
     fixable="unsafe",
     oracles=("changed", "unregistered"),

@@ -31,15 +31,6 @@ CHECKERS = {"ty": "ty==0.0.105", "pyrefly": "pyrefly==1.4.1"}
 SCRIPT = "fixtures/seeds/chatgot/before"
 EDITED = "trl/trainer/sft_trainer.py"
 LARGE_EDITED = ("transformers/activations.py", "transformers/trainer_pt_utils.py")  # no walk reads the first
-MODULES, KEYSTROKES = 300, 20
-TRAINING = """from torch.nn.parallel import DistributedDataParallel
-from torch.utils.checkpoint import checkpoint
-
-
-def wrapped(block, batch):
-    model = DistributedDataParallel(block, find_unused_parameters=True)
-    return model(checkpoint(block, batch, use_reentrant=True))
-"""
 PLAIN = "import json\n\n\ndef read(path):\n    with open(path) as file:\n        return json.load(file)\n"
 Measured = tuple[float, float]
 
@@ -66,7 +57,6 @@ def main() -> None:
             large = _fetched(place / "large", (LARGE,))
             _table("transformers, cold", tools.checks(large), 1, large)
             _again(tools, large, LARGE_EDITED, options.rounds)
-        _keystrokes(tools, place / "served")
 
 
 def _again(tools: _Tools, place: Path, edits: Sequence[str], rounds: int) -> None:
@@ -76,30 +66,6 @@ def _again(tools: _Tools, place: Path, edits: Sequence[str], rounds: int) -> Non
     _table(f"{place.name}: nothing changed since", again, rounds)
     for edited in edits:
         _table(f"{place.name}: {edited} changed since", again, rounds, edited=place / edited)
-
-
-def _keystrokes(tools: _Tools, place: Path) -> None:
-    """The time from a change of one of many open files' text to its findings, in the language server."""
-    sys.path.insert(0, str(ROOT / "tests/integrations"))
-    from client import Client
-
-    place.mkdir()
-    for number in range(MODULES):
-        (place / f"module_{number}.py").write_text(TRAINING)
-    client = Client(place, python=str(tools.scripts / "python"))
-    file = place / "module_0.py"
-    uri = client.open(file)
-    client.diagnostics(uri)
-    seconds = []
-    for number in range(KEYSTROKES):
-        client.change(uri, TRAINING + "#" * number, number + 2)
-        start = time.perf_counter()
-        client.diagnostics(uri)
-        seconds.append(time.perf_counter() - start)
-    client.close()
-    print(
-        f"**a keystroke in one of {MODULES} files, language server**\n\nwall seconds to findings: {_spread(seconds)}\n"
-    )
 
 
 def _options() -> argparse.Namespace:
@@ -116,9 +82,7 @@ class _Tools:
 
     def __init__(self, place: Path, options: argparse.Namespace):
         self.options = options
-        self.scripts = _environment(
-            place / "tools", [*PEERS, *(["torchfix"] if options.torchfix else []), f"{ROOT}[lsp]"]
-        )
+        self.scripts = _environment(place / "tools", [*PEERS, *(["torchfix"] if options.torchfix else []), str(ROOT)])
         self.checkers = {name: _environment(place / name, [pinned]) / name for name, pinned in CHECKERS.items()}
         self.settings = place / "pyrefly.toml"
         self.settings.write_text("")

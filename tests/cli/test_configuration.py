@@ -9,7 +9,9 @@ import jsonschema
 import pytest
 
 import gclint as package
-from gclint.config import BadConfig, Settings, json_schema, keys, load, nearest
+from gclint.check.selection import selected
+from gclint.config import BadConfig, Settings, json_schema, keys
+from gclint.config_files import load, nearest
 from gclint.source.cache import prepare
 
 
@@ -25,11 +27,14 @@ def test_an_empty_file_is_the_defaults(tmp_path):
 
 
 def test_every_key(tmp_path):
+    write(tmp_path, "", "base.toml")
+    (tmp_path / "project").mkdir()
     settings = load(
         write(
-            tmp_path,
+            tmp_path / "project",
             """
 [tool.gclint]
+extend = "../base.toml"
 select = ["GCL1"]
 ignore = ["GCL102"]
 extend-select = ["GCL2"]
@@ -46,6 +51,8 @@ cache-dir = ".c"
 respect-gitignore = false
 [tool.gclint.per-file-ignores]
 "tests/*" = ["GCL1"]
+[tool.gclint.extend-per-file-ignores]
+"docs/*" = ["GCL2"]
 [tool.gclint.target]
 torch = "2.5"
 """,
@@ -74,6 +81,15 @@ torch = "2.5"
         ("cache-dir = '../../x'\n", "gclint.toml:1: `cache-dir` leads out of"),
         ("cache-dir = 'a/..'\n", "gclint.toml:1: `cache-dir` must name a directory of its own"),
         ("cache-dir = '/etc/x'\n", "gclint.toml:1: `cache-dir` leads out of"),
+        (
+            'select = [\n  "set-epoch-mising",\n]\n',
+            "gclint.toml:2: `select` has 'set-epoch-mising', which is no code and no rule's name; did you mean "
+            "`set-epoch-missing`?",
+        ),
+        ("[per-file-ignores]\n'a' = ['nothing-like-it']\n", "gclint.toml:2: `per-file-ignores` for 'a' has 'nothing-"),
+        ("\nextend = 'nowhere.toml'\n", "nowhere.toml: cannot be read (No such file or directory)"),
+        ("\nextend = '.'\n", "not a regular file"),
+        ("\nextend = 'gclint.toml'\n", "gclint.toml extends itself, by way of "),
     ],
 )
 def test_mistakes_name_their_line(tmp_path, text, message):
@@ -106,6 +122,110 @@ def test_command_line_over_file():
     assert given.target == {"torch": "2.4", "peft": "1"}
     assert file.merged(ignore=("GCL102",)).ignore == ("GCL101", "GCL102")
     assert file.merged(extend_select=("GCL4",)).extend_select == ("GCL3", "GCL4")
+    assert file.merged(extend_select=("GCL101",)).ignore == ()
+    assert Settings(exclude=("a",), extend_exclude=("b",)).merged(exclude=("c",)).in_force("exclude") == ("c",)
+    assert Settings(extend_exclude=("b",)).merged(extend_exclude=("c",)).in_force("extend_exclude") == ("b", "c")
+
+
+def extending(tmp_path, base, own, name="project"):
+    """The settings of `project/gclint.toml`, which extends `base.toml` beside it."""
+    write(tmp_path, base, "base.toml")
+    (tmp_path / name).mkdir(exist_ok=True)
+    return load(write(tmp_path / name, f'extend = "../base.toml"\n{own}'))
+
+
+def on(settings):
+    codes = ("GCL101", "GCL102", "GCL201", "GCL202")
+    return [rule.code[3:] for rule in map(Coded, codes) if rule.code in selected(settings, map(Coded, codes))]
+
+
+class Coded:
+    def __init__(self, code):
+        self.code = code
+
+
+@pytest.mark.parametrize(
+    ("base", "own", "expected"),
+    [
+        ('select = ["GCL1"]', "", "101 102"),
+        ('select = ["GCL1"]', 'extend-select = ["GCL201"]', "101 102 201"),
+        ('select = ["GCL1"]\nignore = ["GCL101"]', 'ignore = ["GCL102"]', ""),
+        ('ignore = ["GCL101"]\nextend-select = ["GCL2"]', 'select = ["GCL1"]', "101 102"),
+        ('ignore = ["GCL101"]', 'extend-select = ["GCL101"]', "101 102 201 202"),
+        ('ignore = ["GCL101"]', 'extend-select = ["GCL1"]', "101 102 201 202"),
+        ('ignore = ["GCL1"]', 'extend-select = ["GCL101"]', "101 201 202"),
+        ('select = ["GCL101", "GCL2"]', 'ignore = ["GCL1"]', "201 202"),
+        ('select = ["GCL1"]', 'ignore = ["GCL101"]', "102"),
+        ('select = ["GCL2"]\nextend-select = ["GCL101"]', 'ignore = ["ALL"]\nextend-select = ["GCL102"]', "102"),
+    ],
+)
+def test_the_selection_of_a_file_is_laid_over_that_which_it_extends(tmp_path, base, own, expected):
+    """The outcomes are those of Ruff 0.17 for F401 and F841, E701 and E711 in these places."""
+    assert on(extending(tmp_path, base, own)) == expected.split()
+
+
+def test_what_a_file_says_holds_and_else_what_it_extends(tmp_path):
+    base = 'min-certainty = "fails"\ntarget = { torch = "2.5", peft = "0.12" }\npreview = true\nunfixable = ["GCL1"]\n'
+    settings = extending(tmp_path, base, 'preview = false\ntarget = { peft = "0.13" }\nunfixable = ["GCL2"]')
+    assert (settings.min_certainty, settings.preview, settings.unfixable) == ("fails", False, ("GCL1", "GCL2"))
+    assert settings.target == {"torch": "2.5", "peft": "0.13"} and settings.root == str(tmp_path / "project")
+    assert extending(tmp_path, base, 'fixable = ["GCL1"]').unfixable == ()
+
+
+def test_files_extend_one_another_and_say_so_in_a_circle(tmp_path, monkeypatch):
+    monkeypatch.setenv("TEAM", str(tmp_path))
+    write(tmp_path, '[tool.gclint]\nselect = ["GCL1"]\n', "pyproject.toml")
+    write(tmp_path, 'extend = "$TEAM/pyproject.toml"\nignore = ["GCL101"]\n', "base.toml")
+    (tmp_path / "project").mkdir()
+    assert on(load(write(tmp_path / "project", 'extend = "../base.toml"\n'))) == ["102"]
+    write(tmp_path, '[tool.gclint]\nextend = "project/gclint.toml"\n', "pyproject.toml")
+    with pytest.raises(BadConfig) as told:
+        load(str(tmp_path / "project" / "gclint.toml"))
+    place = tmp_path / "project" / "gclint.toml"
+    way = f"by way of {tmp_path}/pyproject.toml; take one of the two away"
+    assert str(told.value) == f"{place}:1: `extend`: {place} extends itself, {way}"
+
+
+def test_a_mistake_in_what_is_extended_names_both_files(tmp_path):
+    with pytest.raises(BadConfig) as told:
+        extending(tmp_path, "\nselct = []\n", "")
+    own = tmp_path / "project" / "gclint.toml"
+    text = f"{own}:1: `extend`: {tmp_path}/base.toml:2: unknown key `selct`; did you mean `select`?"
+    assert str(told.value) == text
+
+
+def test_patterns_are_those_of_the_file_that_they_stand_in(gclint, project):
+    (project / "base.toml").write_text(
+        'extend-exclude = ["inner/gone.py", "also.py"]\n'
+        'per-file-ignores = { "inner/quiet.py" = ["GCL1"], "named.py" = ["GCL1"] }\n'
+    )
+    inner = project / "inner"
+    inner.mkdir()
+    for name in ("gone", "also", "quiet", "named", "loud"):
+        (inner / f"{name}.py").write_text("boom()\n")
+
+    def found(own):
+        (inner / "gclint.toml").write_text(f'extend = "../base.toml"\n{own}')
+        return [
+            line.split(":")[0][6:-3]
+            for line in gclint("check", "inner", "--output-format", "concise", "-q")[1].split("\n")
+        ]
+
+    assert found("") == ["loud", ""]
+    assert found('extend-exclude = ["loud.py"]') == [""]
+    assert found('exclude = ["loud.py"]') == [""]
+    assert found('per-file-ignores = { "loud.py" = ["GCL1"] }') == ["named", "quiet", ""]
+    assert found('extend-per-file-ignores = { "loud.py" = ["GCL1"] }') == [""]
+    settings = gclint("check", "--show-settings", "inner")[1]
+    assert settings.startswith(f"# from: {project}/base.toml, extended by {inner}/gclint.toml\n")
+    assert 'extend-exclude = ["inner/gone.py", "also.py"]\n' in settings
+
+
+def test_an_unknown_code_in_what_is_extended_names_its_file(gclint, project):
+    (project / "a.py").write_text("")
+    (project / "base.toml").write_text('\nignore = ["GCL999"]\n')
+    (project / "gclint.toml").write_text('extend = "base.toml"\nselect = ["GCL1"]\n')
+    assert f"{project}/base.toml:2: unknown code `GCL999`" in gclint("check")[2]
 
 
 def test_schema_is_valid_and_agrees_with_the_checking():
@@ -162,10 +282,12 @@ def test_a_mistake_in_the_configuration_is_status_2(gclint, project):
 
 PUBLISHED = Path(package.__file__).with_name("config.schema.json")
 WHOLE = """\
-select = ["GCL"]
+extend = "base.toml"
+select = ["GCL", "set-epoch-missing"]
 min-certainty = "fragile"
 target = { torch = "2.5", transformers = "4.44" }
-per-file-ignores = { "tests/*" = ["GCL3"] }
+per-file-ignores = { "tests/*" = ["GCL3", "set-epoch-missing"] }
+extend-per-file-ignores = { "docs/*" = ["ALL"] }
 """
 
 
@@ -189,11 +311,13 @@ def test_the_published_schema_is_the_one_in_force():
         ("[tool.ruff]\nx = 1\n[tool.gclint]\n" + WHOLE, "pyproject.toml", ""),
         ("selct = []\n", "gclint.toml", "selct"),
         ("[tool.gclint]\ntarget = { torch = 2.5 }\n", "pyproject.toml", "torch"),
+        ("select = ['Set-Epoch']\n", "gclint.toml", "Set-Epoch"),
     ],
 )
 def test_check_jsonschema_agrees_with_gclint(tmp_path, text, name, complaint):
     pytest.importorskip("check_jsonschema", reason="check-jsonschema is not installed")
     file = write(tmp_path, text, name)
+    write(tmp_path, "", "base.toml")
     table = {"properties": {"gclint": {"$ref": PUBLISHED.as_uri()}}}
     whole = tmp_path / "pyproject.schema.json"
     whole.write_text(json.dumps({"properties": {"tool": table}}))

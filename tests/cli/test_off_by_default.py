@@ -102,10 +102,13 @@ def test_costs_never_decide_the_exit_status_and_preview_does(codes):
 
 
 def test_a_name_is_as_good_as_a_code(codes, monkeypatch):
-    known = {rule.code: rule for rule in RULES}
-    monkeypatch.setattr("gclint.check.last_report.InstalledRules", lambda: known)
+    monkeypatch.setattr("gclint.rule.known_rules", lambda: RULES)
     assert codes("--select", "is-slow")[1] == ["GCL841"]
     assert codes("--select", "is-new")[1] == ["GCL842"]
+    assert codes(configuration='extend-select = ["is-slow"]')[1] == ["GCL841"]
+    assert codes(configuration='preview = true\nignore = ["is-new"]')[1] == []
+    by_file = 'preview = true\nper-file-ignores = { "a.py" = ["is-new"] }'
+    assert codes(configuration=by_file)[1] == [] and codes(configuration=by_file.replace("a.py", "b.py"))[1]
 
 
 def test_a_comment_is_unused_only_where_its_rule_is_on(codes, project):

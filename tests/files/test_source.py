@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from gclint.ir.gate import Vocabulary, admits, unless
+from gclint.ir.gate import Vocabulary, admits, counts, unless, where
 from gclint.source.depth import deeply, too_deep
 from gclint.source.kinds import kind_of
 from gclint.source.source import Unreadable, Unwritable, parse, read
@@ -102,6 +102,12 @@ def test_gate():
     assert not admits(frozenset({"checkpoint", "recompute"}), words)
     assert admits(frozenset({"recompute", "DDP"}), words)
     assert admits(frozenset(), ())
+
+
+def test_a_word_counts_where_its_pattern_is_found():
+    word = where("made", r"^(?!self\.\w+ = made\(\)$).*\bmade\b")
+    assert not counts(word, "self.a = made()\nremade = 1\n") and not counts(word, "other\n")
+    assert counts(word, "self.a = made()\nself.b = made() * 2\n")
 
 
 @pytest.mark.parametrize("text", ["p.grad = False", "p.grad =  False", "p.grad == 1", "p.gradient = True", ""])

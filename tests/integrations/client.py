@@ -29,8 +29,8 @@ class Client:
         self.capabilities = self.ask("initialize", given)["capabilities"]
         self.tell("initialized", {})
 
-    def tell(self, method, params):
-        self._send({"method": method, "params": params})
+    def tell(self, method, params, number=None):
+        self._send({"method": method, "params": params, **({"id": number} if number else {})})
 
     def ask(self, method, params, timeout=60):
         self.number += 1
@@ -39,11 +39,14 @@ class Client:
         assert "error" not in answer, answer
         return answer.get("result")
 
-    def diagnostics(self, uri, timeout=60):
-        """The next diagnostics that arrive for a document."""
-        wanted = "textDocument/publishDiagnostics"
-        item = self.wait(lambda item: item.get("method") == wanted and item["params"]["uri"] == uri, timeout)
-        return item["params"]["diagnostics"]
+    def diagnostics(self, uri, timeout=60, version=None):
+        """The next diagnostics that arrive for a document, or for a version of it."""
+
+        def wanted(item):
+            shown = item.get("method") == "textDocument/publishDiagnostics" and item["params"]["uri"] == uri
+            return shown and version in (None, item["params"].get("version"))
+
+        return self.wait(wanted, timeout)["params"]["diagnostics"]
 
     def wait(self, wanted, timeout=60):
         for item in self.kept:

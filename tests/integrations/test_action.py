@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -12,6 +14,7 @@ import pytest
 import trainings
 import yaml
 
+PAGE = Path(__file__).parents[2] / "docs" / "ci.md"
 ACTION = Path(__file__).parents[2] / ".github" / "actions" / "gclint" / "action.yml"
 
 
@@ -73,6 +76,26 @@ def test_files_are_valid(schema, file):
     command = [sys.executable, "-m", "check_jsonschema", "--builtin-schema", schema, os.fspath(file)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout
+
+
+def test_the_job_for_gitlab_in_a_fresh_clone(project, tmp_path):
+    """The lines of the page, but for the installation; GitLab asks for these keys of each issue."""
+    pytest.importorskip("check_jsonschema", reason="check-jsonschema is not installed")
+    lines = re.search(r"## GitLab\n\n```yaml\n(.+?)```", PAGE.read_text(), re.DOTALL)[1]
+    (tmp_path / "gitlab-ci.yml").write_text(lines)
+    command = [sys.executable, "-m", "check_jsonschema", "--builtin-schema", "vendor.gitlab-ci", "gitlab-ci.yml"]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, check=False)
+    assert done.returncode == 0, done.stdout
+    job = yaml.safe_load(lines)["gclint"]
+    shutil.copytree(trainings.SEED, project, dirs_exist_ok=True)
+    commit = "git init -q && git add -A && git -c user.name=a -c user.email=a@b.c commit -qm x"
+    subprocess.run(commit, shell=True, check=True)
+    subprocess.run(["git", "clone", "-q", project, tmp_path / "clone"], check=True)
+    check = job["script"][-1].replace("gclint", f"{sys.executable} -m gclint", 1)
+    assert subprocess.run(check, shell=True, cwd=tmp_path / "clone", check=False).returncode == 1
+    issues = json.loads((tmp_path / "clone" / job["artifacts"]["reports"]["codequality"]).read_text())
+    assert [issue["check_name"] for issue in issues] == ["GCL601", "GCL702", "GCL701", "GCL201"]
+    assert all({"description", "check_name", "fingerprint", "severity", "location"} <= issue.keys() for issue in issues)
 
 
 def test_the_configuration_schema_under_check_jsonschema(run, project):

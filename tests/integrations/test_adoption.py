@@ -49,6 +49,20 @@ def test_baseline_is_matched_by_content(check, project):
     assert fresh.stdout.count("GCL") == 1
 
 
+def test_a_baseline_outlives_the_moving_of_files(check, project):
+    check("--baseline", "known.json")
+    (project / "train").mkdir()
+    (project / TRAIN).rename(project / "train" / "sft.py")
+    moved = check("--baseline", "known.json")
+    assert (moved.returncode, moved.stderr) == (0, "Left out 4 findings that known.json has.\n")
+    shutil.copy(project / "train" / "sft.py", project / "train" / "again.py")
+    assert check("--baseline", "known.json").stdout.count("GCL") == 3
+    (project / "train" / "again.py").unlink()
+    (project / TRAIN).write_text("")
+    copied = check("--baseline", "known.json")
+    assert copied.stdout.count("train/sft.py:") == copied.stdout.count("GCL") == 3 and copied.returncode == 1
+
+
 def test_what_a_baseline_no_longer_finds_is_told_and_forgotten(check, project):
     check("--baseline", "known.json")
     (project / "check_single_gpu.py").unlink()

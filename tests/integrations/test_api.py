@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import pickle
 import re
-import shutil
-import subprocess
-import sys
 from functools import partial
 from pathlib import Path
 
@@ -19,22 +15,6 @@ from gclint.config import BadConfig
 from gclint.report.formats import FORMATS, render
 
 PAGE = (Path(__file__).parents[2] / "docs" / "api.md").read_text()
-
-
-@pytest.mark.skipif(sys.version_info < (3, 11), reason="max_tasks_per_child needs Python 3.11")
-def test_the_example_for_many_repositories(project):
-    example = re.search(r"test_the_example_for_many_repositories -->\n```python\n(.+?)```", PAGE, re.DOTALL)[1]
-    (project / "findings.py").write_text(example)
-    for name in ("one", "two"):
-        shutil.copytree(trainings.SEED, project / name)
-    (project / "bad").mkdir()
-    (project / "bad" / "gclint.toml").write_text("selct = []\n")
-    command = [sys.executable, "findings.py", "one", "two", "bad"]
-    done = subprocess.run(command, capture_output=True, text=True, cwd=project, check=True)
-    found = [json.loads(line) for line in done.stdout.splitlines()]
-    counts = {name: sum(item["repository"] == name for item in found) for name in ("one", "two")}
-    assert counts == {"one": 4, "two": 4} and {item["code"] for item in found} >= {"GCL201", "GCL601"}
-    assert done.stderr.startswith("bad: BadConfig: ") and done.stderr.count("\n") == 1
 
 
 def test_the_example_for_one_file(project, capsys):
@@ -82,17 +62,3 @@ def test_settings_and_paths_as_they_come_to_hand(project):
     for paths in ("train.py", project / "train.py", [project]):
         assert len(gclint.check_paths(paths, **settings).findings) == 1
     assert gclint.check_source(trainings.BAD, project / "train.py", min_certainty=None).findings
-
-
-def test_the_example_on_ray(project):
-    pytest.importorskip("ray.data", reason="ray[data] is not installed")
-    example = re.search(r"test_the_example_on_ray -->\n```python\n(.+?)```", PAGE, re.DOTALL)[1]
-    (project / "findings.py").write_text(example)
-    shutil.copytree(trainings.SEED, project / "one")
-    (project / "bad").mkdir()
-    (project / "bad" / "gclint.toml").write_text("selct = []\n")
-    command = [sys.executable, "findings.py", "one", "bad"]
-    done = subprocess.run(command, capture_output=True, text=True, cwd=project, check=True)
-    rows = [json.loads(line) for line in done.stdout.splitlines()]
-    assert sorted(row["code"] for row in rows) == ["", "GCL201", "GCL601", "GCL701", "GCL702"]
-    assert next(row["message"] for row in rows if row["repository"] == "bad").startswith("BadConfig: ")

@@ -69,12 +69,57 @@ def test_an_unknown_target_is_an_error(flake8, project):
     assert done.returncode == 1 and "unknown library `pytorch`; did you mean `torch`?" in done.stdout + done.stderr
 
 
-def test_a_large_project_is_judged_file_by_file(flake8, project):
-    for number in range(301):
+PART = """from torch.utils.checkpoint import checkpoint
+
+
+def through(block, batch):
+    return checkpoint(block, batch, use_reentrant=True)
+"""
+WHOLE = """import torch
+from torch.nn.parallel import DistributedDataParallel
+
+from part import through
+
+
+class Net(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.block = torch.nn.Linear(4, 4)
+
+    def forward(self, batch):
+        return through(self.block, batch)
+
+
+torch.distributed.init_process_group("gloo")
+model = DistributedDataParallel(Net(), find_unused_parameters=True)
+model(torch.randn(2, 4, requires_grad=True)).sum().backward()
+"""
+
+
+def test_a_large_project_is_judged_as_check_judges_it(flake8, run, project):
+    (project / "part.py").write_text(PART)
+    (project / "train.py").write_text(WHOLE)
+    for number in range(300):
         (project / f"module_{number}.py").write_text("")
-    (project / "train.py").write_text(trainings.BAD)
-    first = flake8("train.py", "module_1.py")
-    assert first.stdout.startswith("train.py:11:16: GCL501") and flake8("train.py").stdout == first.stdout
+    checked = run("gclint", "check", "--output-format", "concise", "-q", ".").stdout
+    found = flake8("part.py", "module_1.py").stdout
+    assert found.startswith("part.py:5:12: GCL201") and checked.startswith("part.py:5:12: GCL201")
+    assert flake8("part.py").stdout == found
+    (project / "train.py").write_text(
+        WHOLE.replace("DistributedDataParallel(Net(), find_unused_parameters=True)", "Net()")
+    )
+    assert flake8("part.py").stdout == "" == flake8(".").stdout
+
+
+def test_of_a_directory_that_nothing_marks_no_more_than_the_file_is_looked_at(flake8, project):
+    """It may be somebody's home."""
+    (project / "requirements.txt").unlink()
+    (project / "part.py").write_text(PART)
+    (project / "train.py").write_text(WHOLE)
+    assert "GCL201" in flake8("part.py").stdout
+    for number in range(300):
+        (project / f"module_{number}.py").write_text("")
+    assert flake8("train.py", "part.py").stdout == ""
 
 
 def test_flake8_applies_its_own_noqa_select_and_per_file_ignores(flake8, run, project):

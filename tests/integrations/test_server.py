@@ -42,6 +42,39 @@ def test_diagnostics_on_open_change_and_close(client, project):
     assert client.diagnostics(uri) == []
 
 
+def test_diagnostics_are_of_a_version(client, project):
+    uri = client.open(project / "train.py", trainings.GOOD)
+    assert client.diagnostics(uri, version=1) == []
+    for version in range(2, 8):
+        client.change(uri, trainings.BAD if version % 2 else trainings.GOOD, version)
+    assert len(client.diagnostics(uri, version=7)) == 1
+    shown = [item["params"]["version"] for item in client.kept if item.get("method", "").endswith("Diagnostics")]
+    assert 7 not in shown and len(shown) < 6
+
+
+def test_a_cancelled_request_is_answered_and_the_server_goes_on(client, project):
+    uri = client.open(project / "train.py", trainings.BAD)
+    given = {"textDocument": {"uri": uri}, "position": {"line": 10, "character": 18}}
+    client.tell("textDocument/hover", given, number="slow")
+    client.tell("$/cancelRequest", {"id": "slow"})
+    assert client.wait(lambda item: item.get("id") == "slow")["error"]["message"]
+    assert len(client.diagnostics(uri)) == 1
+    assert "GCL501" in client.ask("textDocument/hover", given)["contents"]["value"]
+
+
+def test_what_a_killed_server_leaves_does_not_mislead_the_next(project):
+    shutil.copytree(trainings.SEED, project, dirs_exist_ok=True)
+    path = project / "src" / "baseline_sft" / "train_sft_abel.py"
+    killed = Client(project)
+    killed.open(path)
+    killed.process.kill()
+    killed.process.wait(20)
+    assert killed.close() < 0
+    following = Client(project)
+    assert {item["code"] for item in following.diagnostics(following.open(path))} == {"GCL201", "GCL701", "GCL702"}
+    assert following.close() == 0
+
+
 def test_the_other_half_in_other_files_is_related(client, project):
     shutil.copytree(trainings.SEED, project, dirs_exist_ok=True)
     path = project / "src" / "baseline_sft" / "train_sft_abel.py"

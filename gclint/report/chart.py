@@ -1,4 +1,4 @@
-"""A small chart as SVG: one line for each rank, and a dashed one for what is planned."""
+"""A small chart as SVG: a line for each rank or kind of thing that is counted, and a dashed one for what is planned."""
 
 from __future__ import annotations
 
@@ -16,8 +16,10 @@ def by_step(values: Sequence[float | None]) -> Line:
     return list(enumerate(values, 1))
 
 
-def chart(title: str, names: Sequence[str], lines: Sequence[Line]) -> str:
-    """Return a figure of lines over the steps; "" where there is nothing to draw."""
+def chart(title: str, names: Sequence[str], lines: Sequence[Line], ends: Sequence[str] = ()) -> str:
+    """Return a figure of lines over the steps, of which the first and last may have names at the two `ends`; "" where
+    there is nothing to draw.
+    """
     known = [value for line in lines for _, value in line if value is not None and math.isfinite(value)]
     last = max((at for line in lines for at, _ in line), default=0.0)
     if not known or last < 2:
@@ -32,8 +34,8 @@ def chart(title: str, names: Sequence[str], lines: Sequence[Line]) -> str:
     marks = (
         f'<text x="{LEFT - 6}" y="14" text-anchor="end">{f"{most:.3g}" if most > least else ""}</text>'
         f'<text x="{LEFT - 6}" y="{HEIGHT - BELOW}" text-anchor="end">{least:.3g}</text>'
-        f'<text x="{LEFT}" y="{HEIGHT - 5}">1</text>'
-        f'<text x="{WIDTH - 4}" y="{HEIGHT - 5}" text-anchor="end">{last:.0f}</text>'
+        f'<text x="{LEFT}" y="{HEIGHT - 5}">{escape(ends[0]) if ends else 1}</text>'
+        f'<text x="{WIDTH - 4}" y="{HEIGHT - 5}" text-anchor="end">{escape(ends[-1]) if ends else f"{last:.0f}"}</text>'
     )
     axis = f'<path class=axis d="M{LEFT} 6V{HEIGHT - BELOW}H{WIDTH - 4}"/>'
     legend = "".join(
