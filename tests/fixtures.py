@@ -13,7 +13,9 @@ import re
 from pathlib import Path
 from typing import Any
 
-from gclint.check.engine import check_paths
+from gclint.check.engine import check
+from gclint.check.request import Request
+from gclint.config import checked
 from gclint.finding import Finding
 
 ROOT = Path(__file__).parent.parent / "fixtures"
@@ -73,7 +75,7 @@ def stage(text: str, directory: Path, file: str = "train.py") -> Path:
 def findings(text: str, directory: Path) -> list[Finding]:
     """What gclint finds in a fixture's text."""
     script = stage(text, directory)
-    report = check_paths([str(script)], **settings_of(text))
+    report = check(Request([str(script)], checked(settings_of(text)), cache=False))
     assert not report.problems, report.problems
     return [finding for finding in report.findings if Path(finding.location.path).name == script.name]
 

@@ -32,7 +32,7 @@ def fixed(text: str, directory: Path) -> str:
     """The text after `gclint fix --unsafe` of the rule's own findings, with the fixes its header chooses."""
     script = fixtures.stage(text, directory)
     chosen = dict(item.split("=") for item in fixtures.headers(text).get("fix", "").split())
-    fix(Request([str(script)], fixtures.settings_of(text)), unsafe=True, chosen=chosen)
+    fix(Request([str(script)], fixtures.settings_of(text), cache=False), unsafe=True, chosen=chosen)
     return script.read_text()
 
 

@@ -108,7 +108,8 @@ def _made_of(site: Site, run: Run) -> Iterator[Object]:
 
 def _set_in(loop: ast.AST, run: Run) -> list[ItemSet]:
     """The entries that are set in a loop, whatever it goes over."""
-    return [each for each in run.of_type(ItemSet) if loop in each.moment.loops and each.target.kind != "modules"]
+    sets = [each for each in run.of_type(ItemSet) if each.target.kind != "modules"]
+    return [each for each in sets if any(around.node is loop for around in each.moment.loops)]
 
 
 def _names(site: Site) -> set[str]:

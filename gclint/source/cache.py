@@ -21,7 +21,8 @@ _FILES = {"CACHEDIR.TAG": _TAG, ".gitignore": "# Made by gclint.\n*\n"}
 _RACY = 2_000_000_000
 _ENTRIES = re.compile(r"(?:[a-z0-9]+-)?[0-9a-f]{40}\.(?:json|lines)")
 _HELD = re.compile(rf"{_ENTRIES.pattern}|tmp\w+\.tmp|lock|CACHEDIR\.TAG|\.gitignore")
-_KEPT = 30 * 24 * 3600
+_DAY = 24 * 3600
+_KEPT = 30 * _DAY
 Entry = dict[str, Any]
 
 
@@ -161,11 +162,17 @@ def prepare(directory: str) -> None:
 
 def _forget_old(directory: str) -> None:
     """Delete the entries that nothing has written for `_KEPT` seconds: of each other command line, and of each project
-    that was checked from here, there is a file.
+    that was checked from here, there is a file. They are looked through once a day, which the mark's time tells.
     """
     from time import time
 
-    oldest = time() - _KEPT
+    oldest, mark = time() - _KEPT, os.path.join(directory, "CACHEDIR.TAG")
+    try:
+        if time() - os.stat(mark).st_mtime < _DAY:
+            return
+        os.utime(mark)
+    except OSError:
+        return
     for name in filter(_ENTRIES.fullmatch, os.listdir(directory)):
         path = os.path.join(directory, name)
         with suppress(OSError):  # another process may delete it too

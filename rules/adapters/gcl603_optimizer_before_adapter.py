@@ -124,7 +124,24 @@ def _changes(run: Run, built: OptimizerBuilt, model: Object) -> list[_Change]:
     taken = run.place(built)
     later = [each for each in _all_changes(run) if each.model is model and run.place(each.event) > taken]
     own = [inside(item) for item in owners(built.parameters)]
-    return [each for each in later if _is_among(each.part, own) and not _is_told(built.optimizer, each.event, run)]
+    return [
+        each
+        for each in later
+        if _is_among(each.part, own)
+        and not _is_told(built.optimizer, each.event, run)
+        and not _was_made(each.event, built, run)
+    ]
+
+
+def _was_made(change: Event, built: OptimizerBuilt, run: Run) -> bool:
+    """Whether a layer is put where the same line put one before the optimizer was built, under a condition that may
+    ask for just that.
+    """
+    before = run.of_type(ItemSet) if isinstance(change, ItemSet) and not change.guard <= built.guard else ()
+    return any(
+        each.site.node is change.site.node and each.target is change.target and run.place(each) < run.place(built)
+        for each in before
+    )
 
 
 def _is_among(part: Object | None, own: list[Object]) -> bool:

@@ -86,6 +86,7 @@ def test_what_nothing_wrote_for_a_month_is_deleted(place):
         cache.save()
         if name != "new":
             os.utime(os.path.join(place, f"{key}.json"), (1_000_000_000, 1_000_000_000))
+    os.utime(os.path.join(place, "CACHEDIR.TAG"), (1_000_000_000, 1_000_000_000))
     last = Cache(place, digest(["last"]))
     last.put("a", 1)
     last.save()
