@@ -45,10 +45,9 @@ ENDS = """
 import sys
 import torch
 
-net, optimizer = torch.nn.Linear(8, 1), None
-if sys.argv[1] == "sgd":
-    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
-else:
+net = torch.nn.Linear(8, 1)
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+if sys.argv[1] != "sgd":
     {end}
 for x in load():
     net(x).mean().backward()

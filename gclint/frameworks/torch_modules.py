@@ -319,7 +319,7 @@ def _for_its_effect(call: Call) -> bool:
 
 @framework.escape("module")
 def trains_now(part: Object) -> None:
-    """Code that nobody knows may have put a layer into a frozen module, or a method of its own changed what it holds."""
+    """Code that nobody knows may have put a layer into a frozen module; a method of its own may have changed that."""
     outer: Object | None = part
     while outer is not None:
         loosen(outer)
