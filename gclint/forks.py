@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 MOST_FORKS = 8
 AHEAD = 3
 LOOKS_UP_SECONDS = 0.2
+ORPHANED_SECONDS = 0.5
 Asked = TypeVar("Asked")
 Answer = TypeVar("Answer")
 
@@ -39,6 +40,7 @@ class Forks(Generic[Asked, Answer]):
     def __init__(self, work: Callable[[Asked], Answer], count: int):
         from multiprocessing.connection import Pipe
 
+        parent = os.getpid()
         self._free: list[Connection] = []
         self._processes: list[int] = []
         gc.freeze()  # a collection in a fork would touch, and so copy, everything there is
@@ -49,6 +51,7 @@ class Forks(Generic[Asked, Answer]):
                 # not a multiprocessing.Process: those may not be made where flake8 runs plugins, in a daemon of its own
                 process = os.fork()
                 if not process:
+                    _end_with(parent)
                     _serve(work, theirs, tuple(self._free))
                 self._processes.append(process)
                 theirs.close()
@@ -103,6 +106,17 @@ def _received(connection: Any) -> Any:
         return connection.recv()
     except (OSError, EOFError) as error:
         raise Lost from error
+
+
+def _end_with(parent: int) -> None:
+    """Have this process end soon after its parent, also in the middle of its work: a killed parent ends nobody."""
+
+    def look(*_: object) -> None:
+        if os.getppid() != parent:
+            os._exit(1)
+
+    signal.signal(signal.SIGALRM, look)
+    signal.setitimer(signal.ITIMER_REAL, ORPHANED_SECONDS, ORPHANED_SECONDS)
 
 
 def _serve(work: Callable[[Asked], Answer], connection: Connection, others: tuple[Connection, ...]) -> NoReturn:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -147,8 +148,9 @@ def test_where_no_process_is_to_be_had_all_is_done_here(tmp_path: Path, monkeypa
     assert refused == [1]
 
 
-def test_an_interruption_leaves_no_process(tmp_path: Path) -> None:
-    project(tmp_path, 3)
+def busy_check(place: Path) -> subprocess.Popen[str]:
+    """A check whose forks are in the middle of walks that take ten minutes."""
+    project(place, 3)
     code = (
         "import os, signal, sys, time\n"
         "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
@@ -159,7 +161,7 @@ def test_an_interruption_leaves_no_process(tmp_path: Path) -> None:
         "sys.exit(main(['check', '--no-cache', '-j', '2', sys.argv[1]]))\n"
     )
     process = subprocess.Popen(
-        [sys.executable, "-c", code, str(tmp_path)],
+        [sys.executable, "-c", code, str(place)],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -167,8 +169,25 @@ def test_an_interruption_leaves_no_process(tmp_path: Path) -> None:
     )
     assert process.stdout is not None
     assert process.stdout.readline() == "asked\n"
+    return process
+
+
+def test_an_interruption_leaves_no_process(tmp_path: Path) -> None:
+    process = busy_check(tmp_path)
     process.send_signal(signal.SIGINT)
     _, err = process.communicate(timeout=60)
     assert (process.returncode, err) == (130, "gclint: interrupted\n")
     with pytest.raises(ProcessLookupError):
         os.killpg(process.pid, 0)
+
+
+@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGKILL])
+def test_a_killed_check_leaves_no_process(tmp_path: Path, how: signal.Signals) -> None:
+    process = busy_check(tmp_path)
+    process.send_signal(how)
+    try:
+        process.communicate(timeout=20)  # returns when no fork holds the other ends of the streams any more
+        assert process.returncode == -how
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)

@@ -137,10 +137,11 @@ def _was_made(change: Event, built: OptimizerBuilt, run: Run) -> bool:
     """Whether a layer is put where the same line put one before the optimizer was built, under a condition that may
     ask for just that.
     """
-    before = run.of_type(ItemSet) if isinstance(change, ItemSet) and not change.guard <= built.guard else ()
+    if not isinstance(change, ItemSet) or change.guard <= built.guard:
+        return False
     return any(
         each.site.node is change.site.node and each.target is change.target and run.place(each) < run.place(built)
-        for each in before
+        for each in run.of_type(ItemSet)
     )
 
 
