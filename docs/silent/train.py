@@ -2,10 +2,22 @@
 
 import torch
 from torch.distributed import destroy_process_group, init_process_group
-from torch.nn.functional import cross_entropy
+from torch.nn.functional import cross_entropy, one_hot
 from torch.nn.parallel import DistributedDataParallel
 from torch.utils.data import DataLoader, TensorDataset
 from torch.utils.data.distributed import DistributedSampler
+
+
+class Experts(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.router = torch.nn.Linear(8, 4)
+        self.experts = torch.nn.Linear(8, 4 * 2)
+
+    def forward(self, x):
+        chosen = one_hot(self.router(x).argmax(-1), 4).float()
+        return (self.experts(x).view(-1, 4, 2) * chosen[..., None]).sum(1)
+
 
 if __name__ == "__main__":
     init_process_group("gloo")
@@ -13,10 +25,8 @@ if __name__ == "__main__":
     x = torch.randn(64, 8)
     data = TensorDataset(x, (x.sum(1) > 0).long())
     sampler = DistributedSampler(data)
-    net = torch.nn.Sequential(torch.nn.Linear(8, 16), torch.nn.ReLU(), torch.nn.Linear(16, 10))
-    optimizer = torch.optim.AdamW(net.parameters(), lr=1e-2)
-    net[2] = torch.nn.Linear(16, 2)
-    model = DistributedDataParallel(net)
+    model = DistributedDataParallel(Experts(), find_unused_parameters=True)
+    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-2)
     for epoch in range(2):
         sampler.set_epoch(epoch)
         for inputs, labels in DataLoader(data, batch_size=8, sampler=sampler):

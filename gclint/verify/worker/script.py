@@ -98,8 +98,11 @@ def _forget(folder: Path) -> None:
 
 
 def own_modules(scratch: Path, root: str | None) -> tuple[list[str], list[str]]:
-    """The program's files that were imported, relative to the copy, and those taken from the project itself."""
+    """The program's files that were imported, relative to the copy, and those taken from the project itself; gclint's
+    own are neither where its own checkout is the project.
+    """
     copied, outside = [], []
+    ours = Path(__file__).resolve().parents[2]
     for module in list(sys.modules.values()):
         path = getattr(module, "__file__", None)
         if not isinstance(path, str) or not os.path.isabs(path):
@@ -108,7 +111,8 @@ def own_modules(scratch: Path, root: str | None) -> tuple[list[str], list[str]]:
         if Path(path).is_relative_to(scratch):
             copied.append(Path(path).relative_to(scratch).as_posix())
         elif root is not None and Path(path).is_relative_to(root) and "site-packages" not in path:
-            outside.append(path)
+            if not Path(path).is_relative_to(ours):
+                outside.append(path)
     return copied, outside
 
 
