@@ -1,12 +1,17 @@
-"""Tests that need a GPU: left out where there is none, and counted."""
+"""Tests that need a GPU: left out where there is none, and counted. An interrupt reaches what is tested, also where the
+suite was started in the background of a shell, which ignores it.
+"""
 
 from __future__ import annotations
 
+import signal
 from typing import Any
 
 import pytest
 
 NO_GPU = "needs a CUDA or ROCm device"
+
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -39,3 +39,34 @@ def test_certainty(tmp_path: Path, test: str, certainty: str) -> None:
         [str(tmp_path)], {"select": ("GCL606",), "target": {"transformers": "4.57.6", "torch": "2.8.0"}}, cache=False
     )
     assert [finding.certainty for finding in check(request).findings] == [certainty]
+
+
+ENDS = """
+import sys
+import torch
+
+net = torch.nn.Linear(8, 1)
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+if sys.argv[1] != "sgd":
+    {end}
+for x in load():
+    net(x).mean().backward()
+    optimizer.step()
+"""
+
+
+@pytest.mark.parametrize("end", ["sys.exit()", "sys.exit(0)", "exit(None)"])
+def test_where_a_program_ends_as_it_should_the_rest_has_a_condition(tmp_path: Path, end: str) -> None:
+    assert condition_of(tmp_path, end) == "if `sys.argv[1] == 'sgd'`"
+
+
+@pytest.mark.parametrize("end", ["sys.exit(1)", "exit('no such optimizer')", "raise ValueError", "assert False"])
+def test_where_a_program_fails_the_rest_has_none(tmp_path: Path, end: str) -> None:
+    assert condition_of(tmp_path, end) == ""
+
+
+def condition_of(directory: Path, end: str) -> str:
+    """The condition of the one finding."""
+    (directory / "train.py").write_text(ENDS.format(end=end))
+    (finding,) = check(Request([str(directory)], {"select": ("GCL805",)}, cache=False)).findings
+    return finding.condition

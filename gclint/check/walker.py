@@ -67,7 +67,7 @@ class Walker:
             with stage("walking"):
                 source = self.project.sources.get(task.path)
                 if task.entry is not None:
-                    self._program(made, task.entry, steps)
+                    self._launched(made, task.entry, steps)
                 elif source is not None and source.kind in CONFIGURATION_KINDS:
                     self._configuration(made, source)
                 else:
@@ -107,6 +107,16 @@ class Walker:
             self.runs.append(run)
         return run
 
+    def _launched(self, made: Walked, entry: Entry, steps: int) -> None:
+        """Walk a program as one launch starts it; where something is found in the text of that launch, the others that
+        say the same of the program hold it too.
+        """
+        self._program(made, entry, steps)
+        launch = entry.launch
+        if launch is not None and any(each.location.path == shown(str(launch.path)) for each in made.found.values()):
+            for other in entry.alike:
+                self._program(made, Entry(other, other.function), max(0, steps - made.steps))
+
     def _program(self, made: Walked, entry: Entry, steps: int) -> None:
         path = made.path
         self.project.enter(Path(path), inserted_paths(self.project.text(path) or ""))
@@ -126,7 +136,7 @@ class Walker:
         run.emit(RunEnded(it_moment(run, module), whole=told and not (it.stopped or ended)))
         if it.stopped:
             made.cut = judged_in_part(module, it.stopped, steps)
-        made.steps = min(steps, steps - it.steps) + it.aside
+        made.steps += min(steps, steps - it.steps) + it.aside
         self._remember(made, it)
 
     def _interpreter(self, run: Run) -> Interpreter:

@@ -128,8 +128,8 @@ def has_attribute(call: Call) -> Value:
 
 @framework.function("sys.exit", "builtins.exit", "builtins.quit", "os._exit")
 def end(call: Call) -> Value:
-    """The process ends."""
-    leave(call.it, RAISE, of(External("builtins.SystemExit")))
+    """The process ends; where it says that it failed, by a number or a text, as after an exception."""
+    leave(call.it, RAISE, of(External("builtins.SystemExit")), unsaid=bool(call.get("", 0).constant()))
     return NOTHING
 
 

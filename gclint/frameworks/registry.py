@@ -36,7 +36,10 @@ DATA_PACKAGES = ("datasets", "numpy", "pandas", "PIL", "torchvision")  # what th
 PARTS = {"data": "data", "datasets.DatasetDict": "datasets.Dataset"}  # of what a part is known to be
 PROPAGATED = ("filtered", "filtered_by", "foreign", "may_grad", "release")
 PROPAGATED_NAMES = (*PROPAGATED, "names_of", "keys_of")
-HANDLERS = ["constants", "functions", "methods", "attributes", "elements", "setters", "calls", "decorators", "families"]
+HANDLERS = [
+    *("constants", "functions", "methods", "attributes", "elements", "setters", "calls", "decorators", "families"),
+    "escapes",
+]
 F = TypeVar("F", bound=Callable[..., Any])
 
 
@@ -69,6 +72,7 @@ class Framework:
     calls: dict[str, CallHandler] = field(default_factory=dict)
     decorators: dict[str, CallHandler] = field(default_factory=dict)
     families: dict[str, CallHandler] = field(default_factory=dict)
+    escapes: dict[str, Callable[[Object], None]] = field(default_factory=dict)
 
     def family(self, *patterns: str) -> Callable[[F], F]:
         """Constructors whose names follow a pattern: `package:regular expression over the last name`."""
@@ -101,6 +105,10 @@ class Framework:
     def decorator(self, *names: str) -> Callable[[F], F]:
         """What a library's decorator makes of a function; called with the function as its only argument."""
         return self._record(self.decorators, names)
+
+    def escape(self, kind: str) -> Callable[[F], F]:
+        """What is no longer known of an object of a kind that code which nobody knows was given."""
+        return self._record(self.escapes, [kind])
 
     def constant(self, name: str) -> Callable[[F], F]:
         """The value of a library's name."""
@@ -258,6 +266,13 @@ class Library:
         handler = self._by_kind(self.all.setters, item.kind, name) or self._by_kind(self.all.setters, item.kind, "*")
         if handler is not None:
             handler(it, item, value, node)
+
+    def escaped(self, item: Object) -> None:
+        """Code that nobody knows was given an object, and may have changed it."""
+        item.escaped = True
+        for kind in self.lineage(item.kind):
+            if kind in self.all.escapes:
+                self.all.escapes[kind](item)
 
     def stored(self, it: Interpreter, item: Object, value: Value) -> None:
         """A value goes into a container: modules become its parts."""

@@ -190,8 +190,7 @@ def reparametrised(call: Call) -> Value:
     given = call.get("module", 0)
     for item in given.objects():
         item.open = True
-        loosen(item)
-        _trains_now(item)
+        trains_now(item)
     return given
 
 
@@ -308,8 +307,8 @@ def element_of_modules(it: Interpreter, item: Object, site: Site) -> Value | Non
 def call_module(call: Call) -> Value | None:
     """module(x): its forward, patched or of its class, walked; an activation comes out of the outermost."""
     assert call.receiver is not None
-    if call.receiver.kind == "part" and _for_its_effect(call):
-        _trains_now(call.receiver)
+    if call.receiver.kind == "part" and call.receiver.parent is not None and _for_its_effect(call):
+        trains_now(call.receiver.parent)
     return run_forward(call, call.receiver, call.receiver.attributes.get("forward"))
 
 
@@ -318,9 +317,10 @@ def _for_its_effect(call: Call) -> bool:
     return isinstance(call.site.module.parents.get(call.site.node), ast.Expr)
 
 
-def _trains_now(part: Object) -> None:
-    """A method that nobody knows changed something, such as what a frozen module holds, or that it is frozen."""
-    outer = part.parent
+@framework.escape("module")
+def trains_now(part: Object) -> None:
+    """Code that nobody knows may have put a layer into a frozen module; a method of its own may have changed that."""
+    outer: Object | None = part
     while outer is not None:
         loosen(outer)
         outer = outer.parent

@@ -23,11 +23,13 @@ STARTS = re.compile(rb"^if\b.*__name__.*__main__|^if\b.*__main__.*__name__", re.
 
 class Entry(NamedTuple):
     """One way a program starts: the launch, None when no launcher starts it so, and the function that is called
-    in its module, "" where the file is run as a script.
+    in its module, "" where the file is run as a script. `alike` are other launches that say nothing more: what is found
+    in the text of the launch itself is asked of them too.
     """
 
     launch: Launch | None = None
     function: str = ""
+    alike: tuple[Launch, ...] = ()
 
 
 def _starts(source: Source) -> bool:
@@ -54,7 +56,13 @@ class Entries:
         source = self._project.sources.get(path)
         if source is None:
             return []
-        found = [Entry(launch, launch.function) for launch in self.launches(path)]
+        chosen = self.launches(path)
+        left = [each for each in self._all_launches(path) if each not in chosen][: MOST_LAUNCHES - len(chosen)]
+        near = [next((one for one in chosen if _said(each) <= _said(one)), chosen[0]) for each in left]
+        found = [
+            Entry(one, one.function, tuple(each for each, other in zip(left, near, strict=True) if other is one))
+            for one in chosen
+        ]
         if not found and (source.kind == "notebook" or _starts(source)):
             found.append(Entry())
         launched = {entry.function for entry in found}
@@ -68,14 +76,15 @@ class Entries:
         """The launchers that start the file, several processes first: those that differ in what they say, at most
         `MOST_LAUNCHES`, and among these the ones that say most.
         """
+        return differing(self._all_launches(path))
+
+    def _all_launches(self, path: str) -> list[Launch]:
         near = self._started_near(path).launches.get(path, [])
         everywhere = self._started_below(self._project.root).launches.get(path, [])
-        if not near and not everywhere:
-            return []
         told = {(launch.path, launch.line) for launch in near}
         own = [*near, *(item for item in everywhere if (item.path, item.line) not in told)]
         own.sort(key=lambda launch: (not launch.distributed, str(launch.path), launch.line))
-        return differing(own)
+        return own
 
     def _started_near(self, path: str) -> _Started:
         directory = os.path.dirname(path)

@@ -108,7 +108,7 @@ class Call:
         """
         made = self.it.derived(self.site, self.inputs())
         for item in chain.from_iterable(value.objects() for value in self.inputs()):
-            item.escaped = True
+            self.it.library.escaped(item)
         if "release" not in made.state and any(_is_release(value.constant()) for value in self.inputs()):
             made.state["release"] = const(ANY_PACKAGE)
         if not any(origin.kind == "activation" for origin in made.origins):

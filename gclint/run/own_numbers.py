@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ..ir.syntax import dotted
 from .events import LibraryCall
 from .guards import Atom, Guard
 from .parts_of_guards import everything
@@ -27,12 +26,12 @@ def about_own_numbers(guard: Guard, loss: Value, sent: set[Object], run: Run) ->
     """The conditions of a guard on the numbers that a loss was computed from, or the loss itself, each with what it
     asks about; none that the processes may have agreed on, by what was `sent`.
     """
-    known = {item for item in ancestors(loss) if isinstance(item, Object)}
+    known, makers = {item for item in ancestors(loss) if isinstance(item, Object)}, makers_in(run)
     for atom, truth in sorted(everything(guard, tacit=False), key=lambda pair: pair[0].key):
         subject = _subject(atom, run)
         if subject is None or not subject.origins or not ancestors(of(subject)).isdisjoint(sent):
             continue
-        if _is_of(subject, atom.test == "", known):
+        if _is_of(subject, atom.test == "", known, makers):
             yield atom, truth, subject
 
 
@@ -51,7 +50,7 @@ def _is_limit(other: object, run: Run) -> bool:
     return held is not None and not held.origins
 
 
-def _is_of(subject: Object, asks: bool, known: set[Object]) -> bool:
+def _is_of(subject: Object, asks: bool, known: set[Object], makers: dict[Object, str]) -> bool:
     """Whether something is computed from known tensors by nothing but what gives their numbers, or `asks` whether they
     are finite.
     """
@@ -64,7 +63,7 @@ def _is_of(subject: Object, asks: bool, known: set[Object]) -> bool:
         if item in known:
             of_known = True
             continue
-        name = _maker(item)
+        name = makers.get(item) or _attribute(item)
         asked = asked or name in ASKED
         if name and name not in (*ASKED, *SAME_NUMBERS):
             return False
@@ -73,11 +72,18 @@ def _is_of(subject: Object, asks: bool, known: set[Object]) -> bool:
     return of_known and (asked or not asks)
 
 
-def _maker(item: Object) -> str:
-    """The last name of the function or attribute that something came from; "" for what is computed otherwise."""
+def makers_in(run: Run) -> dict[Object, str]:
+    """The last name of the function or method that gave each thing, however it was called."""
+    found: dict[Object, str] = {}
+    for each in run.of_type(LibraryCall):
+        for item in each.result.objects():
+            found.setdefault(item, each.name.rpartition(".")[2])
+    return found
+
+
+def _attribute(item: Object) -> str:
+    """The attribute of a tensor that something is; "" for what is computed otherwise."""
     node = item.site.node if item.site is not None else None
-    if isinstance(node, ast.Call):
-        return node.func.attr if isinstance(node.func, ast.Attribute) else dotted(node.func)
     return node.attr if isinstance(node, ast.Attribute) else ""
 
 

@@ -48,6 +48,8 @@ from gclint.run.values import NOTHING, Const, Object, root
 
 from ..words import STEPS
 
+UNSCALED = ("torch.", "transformers.", "bitsandbytes.")  # optimizers of these never do
+
 rule = Rule(
     code="GCL607",
     name="fp16-weights-with-scaler",
@@ -70,8 +72,17 @@ def scaler_on_half(event: ScalerUsed, run: Run) -> Iterator[Finding]:
     if event.operation not in ("step", "unscale_"):
         return
     for optimizer in event.given.objects():
+        if event.operation == "step" and _may_take_scaled_gradients(optimizer):
+            continue
         for model in models_of(optimizer.attributes.get("params", NOTHING)):
             yield from _half(run, model, event.guard, event.site, "the scaler unscales their gradients here")
+
+
+def _may_take_scaled_gradients(optimizer: Object) -> bool:
+    """Whether an optimizer may unscale by itself, as those of other libraries may that say so
+    (`_step_supports_amp_scaling` in torch/amp/grad_scaler.py).
+    """
+    return isinstance(optimizer.type, str) and not optimizer.type.startswith(UNSCALED)
 
 
 @rule.on(TrainerStarted)

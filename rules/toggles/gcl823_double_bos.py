@@ -132,9 +132,9 @@ def _templated(item: Object, depth: int = DEPTH) -> Object | None:
 
 def _is_asked(guard: Guard, run: Run) -> bool:
     """Whether the program asks what a text begins with before it makes tokens of it."""
-    about = (run.subject(each) for atom, _ in everything(guard, tacit=False) for each in atom.of)
-    nodes = (item.site.node for item in about if item is not None and item.site is not None)
-    return any(isinstance(node, ast.Call) and getattr(node.func, "attr", "") == "startswith" for node in nodes)
+    atoms = {atom for atom, _ in everything(guard, tacit=False)}
+    asked = (each.result for each in run.of_type(LibraryCall) if each.name.endswith(".startswith"))
+    return any(atom in atoms for answer in asked for way, _ in answer for atom, _ in way)
 
 
 def _certainty(tokenizer: Object) -> Certainty | None:

@@ -61,7 +61,7 @@ def watch(child: int, pipe: Pipe, job: dict[str, Any], directory: Path) -> dict[
                 os._exit(1)
             if ended is not None:
                 os.kill(child, signal.SIGKILL)
-        pipe.wait(POLL)
+        pipe.wait(min(5 * POLL, max(POLL, (time.monotonic() - started) / 20)))
 
 
 def settled(pipe: Pipe, reason: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:

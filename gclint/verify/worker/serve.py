@@ -26,6 +26,9 @@ from gclint.verify.worker.ranks import name_ranks
 from gclint.verify.worker.report import Pipe
 from gclint.verify.worker.supervise import adopt_orphans, descendants, die_with_parent, end_descendants, remove
 
+SELDOM = 0.25
+"""Seconds between two looks for a job, after a few seconds without one."""
+
 
 def main(argv: list[str]) -> int:
     """Serve the jobs of the directory `argv[0]` until told to stop; return the exit status.
@@ -91,6 +94,8 @@ def _learn(names: list[str]) -> None:
 
 
 def _next_job(directory: Path, number: int, key: exchange.Key) -> dict[str, Any] | None:
+    """Wait for a job, and the longer it takes the more seldom look for it: a pool may be kept for minutes."""
+    began = time.monotonic()
     while not exchange.stop(directory).exists():
         job: dict[str, Any] | None = exchange.read_signed(exchange.job(directory, number), key)
         if job is not None:
@@ -98,7 +103,7 @@ def _next_job(directory: Path, number: int, key: exchange.Key) -> dict[str, Any]
         if orphaned(directory) or not directory.exists():
             remove(str(directory))
             return None
-        time.sleep(POLL)
+        time.sleep(min(SELDOM, max(POLL, (time.monotonic() - began) / 20)))
     return None
 
 
