@@ -110,10 +110,11 @@ def receive_objects(call: Call) -> Value:
     names = ("object_list", "scatter_object_output_list")
     given = next((held for name in names if (held := call.get(name, 0))), NOTHING)
     for item in given.objects():
-        guard = changes.since(call.it, item)
-        received = [of(call.it.unknown(call.name.rpartition(".")[2], call.site)) for _ in item.items or ()]
-        if item.items is not None:
-            item.items = [assigned(guard, new, old) for new, old in zip(received, item.items, strict=True)]
+        guard, sent = changes.since(call.it, item), item.items or []
+        for index, own in enumerate(sent):
+            received = call.it.unknown(call.last, call.site)
+            received.made_of = [own]
+            sent[index] = assigned(guard, of(received), own)
     return given if call.name.startswith("accelerate") else NONE
 
 
