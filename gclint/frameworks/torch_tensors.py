@@ -7,6 +7,7 @@ import ast
 from ..ir.syntax import Site
 from ..run.arithmetic import computed_from_leaf, of_a_model, scale_of
 from ..run.calls import Call
+from ..run.devices import is_cpu
 from ..run.interpreter import Interpreter
 from ..run.precision import mark_product
 from ..run.values import FALSE, NOTHING, TRUE, Object, Value, of
@@ -110,7 +111,8 @@ def same_tensor(call: Call) -> Value:
         cut(made)
     else:
         scale_of(made, of(call.receiver))
-        computed_from_leaf(made, [call.receiver])
+        if not any(map(is_cpu, call.positional)):
+            computed_from_leaf(made, [call.receiver])
     _keep_half(call, made)
     return of(made)
 
