@@ -78,9 +78,7 @@ def _forward_alone(event: Backward, run: Run) -> Iterator[Finding]:
         both = conj(forward.guard, event.guard)
         if block is None or block.site is None or both is None or _asked_again(forward, event, run):
             continue
-        if (
-            not block.born <= forward.guard
-        ):  # the same forward runs without it otherwise: which of them averages is chosen
+        if _is_chosen(block, forward, event, run):
             continue
         if any(other.moment.inside("no_sync") is None and _instead(other, forward) for other in others):
             continue
