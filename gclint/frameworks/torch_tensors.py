@@ -157,7 +157,7 @@ def cut(made: Object) -> None:
     """No gradient flows to what something was made of."""
     for fact in ("may_grad", "foreign"):
         made.state.pop(fact, None)
-    made.state["grad"] = FALSE
+    made.state["grad"], made.state["detached"] = FALSE, TRUE
 
 
 @framework.method("unknown", "argmax", "argmin", "round", "sign", "eq", "ne", "gt", "lt", "ge", "le")
