@@ -167,7 +167,7 @@ def _in_batches(step: LibraryCall, total: Value, run: Run) -> Found | None:
         return None
     if not parts & _batches(step, run, False):
         return None
-    words = "the schedule is made for the batches of all epochs, and stepped once per epoch"
+    words = "the schedule is made for a number of batches, and stepped once per epoch"
     return words, "fails", None
 
 

@@ -40,6 +40,9 @@ from gclint.run.run import Run
 
 from .numbers import CHANGES, given, left_out
 
+LEARNT = "silent: a sigmoid of numbers between 0 and 1 is never near 0, the model hardly learns"
+TOLD = "silent: the loss that is told is never near 0, whatever the model has learnt"
+
 rule = Rule(
     code="GCL825",
     name="bce-activation-mismatch",
@@ -68,7 +71,7 @@ def of_other_numbers(event: LossComputed, run: Run) -> Iterator[Finding]:
                 event.site,
                 f"this loss takes the sigmoid itself, and is given what a {function} gave",
                 guard=guard,
-                symptom="silent: a sigmoid of numbers between 0 and 1 is never near 0, the model hardly learns",
+                symptom=LEARNT if event.moment.unrecorded() is None else TOLD,
                 related=[(site, f"the {function}")],
                 fixes=(left_out(site, run),),
             )
