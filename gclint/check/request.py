@@ -12,7 +12,7 @@ from gclint.config import Settings
 from gclint.config_files import load, nearest
 from gclint.report.content import Asked
 from gclint.source.discover import Discovery, Exclusion, Found, discover
-from gclint.source.folders import holds_any
+from gclint.source.folders import begins_project, holds_any
 from gclint.source.ignored import DEFAULT_EXCLUDE, patterns
 from gclint.source.kinds import Kind, kind_of
 from gclint.source.remembered import Files
@@ -156,7 +156,7 @@ def project_root(directory: str, paths: Sequence[str], marked: dict[str, bool] |
     start = directory if os.path.isdir(directory) else os.path.dirname(directory)
     for here in _upwards(start):
         if here not in known:
-            known[here] = holds_any(here, _ROOT_MARKS)
+            known[here] = begins_project(here, _ROOT_MARKS)
         if known[here]:
             return here
     for path in paths:

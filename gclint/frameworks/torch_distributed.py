@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import ast
 
-from ..run import environment
+from ..run import changes, environment
 from ..run.calls import Call
 from ..run.events import Wrapped
 from ..run.guards import DISTRIBUTED
 from ..run.interpreter import Interpreter
 from ..run.ranks import number_of_process
-from ..run.values import FALSE, NONE, TRUE, Const, Object, Value, const, of, union
+from ..run.values import FALSE, NONE, NOTHING, TRUE, Const, Object, Value, assigned, const, of, union
 from .registry import Framework
 from .torch_modules import activated, promote, set_state
 
@@ -97,6 +97,25 @@ def world_size(call: Call) -> Value:
 def rank(call: Call) -> Value:
     """This process's number; unknown, and different on each."""
     return of(number_of_process(call))
+
+
+@framework.function(
+    *(f"torch:{name}" for name in ("broadcast_object_list", "all_gather_object", "scatter_object_list")),
+    "accelerate:broadcast_object_list",
+)
+def receive_objects(call: Call) -> Value:
+    """Each element of a list is what another process sent, in its place (`broadcast_object_list` and its like in
+    torch/distributed/distributed_c10d.py; accelerate/utils/operations.py, which gives the list as well).
+    """
+    names = ("object_list", "scatter_object_output_list")
+    given = next((held for name in names if (held := call.get(name, 0))), NOTHING)
+    for item in given.objects():
+        guard, sent = changes.since(call.it, item), item.items or []
+        for index, own in enumerate(sent):
+            received = call.it.unknown(call.last, call.site)
+            received.made_of = [own]
+            sent[index] = assigned(guard, of(received), own)
+    return given if call.name.startswith("accelerate") else NONE
 
 
 @framework.function("torch.distributed.is_initialized", "torch.distributed.is_torchelastic_launched")

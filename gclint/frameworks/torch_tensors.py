@@ -7,6 +7,7 @@ import ast
 from ..ir.syntax import Site
 from ..run.arithmetic import computed_from_leaf, of_a_model, scale_of
 from ..run.calls import Call
+from ..run.devices import is_cpu
 from ..run.interpreter import Interpreter
 from ..run.precision import mark_product
 from ..run.values import FALSE, NOTHING, TRUE, Object, Value, of
@@ -110,7 +111,8 @@ def same_tensor(call: Call) -> Value:
         cut(made)
     else:
         scale_of(made, of(call.receiver))
-        computed_from_leaf(made, [call.receiver])
+        if not any(map(is_cpu, call.positional)):
+            computed_from_leaf(made, [call.receiver])
     _keep_half(call, made)
     return of(made)
 
@@ -157,7 +159,7 @@ def cut(made: Object) -> None:
     """No gradient flows to what something was made of."""
     for fact in ("may_grad", "foreign"):
         made.state.pop(fact, None)
-    made.state["grad"] = FALSE
+    made.state["grad"], made.state["detached"] = FALSE, TRUE
 
 
 @framework.method("unknown", "argmax", "argmin", "round", "sign", "eq", "ne", "gt", "lt", "ge", "le")

@@ -7,7 +7,7 @@ from ..run.calls import Call
 from ..run.events import Backward, OptimizerBuilt, OptimizerStep
 from ..run.guards import CUDA, ROCM
 from ..run.interpreter import Interpreter
-from ..run.values import NONE, TRUE, Const, Value, const, of
+from ..run.values import NONE, TRUE, Const, Object, Value, const, of
 from .registry import Framework
 
 framework = Framework(
@@ -60,13 +60,29 @@ def autograd_backward(call: Call) -> Value:
 def emit_backward(call: Call, loss: Value) -> None:
     """Gradients are computed of everything the loss came from."""
     went_backward(loss)
-    forwards = {
-        origin: None
-        for item in loss.objects()
-        for origin in sorted(item.origins, key=lambda o: o.id)
-        if origin.kind == "activation"
-    }
-    call.it.emit(Backward(call.it.moment(site=call.site), loss, tuple(forwards), dict(call.keywords)))
+    origins = {origin: None for item in loss.objects() for origin in sorted(item.origins, key=lambda o: o.id)}
+    detached = _detached(loss)
+    forwards = tuple(each for each in origins if each.kind == "activation" and each not in detached)
+    call.it.emit(Backward(call.it.moment(site=call.site), loss, forwards, dict(call.keywords)))
+
+
+def _detached(loss: Value) -> set[Object]:
+    """What a loss was computed from only by way of tensors that carry no gradient."""
+    waiting, seen = loss.objects(), set[Object]()
+    reached, cut = set[Object](), set[Object]()
+    while waiting:
+        item = waiting.pop()
+        if item in seen:
+            continue
+        seen.add(item)
+        if "detached" in item.state:
+            cut |= item.origins
+            continue
+        given = [*item.made_of, *([item.attributes["inputs"]] if "inputs" in item.attributes else [])]
+        reached |= {item} if given else {item, *item.origins}
+        waiting += [each for value in given for each in value.objects()]
+        waiting += [item.parent] if item.parent is not None else []
+    return cut - reached
 
 
 # Optimizers

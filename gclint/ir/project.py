@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from gclint.source.cache import digest
 from gclint.source.depth import too_deep
-from gclint.source.folders import holds_any
+from gclint.source.folders import begins_project
 from gclint.source.source import Source, Unreadable, content, inside, read, real_paths, shown
 from gclint.source.syntax import UNREADABLE, SyntaxFault, any_tree_of, fault_of
 from gclint.source.templates import is_template
@@ -210,7 +210,7 @@ class Project:
     def _root_above(self, directory: str) -> Path:
         if directory not in self._roots:
             above = os.path.dirname(directory)
-            marked = above != directory and holds_any(directory, ROOT_MARKS)
+            marked = above != directory and begins_project(directory, ROOT_MARKS)
             outermost = self.root if above == directory else None
             self._roots[directory] = Path(directory) if marked else outermost or self._root_above(above)
         return self._roots[directory]

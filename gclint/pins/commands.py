@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import posixpath
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice, product
@@ -13,6 +14,7 @@ from gclint.pins.requirements_txt import read_pip_words, split_words
 Values = dict[str, list[str]]
 
 INSTALLS = re.compile(r"\b(?:pip[\d.]*|uv|conda|mamba|micromamba|poetry)\s")
+GOES = re.compile(r"\bcd\s")
 SEPARATORS = re.compile(r"&&|\|\||[;|`]")
 ASSIGNMENT = re.compile(r"(?:export\s+|ARG\s+|ENV\s+|set\s+|%env\s+|!)?([A-Za-z_]\w*)=(\"[^\"]*\"|'[^']*'|[^\s;&|]*)")
 VARIABLE = re.compile(
@@ -26,7 +28,8 @@ TOLD = re.compile(
     r"[`*]*\s*(?:version\s|==|=)?\s*[`*]*v?(\d+\.\d+(?:\.\d+)*(?:\.?dev\d*)?)(?![\d+.]*[\d+])"
 )
 CONDA = ("conda", "mamba", "micromamba")
-CONDA_WITH_VALUE = ("-c", "--channel", "-n", "--name", "-p", "--prefix", "--file", "-f", "--override-channels")
+CONDA_FILES = ("-f", "--file")
+CONDA_WITH_VALUE = (*CONDA_FILES, "-c", "--channel", "-n", "--name", "-p", "--prefix", "--override-channels")
 MOST_SPELLINGS = 8
 
 
@@ -42,14 +45,16 @@ def read_workflow(text: str) -> FilePins:
 
 def read_told(text: str) -> FilePins:
     """What readers are told to install, by a command or by a version that stands behind a library's name; of several
-    versions any may be meant.
+    versions any may be meant. The files that a command installs are its includes.
     """
     reading = Reading(several=True)
     for line, told in enumerate(text.splitlines(), start=1):
         for name, version in TOLD.findall(told):
             reading.add(CONDA_NAMES.get(name.lower(), name), f"=={version}", line)
-    for pin in read_shell(text).pins:
+    commands = read_shell(text)
+    for pin in commands.pins:
         reading.add(pin.package, pin.specifier, pin.line)
+    reading.includes += commands.includes
     return reading.done()
 
 
@@ -67,7 +72,7 @@ def read_commands(text: str, values: Values) -> FilePins:
 
 def read_command_line(text: str, line: int, values: Mapping[str, Sequence[str]], into: Reading) -> None:
     """Add what the install commands of one line of a shell say."""
-    if not INSTALLS.search(text):
+    if not INSTALLS.search(text) and not GOES.search(text):
         return
     for spelled in spellings(text, values):
         for command in SEPARATORS.split(spelled):
@@ -112,25 +117,30 @@ def _name(found: re.Match[str]) -> str:
 
 
 def _read_command(words: Sequence[str], line: int, into: Reading) -> None:
+    if len(words) == 2 and words[0] == "cd":
+        into.folder = posixpath.normpath(posixpath.join(into.folder, words[1]))
+        return
     for at, word in enumerate(words[:-1]):
         tool = word.rsplit("/", 1)[-1].rstrip("0123456789.")
         if (tool == "pip" and words[at + 1] == "install") or (tool in ("uv", "poetry") and words[at + 1] == "add"):
             read_pip_words(words[at + 2 :], line, into)
             return
-        if tool in CONDA and words[at + 1] in ("install", "create"):
-            _read_conda_words(words[at + 2 :], line, into)
+        verb = at + 2 if words[at + 1] == "env" else at + 1
+        if tool in CONDA and words[verb : verb + 1] in (["install"], ["create"], ["update"]):
+            _read_conda_words(words[verb + 1 :], line, into)
             return
 
 
 def _read_conda_words(words: Sequence[str], line: int, into: Reading) -> None:
     option = ""
     for word in words:
-        if word.startswith("-"):
-            option = word
-        elif option in CONDA_WITH_VALUE:
-            option = ""
-        else:
+        if not word.startswith("-") and option not in CONDA_WITH_VALUE:
             read_conda_requirement(word, line, into)
+            continue
+        option, _, value = word.partition("=") if word.startswith("-") else (option, "", word)
+        if value and option in CONDA_FILES:
+            into.include(value)
+        option = "" if value else option
 
 
 def _entries(text: str) -> Values:

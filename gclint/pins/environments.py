@@ -10,6 +10,8 @@ from gclint.pins.requirement import read_conda_requirement
 from gclint.pins.requirements_txt import read_pip_words, split_words
 
 ITEM = re.compile(r"^\s*-\s+(.*?)\s*(?:\s#.*)?$")
+KEY = re.compile(r"^([\w-]+):(?=\s|$)", re.MULTILINE)
+CONDA_KEYS = {"name", "channels", "dependencies", "prefix", "variables", "platforms", "category"}
 
 IMAGES = (
     (re.compile(r"rocm/pytorch\S*?pytorch_(?:release_)?(\d+(?:\.\d+)+)"), "torch"),
@@ -30,6 +32,15 @@ def read_conda(text: str) -> FilePins:
         if inside and item:
             _read_conda_item(item.group(1).strip("\"'"), number, reading)
     return reading.done()
+
+
+def read_yaml(text: str) -> FilePins:
+    """The same of any YAML that is a conda environment by what it holds: a named list of dependencies, or one with its
+    channels, and no key that conda does not know.
+    """
+    keys = set(KEY.findall(text))
+    is_environment = "dependencies" in keys and not keys.isdisjoint(("name", "channels")) and keys <= CONDA_KEYS
+    return read_conda(text) if is_environment else FilePins()
 
 
 def read_dockerfile(text: str) -> FilePins:

@@ -1,4 +1,4 @@
-"""Which files tell versions, by their names, and how each is read."""
+"""Which files tell versions, by their names (a YAML by what it holds), and how each is read."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable
 from functools import lru_cache
 
 from gclint.pins.commands import read_shell, read_told, read_workflow
-from gclint.pins.environments import read_conda, read_devcontainer, read_dockerfile
+from gclint.pins.environments import read_conda, read_devcontainer, read_dockerfile, read_yaml
 from gclint.pins.locks import read_conda_lock, read_pipfile_lock, read_toml_lock
 from gclint.pins.manifests import (
     read_metadata,
@@ -31,8 +31,8 @@ WORKFLOW_DIRECTORIES = ("workflows", ".circleci")
 
 # in the order in which files of one directory are believed
 KINDS: tuple[tuple[re.Pattern[str], Reader], ...] = (
-    (re.compile(r"requirements\.(?:txt|in)"), read_requirements),
-    (re.compile(r"(?:.*[-_.])?(?:requirements|constraints|reqs)(?:[-_.].*)?\.(?:txt|in|lock|pip)"), read_requirements),
+    (re.compile(r"requirements?\.(?:txt|in)"), read_requirements),
+    (re.compile(r"(?:.*[-_.])?(?:requirements?|constraints|reqs)(?:[-_.].*)?\.(?:txt|in|lock|pip)"), read_requirements),
     (re.compile(r"pyproject\.toml"), read_pyproject),
     (re.compile(r"setup\.cfg"), read_setup_cfg),
     (re.compile(r"setup\.py"), read_setup_py),
@@ -42,6 +42,7 @@ KINDS: tuple[tuple[re.Pattern[str], Reader], ...] = (
     (re.compile(r"pixi\.toml"), read_pixi),
     (re.compile(r"pixi\.lock|(?:.*[-_.])?conda-lock\.ya?ml|conda-linux-64\.lock"), read_conda_lock),
     (re.compile(r"(?:.*[-_.])?(?:environment|conda)(?:[-_.].*)?\.ya?ml"), read_conda),
+    (re.compile(r"(?!\.gitlab-ci|azure-pipelines|\.travis).*\.ya?ml"), read_yaml),
     (re.compile(r"(?:.*\.)?(?:Dockerfile|Containerfile)(?:[._-].*)?|.*\.dockerfile"), read_dockerfile),
     (re.compile(r"\.?devcontainer\.json"), read_devcontainer),
     (re.compile(r"METADATA|PKG-INFO"), read_metadata),

@@ -9,6 +9,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from gclint.pins.copies import copies_in
+from gclint.pins.environments import read_conda
 from gclint.pins.kinds import HINTS, NEVER_TRAINED_WITH, SIDE_DIRECTORIES, WORKFLOW_DIRECTORIES, Reader, reader_of
 from gclint.pins.manifests import read_script_header
 from gclint.pins.notebooks import read_notebook_cells
@@ -71,8 +72,8 @@ def _words_in(place: Path, root: Path) -> list[Word]:
     found += sorted((word for word in words if not _is_workflow(word.path)), key=_order)
     found += _any_of([word for word in words if _is_workflow(word.path)])
     for path, read in hints:
-        pins = _read_file(path, read).pins if inside(path, root) else ()
-        found += [Word(path, pin.line, pin, hint=True) for pin in pins]
+        told = [word for word in _words_of(path, read, root, {path}) if word.pin is not None]
+        found += [replace(word, hint=True) for word in _any_of(told)]
     return found
 
 
@@ -85,7 +86,7 @@ def _is_workflow(path: Path) -> bool:
 
 
 def _any_of(words: list[Word]) -> list[Word]:
-    """Of what several workflows install, any may be what runs: a range at the place of the first."""
+    """Of what several workflows install, or a reader is told to, any may be what runs: a range at the first's place."""
     found: dict[str, Word] = {}
     for word in words:
         name = word.pin.package if word.pin is not None else ""
@@ -107,7 +108,8 @@ def _words_of(path: Path, read: Reader, root: Path, seen: set[Path]) -> Iterator
         target = Path(os.path.normpath(path.parent / include))
         if target not in seen and root in target.parents and len(seen) < MAX_INCLUDES:
             seen.add(target)
-            yield from _words_of(target, read_requirements, root, seen)
+            conda = target.suffix in (".yml", ".yaml")
+            yield from _words_of(target, read_conda if conda else read_requirements, root, seen)
 
 
 Files = tuple[tuple[Path, Reader], ...]

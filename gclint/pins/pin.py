@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import posixpath
 import re
 from dataclasses import dataclass, field, replace
 
@@ -42,13 +43,14 @@ class FilePins:
 @dataclass
 class Reading:
     """The pins of a file while it is read, the first word on a package kept; of `several` commands, of which any may
-    be what was run, all exact ones, as a range.
+    be what was run, all exact ones, as a range. `folder` is where they have gone by `cd`.
     """
 
     several: bool = False
     pins: dict[str, Pin] = field(default_factory=dict)
     includes: list[str] = field(default_factory=list)
     rocm_line: int = 0
+    folder: str = ""
 
     def add(self, package: str, specifier: str, line: int) -> None:
         """Note a pin; an empty specifier, or a variable's, says nothing about the version and is dropped."""
@@ -61,6 +63,10 @@ class Reading:
             held = self.pins.setdefault(name, pin)
             if self.several:
                 self.pins[name] = either(held, pin)
+
+    def include(self, path: str) -> None:
+        """Note a file that is included, from where the commands have gone so far and from where they began."""
+        self.includes += dict.fromkeys((posixpath.join(self.folder, path), path))
 
     def add_rocm(self, line: int) -> None:
         """Note that the file asks for ROCm builds; the first line is kept."""

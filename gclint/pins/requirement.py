@@ -16,6 +16,7 @@ BRANCHES = (None, "", "main", "master")
 SPECIFIER = re.compile(r"^\(?((?:===|==|~=|!=|<=|>=|<|>)[^;@()]*)\)?$")
 
 CONDA_NAMES = {"pytorch": "torch", "pytorch-gpu": "torch"}
+EXPORTED = re.compile(r"[\w.-]+=\d[\w.!+]*(?:=[\w.*]+)?")  # a line of `conda list --export`
 CONDA = re.compile(r"^(?:[\w.-]+::)?([\w.-]+)\s*(?:([<>=!~]=?[^=\s]*(?:,\s*[<>=!~]=?[^=\s]+)*)(=[\w.*]+)?)?$")
 
 TRAINING_MACHINE = {"sys_platform": "linux", "platform_system": "Linux", "os_name": "posix", "extra": ""}

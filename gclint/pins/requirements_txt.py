@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Sequence
 
 from gclint.pins.pin import FilePins, Reading
-from gclint.pins.requirement import read_requirement
+from gclint.pins.requirement import EXPORTED, read_conda_requirement, read_requirement
 
 INCLUDES = ("-r", "--requirement", "-c", "--constraint")
 INDEXES = ("-i", "--index-url", "--extra-index-url", "-f", "--find-links")
@@ -14,12 +14,16 @@ WITH_VALUE = (*INCLUDES, *INDEXES, "-e", "--editable", "--trusted-host", "-t", "
 
 
 def read_requirements(text: str) -> FilePins:
-    """The pins of a requirements or constraints file, its `-r`/`-c` includes and a ROCm index URL."""
+    """The pins of a requirements or constraints file, its `-r`/`-c` includes and a ROCm index URL; a single `=` is
+    conda's, as its exported lists write it.
+    """
     reading = Reading()
     for number, line in _logical_lines(text):
         if line.startswith("-"):
             option, value = _option(line)
             _read_option(option, value, number, reading)
+        elif EXPORTED.fullmatch(line.split(" #")[0].rstrip()):
+            read_conda_requirement(line.split(" #")[0].rstrip(), number, reading)
         else:
             read_requirement(line, number, reading)
     return reading.done()
@@ -78,7 +82,7 @@ def _option(text: str) -> tuple[str, str]:
 
 def _read_option(option: str, value: str, line: int, into: Reading) -> None:
     if option in INCLUDES:
-        into.includes.append(value)
+        into.include(value)
     elif option in INDEXES and "rocm" in value.lower():
         into.add_rocm(line)
     elif option in ("-e", "--editable") and "://" in value:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import unicodedata
-
 from gclint.report.escape import printable
 
 TAB = 4
@@ -13,7 +11,9 @@ def width_of(text: str) -> int:
     """Return how many columns `text` (without tabs) takes."""
     if text.isascii():
         return len(text)
-    return sum(_character(character) for character in text)
+    from rich.cells import cell_len  # here, since most code is ASCII
+
+    return cell_len(text)
 
 
 def on_screen(line: str) -> str:
@@ -42,9 +42,3 @@ def wrapped(text: str, width: int, indent: str = "", taken: int = 0) -> str:
         else:
             line = longer
     return ("\n" + indent).join([*lines, line])
-
-
-def _character(character: str) -> int:
-    if unicodedata.combining(character):
-        return 0
-    return 2 if unicodedata.east_asian_width(character) in "WF" else 1

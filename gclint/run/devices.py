@@ -41,6 +41,15 @@ def _is_gpu(item: Alternative) -> list[Guard]:
     return [WITH_GPU] if owner is not None and owner.kind == "accelerator" and item.text.endswith("device") else []
 
 
+def is_cpu(value: Value) -> bool:
+    """Whether something is sure to name the CPU, where a tensor that nothing moved is already: `to` gives it itself."""
+    for _, item in value:
+        inner = item.attributes.get("argument") if isinstance(item, Object) and item.is_a("device") else None
+        if not (item == Const("cpu") if inner is None else inner.constant() == "cpu"):
+            return False
+    return bool(value)
+
+
 def on_gpu(model: Object, run: Run) -> Iterator[Guard]:
     """The conditions under which a model, or what it is a part of, is moved to a GPU."""
     for event in run.of_type(Converted):

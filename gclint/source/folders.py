@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
 Listing = dict[str, "os.DirEntry[str]"]
+MOST_BYTES = 1_000_000
+SETS_UP = re.compile(rb"\b(?:setuptools|distutils|skbuild)\b")
 _listed: ContextVar[dict[str, Listing] | None] = ContextVar("listed", default=None)
 
 
@@ -67,6 +70,25 @@ def holds_any(directory: str, wanted: Collection[str]) -> bool:
     if listed is not None:
         return any(name in listed for name in wanted)
     return any(os.path.exists(os.path.join(directory, name)) for name in wanted)
+
+
+def begins_project(directory: str, marks: Collection[str]) -> bool:
+    """Return whether any of these marks of a project lies in a directory; a setup.py that sets nothing up is a module
+    like any other.
+    """
+    if holds_any(directory, [mark for mark in marks if mark != "setup.py"]):
+        return True
+    return "setup.py" in marks and _sets_up(os.path.join(directory, "setup.py"))
+
+
+def _sets_up(path: str) -> bool:
+    if not os.path.isfile(path):
+        return False
+    try:
+        with open(path, "rb") as script:
+            return SETS_UP.search(script.read(MOST_BYTES)) is not None
+    except OSError:
+        return False
 
 
 def _seen(path: str) -> os.DirEntry[str] | None:

@@ -43,6 +43,7 @@ from gclint.run.events import AttributeSet, Backward, Forward, OptimizerStep, Ru
 from gclint.run.guards import conj
 from gclint.run.parallel import alone, forwards_of, since, trained
 from gclint.run.run import Run, together
+from gclint.run.values import Object
 
 from ..words import BACKWARD
 
@@ -77,6 +78,8 @@ def _forward_alone(event: Backward, run: Run) -> Iterator[Finding]:
         both = conj(forward.guard, event.guard)
         if block is None or block.site is None or both is None or _asked_again(forward, event, run):
             continue
+        if _is_chosen(block, forward, event, run):
+            continue
         if any(other.moment.inside("no_sync") is None and _instead(other, forward) for other in others):
             continue
         yield rule.finding(
@@ -94,6 +97,12 @@ def _forward_alone(event: Backward, run: Run) -> Iterator[Finding]:
 def _instead(other: Forward, forward: Forward) -> bool:
     """Whether one forward of a model runs where the other does not: which of them averages is chosen."""
     return other.model is forward.model and conj(other.guard, forward.guard) is None
+
+
+def _is_chosen(block: Object, forward: Forward, backward: Backward, run: Run) -> bool:
+    """Whether the same forward runs without the block too, as a condition says under which no step follows."""
+    steps = run.of_type(OptimizerStep, start=run.place(backward))
+    return not block.born <= forward.guard and all(together(block.born, step.guard) is None for step in steps)
 
 
 def _averaged_later(backward: Backward, run: Run) -> bool:

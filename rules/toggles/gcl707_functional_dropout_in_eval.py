@@ -69,7 +69,7 @@ def drops_in_evaluation(event: RunEnded, run: Run) -> Iterator[Finding]:
         call, forwards = dropping.call, dropping.moment.forwards
         if dropping.name not in DROPOUTS or call is None or not forwards or dropping.site.node_id in told:
             continue
-        if call.open or call.gives("training", 2) or not _is_evaluated(forwards[0], modes):
+        if call.open or call.gives("training", 2) or not _is_evaluated(forwards[0], modes) or _asks_mode(dropping):
             continue
         told.add(dropping.site.node_id)
         yield from _told(dropping, call.get("p", 1, const(0.5)), run, (_with_mode(call, forwards[-1]),))
@@ -107,6 +107,17 @@ def _told(event: LibraryCall, p: Value, run: Run, fixes: tuple[Fix | None, ...])
 def _is_evaluated(model: Object, modes: list[LibraryCall]) -> bool:
     """Whether the program puts a model, or what holds it, into evaluation mode."""
     return any(mode_set(each, model) is False or mode_set(each, root(model)) is False for each in modes)
+
+
+def _asks_mode(event: LibraryCall) -> bool:
+    """Whether a branch on the way to a call asks a module for its mode."""
+    return any(
+        isinstance(node, ast.Attribute) and node.attr == "training"
+        for site in (*event.moment.stack, event.site)
+        for outer in site.module.ancestors(site.node)
+        if isinstance(outer, (ast.If, ast.IfExp))
+        for node in ast.walk(outer.test)
+    )
 
 
 def _with_mode(call: Call, inner: Object) -> Fix | None:

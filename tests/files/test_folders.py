@@ -38,3 +38,15 @@ def test_what_is_not_there_is_an_error_of_the_system(tmp_path: Path) -> None:
         with pytest.raises(OSError):
             folders.status(os.path.join(tmp_path, "missing.py"))
         assert folders.names(str(tmp_path / "missing")) == frozenset()
+
+
+def test_a_setup_script_begins_a_project_and_a_module_of_that_name_none(tmp_path: Path) -> None:
+    marks = ("setup.py", "setup.cfg")
+    assert not folders.begins_project(str(tmp_path), marks)
+    (tmp_path / "setup.py").write_text("def setup(seed): ...\n\nsetup(1)\n")
+    assert not folders.begins_project(str(tmp_path), marks)
+    (tmp_path / "setup.py").write_text("from setuptools import setup\n\nsetup()\n")
+    assert folders.begins_project(str(tmp_path), marks) and not folders.begins_project(str(tmp_path), marks[1:])
+    (tmp_path / "setup.py").write_text("")
+    (tmp_path / "setup.cfg").write_text("")
+    assert folders.begins_project(str(tmp_path), marks)

@@ -16,7 +16,7 @@ from look import DOCS, PICTURES, picture, printed, words
 SHOWN = {
     "check": ["error[GCL#]", "RuntimeError:", "checkpoint(block,", "run.sh:#:#", "[use-reentrant-false]"],
     "verify": ["use_reentrant=False)", "confirmed", "before:", "after:", "ranks"],
-    "rehearse": ["No", "error[GCS#]:", "self.router", "gradient:", "seen."],
+    "rehearse": ["No", "error[GCS#]", "torch.nn.Linear(#,", "gradient:", "seen."],
 }
 
 

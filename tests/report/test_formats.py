@@ -198,6 +198,11 @@ def test_a_very_long_line_is_cut_around_the_place():
     assert lines[3][start : start + 4] == "boom"
 
 
+@pytest.mark.parametrize(("text", "columns"), [("", 0), ("abc", 3), ("漢a", 3), ("e\u0301", 1), ("\u200b", 0)])
+def test_width_is_what_a_terminal_takes(text, columns):
+    assert width_of(text) == columns
+
+
 @pytest.mark.parametrize("character", ["x", "漢", "\t"])
 def test_a_cut_line_says_so_and_fits(character):
     text = character * 90 + "boom" + character * 90 + "\n"

@@ -60,6 +60,12 @@ TOLD = [
     ("requirements.txt", "peft==0.12.0 --hash=sha256:aa\n    # via -r requirements.in", "peft", "0.12.0", "0.12.0", 1),
     ("constraints-gpu.txt", "peft==0.12.0", "peft", "0.12.0", "0.12.0", 1),
     ("requirements.lock", "peft==0.12.0", "peft", "0.12.0", "0.12.0", 1),
+    ("requirement.txt", "peft==0.12.0", "peft", "0.12.0", "0.12.0", 1),
+    ("requirements.txt", "blas=1.0=mkl\npytorch=2.4.1=py3.8_cuda11.8_0", "torch", "2.4.1", "2.4.1", 2),
+    ("requirements.txt", "torch=2.4.1=pypi_0  # by pip", "torch", "2.4.1", "2.4.1", 1),
+    ("requirements.txt", "pytorch=2.4", "torch", "2.4.0", "2.4.1", 1),
+    ("env.yml", "name: x\ndependencies:\n  - pytorch=2.4.1=py3_0", "torch", "2.4.1", "2.4.1", 3),
+    ("a100.yaml", "channels: [x]\ndependencies:\n- pip:\n  - torch==2.4.1+cu121", "torch", "2.4.1", "2.4.1", 4),
     ("pylock.toml", '[[packages]]\nname = "peft"\nversion = "0.12.0"', "peft", "0.12.0", "0.12.0", 3),
     ("setup.py", "needs = {'x': ['trl==0.8.0']}\nsetup(extras_require=needs)", "trl", "0.8.0", "0.8.0", 1),
     ("setup.py", "setup(\n  name='trl',\n  version='0.8.0',\n)", "trl", "0.8.0", "0.8.0", 3),
@@ -92,6 +98,12 @@ def test_a_version_is_told(tmp_path: Path, name: str, text: str, package: str, o
         (".github/workflows/ci.yml", "jobs:\n  a:\n    steps:\n    - run: pip install torch==${{ matrix.torch }}\n"),
         ("Dockerfile", "ARG TORCH\nRUN pip install torch==${TORCH}"),
         ("requirements.txt", "peft @ git+https://github.com/huggingface/peft@v0.12.0\ntorch"),
+        ("requirements.txt", "# torch=2.4.1=pypi_0\ntorch\npytorch=cpu=2.4.1"),
+        ("deps.txt", "torch==2.4.1"),
+        ("env.yml", "dependencies:\n- torch==2.4.1"),
+        ("env.yml", "name: x\nimage: y\ndependencies:\n- torch==2.4.1"),
+        ("Chart.yaml", "name: x\ndependencies:\n- name: torch\n  version: 2.4.1"),
+        ("README.md", "pip install -r missing.txt"),
         ("METADATA", "Name: mine\nRequires-Dist: torch==2.4.1; extra == 'gpu'\n\nRequires-Dist: torch==2.4.1"),
         ("notes.md", "pip install torch==2.4.1"),
         ("other.ipynb", notebook("!pip install torch==2.4.1")),
@@ -185,6 +197,40 @@ def test_what_readers_are_told_to_install_is_a_hint(tmp_path: Path, name: str) -
 def test_a_version_that_readers_are_told_is_a_hint(tmp_path: Path, text: str, newest: str) -> None:
     targets = around(tmp_path, {"README.md": text})
     assert str(targets.hints["torch"].version if "torch" in targets.hints else "") == newest
+
+
+CONDA_FILE = "name: x\ndependencies:\n- pytorch=2.4.1"
+INSTALLED = [
+    ("pip install -r needs/train.txt", "needs/train.txt", "torch==2.4.1", 1),
+    ("`cd inner`, then `pip3 install -q -r needs.txt`", "inner/needs.txt", "torch==2.4.1", 1),
+    ("cd inner\npip install -e .\ncd ../other\npip install -rneeds.txt", "other/needs.txt", "torch==2.4.1", 1),
+    ("git clone https://x/mine\ncd mine\npip install -r needs.txt", "needs.txt", "torch==2.4.1", 1),
+    ("$ conda env create -f conda/gpu.yml", "conda/gpu.yml", CONDA_FILE, 3),
+    ("mamba env update --prune --file=conda/gpu.yml -n x", "conda/gpu.yml", CONDA_FILE, 3),
+    ("conda create -n x --file needs/list.txt", "needs/list.txt", "pytorch=2.4.1=py3.8_0", 1),
+]
+
+
+@pytest.mark.parametrize(("command", "path", "text", "line"), INSTALLED)
+def test_a_file_that_readers_are_told_to_install_is_a_hint_and_stated_in_a_script(
+    tmp_path: Path, command: str, path: str, text: str, line: int
+) -> None:
+    told = around(tmp_path / "told", {"README.md": command, path: text})
+    assert "torch" not in told.stated and ends(told.hints["torch"]) == ("2.4.1", "2.4.1", f"{path}:{line}")
+    stated = around(tmp_path / "stated", {"install.sh": command, path: text})
+    assert ends(stated["torch"]) == ("2.4.1", "2.4.1", f"{path}:{line}")
+
+
+@pytest.mark.parametrize("command", ["cat needs/a.txt", "pip install -f needs/a.txt", "pip freeze -r needs/a.txt"])
+def test_a_file_that_nothing_installs_says_nothing(tmp_path: Path, command: str) -> None:
+    targets = around(tmp_path, {"README.md": command, "needs/a.txt": "torch==2.4.1"})
+    assert "torch" not in targets.stated and "torch" not in targets.hints
+
+
+def test_any_of_several_files_that_readers_are_told_to_install_may_be_meant(tmp_path: Path) -> None:
+    files = {"README.md": "pip install -r a/old.txt\nor\npip install -r b/new.txt"}
+    targets = around(tmp_path, files | {"a/old.txt": "torch==2.1.0", "b/new.txt": "torch==2.4.1"})
+    assert ends(targets.hints["torch"]) == ("2.1.0", "2.4.1", "a/old.txt:1")
 
 
 def test_any_of_several_workflows_may_be_what_runs_where_nothing_is_declared(tmp_path: Path) -> None:

@@ -110,9 +110,10 @@ def own_modules(scratch: Path, root: str | None) -> tuple[list[str], list[str]]:
         path = os.path.realpath(path)
         if Path(path).is_relative_to(scratch):
             copied.append(Path(path).relative_to(scratch).as_posix())
-        elif root is not None and Path(path).is_relative_to(root) and "site-packages" not in path:
-            if not Path(path).is_relative_to(ours):
-                outside.append(path)
+        elif root is None or "site-packages" in path or Path(path).is_relative_to(ours):
+            continue
+        elif Path(path).is_relative_to(root):
+            outside.append(path)
     return copied, outside
 
 
