@@ -26,6 +26,7 @@ framework = Framework("arguments", kinds={"option": "unknown"})
 VALUELESS = ("store_true", "store_false", "store_const", "count", "help", "version")
 WHOLE = re.compile(r"[+-]?\d+")
 RANK = "$LOCAL_RANK"
+PASSED_ON = {"$@", "$*", "${@}", "${*}"}  # what a script is given itself, whatever that is
 FRACTION = re.compile(r"[+-]?(?:\d+\.\d*|\.\d+|\d+(?=e))(?:e[+-]?\d+)?", re.IGNORECASE)
 
 
@@ -164,7 +165,7 @@ def parse_arguments(call: Call) -> Value:
             value = _option(option, name, flags, words, free, preset.get(name))
             if words is not None and words == launched(call.it) and given_argument(words, flags) is not None:
                 value = placed(value, _place(option, flags))
-            open_to_more = call.receiver.open or not _is_named(option)
+            open_to_more = call.receiver.open or not _is_named(option) or not PASSED_ON.isdisjoint(words or ())
             if open_to_more and words is not None and given_argument(words, flags) is None:
                 value = overridable(call.it, name, value, option)
             made.attributes[name] = value

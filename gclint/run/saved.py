@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from ..ir.syntax import Site
+from ..ir.syntax import Site, dotted
 from . import rewrite
 from .events import LibraryCall
 from .guards import Guard
@@ -21,6 +22,7 @@ class Saved:
     guard: Guard
     content: Value
     file: str
+    ending: str = ""
 
 
 def file_key(path: Value, site: Site, index: int) -> str:
@@ -36,6 +38,23 @@ def file_key(path: Value, site: Site, index: int) -> str:
     return text or (f"#{item.id}" if isinstance(item, Object) else "")
 
 
+def ending_of(path: Value) -> str:
+    """What the name of a file surely ends with, from its last directory on; "" where that is not written out."""
+    item = path.only()
+    if isinstance(item, Const):
+        return item.value if isinstance(item.value, str) else ""
+    node = item.site.node if isinstance(item, Object) and item.site is not None else None
+    last, before = node, ""
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
+        last = node.right
+    elif isinstance(node, ast.JoinedStr) and node.values:
+        last = node.values[-1]
+    elif isinstance(node, ast.Call) and dotted(node.func).endswith("path.join") and node.args:
+        last, before = node.args[-1], "/"
+    written = last.value if isinstance(last, ast.Constant) and last is not node else None
+    return before + written if isinstance(written, str) else ""
+
+
 def saves(run: Run) -> list[Saved]:
     """Every torch.save of a run so far."""
     known, place = run.facts.get("saves", ((), 0))
@@ -43,7 +62,8 @@ def saves(run: Run) -> list[Saved]:
     for event in run.of_type(LibraryCall, start=place):
         if event.name == "torch.save" and event.call is not None:
             file = file_key(event.call.get("f", 1), event.site, 1)
-            found.append(Saved(event.site, event.guard, event.call.get("obj", 0), file))
+            ending = ending_of(event.call.get("f", 1))
+            found.append(Saved(event.site, event.guard, event.call.get("obj", 0), file, ending))
     run.facts["saves"] = (found, len(run.events))
     return found
 

@@ -48,12 +48,14 @@ from gclint.run.events import LibraryCall, RunEnded
 from gclint.run.guards import ALWAYS, Guard
 from gclint.run.run import Run, together
 from gclint.run.saved import Saved, file_key, saves
-from gclint.run.values import Class, Object, Value
+from gclint.run.values import NOTHING, Class, Object, Value
 
-from .loads import loads_beside
+from .loads import is_made_by, loads_beside
 from .resumed import entries_of, is_resumed, may_be
 
 SYMPTOM = "UnpicklingError: Weights only load failed"
+LOADS = ("load(", "load,", "load)", "import load", "load as")
+SAVES = ("save(", "save,", "save)", "import save", "save as")
 MODULES = ("module", "modules", "model", "layer", "ddp")
 
 rule = Rule(
@@ -61,8 +63,8 @@ rule = Rule(
     name="weights-only-load",
     docs=__doc__ or "",
     words=(
-        ("load(", "load,", "load)", "import load", "load as"),
-        ("save(", "save,", "save)", "import save", "save as"),
+        (*LOADS, *SAVES),  # of a program that only saves: another one loads
+        SAVES,
         ("torch",),
     ),
     certainty=("fails", "fragile"),
@@ -91,8 +93,8 @@ def more_than_tensors(event: RunEnded, run: Run) -> Iterator[Finding]:
         found = known or _saved_earlier(load, file, files, made, run)
         if found is not None:
             yield _finding(run, load.site, *found, known=known is not None)
-    for site, read in loads_beside(run) if files else ():
-        found = _all(_holding(read, files), ALWAYS, made)
+    for site, read, maker in loads_beside(run) if files else ():
+        found = _all([each for each in _holding(read, files) if is_made_by(maker, each, read)], ALWAYS, made)
         if found is not None:
             yield _finding(run, site, *found, known=False)
 
@@ -111,16 +113,29 @@ def _first(files: list[Saved], base: Guard, made: dict[Object, str]) -> Found | 
 
 
 def _all(files: list[Saved], base: Guard, made: dict[Object, str]) -> Found | None:
-    """The same where every one of the saves is of more than tensors."""
-    return _first(files, base, made) if all(_unsafe(each.content, made) for each in files) else None
+    """The same where every one of the saves is of more than tensors, at some time: what one place saves in the first
+    round may have become more in the next.
+    """
+    places = {_written(each) for each in files}
+    return (
+        _first(files, base, made)
+        if places == {_written(each) for each in files if _unsafe(each.content, made)}
+        else None
+    )
+
+
+def _written(saved: Saved) -> tuple[ast.AST, ...]:
+    """Where what is saved is written down: the helper that saves it may be given other things too."""
+    return tuple(item.site.node for item in saved.content.objects() if item.site is not None)
 
 
 def _saved_earlier(load: LibraryCall, file: str, files: list[Saved], made: dict[Object, str], run: Run) -> Found | None:
     """The save by an earlier run of what this one goes on from: it reads what is saved there, and more than a model."""
+    path = load.call.get("f", 0) if load.call is not None else NOTHING
     for item in load.result.objects():
         read = {name for name in item.attributes if name.startswith("[")}
         if read and (len(read) > 1 or is_resumed(item, run)):
-            return _all([each for each in _holding(read, files) if may_be(each.file, file)], load.guard, made)
+            return _all([each for each in _holding(read, files) if may_be(each, path, file)], load.guard, made)
     return None
 
 

@@ -8,22 +8,48 @@ from collections.abc import Iterator
 from gclint.ir.syntax import Module, Site, dotted, keyword, nodes
 from gclint.run.closures import enclosing_function
 from gclint.run.run import Run
+from gclint.run.saved import Saved
+
+from .resumed import entries_of
 
 FILLS = "load_state_dict"
 
 
-def loads_beside(run: Run) -> Iterator[tuple[Site, set[str]]]:
+def loads_beside(run: Run) -> Iterator[tuple[Site, set[str], str]]:
     """The calls of torch.load that leave weights_only out, of a file that the code does not name, in programs that save
-    nothing themselves; each with what it reads of the file, by key as it is written, a model's state among it.
+    nothing themselves; each with what it reads of the file, by key as it is written, a model's state among it, and
+    the name of what makes that model. One that the program that is walked does not mention makes another model.
     """
     for module in run.beside_with("torch.load"):
         if "torch.save" in module.text or "safe_globals" in module.text:
             continue
         for node in nodes(module.tree):
             if isinstance(node, ast.Call) and dotted(node.func) == "torch.load" and _is_plain(node):
-                read = _read(module, node)
-                if read:
-                    yield Site.at(module, node), read
+                read, maker = _read(module, node) or (set[str](), "")
+                if read and (_mentions(run, maker) if maker else len(read) > 1):
+                    yield Site.at(module, node), read, maker
+
+
+def is_made_by(maker: str, saved: Saved, read: set[str]) -> bool:
+    """Whether a model whose state is saved may be what a function or class makes: not where another is seen to."""
+    for entries in entries_of(saved.content):
+        for state in (
+            item for key in read & set(entries) for item in entries[key].objects() if item.type == "state_dict"
+        ):
+            call = state.site.node if state.site is not None else None
+            held = call.func if isinstance(call, ast.Call) else None
+            while isinstance(held, ast.Attribute):
+                held = held.value
+            made = _maker(state.site.module, held) if state.site is not None and held is not None else ""
+            if maker and made and made != maker:
+                return False
+    return True
+
+
+def _mentions(run: Run, name: str) -> bool:
+    return run.entry is not None and any(
+        name in (getattr(each, "id", ""), getattr(each, "attr", "")) for each in nodes(run.entry.tree)
+    )
 
 
 def _is_plain(load: ast.Call) -> bool:
@@ -32,19 +58,21 @@ def _is_plain(load: ast.Call) -> bool:
     return not spread and bool(load.args) and not isinstance(load.args[0], (ast.Constant, ast.Starred))
 
 
-def _read(module: Module, load: ast.Call) -> set[str]:
-    """The keys that are read of what is loaded, where it has a name of its own and a model gets one of them."""
+def _read(module: Module, load: ast.Call) -> tuple[set[str], str] | None:
+    """The keys that are read of what is loaded, where it has a name of its own and a model gets one of them, and the
+    name of what makes that model.
+    """
     line = module.statement(load)
     named = line.targets[0] if isinstance(line, ast.Assign) and line.value is load and len(line.targets) == 1 else None
     if not isinstance(named, ast.Name):
-        return set()
+        return None
     scope = enclosing_function(module, load)
     bound = [each for each in nodes(scope) if isinstance(each, ast.Name) and each.id == named.id]
     if sum(isinstance(each.ctx, ast.Store) for each in bound) > 1:
-        return set()
+        return None
     keys = {_key(module, each): each for each in bound if isinstance(each.ctx, ast.Load)}
-    fills = any(_fills(module, module.parents.get(each)) for key, each in keys.items() if key)
-    return set(keys) if fills and "" not in keys else set()
+    filled = [model for key, each in keys.items() if key for model in _filled(module, module.parents.get(each))]
+    return (set(keys), _maker(module, filled[0])) if filled and "" not in keys else None
 
 
 def _key(module: Module, name: ast.Name) -> str:
@@ -54,7 +82,34 @@ def _key(module: Module, name: ast.Name) -> str:
     return f"[{literal.value!r}]" if isinstance(literal, ast.Constant) else ""
 
 
-def _fills(module: Module, entry: ast.AST | None) -> bool:
-    """Whether an entry goes into a model as it is."""
-    call = module.parents.get(entry) if entry is not None else None
-    return isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr == FILLS
+def _filled(module: Module, entry: ast.AST | None) -> Iterator[ast.expr]:
+    """What an entry goes into, as it is or under a name of its own."""
+    line = module.parents.get(entry) if entry is not None else None
+    named = line.targets[0] if isinstance(line, ast.Assign) and line.value is entry else None
+    given = [entry]
+    if isinstance(named, ast.Name) and entry is not None:
+        scope = nodes(enclosing_function(module, entry))
+        given = [each for each in scope if isinstance(each, ast.Name) and each.id == named.id]
+    for each in given:
+        call = module.parents.get(each) if each is not None else None
+        if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr == FILLS:
+            yield call.func.value
+
+
+def _maker(module: Module, model: ast.expr) -> str:
+    """The name of what makes a model where it is first bound in the same function; "" where that is not seen."""
+    made = [
+        each.value
+        for each in nodes(enclosing_function(module, model))
+        if isinstance(each, ast.Assign) and isinstance(model, ast.Name) and dotted(each.targets[0]) == model.id
+    ]
+    made.sort(key=lambda each: each.lineno)
+    value: ast.expr | None = made[0] if made else None
+    while (
+        isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute) and isinstance(value.func.value, ast.Call)
+    ):
+        value = value.func.value  # as in Net().cuda()
+    func = value.func if isinstance(value, ast.Call) else None
+    whole = dotted(func.value if isinstance(func, ast.Subscript) else func) if func is not None else ""
+    names = [name for name in whole.split(".") if not name.startswith("__")]
+    return names[-1] if names else ""

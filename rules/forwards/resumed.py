@@ -10,7 +10,7 @@ from gclint.run.events import Iterated, LibraryCall, StateDictLoaded
 from gclint.run.loops import ASKED, ITERATED
 from gclint.run.parallel import inside
 from gclint.run.run import Run
-from gclint.run.saved import Saved, file_key, saves
+from gclint.run.saved import Saved, ending_of, file_key, saves
 from gclint.run.stepping import receiver_text
 from gclint.run.values import NOTHING, Alternative, Const, Object, Value, ancestors, root
 
@@ -76,12 +76,13 @@ def left_in_file(load: StateDictLoaded, file: Object, run: Run) -> Iterator[Left
     read = {name for name in file.attributes if name.startswith("[")}
     models = [root(inside(item)) for item in load.target.objects()]
     key = next((name for name in read if set(file.attributes[name].objects()) & set(load.source.objects())), "")
-    path = file_key(file.attributes.get("path", NOTHING), file.site, 0) if file.site is not None else ""
+    path = file.attributes.get("path", NOTHING)
+    name = file_key(path, file.site, 0) if file.site is not None else ""
     kept = [
         (each, entries)
         for each in saves(run)
         for entries in entries_of(each.content)
-        if read <= set(entries) and may_be(each.file, path) and _is_of(entries.get(key, NOTHING), models)
+        if read <= set(entries) and may_be(each, path, name) and _is_of(entries.get(key, NOTHING), models)
     ]
     if not kept:
         return
@@ -101,14 +102,29 @@ def entries_of(content: Value) -> Iterator[dict[str, Value]]:
             yield {f"[{key!r}]": value for key, value in item.entries.items()}
 
 
-def may_be(saved: str, loaded: str) -> bool:
-    """Whether two files may be the same one: not where both have names of their own."""
-    return saved == loaded or not (saved.startswith(LITERAL) and loaded.startswith(LITERAL))
+def may_be(saved: Saved, path: Value, loaded: str) -> bool:
+    """Whether a file that is saved may be the one that is loaded from a path: not where both have names of their own,
+    or end otherwise.
+    """
+    ends = saved.ending, ending_of(path)
+    alike = ends[0].endswith(ends[1]) or ends[1].endswith(ends[0])
+    return saved.file == loaded or (alike and not (saved.file.startswith(LITERAL) and loaded.startswith(LITERAL)))
 
 
 def _is_of(state: Value, models: list[Object]) -> bool:
     held = [item.attributes["of"] for item in state.objects() if item.type == "state_dict"]
-    return any(same(root(inside(each)), model) for value in held for each in value.objects() for model in models)
+    of = [root(inside(each)) for value in held for each in value.objects()]
+    return any(same(_applied_to(each), model) for each in of for model in models)
+
+
+def _applied_to(model: Object) -> Object:
+    """The model itself, where it is what its method `apply` gives back (torch/nn/modules/module.py)."""
+    node = model.site.node if model.site is not None else None
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "apply":
+        methods = model.made_of[0].objects() if model.made_of else []
+        held = methods[0].parent if len(methods) == 1 else None
+        return held if held is not None and held.kind == model.kind else model
+    return model
 
 
 def same(first: Object, second: Object) -> bool:

@@ -40,6 +40,7 @@ from gclint.run import rewrite
 from gclint.run.events import AttributeSet, Backward, GradientsCleared, OptimizerBuilt, OptimizerStep, RunEnded
 from gclint.run.guards import all_of
 from gclint.run.parallel import inside, models_of, trained
+from gclint.run.parts_of_guards import everything
 from gclint.run.run import Run
 from gclint.run.stepping import every_few_rounds
 from gclint.run.values import Object, root
@@ -88,7 +89,7 @@ def misplaced(event: RunEnded, run: Run) -> Iterator[Finding]:
                 certainty="fails" if between else "fragile",
                 symptom="silent: the weights do not move" if between else "silent: gradients are lost",
                 related=[(step.site, "the step")],
-                fixes=(_after(cleared, step),),
+                fixes=(_after(cleared, step, run),),
             )
 
 
@@ -102,11 +103,15 @@ def _between(cleared: GradientsCleared, step: OptimizerStep, added: list[Backwar
 
 
 def _every_round(cleared: GradientsCleared, step: OptimizerStep, added: list[Backward], run: Run) -> bool:
-    """Whether the step waits for a count of rounds that neither backward nor clearing waits for."""
+    """Whether the step waits for a count of rounds that clearing does not wait for, nor every backward."""
     waits = every_few_rounds(step, run).keys()
     inner = [each for each in added if each.moment.loops == step.moment.loops]
     if not waits or not inner or every_few_rounds(cleared, run):
         return False
+    with_step = everything(step.guard, tacit=False)
+    others = {(atom, not held) for atom, held in with_step if atom.key.partition("==")[0] in waits}
+    if any(not others.isdisjoint(everything(each.guard, tacit=False)) for each in inner):
+        return True  # added in the rounds without a step
     return not any(waits & every_few_rounds(each, run).keys() for each in inner)
 
 
@@ -127,9 +132,10 @@ def _models(optimizer: Object, run: Run) -> list[Object]:
     return [model for each in built for model in models_of(each.parameters)]
 
 
-def _after(cleared: GradientsCleared, step: OptimizerStep) -> Fix | None:
-    """Clear them after the step."""
-    if cleared.site.module is not step.site.module:
+def _after(cleared: GradientsCleared, step: OptimizerStep, run: Run) -> Fix | None:
+    """Clear them after the step, where no other step needs them cleared."""
+    sites = {each.site.node_id for each in run.of_type(OptimizerStep) if each.optimizer is step.optimizer}
+    if cleared.site.module is not step.site.module or len(sites) > 1:
         return None
     removed = rewrite.remove_statement(cleared.site, comments=False)
     added = rewrite.insert_after(step.site, cleared.site.module.code(cleared.site.node))

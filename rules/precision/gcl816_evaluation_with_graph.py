@@ -32,6 +32,7 @@ torch 2.13.0: the output of a forward in evaluation mode has a graph, which hold
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 
 from gclint.finding import Edit, Finding, Fix
@@ -40,7 +41,9 @@ from gclint.ir.syntax import FUNCTIONS, Site, nodes
 from gclint.rule import Reproduction, Rule
 from gclint.run.closures import enclosing_function
 from gclint.run.events import Backward, Forward, LibraryCall, RunEnded
-from gclint.run.run import Run
+from gclint.run.guards import satisfiable
+from gclint.run.run import Run, ways
+from gclint.run.values import Const
 
 from ..words import BACKWARD
 
@@ -69,20 +72,30 @@ def with_graph(event: RunEnded, run: Run) -> Iterator[Finding]:
     for forward in run.of_type(Forward):
         if forward.activation is None or forward.activation in used or forward.model not in trained:
             continue
-        if forward.activation.known("training").constant() is not False or steps.issuperset(forward.moment.loops):
+        if not _evaluates(forward) or steps.issuperset(forward.moment.loops):
             continue
-        if not _records(forward) or forward.site in told or trainable(forward.model) == "none":
+        if not _records(forward) or trainable(forward.model) == "none" or not satisfiable(forward.guard):
             continue
-        told.add(forward.site)
+        site = _from_outside(forward)
+        if site in told:
+            continue
+        told.add(site)
         yield rule.finding(
             run,
-            forward.site,
+            site,
             "this evaluation keeps a graph for a backward that never comes",
             guard=forward.guard,
             certainty="fragile",
             symptom="silent: an evaluation takes as much memory as training",
-            fixes=(_decorated(forward, run),),
+            fixes=(_decorated(site, run),),
         )
+
+
+def _evaluates(forward: Forward) -> bool:
+    """Whether a forward is in evaluation mode in every case in which it is come to."""
+    assert forward.activation is not None
+    modes = [mode for _, (mode,) in ways(forward.guard, forward.activation.known("training"))]
+    return bool(modes) and all(mode == Const(False) for mode in modes)
 
 
 def _records(forward: Forward) -> bool:
@@ -93,10 +106,24 @@ def _records(forward: Forward) -> bool:
     return known and forward.moment.unrecorded() is None
 
 
-def _decorated(forward: Forward, run: Run) -> Fix | None:
+def _from_outside(forward: Forward) -> Site:
+    """Where a model is called: of the parts that a method of it calls, where that method is."""
+    site = forward.site
+    for caller in reversed(forward.moment.stack):
+        held = site.module.parents.get(enclosing_function(site.module, site.node))
+        names = (
+            [each.name for each in held.body if isinstance(each, FUNCTIONS)] if isinstance(held, ast.ClassDef) else []
+        )
+        if forward.called is forward.model or "forward" not in names:
+            break
+        site = caller
+    return site
+
+
+def _decorated(site: Site, run: Run) -> Fix | None:
     """Turn gradients off for the function around, where it does not train as well."""
-    module = forward.site.module
-    function = enclosing_function(module, forward.site.node)
+    module = site.module
+    function = enclosing_function(module, site.node)
     if not isinstance(function, FUNCTIONS) or not any(line.strip() == "import torch" for line in module.lines):
         return None
     inside = set(map(id, nodes(function)))
