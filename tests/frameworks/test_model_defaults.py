@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import inspect
+import re
+import sys
+from functools import cache
+from itertools import takewhile
 from typing import Any
 
 import pytest
@@ -18,6 +22,15 @@ from gclint.frameworks.model_defaults import PUBLISHED_WITHOUT, UNTIED, WITHOUT_
 RAISES = "Cannot handle batch sizes > 1"
 
 
+@cache
+def source_of(kind: type) -> str:
+    """The text of a class: cut out of a module by its lines, which is a hundred times as fast as to parse it each time."""
+    lines = inspect.getsource(sys.modules[kind.__module__]).splitlines()
+    start = next(number for number, line in enumerate(lines) if re.match(rf"class {kind.__name__}\b", line))
+    body = takewhile(lambda line: not line or line[0] in " )#@", lines[start + 1 :])
+    return "\n".join([lines[start], *body])
+
+
 def family(config: Any) -> str:
     return str(config.__name__.removesuffix("Config"))
 
@@ -26,7 +39,7 @@ def test_classifiers_that_need_a_padding_token_and_have_none() -> None:
     found = set()
     for kind, name in modeling_auto.MODEL_FOR_SEQUENCE_CLASSIFICATION_MAPPING_NAMES.items():
         config = getattr(transformers, CONFIG_MAPPING_NAMES[kind])
-        sources = "".join(map(inspect.getsource, getattr(transformers, name).__mro__[:-1]))
+        sources = "".join(map(source_of, getattr(transformers, name).__mro__[:-1]))
         if RAISES in sources and getattr(config(), "pad_token_id", "absent") is None:
             found.add(family(config))
     assert found == set(WITHOUT_PADDING)
