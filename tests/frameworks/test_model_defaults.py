@@ -24,7 +24,7 @@ RAISES = "Cannot handle batch sizes > 1"
 
 @cache
 def source_of(kind: type) -> str:
-    """The text of a class: cut out of a module by its lines, which is a hundred times as fast as to parse it each time."""
+    """The text of a class: cut out of a module by its lines, which is far quicker than to parse it each time."""
     lines = inspect.getsource(sys.modules[kind.__module__]).splitlines()
     start = next(number for number, line in enumerate(lines) if re.match(rf"class {kind.__name__}\b", line))
     body = takewhile(lambda line: not line or line[0] in " )#@", lines[start + 1 :])
