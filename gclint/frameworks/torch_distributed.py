@@ -100,8 +100,8 @@ def rank(call: Call) -> Value:
 
 
 @framework.function(
-    *(f"torch:{name}" for name in ("broadcast_object_list", "all_gather_object", "scatter_object_list")),
-    "accelerate:broadcast_object_list",
+    *(f"torch.distributed.{name}" for name in ("broadcast_object_list", "all_gather_object", "scatter_object_list")),
+    "accelerate.utils.broadcast_object_list",
 )
 def receive_objects(call: Call) -> Value:
     """Each element of a list is what another process sent, in its place (`broadcast_object_list` and its like in
