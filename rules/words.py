@@ -6,10 +6,12 @@ A word is any piece of text, so that `.forward =` tells an assignment from the t
 from __future__ import annotations
 
 from gclint.frameworks.trl import CHECKPOINT_BY_DEFAULT
-from gclint.ir.gate import unless
+from gclint.ir.gate import unless, where
 
 BACKWARD = (".backward", "import backward", '"backward"', "'backward'")
 TRAINS = (*BACKWARD, "Trainer", "LightningCLI")
+LEARNS = (*TRAINS, "training_step", "compute_loss")
+"""What trains, and what frameworks call to do so."""
 STEPS = (".step", "Trainer", "LightningCLI")
 LOSSES = (
     *(
@@ -73,3 +75,9 @@ def assigned(name: str, *but: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
         f".{name})",
     )
     return (*plain, f'"{name}"', f"'{name}'"), (*plain, "setattr")
+
+
+def as_statement(method: str) -> str:
+    """The call of a method with which a statement begins: what it gives is not kept, unless the text goes on."""
+    steps = r"(?:\.\w+|\[[^\]\n]*\]|\([^()\n]*\))*"
+    return where(f".{method}(", rf"(?:.*[;:])?[ \t]*\(*[^\W\d]\w*{steps}\.{method}\(")

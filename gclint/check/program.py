@@ -146,8 +146,10 @@ class _Programs:
         first = sorted(
             paths, key=lambda path: (not entries[path], not any(each.launch for each in entries[path]), path)
         )
-        started = [(path, each) for path in first for each in entries[path] if self.reach.started(path, each.function)]
-        self.walk_all([Task(path, each) for path, each in started], "programs")
+        started = [[each for each in entries[path] if self.reach.started(path, each.function)] for path in first]
+        each_once = [Task(path, held[0]) for path, held in zip(first, started, strict=True) if held]
+        further = [Task(path, each, True) for path, held in zip(first, started, strict=True) for each in held[1:]]
+        self.walk_all([*each_once, *further], "programs")
         imported = set(self.files)
         waiting = [path for path in first if not entries[path] and path not in imported]
         self.walk_all([Task(path, Entry()) for path in waiting if self._acts(path)], "programs")
@@ -202,7 +204,8 @@ class _Programs:
             tell(what, total - len(waiting), total)
 
     def _wanted(self, task: Task) -> Wanted:
-        return Wanted(task, self.files.get(task.path), steps_left(self.steps) if task.entry is not None else 0)
+        steps = steps_left(self.steps, task.further) if task.entry is not None else 0
+        return Wanted(task, self.files.get(task.path), steps)
 
     def _take(self, wanted: Wanted, made: Walked) -> None:
         if self.memory is not None:

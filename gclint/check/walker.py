@@ -22,7 +22,7 @@ from ..ir.resolve import inserted_paths
 from ..ir.syntax import DEFINITIONS, Definition, Module, Site
 from ..pins.versions import targets_for
 from ..rule import Question, Rule
-from ..run.bounds import judged_in_part
+from ..run.bounds import judged_in_part, launch_left_out
 from ..run.calls import Call
 from ..run.events import ConfigurationRead, Event, Moment, RunEnded
 from ..run.interpreter import Frame, Interpreter
@@ -111,8 +111,11 @@ class Walker:
         """Walk a program as one launch starts it; where something is found in the text of that launch, the others that
         say the same of the program hold it too.
         """
-        self._program(made, entry, steps)
         launch = entry.launch
+        if not steps:
+            made.cut = launch_left_out(launch) if launch is not None else None
+            return
+        self._program(made, entry, steps)
         if launch is not None and any(each.location.path == shown(str(launch.path)) for each in made.found.values()):
             for other in entry.alike:
                 self._program(made, Entry(other, other.function), max(0, steps - made.steps))

@@ -21,11 +21,13 @@ CONFIGURATION_KINDS = ("yaml", "json")
 
 class Task(NamedTuple):
     """A walk to be made: of the program that starts so or, where `entry` is None, of what no program reached in the
-    file; of a configuration file by itself.
+    file; of a configuration file by itself. It is a `further` one where the same program is walked as another launch
+    starts it.
     """
 
     path: str
     entry: Entry | None
+    further: bool = False
 
 
 class Wanted(NamedTuple):

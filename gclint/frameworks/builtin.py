@@ -23,6 +23,7 @@ from ..run.values import (
     Value,
     assigned,
     const,
+    mark_releases,
     of,
     union,
 )
@@ -106,7 +107,7 @@ def delete_attribute(call: Call) -> Value:
 
 @framework.function("builtins.hasattr")
 def has_attribute(call: Call) -> Value:
-    """True where the attribute is known, open where it is not."""
+    """True where the attribute is known, open where it is not: of a library's names its release tells."""
     name = names.const_text(call.get("", 1))
     parts = []
     for guard, item in call.get("", 0):
@@ -122,6 +123,8 @@ def has_attribute(call: Call) -> Value:
                 continue
         made = call.it.unknown("", call.site)
         made.each = isinstance(item, Object) and item.each
+        if isinstance(item, External):
+            mark_releases(of(made), item.name.partition(".")[0])
         parts.append(of(made).under(guard))
     return union(parts) if parts else call.unknown()
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from ..ir.gate import where
 from ..run.events import Backward, Event, Forward, LibraryCall
 from ..run.parallel import forwards_of
 from ..run.run import Run
@@ -37,6 +38,15 @@ OF_KEEPERS = {
     "accelerate.utils": (*SHARED, "gather_object", "broadcast", "broadcast_object_list"),
 }
 BARRIERS = ("barrier", "monitored_barrier", "wait_for_everyone")
+WRAPPED = ("DistributedDataParallel", "FullyShardedDataParallel", "fully_shard", "Accelerator", "abric")
+SETTINGS = ("fsdp=", "fsdp:", "fsdp_config", '"fsdp', "'fsdp")
+COMMON = ("gather", "reduce", "scatter", "broadcast")
+NAMES = (
+    *sorted({*GROUPS, *SHARED, *TAKEN} - {*COMMON}),
+    *(where(name, rf".*(?<!torch\.)(?<!\w){name}(?!\w|\(\s*(?:-?\d|dim\b|axis\b))") for name in COMMON),
+    *(*WRAPPED, *SETTINGS, "full_tensor", "distributed.checkpoint", "distributed import checkpoint"),
+)
+"""Without one of these words no program calls a collective."""
 Operation = tuple[str, Object | None]
 
 

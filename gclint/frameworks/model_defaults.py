@@ -35,13 +35,12 @@ def configuration_of(model: Object, run: Run) -> LibraryCall | None:
     """The call that made the configuration of which a model is made, in the program itself."""
     making = making_of(model, run)
     config = making.call.get("config", 0).only() if making is not None and making.call is not None else None
-    made = (each for each in run.of_type(LibraryCall) if config in each.result.objects())
-    return next(made, None) if isinstance(config, Object) else None
+    return run.makers.get(config) if isinstance(config, Object) else None
 
 
 def making_of(model: Object, run: Run) -> LibraryCall | None:
     """The call that made a model."""
-    return next((each for each in run.of_type(LibraryCall) if root(model) in each.result.objects()), None)
+    return run.makers.get(root(model))
 
 
 def own_output_layer(model: Object, run: Run) -> Certainty | None:

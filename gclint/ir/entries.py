@@ -19,6 +19,10 @@ if TYPE_CHECKING:
 MOST_LAUNCHES = 6
 _SEVERAL_NUMBERS = re.compile(r"\d+(,\d+)+")
 STARTS = re.compile(rb"^if\b.*__name__.*__main__|^if\b.*__main__.*__name__", re.MULTILINE)
+ONLY_CALLS = re.compile(
+    rb"^if\b[^\n]*__name__[^\n]*:[^\n]*\n+[ \t]+(?:sys\.exit\(|raise SystemExit\()?(\w+)\(\)\)?[ \t]*(?:#[^\n]*)?\s*\Z",
+    re.MULTILINE,
+)
 
 
 class Entry(NamedTuple):
@@ -34,6 +38,12 @@ class Entry(NamedTuple):
 
 def _starts(source: Source) -> bool:
     return "__main__" in source.marks and STARTS.search(source.data) is not None
+
+
+def _called_by_script(source: Source) -> str:
+    """The function that a file calls, and does nothing else, where it is run as a script; "" where it does other."""
+    found = ONLY_CALLS.search(source.data) if _starts(source) else None
+    return found[1].decode() if found is not None else ""
 
 
 class _Started(NamedTuple):
@@ -56,9 +66,10 @@ class Entries:
         source = self._project.sources.get(path)
         if source is None:
             return []
+        main = _called_by_script(source)
         chosen = self.launches(path)
         left = [each for each in self._all_launches(path) if each not in chosen][: MOST_LAUNCHES - len(chosen)]
-        near = [next((one for one in chosen if _said(each) <= _said(one)), chosen[0]) for each in left]
+        near = [next((one for one in chosen if _said(each, main) <= _said(one, main)), chosen[0]) for each in left]
         found = [
             Entry(one, one.function, tuple(each for each, other in zip(left, near, strict=True) if other is one))
             for one in chosen
@@ -66,6 +77,7 @@ class Entries:
         if not found and (source.kind == "notebook" or _starts(source)):
             found.append(Entry())
         launched = {entry.function for entry in found}
+        launched |= {"", main} if launched & {"", main} else set()
         for command in self._started_near(path).commands.get(path, ()):
             if command.function not in launched:
                 found.append(Entry(None, command.function))
@@ -76,7 +88,8 @@ class Entries:
         """The launchers that start the file, several processes first: those that differ in what they say, at most
         `MOST_LAUNCHES`, and among these the ones that say most.
         """
-        return differing(self._all_launches(path))
+        source = self._project.sources.get(path)
+        return differing(self._all_launches(path), _called_by_script(source) if source is not None else "")
 
     def _all_launches(self, path: str) -> list[Launch]:
         near = self._started_near(path).launches.get(path, [])
@@ -103,22 +116,22 @@ class Entries:
         return self._below[root]
 
 
-def differing(launches: Sequence[Launch]) -> list[Launch]:
+def differing(launches: Sequence[Launch], main: str = "") -> list[Launch]:
     """The first launch, and again and again the one that says most of what none before it said, at most
-    `MOST_LAUNCHES`. In their own order.
+    `MOST_LAUNCHES`. In their own order. To call the function `main` is to run the file as a script.
     """
     left, chosen, told = list(launches), list[Launch](), set[object]()
     while left and len(chosen) < MOST_LAUNCHES:
-        best = left[0] if not chosen else max(left, key=lambda launch: len(_said(launch) - told))
-        if chosen and _said(best) <= told:
+        best = left[0] if not chosen else max(left, key=lambda launch: len(_said(launch, main) - told))
+        if chosen and _said(best, main) <= told:
             break
         left.remove(best)
         chosen.append(best)
-        told |= _said(best)
+        told |= _said(best, main)
     return sorted(chosen, key=launches.index)
 
 
-def _said(launch: Launch) -> frozenset[object]:
+def _said(launch: Launch, main: str) -> frozenset[object]:
     """What a launch says of a run: its options and variables with their values, other than where files are. Of a
     number, and of how many devices there are, that it is none, one or several.
     """
@@ -129,7 +142,7 @@ def _said(launch: Launch) -> frozenset[object]:
         if word.startswith("-") and not _is_place(following)
     }
     variables = {(each.name, _roughly(each.value)) for each in launch.environment if not _is_place(each.value)}
-    whole = (launch.distributed, launch.strategy, launch.function)
+    whole = (launch.distributed, launch.strategy, "" if launch.function == main else launch.function)
     return frozenset({whole, *options, *variables, *map(str, launch.configs)})
 
 

@@ -20,8 +20,8 @@ def unless(word: str, *ends: str) -> str:
 
 
 def where(word: str, pattern: str) -> str:
-    """Return the word that counts where a regular expression, which takes `word` to stand there, finds something; `^`
-    and `$` are the ends of lines.
+    """Return the word that counts where a regular expression matches from the start of a line in which `word` stands;
+    `$` is the end of a line.
     """
     return "\0".join((word, "", pattern))
 
@@ -33,15 +33,32 @@ def spelled(word: str) -> str:
 
 def counts(word: str, text: str) -> bool:
     """Return whether a word counts in a text."""
-    return spelled(word) in text and ("\0" not in word or _pattern(word).search(text) is not None)
+    start, pattern, by_line = _told(word)
+    if pattern is None or start not in text:
+        return start in text
+    return _some_line(start, pattern, text) if by_line else pattern.search(text) is not None
+
+
+def _some_line(start: str, pattern: re.Pattern[str], text: str) -> bool:
+    """Whether a pattern matches one of the lines that hold a word."""
+    at = text.find(start)
+    while at >= 0:
+        if pattern.match(text, text.rfind("\n", 0, at) + 1) is not None:
+            return True
+        end = text.find("\n", at)
+        at = text.find(start, end) if end >= 0 else -1
+    return False
 
 
 @cache
-def _pattern(word: str) -> re.Pattern[str]:
+def _told(word: str) -> tuple[str, re.Pattern[str] | None, bool]:
+    """What must stand in a text, and the pattern to look for besides: whether it is that of a whole line."""
     start, *ends = word.split("\0")
+    if not ends:
+        return start, None, False
     if not ends[0]:
-        return re.compile(ends[1], re.MULTILINE)
-    return re.compile(rf"{re.escape(start)}(?!\s*(?:{'|'.join(map(re.escape, ends))}))")
+        return start, re.compile(ends[1], re.MULTILINE), True
+    return start, re.compile(rf"{re.escape(start)}(?!\s*(?:{'|'.join(map(re.escape, ends))}))"), False
 
 
 def identifiers_in(text: str) -> set[str]:

@@ -11,20 +11,28 @@ from typing import TYPE_CHECKING
 
 from ..finding import Finding, Location
 from ..ir.syntax import Site
+from ..source.source import shown
 
 if TYPE_CHECKING:
+    from gclint.launch import Launch
+
     from ..ir.syntax import Module
     from .interpreter import Interpreter
 
 CODE, NAME = "GCL002", "program-judged-in-part"
 MAX_STEPS = 300_000
-MOST_STEPS_OF_ALL = 1_500_000
+MOST_STEPS_OF_ALL = 1_000_000
 FEWEST_STEPS = 20_000
 
 
-def steps_left(taken: int) -> int:
-    """How many steps the walk of the next program may take where those before it took so many: a few in any case."""
-    return min(MAX_STEPS, max(FEWEST_STEPS, MOST_STEPS_OF_ALL - taken))
+def steps_left(taken: int, further: bool) -> int:
+    """How many steps the walk of the next program may take where those before it took so many: a few in any case, but
+    that of a `further` launch of the same program none where they took nearly all.
+    """
+    left = MOST_STEPS_OF_ALL - taken
+    if further and left < FEWEST_STEPS:
+        return 0
+    return min(MAX_STEPS, max(FEWEST_STEPS, left))
 
 
 def standing(it: Interpreter, node: ast.AST) -> tuple[Site, ...]:
@@ -45,6 +53,16 @@ def judged_in_part(entry: Module, stopped: tuple[Site, ...], bound: int) -> Find
         f"(what to do: gclint rule {CODE})"
     )
     return Finding(CODE, NAME, message, place, "fragile", related=tuple(dict.fromkeys(related)))
+
+
+def launch_left_out(launch: Launch) -> Finding:
+    """The note at a further launch of a program, for which no steps are left."""
+    place = Location(shown(str(launch.path)), launch.line, 1, launch.line, 1)
+    message = (
+        f"this launch is not judged, another one of the program is: the project's programs took {MOST_STEPS_OF_ALL:,} "
+        f"steps before (what to do: gclint rule {CODE})"
+    )
+    return Finding(CODE, NAME, message, place, "fragile")
 
 
 def _start(site: Site, message: str = "") -> Location:

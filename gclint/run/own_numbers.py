@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from .events import LibraryCall
 from .guards import Atom, Guard
@@ -26,7 +26,7 @@ def about_own_numbers(guard: Guard, loss: Value, sent: set[Object], run: Run) ->
     """The conditions of a guard on the numbers that a loss was computed from, or the loss itself, each with what it
     asks about; none that the processes may have agreed on, by what was `sent`.
     """
-    known, makers = {item for item in ancestors(loss) if isinstance(item, Object)}, makers_in(run)
+    known, makers = {item for item in ancestors(loss) if isinstance(item, Object)}, run.makers
     for atom, truth in sorted(everything(guard, tacit=False), key=lambda pair: pair[0].key):
         subject = _subject(atom, run)
         if subject is None or not subject.origins or not ancestors(of(subject)).isdisjoint(sent):
@@ -50,7 +50,7 @@ def _is_limit(other: object, run: Run) -> bool:
     return held is not None and not held.origins
 
 
-def _is_of(subject: Object, asks: bool, known: set[Object], makers: dict[Object, str]) -> bool:
+def _is_of(subject: Object, asks: bool, known: set[Object], makers: Mapping[Object, LibraryCall]) -> bool:
     """Whether something is computed from known tensors by nothing but what gives their numbers, or `asks` whether they
     are finite.
     """
@@ -63,22 +63,14 @@ def _is_of(subject: Object, asks: bool, known: set[Object], makers: dict[Object,
         if item in known:
             of_known = True
             continue
-        name = makers.get(item) or _attribute(item)
+        made = makers.get(item)
+        name = made.name.rpartition(".")[2] if made is not None else _attribute(item)
         asked = asked or name in ASKED
         if name and name not in (*ASKED, *SAME_NUMBERS):
             return False
         waiting += [each for value in item.made_of for each in value.objects()]
         waiting += [item.parent] if item.parent is not None else []
     return of_known and (asked or not asks)
-
-
-def makers_in(run: Run) -> dict[Object, str]:
-    """The last name of the function or method that gave each thing, however it was called."""
-    found: dict[Object, str] = {}
-    for each in run.of_type(LibraryCall):
-        for item in each.result.objects():
-            found.setdefault(item, each.name.rpartition(".")[2])
-    return found
 
 
 def _attribute(item: Object) -> str:

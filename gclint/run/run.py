@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, product
 from typing import TYPE_CHECKING, Any
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from ..failures import Problem
     from ..ir.syntax import Module, Site
     from ..pins.versions import Targets
-    from .events import Event
+    from .events import Event, LibraryCall
 
 
 def unheard(event: Event) -> None:
@@ -81,29 +81,44 @@ class Run:
     found: dict[tuple[str, int, int, str], Guard] = field(default_factory=dict)
     impossible: set[tuple[str, int, int, str]] = field(default_factory=set)
     failures: dict[Problem, None] = field(default_factory=dict)
-    _places: dict[type, list[int]] = field(default_factory=dict, repr=False)
+    _kinds: dict[type, tuple[list[int], list[Event]]] = field(default_factory=dict, repr=False)
     _place_of: dict[int, int] = field(default_factory=dict, repr=False)
     _asked: dict[str, int] = field(default_factory=dict, repr=False)
+    _makers: dict[Object, LibraryCall] = field(default_factory=dict, repr=False)
 
     def emit(self, event: Event) -> None:
         """Record an event and let the rules ask their questions at that moment."""
-        self._places.setdefault(type(event), []).append(len(self.events))
+        places, held = self._kinds.setdefault(type(event), ([], []))
+        places.append(len(self.events))
+        held.append(event)
         self._place_of[id(event)] = len(self.events)
         self.events.append(event)
         self.listener(event)
 
     def of_type(self, *kinds: type, start: int = 0) -> list[Any]:
         """The events of these types so far, in order, from the `start`th of all on."""
-        held = [
-            places[bisect_left(places, start) :] for kind, places in self._places.items() if issubclass(kind, kinds)
-        ]
-        return [self.events[place] for place in (held[0] if len(held) == 1 else sorted(chain.from_iterable(held)))]
+        found = [held for kind, held in self._kinds.items() if issubclass(kind, kinds)]
+        if len(found) == 1:
+            places, events = found[0]
+            return events[bisect_left(places, start) :] if start else events.copy()
+        ordered = sorted(chain.from_iterable(places[bisect_left(places, start) :] for places, _ in found))
+        return [self.events[place] for place in ordered]
 
     def new_to(self, asker: str, *kinds: type) -> list[Any]:
         """The events of these types since the same asker asked last, for what is drawn from all events one by one."""
         last = self._asked.get(asker, 0)
         self._asked[asker] = len(self.events)
         return self.of_type(*kinds, start=last)
+
+    @property
+    def makers(self) -> Mapping[Object, LibraryCall]:
+        """What each thing that a library gave came from: the first call of which it is what was given."""
+        from .events import LibraryCall
+
+        for each in self.new_to("makers", LibraryCall):
+            for item in each.result.objects():
+                self._makers.setdefault(item, each)
+        return self._makers
 
     def subject(self, asked: object) -> Object | None:
         """What a condition is about, by one of the keys that its atom has `of` it; None for anything but an object."""

@@ -84,10 +84,11 @@ def surroundings(root: str) -> list[str]:
     """Return stamps of what lies outside a project and still matters.
 
     They are gclint's own modules, the directories on `sys.path` (whose time changes when a package or a rule
-    pack is installed), and the configuration files above `root`.
+    pack is installed) but the one that gclint is started in, and the configuration files above `root`.
     """
     package = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-    found = [sys.version, *_own_times(package), *_times(sys.path)]
+    installed = [path for path in sys.path if os.path.abspath(path) != os.getcwd()]
+    found = [sys.version, *_own_times(package), *_times(installed)]
     here = os.path.dirname(root)
     while here != os.path.dirname(here):
         found += _times(os.path.join(here, name) for name in FILES)

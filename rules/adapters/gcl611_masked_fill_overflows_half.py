@@ -33,6 +33,7 @@ import math
 from collections.abc import Iterator
 
 from gclint.finding import Finding, Fix
+from gclint.ir.gate import where
 from gclint.ir.syntax import Site
 from gclint.rule import Reproduction, Rule
 from gclint.run import rewrite
@@ -42,11 +43,14 @@ from gclint.run.values import Const
 
 LARGEST = 65504
 
+SMALL = r"-?\d(?:\.\d*)?|float\(\s*['\"][+-]?inf['\"]\s*\)|-?(?:torch|np|math)\.inf|True|False"
+FILLED = where(".masked_fill", rf"(?!.*\.masked_fill_?\(.*,\s*(?:value=)?(?:{SMALL})\s*\))")
+"""A tensor is filled, and not with what float16 surely holds."""
 rule = Rule(
     code="GCL611",
     name="masked-fill-overflows-half",
     docs=__doc__ or "",
-    words=((".masked_fill",), ("autocast", ".half", "float16")),
+    words=((FILLED,), ("autocast", ".half", "float16")),
     certainty=("fails",),
     fixable="unsafe",
     reproduction=Reproduction(

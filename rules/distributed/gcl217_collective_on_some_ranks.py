@@ -41,7 +41,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from gclint.finding import Edit, Finding, Fix
-from gclint.frameworks.collectives import BARRIERS, Collective, Operation, collectives, operation_of
+from gclint.frameworks.collectives import BARRIERS, NAMES, Collective, Operation, collectives, operation_of
 from gclint.ir.syntax import Site
 from gclint.rule import Reproduction, Rule
 from gclint.run import rewrite
@@ -59,6 +59,7 @@ rule = Rule(
     name="collective-on-some-ranks",
     docs=__doc__ or "",
     words=(
+        NAMES,
         ("distributed", "accelerate", "fabric"),
         ("rank", "RANK", "PROCID", "main_process", "process_index", "is_global_zero", "is_last_process"),
     ),

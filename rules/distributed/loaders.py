@@ -77,8 +77,8 @@ def _shuffling(held: Value, base: Guard) -> Iterator[tuple[Guard, Object]]:
 
 def made_in(item: Object, run: Run) -> tuple[Loop, ...]:
     """The loops in which a library made something."""
-    made = (each for each in run.of_type(LibraryCall) if item in each.result.objects())
-    return next((each.moment.loops for each in made), ())
+    made = run.makers.get(item)
+    return made.moment.loops if made is not None else ()
 
 
 def epochs_of(drawn: Iterated, outside: Iterable[Loop], run: Run) -> Loop | None:

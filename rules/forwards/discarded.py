@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from gclint.frameworks.hf_datasets import ANEW
 from gclint.ir.syntax import FUNCTIONS, LOOPS, FunctionDef, Module, Site, dotted, nodes, parameters
 from gclint.run.closures import bound_names, enclosing_function, free_names
 from gclint.run.events import LibraryCall
-from gclint.run.run import Run
 from gclint.run.values import Const, Function, Object, Value, root
 
 COMPUTED = (
@@ -29,15 +28,6 @@ FUNCTIONS_OF_TENSORS = (
 EXPECTS = ("raises", "assertRaises", "assertRaisesRegex", "warns", "assertWarns")
 
 
-def gave(run: Run) -> dict[Object, LibraryCall]:
-    """What each result of a library's call came from."""
-    known: dict[Object, LibraryCall] = {}
-    for each in run.of_type(LibraryCall):
-        for item in each.result.objects():
-            known.setdefault(item, each)
-    return known
-
-
 def is_said_to_be_a_tensor(event: LibraryCall) -> bool:
     """Whether a method is called on a parameter of which the function says that it is a tensor of torch, as it came."""
     node, module = event.site.node, event.site.module
@@ -54,7 +44,7 @@ def bound_in(scope: FunctionDef) -> set[str]:
     return {name for line in scope.body for name in bound_names(line)}
 
 
-def is_tensor(item: Object, made: dict[Object, LibraryCall], depth: int = 5) -> bool:
+def is_tensor(item: Object, made: Mapping[Object, LibraryCall], depth: int = 5) -> bool:
     """Whether something is a tensor for certain: torch made it, it was computed from one, or torch's own collation gave
     it, which makes nothing else that has such methods.
     """

@@ -144,7 +144,8 @@ def _owners(item: Object, run: Run) -> list[Object]:
     if item.type == "state_dict":
         given = item.attributes["of"]
     else:
-        given = next((_given(each) for each in run.of_type(LibraryCall) if item in each.result.objects()), NOTHING)
+        made = run.makers.get(item)
+        given = _given(made) if made is not None else NOTHING
     found: dict[Object, None] = {}
     for held in given.objects():
         if held.kind == "optimizer":

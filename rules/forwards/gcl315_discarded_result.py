@@ -34,10 +34,10 @@ has 0 tensors; model, optimizer and loader keep their classes.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from gclint.finding import Aspect, Certainty, Finding, Fix
-from gclint.frameworks.hf_datasets import DATASET, SPLITS
+from gclint.frameworks.hf_datasets import ANEW, DATASET, SPLITS
 from gclint.ir.syntax import Site
 from gclint.rule import Reproduction, Rule
 from gclint.run import rewrite
@@ -48,13 +48,12 @@ from gclint.run.run import Run
 from gclint.run.stepping import receiver_text
 from gclint.run.values import Object
 
-from ..words import TRAINS
+from ..words import TRAINS, as_statement
 from .discarded import (
     COMPUTED,
     CONVERTED,
     SHAPED,
     does_nothing_else,
-    gave,
     is_said_to_be_a_tensor,
     is_tensor,
     read_again,
@@ -75,7 +74,7 @@ rule = Rule(
     name="discarded-result",
     docs=__doc__ or "",
     words=(
-        (*(f".{name}(" for name in METHODS), "merge_and_unload", ".unload(", ".prepare(", "datasets"),
+        tuple(as_statement(name) for name in dict.fromkeys((*METHODS, *MERGES, *ANEW, "prepare"))),
         (*TRAINS, *MERGES, "datasets"),
     ),
     certainty=("fails", "fragile"),
@@ -94,7 +93,7 @@ rule = Rule(
 def thrown_away(event: RunEnded, run: Run) -> Iterator[Finding]:
     """Is a result thrown away of a call that leaves everything else as it was, and is that used on?"""
     unused = [each for each in run.of_type(LibraryCall) if not each.moment.result_used and each.call is not None]
-    made = gave(run) if unused else {}
+    made = run.makers if unused else {}
     for each in unused:
         method, item = each.name.rpartition(".")[2], each.call.receiver
         if item is None or read_from(each) is None or _is_shown(each):
@@ -110,7 +109,7 @@ def thrown_away(event: RunEnded, run: Run) -> Iterator[Finding]:
             yield from _prepared(each, run)
 
 
-def _is_tensor(event: LibraryCall, item: Object, made: dict[Object, LibraryCall]) -> bool:
+def _is_tensor(event: LibraryCall, item: Object, made: Mapping[Object, LibraryCall]) -> bool:
     """Whether a method is called on a tensor: known to be one, or said to be by the function that is given it."""
     return is_tensor(item, made) or (item.kind == "unknown" and is_said_to_be_a_tensor(event))
 

@@ -36,13 +36,14 @@ from gclint.rule import Reproduction, Rule
 from gclint.run.events import LossComputed
 from gclint.run.run import Run
 
+from ..words import LEARNS
 from .numbers import CHANGES, given, left_out
 
 rule = Rule(
     code="GCL824",
     name="softmax-before-cross-entropy",
     docs=__doc__ or "",
-    words=(("CrossEntropyLoss", "cross_entropy"), ("softmax", "Softmax", "sigmoid", "Sigmoid")),
+    words=(("CrossEntropyLoss", "cross_entropy"), ("softmax", "Softmax", "sigmoid", "Sigmoid"), LEARNS),
     certainty=("fails",),
     fixable="unsafe",
     oracles=("gradients",),

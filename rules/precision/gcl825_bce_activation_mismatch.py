@@ -38,6 +38,7 @@ from gclint.run import rewrite
 from gclint.run.events import LossComputed
 from gclint.run.run import Run
 
+from ..words import LEARNS
 from .numbers import CHANGES, given, left_out
 
 LEARNT = "silent: a sigmoid of numbers between 0 and 1 is never near 0, the model hardly learns"
@@ -47,7 +48,7 @@ rule = Rule(
     code="GCL825",
     name="bce-activation-mismatch",
     docs=__doc__ or "",
-    words=(("BCEWithLogitsLoss", "BCELoss", "binary_cross_entropy"),),
+    words=(("BCEWithLogitsLoss", "BCELoss", "binary_cross_entropy"), LEARNS),
     certainty=("fails",),
     fixable="unsafe",
     oracles=("gradients",),

@@ -45,8 +45,12 @@ from gclint.run.values import Class, Object, Value
 
 CHANGES: tuple[Aspect, ...] = ("updates", "trained", "saved", "loaded", "gradients", "loss")
 IN_PARENTHESES = reduce(lambda inner, _: rf"\((?:[^()]|{inner})*\)", range(4), r"\([^()]*\)")
-KEPT = rf"[ \t]*self\.\w+[ \t]*=[ \t]*(?:torch\.)?(?:nn\.)?Parameter{IN_PARENTHESES}[ \t]*(?:#.*)?$"
-ELSEWHERE = where("Parameter", rf"^(?!{KEPT}).*\bParameter\b")
+KEEPING = r"(?:self(?:\.\w+)+[ \t]*=|(?:\w+\.)+register_parameter\([^(),]*,|setattr\([^()]*,)"
+KEPT = (
+    rf"[ \t]*{KEEPING}[ \t]*(?:torch\.)?(?:nn\.)?Parameter{IN_PARENTHESES}(?: if .* else None)?[ \t]*\)?[ \t]*(?:#.*)?$"
+)
+MADE = r"\bParameter(?:\(|[ \t]+as\b)|=[ \t]*(?:\w+\.)*Parameter[ \t]*$"
+ELSEWHERE = where("Parameter", rf"(?!{KEPT}).*(?:{MADE})")
 """A parameter that is not made just to be kept by a module, as nearly all are: that one is a leaf."""
 WANTED = (unless("requires_grad=", "False"), unless("requires_grad =", "False"))
 ITSELF = ("contiguous", "cpu", "float", "type_as")
@@ -54,7 +58,7 @@ rule = Rule(
     code="GCL711",
     name="parameter-not-leaf",
     docs=__doc__ or "",
-    words=((ELSEWHERE, *WANTED, *OPTIMIZERS), ("Parameter", *WANTED)),
+    words=((ELSEWHERE, *OPTIMIZERS), ("Parameter", *WANTED)),
     certainty=("fails", "fragile"),
     fixable="unsafe",
     oracles=("changed", "unregistered"),

@@ -33,6 +33,7 @@ from collections.abc import Iterator
 
 from gclint.finding import Aspect, Finding, Fix
 from gclint.frameworks.torch_modules import PARAMETRIC, trainable
+from gclint.ir.gate import where
 from gclint.ir.syntax import Site
 from gclint.rule import Reproduction, Rule
 from gclint.run import rewrite
@@ -51,7 +52,7 @@ rule = Rule(
     code="GCL713",
     name="modules-in-plain-list",
     docs=__doc__ or "",
-    words=(("Module",), STEPS),
+    words=((where("Module", r"[ \t]*class\b.*\(.*Module\b|.*\bModule as\b"),), STEPS),
     certainty=("fails", "fragile"),
     fixable="unsafe",
     oracles=("changed", "unregistered"),

@@ -36,7 +36,7 @@ from gclint.ir.syntax import FORS, Module, Site
 from gclint.rule import Reproduction, Rule
 from gclint.run import rewrite
 from gclint.run.closures import enclosing_function, read_names, varying_names
-from gclint.run.events import Backward, Forward, Iterated, LibraryCall
+from gclint.run.events import Backward, Forward, Iterated
 from gclint.run.guards import conj
 from gclint.run.parallel import forwards_of
 from gclint.run.run import Run
@@ -126,7 +126,7 @@ def _given(name: str, value: Value, batch: dict[str, Value], spread: bool) -> Va
 
 def _shifts(model: Object, run: Run) -> Certainty | None:
     """How sure it is that a model shifts its labels: an AutoModelForCausalLM is one of many."""
-    making = next((each for each in run.of_type(LibraryCall) if model in each.result.objects()), None)
+    making = run.makers.get(model)
     if making is None or not isinstance(model.type, str):
         return None
     owner = making.name.removesuffix(".from_pretrained").removesuffix(".from_config").rpartition(".")[2]

@@ -38,6 +38,7 @@ from collections.abc import Iterator
 from gclint.finding import Certainty, Finding, Fix
 from gclint.frameworks.hf_datasets import columns_of
 from gclint.frameworks.tokenization import ENCODES, begins, template_begins
+from gclint.ir.gate import unless
 from gclint.rule import Reproduction, Rule
 from gclint.run import rewrite
 from gclint.run.events import LibraryCall, RunEnded
@@ -56,7 +57,7 @@ rule = Rule(
     docs=__doc__ or "",
     words=(
         ("apply_chat_template",),
-        ("tokenize",),
+        (unless("tokenize=", "True"), unless("tokenize =", "True"), '"tokenize"', "'tokenize'"),
         ("tokenizer", "Tokenizer", "processing_class", "Processor", "encode"),
     ),
     certainty=("fails", "fragile"),

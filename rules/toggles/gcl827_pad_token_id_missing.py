@@ -132,11 +132,11 @@ def _without_padding(model: Object, run: Run) -> tuple[Site, Certainty] | None:
     """Where a classifier is made whose configuration has no padding token, and gets none later, and how sure that is:
     what is published was not read.
     """
-    making = next((each for each in run.of_type(LibraryCall) if model in each.result.objects()), None)
-    if making is None or making.call is None or making.call.open or _is_set(run):
+    making = run.makers.get(model)
+    if making is None or making.call is None or making.call.open:
         return None
     owner = making.name.removesuffix(".from_pretrained").removesuffix(".from_config").rpartition(".")[2]
-    if not owner.endswith(HEAD) or making.call.gives("pad_token_id"):
+    if not owner.endswith(HEAD) or making.call.gives("pad_token_id") or _is_set(run):
         return None
     if making.name.endswith(".from_pretrained"):
         name = str(making.call.get("pretrained_model_name_or_path", 0).constant() or "")
@@ -144,7 +144,7 @@ def _without_padding(model: Object, run: Run) -> tuple[Site, Certainty] | None:
         known = name in named if owner == AUTO else owner.removesuffix(HEAD) in PUBLISHED_WITHOUT
         return (making.site, "fragile") if known and not making.call.gives("config") else None
     config = making.call.get("config", 0).only()
-    built = next((each for each in run.of_type(LibraryCall) if config in each.result.objects()), None)
+    built = run.makers.get(config) if isinstance(config, Object) else None
     return (making.site, "fails") if built is not None and _has_none(built, run) else None
 
 

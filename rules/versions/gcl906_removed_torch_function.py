@@ -36,6 +36,7 @@ from collections.abc import Iterator
 from packaging.version import Version
 
 from gclint.finding import Finding, Fix
+from gclint.ir.gate import where
 from gclint.ir.layout import is_spread
 from gclint.ir.syntax import Module, Site, dotted
 from gclint.rule import Reproduction, Rule
@@ -48,6 +49,7 @@ from .attempts import attempted
 from .torch_names import ALL, GONE_ERRORS, MODULES, NAMES, Name
 
 PLAIN = ("solve", "eig", "qr", "cholesky", "range", "lu", "fft", "ifft", "grad", "vjp", "jvp", "hessian", "vmap")
+TENSORS_TOO = ("solve", "eig", "qr", "cholesky", "range", "lu", "fft", "ifft")
 INITS = ("uniform", "normal", "constant", "eye", "dirac", "orthogonal", "sparse")
 DISTINCT = {name.rpartition(".")[2] for name in NAMES if not name.startswith("functorch.")} - {*PLAIN, *INITS}
 
@@ -57,8 +59,8 @@ rule = Rule(
     docs=__doc__ or "",
     words=(
         (
-            *sorted(f"{name}(" for name in DISTINCT),
-            *(f".{name}(" for name in ("solve", "eig", "qr", "cholesky", "range", "lu", "fft", "ifft")),
+            *sorted(where(f"{name}(", rf".*(?<!\w)(?<!self\.)(?<!fft\.)(?<!def ){name}\(") for name in DISTINCT),
+            *(where(f".{name}(", rf".*(?<!linalg)(?<!fft)\.{name}\(") for name in TENSORS_TOO),
             *(f"init.{name}(" for name in INITS),
             *("torch._six", "functorch", "custom_fwd", "custom_bwd"),
         ),
