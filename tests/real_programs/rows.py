@@ -64,6 +64,11 @@ class Row:
     verdict: str = "confirmed"
     why: str = ""
 
+    @property
+    def codes(self) -> list[str]:
+        """The rules that are due."""
+        return self.code.split(",")
+
 
 def rows(tables: Iterable[Path] | None = None) -> list[Row]:
     """Every row of the given tables, or of all `programs*.yaml` here; raises ValueError for two of one name."""

@@ -16,12 +16,13 @@ from typing import Any
 from tests.real_programs.rows import Row
 
 LIMIT = 1200.0
+KEPT = ("code", "filename", "row", "verdict", "reason")
 
 
 @dataclass(frozen=True)
 class Result:
     """What came of a row: the evidence reached ("none", or where the run after took its steps "program"), verdict,
-    wall time in seconds, the reason in words, gclint's revision, and the proof as gclint reports it."""
+    wall time in seconds, the reason in words, gclint's revision, the proof as gclint reports it, and what each proof of the row found where."""
 
     name: str
     evidence: str
@@ -30,6 +31,7 @@ class Result:
     reason: str
     revision: str = ""
     proof: dict[str, Any] = field(default_factory=dict)
+    proofs: list[dict[str, Any]] = field(default_factory=list)
 
     @property
     def reached(self) -> bool:
@@ -115,14 +117,15 @@ def read(row: Row, output: str, errors: str, seconds: float) -> Result:
         proofs = json.loads(output).get("verification", [])
     except (ValueError, AttributeError):
         proofs = []
-    due = [each for each in proofs if each.get("code") == row.code]
+    due = [each for each in proofs if each.get("code") in row.codes]
     if not due:
         told = errors.strip().splitlines()
         return Result(row.name, "none", "none", seconds, f"no fix of {row.code}: {told[-1] if told else 'no finding'}")
     proof = next((each for each in due if each["verdict"] != "unverified"), due[0])
     steps = (proof.get("recomputations_by_step") or [[], []])[1]
     evidence = "program" if proof.get("evidence") == "program" and steps else "none"
-    return Result(row.name, evidence, proof["verdict"], seconds, proof.get("reason", ""), proof=proof)
+    kept = [{key: each.get(key) for key in KEPT} for each in due]
+    return Result(row.name, evidence, proof["verdict"], seconds, proof.get("reason", ""), proof=proof, proofs=kept)
 
 
 def read_results(path: Path) -> dict[str, Result]:

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from gclint.verify import ProgramRecipe, Verifier
-from gclint.verify.worker.shims.queries import ends_without, taken_for_granted
+from gclint.verify.worker.shims.queries import ends_without, hands_on, taken_for_granted
 
 pytestmark = pytest.mark.slow
 
@@ -112,6 +112,16 @@ mp.spawn(work, nprocs=torch.cuda.device_count(), args=(torch.cuda.device_count()
 """
 
 SHADOWED = "import datasets\nassert datasets.MINE == 1, datasets\n"
+INSISTS = """
+import sys, torch
+def enough(count):
+    there = torch.accelerator.is_available()
+    return there and torch.accelerator.device_count() >= count
+if not enough(1):
+    sys.exit()
+torch.accelerator.set_device_index(0)
+assert torch.accelerator.current_accelerator() == torch.device("cuda")
+"""
 
 
 def run(verifier: Verifier, root: Path, text: str, **more: object) -> object:
@@ -176,6 +186,26 @@ def test_which_questions_end_a_program(text: str, ends: bool, tmp_path: Path) ->
     path = tmp_path / "train.py"
     path.write_text(text)
     assert ends_without(str(path), 1) is ends
+
+
+@pytest.mark.parametrize(
+    ("text", "returned"),
+    [
+        ("use = torch.accelerator.is_available()\nprint(use)\n", False),
+        ("def ready():\n    use = torch.accelerator.is_available()\n    return 1\n", False),
+        ("def ready():\n    return torch.accelerator.is_available()\n", True),
+        ("def ready():\n    use = torch.accelerator.is_available()\n    return use and 2 > 1\n", True),
+    ],
+)
+def test_which_answers_a_function_hands_on(text: str, returned: bool, tmp_path: Path) -> None:
+    path = tmp_path / "train.py"
+    path.write_text(text)
+    assert hands_on(str(path), 1 + text.startswith("def")) is returned
+
+
+def test_a_program_that_asks_for_an_accelerator_through_a_function(tmp_path: Path, verifier: Verifier) -> None:
+    made = run(verifier, tmp_path, INSISTS + TRAINED)
+    assert "the program asks for an accelerator before it starts: the CPU answers" in made.replaced
 
 
 def test_an_accelerator_that_is_taken_for_granted(tmp_path: Path) -> None:

@@ -30,6 +30,8 @@ ZERO = (
     "max_memory_cached", "current_device", "utilization",
 )  # fmt: skip
 EXITS = ("exit", "quit", "_exit", "abort")
+CHOSEN = ("set_device_index", "set_device_idx", "synchronize", "empty_cache", "reset_peak_memory_stats")
+ASKED = "the program asks for an accelerator before it starts: the CPU answers"
 
 
 def install(found: Replacements) -> None:
@@ -110,7 +112,7 @@ def _scale_here(found: Replacements) -> None:
 
 
 def _name_accelerator(found: Replacements) -> None:
-    """The accelerator of which the program reads a property at once, as if there always were one, is CUDA's."""
+    """The accelerator is CUDA's where the program would not start without one, or reads a property of it at once."""
     kind: Any = getattr(torch, "accelerator", None)
     if kind is None:
         return
@@ -119,24 +121,36 @@ def _name_accelerator(found: Replacements) -> None:
     @functools.wraps(original)
     def current_accelerator(*args: Any, **kwargs: Any) -> Any:
         frame = sys._getframe(1)
-        if _own(frame, found) and taken_for_granted(frame.f_code.co_filename, frame.f_lineno, original.__name__):
-            found.note("the program asks for an accelerator before it starts: the CPU answers")
+        at = (frame.f_code.co_filename, frame.f_lineno, original.__name__)
+        if _own(frame, found) and (ASKED in found.replaced or taken_for_granted(*at)):
+            found.note(ASKED)
             return torch.device("cuda")
         return original(*args, **kwargs)
 
+    for name in CHOSEN:
+        setattr(kind, name, lambda *args, **kwargs: None)
     kind.current_accelerator = current_accelerator
+    kind.is_available = _present(kind.is_available, found)
+    kind.device_count = _counted(kind.device_count, found)
 
 
 def _present(original: Any, found: Replacements) -> Any:
     @functools.wraps(original)
     def is_available() -> bool:
-        frame = sys._getframe(1)
-        if _own(frame, found) and ends_without(frame.f_code.co_filename, frame.f_lineno):
-            found.note("the program asks for an accelerator before it starts: the CPU answers")
+        if _insists(sys._getframe(1), found):
+            found.note(ASKED)
             return True
         return bool(original())
 
     return is_available
+
+
+def _insists(frame: FrameType | None, found: Replacements) -> bool:
+    """Whether the program ends on one answer: where it asks, or where what asks returns the answer to."""
+    if frame is None or not _own(frame, found):
+        return False
+    at = (frame.f_code.co_filename, frame.f_lineno)
+    return ends_without(*at) or (hands_on(*at) and _insists(frame.f_back, found))
 
 
 def _counted(original: Any, found: Replacements) -> Any:
@@ -179,6 +193,20 @@ def taken_for_granted(filename: str, line: int, function: str) -> bool:
         and node.lineno <= line <= (node.end_lineno or line)
         for node in ast.walk(_tree(filename))
     )
+
+
+@lru_cache(maxsize=256)
+def hands_on(filename: str, line: int) -> bool:
+    """Whether what is asked at a line is returned there by the function around, or by a name that it gets there."""
+    for node in ast.walk(_tree(filename)):
+        if isinstance(node, ast.FunctionDef) and node.lineno <= line <= (node.end_lineno or line):
+            here = [each for each in ast.walk(node) if isinstance(each, ast.Name) and each.lineno == line]
+            given = {each.id for each in here if isinstance(each.ctx, ast.Store)}
+            for end in (each for each in ast.walk(node) if isinstance(each, ast.Return)):
+                read = {each.id for each in ast.walk(end) if isinstance(each, ast.Name)}
+                if end.lineno <= line <= (end.end_lineno or line) or given & read:
+                    return True
+    return False
 
 
 @lru_cache(maxsize=64)
