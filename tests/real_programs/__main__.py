@@ -9,6 +9,7 @@ import tempfile
 from dataclasses import replace
 from pathlib import Path
 
+from tests.real_programs.evidence import evidence
 from tests.real_programs.page import is_wrong, line, page
 from tests.real_programs.rows import rows
 from tests.real_programs.runs import Result, read_results, run, write_results
@@ -35,7 +36,10 @@ def main() -> int:
     told = [(row, results[row.name]) for row in every if row.name in results]
     if options.markdown:
         missing = [(row, Result(row.name, "none", "none", 0.0, NOT_RUN)) for row in every if row.name not in results]
-        options.markdown.write_text(page([*told, *missing]), encoding="utf-8")
+        planted = [(row, each) for row, each in [*told, *missing] if row.plant]
+        options.markdown.write_text(page(planted), encoding="utf-8")
+    if options.evidence:
+        options.evidence.write_text(evidence(told), encoding="utf-8")
     reached = [row.name for row, each in told if each.reached and each.verdict == row.verdict]
     wrong = [row.name for row, each in told if is_wrong(row, each)]
     print(f"\n{len(reached)} of {len(told)} reach the right verdict; wrong verdicts: {', '.join(wrong) or 'none'}")
@@ -54,6 +58,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--table", type=Path, action="append", help="a YAML file (default: all of this folder)")
     parser.add_argument("--json", type=Path, help="write the results there; those of other rows in it stay")
     parser.add_argument("--markdown", type=Path, help="write the page of all rows there")
+    parser.add_argument("--evidence", type=Path, help="write the page of failures that are not planted there")
     parser.add_argument("--left", action="store_true", help="only rows that have no result in the JSON file yet")
     parser.add_argument("--no-run", action="store_true", help="run nothing: the page of the results that there are")
     parser.add_argument("--timeout", type=float, default=240.0, help="seconds for each run of a program")

@@ -35,12 +35,12 @@ def is_wrong(row: Row, result: Result) -> bool:
 def line(row: Row, result: Result) -> str:
     """One line of the table: program, failure, code, evidence, verdict, whether it is right, seconds, reason."""
     judged = "right" if is_right(row, result) else "wrong" if is_wrong(row, result) else "-"
-    reason = _plain(f"{result.reason}; {row.why}" if row.why and judged == "right" else result.reason)
+    reason = plain(f"{result.reason}; {row.why}" if row.why and judged == "right" else result.reason)
     cells = (row.name, row.failure, row.code, result.evidence, result.verdict, judged, f"{result.seconds:.0f}", reason)
     return "| " + " | ".join(each.replace("|", "\\|") for each in cells) + " |"
 
 
-def _plain(text: str) -> str:
+def plain(text: str) -> str:
     """One line without this machine's directories, not too long."""
     text = PATHS.sub("", " ".join(text.split())).replace("<", "\\<")
     return text if len(text) <= LONGEST else text[: LONGEST - 4].rstrip() + " ..."
@@ -67,5 +67,5 @@ def _table(told: Told) -> str:
 
 
 def _not_reached(told: Told) -> str:
-    left = [f"- **{row.name}**: {_plain(each.reason)}" for row, each in told if not is_right(row, each)]
+    left = [f"- **{row.name}**: {plain(each.reason)}" for row, each in told if not is_right(row, each)]
     return "\n".join(["## Not reached, or not with the right verdict", "", *(left or ["None."])])

@@ -22,7 +22,8 @@ KEPT = ("code", "filename", "row", "verdict", "reason")
 @dataclass(frozen=True)
 class Result:
     """What came of a row: the evidence reached ("none", or where the run after took its steps "program"), verdict,
-    wall time in seconds, the reason in words, gclint's revision, the proof as gclint reports it, and what each proof of the row found where."""
+    wall time in seconds, the reason in words, gclint's revision, the proof as gclint reports it, and of each proof of
+    the row's rules its place, verdict and reason."""
 
     name: str
     evidence: str
