@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from gclint.verify.worker.shrink import shrink
+
 pytestmark = pytest.mark.slow
 
 
@@ -25,3 +27,11 @@ def test_a_family_trains_a_step(model_type: str, auto_class: str) -> None:
     if model_type not in transformers.CONFIG_MAPPING:
         pytest.skip(f"transformers {transformers.__version__} has no {model_type}")
     assert count_architectures.train(model_type, auto_class) == ""
+
+
+@pytest.mark.parametrize("family", ["Dinov2Config", "BeitConfig", "SwinConfig", "ResNetConfig"])
+def test_a_backbone_that_is_saved_scaled_down_is_read_again(family: str) -> None:
+    pytest.importorskip("torch")
+    config = shrink(getattr(pytest.importorskip("transformers"), family)())
+    again = type(config).from_dict(config.to_dict())
+    assert again.stage_names == config.stage_names and again.out_features == config.out_features

@@ -80,6 +80,7 @@ def shrink(config: Any, positions: int = POSITIONS) -> Any:
     _shrink_vocabulary(config)
     _shrink_rope(config)
     _shrink_lists(config, old_layers, layers)
+    _shrink_stages(config, old_layers, layers)
     for value in list(vars(config).values()):
         if _is_config(value):
             shrink(value, positions)
@@ -158,6 +159,14 @@ def _shrink_lists(config: Any, old: int | None, layers: int) -> None:
             _put(config, name, type(value)(value[:layers]))
         elif name == "depths":
             _put(config, name, [1] * len(value))
+
+
+def _shrink_stages(config: Any, old: int | None, layers: int) -> None:
+    """Let a backbone, a stage of which is each layer, give out stages that are left, else the last."""
+    stages = getattr(config, "stage_names", None)
+    if isinstance(stages, list) and old and len(stages) == old + 1:
+        config.stage_names = stages[: layers + 1]
+        config.out_features = [each for each in config.out_features if each in config.stage_names] or [stages[layers]]
 
 
 def _shrink_vocabulary(config: Any) -> None:
