@@ -309,6 +309,12 @@ def test_a_failure_is_the_symptom_by_class_and_words() -> None:
     assert not is_symptom("KeyError: 'mark'", symptom)
 
 
+def test_the_symptom_of_one_argument_is_not_that_of_another() -> None:
+    symptom = "TypeError: Trainer.__init__() got an unexpected keyword argument 'tokenizer'"
+    assert is_symptom("TypeError: MyTrainer.__init__() got an unexpected keyword argument 'tokenizer'", symptom)
+    assert not is_symptom("TypeError: Bloom.__init__() got an unexpected keyword argument 'load_in_8bit'", symptom)
+
+
 def test_runs_whose_gradients_are_all_zero_show_nothing() -> None:
     still = run(step(gradients={"w": [0.0, 0.0]}), step(gradients={"w": [0.0, 0.0]}))
     lost = run(step(gradients={"w": [0.0, 0.0]}, losses=(float("nan"),)))
