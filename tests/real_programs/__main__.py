@@ -34,12 +34,12 @@ def main() -> int:
         if options.json:
             write_results(options.json, results)
     told = [(row, results[row.name]) for row in every if row.name in results]
+    missing = [(row, Result(row.name, "none", "none", 0.0, NOT_RUN)) for row in every if row.name not in results]
     if options.markdown:
-        missing = [(row, Result(row.name, "none", "none", 0.0, NOT_RUN)) for row in every if row.name not in results]
         planted = [(row, each) for row, each in [*told, *missing] if row.plant]
         options.markdown.write_text(page(planted), encoding="utf-8")
     if options.evidence:
-        options.evidence.write_text(evidence(told), encoding="utf-8")
+        options.evidence.write_text(evidence([*told, *missing]), encoding="utf-8")
     reached = [row.name for row, each in told if each.reached and each.verdict == row.verdict]
     wrong = [row.name for row, each in told if is_wrong(row, each)]
     print(f"\n{len(reached)} of {len(told)} reach the right verdict; wrong verdicts: {', '.join(wrong) or 'none'}")
