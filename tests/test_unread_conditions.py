@@ -70,3 +70,35 @@ def condition_of(directory: Path, end: str) -> str:
     (directory / "train.py").write_text(ENDS.format(end=end))
     (finding,) = check(Request([str(directory)], {"select": ("GCL805",)}, cache=False)).findings
     return finding.condition
+
+
+TWICE = """
+import sys
+import torch
+
+def train(net):
+    torch.nn.utils.weight_norm(net)
+    net(torch.ones(1, 8)).sum().backward()
+
+{calls}
+"""
+
+
+@pytest.mark.parametrize(
+    ("calls", "condition"),
+    [
+        ("if sys.argv[1] == 'a': train(torch.nn.Linear(8, 1))", "if `sys.argv[1] == 'a'`"),
+        ("if sys.argv[1] == 'a': train(torch.nn.Linear(8, 1))\nelse: train(torch.nn.Linear(8, 2))", ""),
+        (
+            "if sys.argv[1] == 'a' and sys.argv[2] == 'b': train(torch.nn.Linear(8, 1))\n"
+            "if sys.argv[1] == 'a': train(torch.nn.Linear(8, 2))",
+            "if `sys.argv[1] == 'a'`",
+        ),
+    ],
+)
+def test_what_comes_about_in_several_ways_is_told_with_what_all_of_them_come_to(
+    tmp_path: Path, calls: str, condition: str
+) -> None:
+    (tmp_path / "train.py").write_text(TWICE.format(calls=calls))
+    (finding,) = check(Request([str(tmp_path)], {"select": ("GCL906",)}, cache=False)).findings
+    assert finding.condition == condition

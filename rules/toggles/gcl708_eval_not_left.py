@@ -48,7 +48,7 @@ from gclint.run.events import AttributeSet, Backward, Event, Forward, LibraryCal
 from gclint.run.parallel import forwards_of, inside, models_of
 from gclint.run.run import Run
 from gclint.run.stepping import together
-from gclint.run.values import Class, Object, root
+from gclint.run.values import Class, Object, Value, root
 
 from ..words import BACKWARD
 from .rounds import comes_again, is_new, way_to
@@ -77,7 +77,10 @@ def trains_on(event: RunEnded, run: Run) -> Iterator[Finding]:
     if not event.whole:
         return
     modes = [each for each in run.of_type(LibraryCall) if each.name.endswith((".eval", ".train"))]
-    moved = {model for each in run.of_type(OptimizerBuilt) for model in models_of(each.parameters)}
+    built = run.of_type(OptimizerBuilt)
+    moved = {model for each in built for model in models_of(each.parameters)}
+    if built and all(_are_loose(each.parameters) for each in built):
+        return
     told: set[int] = set()
     for backward in run.of_type(Backward):
         for forward in forwards_of(backward, run):
@@ -112,6 +115,15 @@ def _learns(model: Object, moved: set[Object]) -> bool:
     if moved and root(inside(model)) not in moved:
         return False
     return trainable(model) != "none" and (model.kind != "layer" or model.class_name in PARAMETRIC)
+
+
+def _are_loose(parameters: Value) -> bool:
+    """Whether an optimizer is given nothing but tensors that no model has, such as an input that is optimized."""
+    held = parameters.objects()
+    single = [item for item in held if not item.items]
+    lists = [value for item in held for value in item.items or []]
+    loose = all(item.kind in ("parameter", "tensor") and item.parent is None for item in single)
+    return bool(held) and loose and all(_are_loose(value) for value in lists)
 
 
 def _loop_of(first: Event, second: Event) -> Loop | None:
