@@ -86,6 +86,11 @@ class Condition:
         return " and ".join([*self.parts, rest] if self.more else self.parts)
 
     @property
+    def length(self) -> tuple[int, int, int]:
+        """How long it is: what is too long for words counts most, then how many parts there are."""
+        return self.more, len(self.parts), len(str(self))
+
+    @property
     def is_short(self) -> bool:
         """Whether it is one that a person can decide: three parts and 200 characters at most."""
         return not self.more and len(self.parts) <= MOST_PARTS and len(str(self)) <= MOST_CHARACTERS

@@ -180,6 +180,26 @@ def test_the_programs_of_a_project_have_a_bound_in_common(
         assert noted == ["a.py"], "the one that a launcher starts comes first, and takes what it needs"
 
 
+def test_further_launches_of_a_program_come_after_all_programs(
+    program: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    text = PROGRAM + "\n\nif __name__ == '__main__':\n    long(1)\n"
+    for name in ("a.py", "b.py"):
+        program.with_name(name).write_text(text)
+    program.unlink()
+    (program.parent / "run.sh").write_text("python a.py\npython a.py --fast\npython b.py\n")
+    assert main(["check", "--no-cache", "--output-format", "concise", "."]) == 0
+    assert "GCL002" not in capfd.readouterr()[0]
+    monkeypatch.setattr("gclint.run.bounds.MOST_STEPS_OF_ALL", 400)
+    monkeypatch.setattr("gclint.run.bounds.FEWEST_STEPS", 300)
+    for jobs in ("1", "2"):
+        monkeypatch.setattr("gclint.check.program.SECONDS_ALONE", 0)
+        assert main(["check", "--no-cache", "--jobs", jobs, "--output-format", "concise", "."]) == 0
+        noted = [line for line in capfd.readouterr()[0].splitlines() if "GCL002" in line]
+        assert [line.partition(" ")[0] for line in noted] == ["run.sh:2:1:"]
+        assert "another one of the program is" in noted[0]
+
+
 def test_a_round_in_which_a_call_is_left_out_tells_of_nothing(
     capfd: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

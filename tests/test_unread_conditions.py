@@ -70,3 +70,68 @@ def condition_of(directory: Path, end: str) -> str:
     (directory / "train.py").write_text(ENDS.format(end=end))
     (finding,) = check(Request([str(directory)], {"select": ("GCL805",)}, cache=False)).findings
     return finding.condition
+
+
+TWICE = """
+import sys
+import torch
+
+def train(net):
+    torch.nn.utils.weight_norm(net)
+    net(torch.ones(1, 8)).sum().backward()
+
+{calls}
+"""
+
+
+@pytest.mark.parametrize(
+    ("calls", "condition"),
+    [
+        ("if sys.argv[1] == 'a': train(torch.nn.Linear(8, 1))", "if `sys.argv[1] == 'a'`"),
+        ("if sys.argv[1] == 'a': train(torch.nn.Linear(8, 1))\nelse: train(torch.nn.Linear(8, 2))", ""),
+        (
+            "if sys.argv[1] == 'a' and sys.argv[2] == 'b': train(torch.nn.Linear(8, 1))\n"
+            "if sys.argv[1] == 'a': train(torch.nn.Linear(8, 2))",
+            "if `sys.argv[1] == 'a'`",
+        ),
+    ],
+)
+def test_what_comes_about_in_several_ways_is_told_with_what_all_of_them_come_to(
+    tmp_path: Path, calls: str, condition: str
+) -> None:
+    (tmp_path / "train.py").write_text(TWICE.format(calls=calls))
+    (finding,) = check(Request([str(tmp_path)], {"select": ("GCL906",)}, cache=False)).findings
+    assert finding.condition == condition
+
+
+OPTIONS = """
+import argparse
+import torch
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--gpus", type=int, default=1)
+parser.add_argument("--mode", default="a")
+args = parser.parse_args()
+if {test}:
+    torch.nn.utils.weight_norm(torch.nn.Linear(3, 3))
+"""
+
+
+@pytest.mark.parametrize(
+    ("test", "condition"),
+    [
+        ("args.gpus > 1", "if `args.gpus > 1`"),
+        ("args.gpus >= 1", "if `args.gpus >= 1`"),
+        ("args.gpus != 1", "if `args.gpus` is not 1"),
+        ("args.mode == 'b'", "if `args.mode == 'b'`"),
+        ("args.mode != 'b'", "unless `args.mode == 'b'`"),
+        (
+            "args.gpus < 4 and args.mode in ('c', 'd')",
+            "if `args.gpus < 4` and (if `args.mode == 'c'` or if `args.mode == 'd'`)",
+        ),
+    ],
+)
+def test_what_is_said_of_a_setting_tells_of_its_default_too(tmp_path: Path, test: str, condition: str) -> None:
+    (tmp_path / "train.py").write_text(OPTIONS.format(test=test))
+    (finding,) = check(Request([str(tmp_path)], {"select": ("GCL906",)}, cache=False)).findings
+    assert finding.condition == condition

@@ -24,7 +24,7 @@ from ..ir.project import Project
 from ..listing import Listed
 from ..progress import tell
 from ..rule import Rule
-from ..run.bounds import steps_left
+from ..run.bounds import launches_left_out, steps_left
 from ..timing import stage
 from .allowed import Origins, said
 from .inquiry import Inquiry
@@ -123,6 +123,7 @@ class _Programs:
         self.began = monotonic()
         self.found: dict[Key, Finding] = {}
         self.cut: dict[str, Finding] = {}
+        self.left_out: list[Launch] = []
         self.problems: dict[Problem, None] = {}
         self.files: dict[str, Entered] = {}
         self.origins = Origins()
@@ -210,6 +211,8 @@ class _Programs:
     def _take(self, wanted: Wanted, made: Walked) -> None:
         if self.memory is not None:
             self.memory.keep(wanted, made)
+        if wanted.task.further and not wanted.steps and wanted.task.entry is not None:
+            self.left_out += [wanted.task.entry.launch] if wanted.task.entry.launch is not None else []
         for finding in made.found.values():
             self.origins.remember(finding, made.path, made.targets)
         self._add(made)
@@ -255,6 +258,6 @@ class _Programs:
             place = Location(path, line, column, line, column)
             finding = Finding("GCL000", "unreadable-file", f"not valid Python: {message}", place, "fails")
             self.found[finding.key] = finding
-        found = [*self.found.values(), *self.cut.values()]
+        found = [*self.found.values(), *self.cut.values(), *launches_left_out(self.left_out)]
         ordered = sorted(found, key=lambda finding: (*finding.key, finding.message))
         return Analysis(ordered, list(self.problems), self.runs)

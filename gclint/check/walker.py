@@ -22,7 +22,7 @@ from ..ir.resolve import inserted_paths
 from ..ir.syntax import DEFINITIONS, Definition, Module, Site
 from ..pins.versions import targets_for
 from ..rule import Question, Rule
-from ..run.bounds import judged_in_part, launch_left_out
+from ..run.bounds import judged_in_part
 from ..run.calls import Call
 from ..run.events import ConfigurationRead, Event, Moment, RunEnded
 from ..run.interpreter import Frame, Interpreter
@@ -113,7 +113,6 @@ class Walker:
         """
         launch = entry.launch
         if not steps:
-            made.cut = launch_left_out(launch) if launch is not None else None
             return
         self._program(made, entry, steps)
         if launch is not None and any(each.location.path == shown(str(launch.path)) for each in made.found.values()):

@@ -164,11 +164,14 @@ def _beside_each_other(stated: Mapping[str, Target]) -> dict[str, Target]:
 
 
 def _fitting(package: str, target: Target, pinned: Mapping[str, Version]) -> Target | None:
-    """The target among the releases that can be installed beside the pins; None where it stays as it is."""
-    fitting = companions.possible(package, allowed(package, target.range), pinned)
+    """The target among the releases that can be installed beside the pins, whatever is stated of it where that and the
+    pins exclude each other; None where it stays as it is.
+    """
+    within = companions.possible(package, allowed(package, target.range), pinned)
+    fitting = within or companions.possible(package, allowed(package, None), pinned)
     if not fitting or target.version in fitting:
         return None
-    if target.range is None:
+    if target.range is None or not within:
         return Target(fitting[-1], ASSUMED, oldest=fitting[-1])
     return replace(target, version=fitting[-1], oldest=fitting[0])
 

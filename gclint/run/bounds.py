@@ -7,6 +7,8 @@ of a project have one in common too, for those with the most of them.
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ..finding import Finding, Location
@@ -55,14 +57,17 @@ def judged_in_part(entry: Module, stopped: tuple[Site, ...], bound: int) -> Find
     return Finding(CODE, NAME, message, place, "fragile", related=tuple(dict.fromkeys(related)))
 
 
-def launch_left_out(launch: Launch) -> Finding:
-    """The note at a further launch of a program, for which no steps are left."""
-    place = Location(shown(str(launch.path)), launch.line, 1, launch.line, 1)
-    message = (
-        f"this launch is not judged, another one of the program is: the project's programs took {MOST_STEPS_OF_ALL:,} "
-        f"steps before (what to do: gclint rule {CODE})"
-    )
-    return Finding(CODE, NAME, message, place, "fragile")
+def launches_left_out(launches: Sequence[Launch]) -> Iterator[Finding]:
+    """The one note of all further launches of programs for which no steps are left."""
+    places = [Location(shown(str(each.path)), each.line, 1, each.line, 1, "nor this one") for each in launches]
+    if places:
+        first = replace(places[0], message="")
+        which = "this launch and those below are" if places[1:] else "this launch is"
+        message = (
+            f"{which} not judged, another one of the program is: the project's programs took {MOST_STEPS_OF_ALL:,} "
+            f"steps before (what to do: gclint rule {CODE})"
+        )
+        yield Finding(CODE, NAME, message, first, "fragile", related=tuple(places[1:]))
 
 
 def _start(site: Site, message: str = "") -> Location:

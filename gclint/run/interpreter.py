@@ -334,9 +334,18 @@ class Interpreter:
                 if module is not None and module.path not in self.modules:
                     yield module
 
+    def _packages_around(self, module: Module, name: str) -> Sequence[str]:
+        """The files of the packages that importing a module runs before."""
+        imports, here = self.project.imports, self.project.absolute(module)
+        if not self.as_library:
+            return imports.packages(name, 0, here)
+        around = [imports.resolve("", level, here) for level in range(name.count("."), 0, -1)]
+        files = [imports.real(path) for path in around if path is not None and path != here]
+        return [file for file in files if "environ" in (self.project.text(file) or "")]
+
     def walk_module(self, module: Module, scope: Scope, name: str) -> None:
         """Walk a module's top level in its own scope, as `name`; of one that is imported to be started, the packages
-        around it before.
+        around it before, and of one that is looked at by itself those that may set variables of the environment.
         """
         from .values import const
 
@@ -348,8 +357,8 @@ class Interpreter:
         self.loops, self.contexts, self.forwards = [], [], []
         self.frames.append(frame)
         try:
-            if len(self.frames) == 1 and name != "__main__" and not self.as_library:
-                for package in self.project.imports.packages(name, 0, self.project.absolute(module)):
+            if len(self.frames) == 1 and name != "__main__":
+                for package in self._packages_around(module, name):
                     self.import_module(package)
             self.execute(module.tree.body)
         finally:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from ..finding import Condition
+from .defaults import less_defaults
 from .formula import FALSE, All, Formula, Literal, formula_of, shortened, small
 from .guards import ALWAYS, Atom, Guard
 
@@ -19,7 +20,7 @@ def state(guard: Guard, known: Guard = ALWAYS) -> Condition:
     short = shortened(by_words(whole, {}), known)
     if short == FALSE:
         short = shortened(whole, known)
-    parts = _parts(whole if short == FALSE else short)
+    parts = _parts(less_defaults(whole if short == FALSE else short))
     told = [part for part in parts if not isinstance(part, Literal) or part.atom.state(part.truth)]
     return Condition(tuple(_ordered(told)), len(guard) - len(held))
 

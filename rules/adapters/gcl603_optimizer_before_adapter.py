@@ -1,7 +1,8 @@
 """# optimizer-before-adapter (GCL603)
 
 ## What it does
-Finds optimizers built from a model's parameters before that model gets adapters, new layers or tensors, or more tokens.
+Finds optimizers built from a model's parameters before that model gets adapters, new layers or tensors, or more tokens,
+or before an attribute that holds it becomes what `torch.load` gave.
 
 ## Why it breaks
 The optimizer keeps the parameters it was given. `get_peft_model` freezes those and adds others that it has never
@@ -27,7 +28,8 @@ their parameter; `.to()`, which changes the parameters in place, also of sharded
 shares its embeddings' weights is in a file that nobody read: fragile.
 
 ## Evidence
-torch 2.13.0, peft 0.21: 0 of 16 adapter tensors change. Replaced layers, `to_empty()` and `assign=True` likewise.
+torch 2.13.0, peft 0.21: 0 of 16 adapter tensors change. Replaced layers, `to_empty()`, `assign=True` and a module that
+is loaded in place of another likewise.
 transformers 5.23: after `resize_token_embeddings` a Llama's embeddings are the same parameter and move, its
 `lm_head.weight` is another one and does not (modeling_utils.py, `_get_resized_lm_head`).
 """
@@ -66,6 +68,7 @@ from ..words import STEPS
 GROWS = ("resize_token_embeddings",)
 LAYER = "a new layer"
 GROWN = "an output layer for more tokens"
+LOADED = "replaced by one of a file"
 RESET = ("reset_classifier",)
 CONTAINED = ("append", "extend", "insert", "add_module", "register_module")
 SYMPTOM = "silent: the parameters that train are not the optimizer's; none of them changes"
@@ -174,7 +177,20 @@ def _all_changes(run: Run) -> list[_Change]:
             known.append(_Change(event, root(inside(target)), what, "fails", part))
         elif isinstance(event, LibraryCall) and event.call is not None and event.call.last in GROWS:
             known += _grown(event, run)
+        elif isinstance(event, AttributeSet):
+            known += _replaced(event, run)
     return known
+
+
+def _replaced(event: AttributeSet, run: Run) -> list[_Change]:
+    """The models that an attribute was before it became what torch.load gave."""
+    new = event.value.objects()
+    made = [run.makers.get(root(item)) for item in new]
+    if not new or any(each is None or each.name != "torch.load" for each in made):
+        return []
+    sets = [each for each in run.of_type(AttributeSet) if each.target is event.target and each.name == event.name]
+    before = dict.fromkeys(item for each in sets[: sets.index(event)] for item in each.value.objects())
+    return [_Change(event, root(inside(item)), LOADED, "fragile") for item in before if item.kind == "module"]
 
 
 def _grown(event: LibraryCall, run: Run) -> list[_Change]:
@@ -235,7 +251,7 @@ def _finding(run: Run, built: OptimizerBuilt, given: _Change, used: Event) -> Fi
     return rule.finding(
         run,
         built.site,
-        f"the optimizer takes the model's parameters before it gets {given.what}",
+        f"the optimizer takes the model's parameters before it {'is' if given.what == LOADED else 'gets'} {given.what}",
         guard=guard if guard is not None else built.guard,
         certainty=given.certainty,
         symptom=SYMPTOM,

@@ -37,6 +37,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from gclint.finding import Aspect, Finding, Fix
 from gclint.frameworks.torch_modules import PARAMETRIC, trainable
@@ -48,7 +49,7 @@ from gclint.run.events import AttributeSet, Backward, Event, Forward, LibraryCal
 from gclint.run.parallel import forwards_of, inside, models_of
 from gclint.run.run import Run
 from gclint.run.stepping import together
-from gclint.run.values import Class, Object, root
+from gclint.run.values import Class, Object, Value, root
 
 from ..words import BACKWARD
 from .rounds import comes_again, is_new, way_to
@@ -77,17 +78,23 @@ def trains_on(event: RunEnded, run: Run) -> Iterator[Finding]:
     if not event.whole:
         return
     modes = [each for each in run.of_type(LibraryCall) if each.name.endswith((".eval", ".train"))]
-    moved = {model for each in run.of_type(OptimizerBuilt) for model in models_of(each.parameters)}
+    built = run.of_type(OptimizerBuilt)
+    moved = {model for each in built for model in models_of(each.parameters)}
+    if built and all(_are_loose(each.parameters) for each in built):
+        return
     told: set[int] = set()
+    by_model: dict[Object, _Modes] = {}
     for backward in run.of_type(Backward):
         for forward in forwards_of(backward, run):
-            for left in modes if _learns(forward.model, moved) else ():
+            if forward.model not in by_model:
+                known = modes if _learns(forward.model, moved) else []
+                by_model[forward.model] = _modes_of(forward.model, known, run)
+            of_model = by_model[forward.model]
+            for left in of_model.left:
                 loop = _loop_of(forward, left)
                 if loop is None or not isinstance(loop.node, LOOPS) or left.site.node_id in told:
                     continue
-                if not _evaluates(left, forward.model):
-                    continue
-                if _returns(forward, left, loop, modes, run) or not comes_again(left, loop.node):
+                if _returns(forward, left, loop, of_model, run) or not comes_again(left, loop.node):
                     continue
                 if is_new(forward.model, forward, loop.node):
                     continue
@@ -114,6 +121,15 @@ def _learns(model: Object, moved: set[Object]) -> bool:
     return trainable(model) != "none" and (model.kind != "layer" or model.class_name in PARAMETRIC)
 
 
+def _are_loose(parameters: Value) -> bool:
+    """Whether an optimizer is given nothing but tensors that no model has, such as an input that is optimized."""
+    held = parameters.objects()
+    single = [item for item in held if not item.items]
+    lists = [value for item in held for value in item.items or []]
+    loose = all(item.kind in ("parameter", "tensor") and item.parent is None for item in single)
+    return bool(held) and loose and all(_are_loose(value) for value in lists)
+
+
 def _loop_of(first: Event, second: Event) -> Loop | None:
     """The innermost loop around both."""
     loop = None
@@ -130,21 +146,32 @@ def _evaluates(left: LibraryCall, model: Object) -> bool:
     return held is not None and mode_set(left, model) is False and is_inside(model, held)
 
 
-def _returns(forward: Forward, left: LibraryCall, loop: Loop, modes: list[LibraryCall], run: Run) -> bool:
+class _Modes(NamedTuple):
+    """Where a model as a whole is put into evaluation mode (`left`), and where it or a part of it is put back."""
+
+    left: list[LibraryCall]
+    back: list[Event]
+
+
+def _modes_of(model: Object, modes: list[LibraryCall], run: Run) -> _Modes:
+    back: list[Event] = [each for each in modes if mode_set(each, model)]
+    back += [each for each in run.of_type(AttributeSet) if each.name == "training"]
+    return _Modes([each for each in modes if _evaluates(each, model)], back)
+
+
+def _returns(forward: Forward, left: LibraryCall, loop: Loop, modes: _Modes, run: Run) -> bool:
     """Whether something in the loop puts the model, or a part of it, back before it is trained again, or puts it into
     evaluation mode for the steps themselves.
     """
     start, end = run.place(forward), run.place(left)
-    own = [run.place(each) for each in modes if loop in each.moment.loops and _evaluates(each, forward.model)]
+    own = [run.place(each) for each in modes.left if loop in each.moment.loops]
     if any(place < start and not _tried(forward, place, start, run) for place in own):
         return True
-    back: list[Event] = [each for each in modes if mode_set(each, forward.model)]
-    back += [each for each in run.of_type(AttributeSet) if each.name == "training"]
-    places = [run.place(each) for each in back if loop in each.moment.loops]
+    places = [run.place(each) for each in modes.back if loop in each.moment.loops]
     if end < start:
         return any(end < place < start for place in places)
     pretrained = inside(forward.model).known("pretrained").constant() is True
-    return any(place < start or place > end for place in places) or (pretrained and not back)
+    return any(place < start or place > end for place in places) or (pretrained and not modes.back)
 
 
 def _tried(forward: Forward, start: int, end: int, run: Run) -> bool:

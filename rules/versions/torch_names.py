@@ -29,6 +29,7 @@ GONE_ERRORS = {
     **dict.fromkeys(("symeig", "solve", "eig", "lstsq", "matrix_rank"), "RuntimeError: This function was deprecated"),
     **{name: f"{_NO_NAME} '{name}'" for name in ("rfft", "irfft", "ifft", "gels", "btrifact")},
     **{name: f"{_NO_NAME} '{name}'" for name in ("set_deterministic", "is_deterministic")},
+    "_accumulate": "AttributeError: module 'torch._utils' has no attribute '_accumulate'",
     "fft": "TypeError: 'module' object is not callable",
 }
 MODULES = {"torch._six": "ModuleNotFoundError: No module named 'torch._six'"}
@@ -45,6 +46,7 @@ NAMES: dict[str, Name] = {
     **{f"torch.{name}": Name("in torch.fft, with complex tensors", gone="2.0") for name in ("rfft", "irfft")},
     "torch.set_deterministic": Name("torch.use_deterministic_algorithms", gone="2.0", same=1),
     "torch.is_deterministic": Name("torch.are_deterministic_algorithms_enabled", gone="2.0", same=ALL),
+    "torch._utils._accumulate": Name("itertools.accumulate", gone="2.13"),
     "torch.qr": Name("torch.linalg.qr", since="2.0", same=1),
     "torch.cholesky": Name("torch.linalg.cholesky", since="2.0", same=1),
     "torch.range": Name("torch.arange, which leaves out the end", since="2.0"),
