@@ -44,7 +44,7 @@ def test_every_place_that_was_confirmed_is_evidence_with_its_command() -> None:
     proofs = [proof("GCL805", 7, "confirmed"), proof("GCL824", 9, "confirmed"), proof("GCL805", 8, "unverified")]
     result = Result("one", "program", "confirmed", 3.0, "one", "abc", proofs=proofs)
     other = replace(result, name="two", verdict="unverified", evidence="none", reason="no training step was taken")
-    planted = replace(row, name="three", plant=(Plant("train.py", "x", ""),))
+    planted = replace(row, name="planted row", plant=(Plant("train.py", "x", ""),))
     text = evidence([(row, result), (replace(row, name="two"), other), (planted, result)])
     assert "**2 findings in 1 repositories** are confirmed: GCL805 1, GCL824 1." in text
     assert "`confirmed` 1, `unverified` 1" in text
@@ -53,7 +53,7 @@ def test_every_place_that_was_confirmed_is_evidence_with_its_command() -> None:
     assert (
         "checkout.sh DIR someone/theirs 0123456789 && python -m tests.real_programs --checkouts DIR --only one" in text
     )
-    assert "*two* (GCL805,GCL824): unverified, no training step was taken" in text and "three" not in text
+    assert "*two* (GCL805,GCL824): unverified, no training step was taken" in text and "planted row" not in text
 
 
 def test_a_row_of_several_rules_keeps_what_each_of_them_found() -> None:
