@@ -41,7 +41,7 @@ OWN_RULES = (
         "A program too long to be analysed to its end: what it runs after this place was not judged.\n\n"
         "A note, not a defect: the exit status stays 0. gclint follows a program for 300,000 expressions, calls into "
         "the project's own functions included, so that no file can hold a check up; the bound does not depend on the "
-        "machine. The programs of a project have 1,000,000 together, each 20,000 at least; of a program that several "
+        "machine. The programs of a project have 1,000,000 together, each 30,000 at least; of a program that several "
         "launches start, those after the first are left out once all are used up. What the program would have called "
         "after it is still judged function by function, each with "
         "arguments that nobody knows. To have more of it judged, start its parts from scripts of their own; to hear "

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 CODE, NAME = "GCL002", "program-judged-in-part"
 MAX_STEPS = 300_000
 MOST_STEPS_OF_ALL = 1_000_000
-FEWEST_STEPS = 20_000
+FEWEST_STEPS = 30_000
 
 
 def steps_left(taken: int, further: bool) -> int:
