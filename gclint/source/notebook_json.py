@@ -7,6 +7,7 @@ import re
 from dataclasses import dataclass
 
 from gclint.source.lines import split_lines
+from gclint.source.syntax import MARKERS, UNFINISHED
 
 _SPACE = re.compile(r"[ \t\r\n]*")
 _DECODER = json.JSONDecoder()
@@ -56,6 +57,9 @@ def _why_not(raw: str) -> BadNotebook:
     try:
         json.loads(raw)
     except json.JSONDecodeError as error:
+        marker = next((line for line, text in enumerate(raw.splitlines(), start=1) if text.startswith(MARKERS[0])), 0)
+        if marker:
+            return BadNotebook(UNFINISHED, marker, "finish the merge")
         return BadNotebook(f"not valid JSON: {error.msg}", error.lineno, "save it again in Jupyter, or exclude it")
     except RecursionError:
         return BadNotebook("not valid JSON: nested too deeply", 1, "save it again in Jupyter, or exclude it")

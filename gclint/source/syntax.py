@@ -9,6 +9,9 @@ from typing import NamedTuple
 
 from gclint.source.depth import too_deep
 
+MARKERS = ("<<<<<<< ", "=======\n", ">>>>>>> ")
+UNFINISHED = "a merge was not finished, its conflict markers stand here"
+
 
 class SyntaxFault(NamedTuple):
     """What is wrong, and where: line and column from 1."""
@@ -81,6 +84,8 @@ UNREADABLE = (SyntaxError, ValueError, RecursionError, MemoryError)
 def fault_of(error: BaseException) -> SyntaxFault:
     """Return what one of the errors `UNREADABLE`, which parsing raises, says is wrong."""
     if isinstance(error, SyntaxError):
+        if (error.text or "").startswith(MARKERS):
+            return SyntaxFault(UNFINISHED, max(error.lineno or 1, 1), 1)
         return SyntaxFault(error.msg or "invalid syntax", max(error.lineno or 1, 1), max(error.offset or 1, 1))
     return SyntaxFault("nested too deeply", 1, 1)
 

@@ -52,6 +52,10 @@ def test_exit_zero(gclint, project):
         (b"x = '\xe9'\n", "byte 0xe9 is not utf-8"),
         (b"# coding: klingon\n", "unknown encoding 'klingon'"),
         (b"def f(:\n    pass\n", "a.py:1:7: GCL000 not valid Python: invalid syntax"),
+        (
+            b"x = 1\n<<<<<<< HEAD\ny = 1\n",
+            "a.py:2:1: GCL000 not valid Python: a merge was not finished, its conflict markers",
+        ),
         (b"import torch\ny = checkpoint(f, (1,\n", "a.py:2:"),
     ],
 )

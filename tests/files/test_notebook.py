@@ -140,6 +140,7 @@ def test_magics_are_kept_as_information():
         (b'{"cells": [1]}', "cell 1 is not an object"),
         (b'{"cells": [{"cell_type": "code", "source": [1]}]}', "source of cell 1 is not text"),
         (b"[" * 100000, "not valid JSON"),
+        (b'{"cells": [\n<<<<<<< HEAD\n 1\n=======\n 2\n>>>>>>> other\n]}', "a merge was not finished"),
     ],
 )
 def test_not_a_notebook(data, what):
