@@ -164,12 +164,12 @@ def _beside_each_other(stated: Mapping[str, Target]) -> dict[str, Target]:
 
 
 def _fitting(package: str, target: Target, pinned: Mapping[str, Version]) -> Target | None:
-    """The target among the releases that can be installed beside the pins, whatever is stated of it where that and the
-    pins exclude each other; None where it stays as it is.
+    """The target among the releases that can be installed beside the pins, whatever a file states of it where that
+    and the pins exclude each other; None where it stays as it is, as what is asked for does then.
     """
     within = companions.possible(package, allowed(package, target.range), pinned)
     fitting = within or companions.possible(package, allowed(package, None), pinned)
-    if not fitting or target.version in fitting:
+    if not fitting or target.version in fitting or (not within and target.origin in ASKED):
         return None
     if target.range is None or not within:
         return Target(fitting[-1], ASSUMED, oldest=fitting[-1])

@@ -261,7 +261,7 @@ class Interpreter:
             scope.names.clear()
         for item in self.heap:
             item.let_go()
-        self.run.events.clear()
+        self.run.let_go()
         self.run.listener, self.run.modules_with, self.run.beside_with = unheard, no_modules, no_modules
 
     # The walk

@@ -95,6 +95,11 @@ class Run:
         self.events.append(event)
         self.listener(event)
 
+    def let_go(self) -> None:
+        """Drop the events, and what holds them or what they made."""
+        for held in (self.events, self._kinds, self._makers):
+            held.clear()
+
     def of_type(self, *kinds: type, start: int = 0) -> list[Any]:
         """The events of these types so far, in order, from the `start`th of all on."""
         found = [held for kind, held in self._kinds.items() if issubclass(kind, kinds)]

@@ -32,7 +32,7 @@ x = torch.randn(4, 8)
 nn.functional.mse_loss(out, x).backward()
 """
 CASES = {
-    "one or the other": ("if option:\n    out = model(x)\nelse:\n    out = model(2 * x)", "fragile", "option"),
+    "one or the other": ("if option:\n    out = model(x)\nelse:\n    out = model(2 * x)", "fragile", ""),
     "one after the other": ("out = model(x) + model(2 * x)", "fails", ""),
     "a second one by an option": ("out = model(x)\nif option:\n    out = out + model(2 * x)", "fails", "option"),
 }

@@ -62,3 +62,8 @@ def test_what_was_measured_first_is_a_release_that_is_known(package: str) -> Non
 def test_an_old_companion_dates_what_is_not_pinned(tmp_path: Path, pins: str, package: str, version: str) -> None:
     (tmp_path / "requirements.txt").write_text(pins)
     assert str(targets_for(tmp_path)[package].version) == version
+
+
+def test_what_is_asked_for_stays_beside_what_excludes_it(tmp_path: Path) -> None:
+    (tmp_path / "requirements.txt").write_text("accelerate==1.15.0\ntokenizers==0.13.3\n")
+    assert str(targets_for(tmp_path, flag={"transformers": "4.44"})["transformers"].version) == "4.44.2"
