@@ -18,7 +18,7 @@ from .failures import Problem, unloaded
 from .finding import Aspect, Certainty, Condition, Finding, Fix, Location
 from .listing import Listed, listed
 from .packs import RULES, brought
-from .run.guards import NEVER, either, satisfiable
+from .run.guards import satisfiable
 from .run.parts_of_guards import is_exact, is_read
 
 if TYPE_CHECKING:
@@ -112,13 +112,16 @@ class Rule:
         fixes: Iterable[Fix | None] = (),
         versions: Sequence[str] = ("torch",),
     ) -> Finding:
-        """A finding of this rule at a place; conditions that the guard leaves open are stated, and where it was found
-        there before under others, what both come to if that is shorter.
+        """A finding of this rule at a place; conditions that the guard leaves open are stated, and where the same was
+        said of it before under others, what both come to if that is shorter.
         """
         place = site.location()
         key = (place.path, place.line, place.column, self.code)
-        can_be, whole = satisfiable(guard), either((run.found.get(key, NEVER), guard))
-        guard = min((guard, whole), key=lambda each: run.condition(each).length)
+        if satisfiable(guard):
+            run.found.setdefault(key, guard)
+            guard = run.shorter(guard, (*key, message, certainty))
+        else:
+            run.impossible.add(key)
         left = run.condition(guard)
         left = Condition((condition, *left.parts), left.more) if condition else left
         if certainty == "fails" and not (is_exact(guard) and is_read(guard) and left.is_short):
@@ -129,7 +132,7 @@ class Rule:
             if other not in places:
                 places.append(other)
         basis = tuple(run.targets.basis(name) for name in run.used(versions))
-        made = Finding(
+        return Finding(
             self.code,
             self.name,
             message,
@@ -143,11 +146,6 @@ class Rule:
             self.oracles,
             basis,
         )
-        if can_be:
-            run.found[key] = whole
-        else:
-            run.impossible.add(key)
-        return made
 
     @property
     def costs(self) -> bool:

@@ -79,5 +79,5 @@ def assigned(name: str, *but: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
 
 def as_statement(method: str) -> str:
     """The call of a method with which a statement begins: what it gives is not kept, unless the text goes on."""
-    steps = r"(?:\.\w+|\[[^\]\n]*\]|\([^()\n]*\))*"
+    steps = r"(?:\.\w+|\[(?:[^\[\]\n]|\[[^\[\]\n]*\])*\]|\((?:[^()\n]|\([^()\n]*\))*\))*"
     return where(f".{method}(", rf"(?:.*[;:])?[ \t]*\(*[^\W\d]\w*{steps}\.{method}\(")

@@ -149,7 +149,11 @@ class _Programs:
         )
         started = [[each for each in entries[path] if self.reach.started(path, each.function)] for path in first]
         each_once = [Task(path, held[0]) for path, held in zip(first, started, strict=True) if held]
-        further = [Task(path, each, True) for path, held in zip(first, started, strict=True) for each in held[1:]]
+        further = [
+            Task(path, each, each.launch is not None)
+            for path, held in zip(first, started, strict=True)
+            for each in held[1:]
+        ]
         self.walk_all([*each_once, *further], "programs")
         imported = set(self.files)
         waiting = [path for path in first if not entries[path] and path not in imported]
@@ -211,8 +215,9 @@ class _Programs:
     def _take(self, wanted: Wanted, made: Walked) -> None:
         if self.memory is not None:
             self.memory.keep(wanted, made)
-        if wanted.task.further and not wanted.steps and wanted.task.entry is not None:
-            self.left_out += [wanted.task.entry.launch] if wanted.task.entry.launch is not None else []
+        entry = wanted.task.entry
+        if not wanted.steps and entry is not None and entry.launch is not None:
+            self.left_out.append(entry.launch)
         for finding in made.found.values():
             self.origins.remember(finding, made.path, made.targets)
         self._add(made)

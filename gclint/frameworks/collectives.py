@@ -38,7 +38,7 @@ OF_KEEPERS = {
     "accelerate.utils": (*SHARED, "gather_object", "broadcast", "broadcast_object_list"),
 }
 BARRIERS = ("barrier", "monitored_barrier", "wait_for_everyone")
-WRAPPED = ("DistributedDataParallel", "FullyShardedDataParallel", "fully_shard", "Accelerator", "abric")
+WRAPPED = ("DistributedDataParallel", "FullyShardedDataParallel", "fully_shard", "Accelerator", "Fabric", "fabric")
 SETTINGS = ("fsdp=", "fsdp:", "fsdp_config", '"fsdp', "'fsdp")
 COMMON = ("gather", "reduce", "scatter", "broadcast")
 NAMES = (

@@ -341,11 +341,11 @@ class Interpreter:
             return imports.packages(name, 0, here)
         around = [imports.resolve("", level, here) for level in range(name.count("."), 0, -1)]
         files = [imports.real(path) for path in around if path is not None and path != here]
-        return [file for file in files if "environ" in (self.project.text(file) or "")]
+        return [file for file in files if not self.project.deferral.is_quiet(file)]
 
     def walk_module(self, module: Module, scope: Scope, name: str) -> None:
         """Walk a module's top level in its own scope, as `name`; of one that is imported to be started, the packages
-        around it before, and of one that is looked at by itself those that may set variables of the environment.
+        around it before, and of one that is looked at by itself those that do more than bind names.
         """
         from .values import const
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, product
 from typing import TYPE_CHECKING, Any
 
 from ..finding import Condition, Location
 from ..source.source import shown
-from .guards import ALWAYS, DISTRIBUTED, Guard, all_of
+from .guards import ALWAYS, DISTRIBUTED, Guard, all_of, either
 from .parts_of_guards import without_elements
 from .statement import state as stated
 from .values import Alternative, Object, Value
@@ -85,6 +85,7 @@ class Run:
     _place_of: dict[int, int] = field(default_factory=dict, repr=False)
     _asked: dict[str, int] = field(default_factory=dict, repr=False)
     _makers: dict[Object, LibraryCall] = field(default_factory=dict, repr=False)
+    _said: dict[Hashable, Guard] = field(default_factory=dict, repr=False)
 
     def emit(self, event: Event) -> None:
         """Record an event and let the rules ask their questions at that moment."""
@@ -167,6 +168,14 @@ class Run:
             for launch in self.launch_places
             if self.assumed and launch.distributed is not False
         ]
+
+    def shorter(self, guard: Guard, said: Hashable) -> Guard:
+        """A guard under which something is `said`, or what all those come to under which the same was said so far, if
+        that takes fewer words.
+        """
+        before = self._said.get(said)
+        self._said[said] = whole = guard if before is None else either((before, guard))
+        return guard if whole == guard or self.condition(guard).length <= self.condition(whole).length else whole
 
     def open_guard(self, guard: Guard) -> Guard:
         """The part of a guard that the code and the launcher leave open."""

@@ -190,7 +190,7 @@ def _replaced(event: AttributeSet, run: Run) -> list[_Change]:
         return []
     sets = [each for each in run.of_type(AttributeSet) if each.target is event.target and each.name == event.name]
     before = dict.fromkeys(item for each in sets[: sets.index(event)] for item in each.value.objects())
-    return [_Change(event, root(inside(item)), LOADED, "fragile") for item in before if item.kind == "module"]
+    return [_Change(event, root(inside(item)), LOADED, "fragile") for item in before]
 
 
 def _grown(event: LibraryCall, run: Run) -> list[_Change]:

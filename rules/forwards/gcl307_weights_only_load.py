@@ -75,7 +75,7 @@ rule = Rule(
     ),
 )
 
-TURNED_OFF = "TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD"
+TURNED_OFF, TRUE_VALUES = "TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD", ("1", "y", "yes", "true")
 
 
 @rule.on(RunEnded)
@@ -150,7 +150,8 @@ def _allowed(load: LibraryCall, run: Run) -> bool:
     """Whether the program names classes that torch.load may make, for good or around this load, or turns the refusal
     off by a variable of the environment (torch/serialization.py, since 2.6).
     """
-    if TURNED_OFF in run.environment:
+    turned_off = run.environment.get(TURNED_OFF)
+    if turned_off is not None and turned_off.constant() in (*TRUE_VALUES, None):
         return True
     module = load.site.module
     around = [node for node in module.ancestors(load.site.node) if isinstance(node, ast.With)]
