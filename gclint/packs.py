@@ -7,6 +7,8 @@ import sys
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 
+from .installed import metadata_in
+
 RULES = "gclint.rules"
 FRAMEWORKS = "gclint.frameworks"
 _OWN = "gclint."
@@ -35,7 +37,7 @@ def _may_bring(place: str) -> bool:
     """
     if not os.path.isdir(place or "."):
         return os.path.exists(place)
-    for name in _metadata_in(place or "."):
+    for name in metadata_in(place or "."):
         if not name.startswith("gclint-"):
             inner = "EGG-INFO" if name.endswith(".egg") else ""
             try:
@@ -45,42 +47,6 @@ def _may_bring(place: str) -> bool:
             except OSError:
                 continue
     return False
-
-
-def _metadata_in(place: str) -> list[str]:
-    """The directories and files of packages' metadata in an entry of `sys.path`."""
-    try:
-        names = os.listdir(place)
-    except OSError:
-        return []
-    return [name for name in names if name.lower().endswith((".dist-info", ".egg-info", ".egg"))]
-
-
-def installed_version(package: str) -> str | None:
-    """Return the version of an installed package, by its canonical name; None where it is not installed.
-
-    The name of the directory of its metadata tells it: to import `importlib.metadata` and ask it takes many times as
-    long, and is done for other ways to be installed.
-    """
-    wanted = package.replace("-", "_")
-    for place in sys.path:
-        for name in _metadata_in(place or "."):
-            project, _, version = name.partition("-")
-            if project.lower().replace("-", "_").replace(".", "_") != wanted:
-                continue
-            if name.endswith(".dist-info"):
-                return version.removesuffix(".dist-info")
-            return _asked_of_metadata(package)
-    return _asked_of_metadata(package) if any(map(os.path.isfile, sys.path)) else None
-
-
-def _asked_of_metadata(package: str) -> str | None:
-    from importlib import metadata
-
-    try:
-        return metadata.version(package)
-    except metadata.PackageNotFoundError:
-        return None
 
 
 def pack_stamps() -> list[str]:

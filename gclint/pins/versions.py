@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gclint.finding import Basis
-from gclint.packs import installed_version
+from gclint.installed import OWN, Environment, environment_of
 from gclint.pins import companions
 from gclint.pins.near import words_near
 from gclint.pins.pin import Pin, canonical
@@ -38,7 +38,8 @@ class Target:
     "requirements.txt:3", "installed", "newest" (of those that fit what is pinned) or "unknown". `range` is what
     the origin allows, None when it is no range; `oldest` and `version` are then its two ends among the known
     releases, so that a rule can say that its answer differs inside the range. `path` and `line` (in a notebook of its
-    `cell`) are the place of a pin as it is shown, "" and 0 without.
+    `cell`) are the place of a pin as it is shown, "" and 0 without; of what is installed `path` is its environment, ""
+    for gclint's own.
     """
 
     version: Version | None
@@ -53,7 +54,7 @@ class Target:
     def place(self) -> str:
         """Where the pin is written, "" without one."""
         cell = f"cell {self.cell}:" if self.cell else ""
-        return f"{self.path}:{cell}{self.line}" if self.path else ""
+        return f"{self.path}:{cell}{self.line}" if self.line else ""
 
     @property
     def exact(self) -> bool:
@@ -74,18 +75,19 @@ class Targets:
     """The targets of one program. A package is decided when it is first asked for.
 
     `hints` are the releases that somebody is told to install, of packages of which nothing else is stated: nothing is
-    judged for them, and what does not hold with them is not told.
+    judged for them, and what does not hold with them is not told. What nobody states is as the `environment` has it.
     """
 
     stated: Mapping[str, Target] = field(default_factory=dict)
     hints: Mapping[str, Target] = field(default_factory=dict)
     rocm_place: Place | None = None
     rocm_stated: bool = False
+    environment: Environment = OWN
 
     def __getitem__(self, package: str) -> Target:
         """The package's target; never raises, an unknown package has no version."""
         name = canonical(package)
-        return self.stated.get(name) or _without_pin(name)
+        return self.stated.get(name) or _without_pin(name, self.environment)
 
     def version(self, package: str) -> Version | None:
         """The version that decides, None when nothing is known."""
@@ -95,9 +97,9 @@ class Targets:
         """The release that a finding is judged for, and whether it is known."""
         target = self[package]
         told = target.origin in ASKED or (target.exact and target.origin not in (ASSUMED, "unknown"))
-        source = ASKED.get(target.origin, target.place or ("installed" if target.origin == "installed" else ""))
+        source = ASKED.get(target.origin, target.place or _where_installed(target))
         version = str(target.version or "")
-        return Basis(package, version, told and version != "", source, target.path, target.line)
+        return Basis(package, version, told and version != "", source, target.path if target.line else "", target.line)
 
     def differs(self, package: str, boundary: str) -> bool:
         """Whether the allowed range lies on both sides of `boundary` (versions below it, and from it on)."""
@@ -142,9 +144,18 @@ def targets_for(
             target = _pinned(word.pin, *names[word.path])
             if target is not None:
                 into[word.pin.package] = target
-    stated |= _beside_each_other(stated)
+    environment = environment_of(top)
+    stated |= _beside_each_other(stated, environment)
     left = {name: target for name, target in hints.items() if name not in stated}
-    return Targets(stated, left, rocm_place, rocm_stated="rocm" in (flag or {}) or "rocm" in (config or {}))
+    rocm_stated = "rocm" in (flag or {}) or "rocm" in (config or {})
+    return Targets(stated, left, rocm_place, rocm_stated, environment)
+
+
+def _where_installed(target: Target) -> str:
+    """How it is said that a release is installed, and in which environment; "" where it is not."""
+    if target.origin != "installed":
+        return ""
+    return f"installed in {target.path}" if target.path else "installed"
 
 
 def _pinned(pin: Pin, relative: str, path: str) -> Target | None:
@@ -155,11 +166,11 @@ def _pinned(pin: Pin, relative: str, path: str) -> Target | None:
     return replace(target, origin=f"{relative}:{cell}{pin.line}", path=path, line=pin.line, cell=pin.cell)
 
 
-def _beside_each_other(stated: Mapping[str, Target]) -> dict[str, Target]:
+def _beside_each_other(stated: Mapping[str, Target], environment: Environment) -> dict[str, Target]:
     """The targets that differ where exact pins of other packages exclude what would be decided without them."""
     pinned = {name: target.version for name, target in stated.items() if target.version is not None and target.exact}
     open_ = [name for name in LAST_OF_LINE if name not in pinned and companions.concerns(name, pinned)]
-    found = {name: _fitting(name, stated.get(name) or _without_pin(name), pinned) for name in open_}
+    found = {name: _fitting(name, stated.get(name) or _without_pin(name, environment), pinned) for name in open_}
     return {name: target for name, target in found.items() if target is not None}
 
 
@@ -207,18 +218,18 @@ def _decide(package: str, specifier: str) -> Target | None:
 
 
 @lru_cache(maxsize=256)
-def _without_pin(package: str) -> Target:
-    version = _installed(package)
+def _without_pin(package: str, environment: Environment) -> Target:
+    version = _installed(package, environment)
     if version is not None:
-        return Target(version, "installed", oldest=version)
+        return Target(version, "installed", oldest=version, path=shown(environment.path) if environment.path else "")
     version = newest(package)
     return Target(version, ASSUMED if version else "unknown", oldest=version)
 
 
-def _installed(package: str) -> Version | None:
+def _installed(package: str, environment: Environment) -> Version | None:
     from packaging.version import InvalidVersion, Version
 
     try:
-        return Version(Version(installed_version(package) or "").public)
+        return Version(Version(environment.release(package) or "").public)
     except (InvalidVersion, ValueError, TypeError):
         return None

@@ -9,6 +9,7 @@ from functools import lru_cache
 from time import time_ns
 
 from gclint.config import FILES
+from gclint.installed import environment_of
 from gclint.source.cache import digest
 from gclint.source.folders import entries
 from gclint.source.kinds import kind_of, tells_versions
@@ -83,12 +84,13 @@ def _read_by_analyses(root: str) -> Iterator[os.DirEntry[str]]:
 def surroundings(root: str) -> list[str]:
     """Return stamps of what lies outside a project and still matters.
 
-    They are gclint's own modules, the directories on `sys.path` (whose time changes when a package or a rule
-    pack is installed) but the one that gclint is started in, and the configuration files above `root`.
+    They are gclint's own modules, the directories on `sys.path` and those of the project's environment (whose time
+    changes when a package or a rule pack is installed) but the one that gclint is started in, and the configuration
+    files above `root`.
     """
     package = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
     installed = [path for path in sys.path if os.path.abspath(path) != os.getcwd()]
-    found = [sys.version, *_own_times(package), *_times(installed)]
+    found = [sys.version, *_own_times(package), *_times([*installed, *environment_of(root).places])]
     here = os.path.dirname(root)
     while here != os.path.dirname(here):
         found += _times(os.path.join(here, name) for name in FILES)

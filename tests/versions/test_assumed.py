@@ -29,7 +29,7 @@ ASSUMED = "; it is so from torch 2.6.0 on, and nothing says which release runs [
 @pytest.fixture(autouse=True)
 def nothing_is_installed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(versions, "_installed", lambda package: None)
+    monkeypatch.setattr(versions, "_installed", lambda package, environment: None)
     versions._without_pin.cache_clear()
     (tmp_path / "train.py").write_text(PROGRAM)
     yield

@@ -20,7 +20,7 @@ STACKS = (
 
 @pytest.fixture(autouse=True)
 def nothing_is_installed(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.setattr(versions, "_installed", lambda package: None)
+    monkeypatch.setattr(versions, "_installed", lambda package, environment: None)
     versions._without_pin.cache_clear()
     yield
     versions._without_pin.cache_clear()
