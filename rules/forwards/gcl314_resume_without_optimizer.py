@@ -1,8 +1,8 @@
 """# resume-without-optimizer (GCL314)
 
 ## What it does
-Finds trainings that go on from a file of their own and leave the optimizer's or the schedule's state in it, and
-schedules that are told a `last_epoch` over a new optimizer.
+Finds trainings that go on from a file of their own and leave the optimizer's or the schedule's state in it, or have it
+saved nowhere, and schedules that are told a `last_epoch` over a new optimizer.
 
 ## Why it breaks
 Adam begins with no moments, and a schedule at its first learning rate: the resumed run is another one than that which
@@ -26,11 +26,14 @@ optimizer.load_state_dict(saved["optimizer"])
 
 ## When it is fine
 Training anew from saved weights; files of another program; SGD without momentum, which keeps nothing; a schedule that
-is told its `last_epoch` after the optimizer was loaded, or that is stepped to where it stood; random state.
+is told its `last_epoch` after the optimizer was loaded, that is stepped to where it stood or made from the epoch of the
+file, or that reckons the next rate from the last one alone, as `ExponentialLR` does; random state.
 
 ## Evidence
 torch 2.13.0: of ten steps of AdamW under a cosine, interrupted after five, the last learning rate is 0.05 for 0 and the
-weights differ; with the two states loaded they are equal. `StepLR(optimizer, 1, last_epoch=3)`: KeyError.
+weights differ; with the two states loaded they are equal. With the optimizer's alone a cosine over ten steps goes on at
+0.0049 for 0.0035 of 0.01, `StepLR(optimizer, 4)` drops a step late, `ExponentialLR` and `StepLR(optimizer, 1)` end at
+equal weights. `StepLR(optimizer, 1, last_epoch=3)`: KeyError.
 """
 
 from __future__ import annotations
@@ -50,6 +53,7 @@ from gclint.run.values import NOTHING, Const, Object, Value, ancestors, const
 
 from ..words import BACKWARD
 from .resumed import FILE, Left, is_resumed, left_in_file, same
+from .unkept import goes_on, kept_nowhere
 
 CHANGES: tuple[Aspect, ...] = ("updates", "loaded", "loss", "gradients")
 KEPT_BY = {"optimizer": "optimizer", "schedule": "schedule", "scaler": "gradient scaler"}
@@ -78,16 +82,18 @@ def left(event: RunEnded, run: Run) -> Iterator[Finding]:
     if not event.whole:
         return
     for load in run.of_type(StateDictLoaded):
-        files = [item.parent for item in load.source.objects() if item.parent is not None and item.parent.type == FILE]
-        for file in files:
+        held = [item if item.type == FILE else item.parent for item in load.source.objects()]
+        for file in (each for each in held if each is not None and each.type == FILE):
             parts = [
                 (each, used, guard)
                 for each in (left_in_file(load, file, run) if is_resumed(file, run) else ())
                 if not _keeps_nothing(each.of)
+                and not goes_on(each.of, file, run)
                 and (used := _used(each.of, load, run)) is not None
                 and (guard := together(load.guard, used.guard)) is not None
             ]
             if not parts:
+                yield from _begins_anew(load, file, run)
                 continue
             parts.sort(key=lambda part: _certainty(part[0].of))
             first, used, guard = parts[0]
@@ -102,6 +108,29 @@ def left(event: RunEnded, run: Run) -> Iterator[Finding]:
                 related=[(first.saved.site, "saved here"), (used.site, "used on here")],
                 fixes=(_loaded(load, [each for each, _, _ in parts]),),
             )
+
+
+def _begins_anew(load: StateDictLoaded, file: Object, run: Run) -> Iterator[Finding]:
+    """Does training go on from a file with an optimizer or a schedule whose state is kept nowhere?"""
+    parts = [
+        (item, used, guard)
+        for counted, item in kept_nowhere(load, file, run)
+        if not _keeps_nothing(item)
+        and (used := _used(item, load, run)) is not None
+        and (guard := together(counted, used.guard)) is not None
+    ]
+    parts.sort(key=lambda part: _certainty(part[0]))
+    for first, used, guard in parts[:1]:
+        what = " and the ".join(dict.fromkeys(KEPT_BY[item.kind] for item, _, _ in parts))
+        yield rule.finding(
+            run,
+            load.site,
+            f"training goes on from this file without the state of the {what}, which is saved nowhere",
+            guard=guard,
+            certainty=_certainty(first),
+            symptom=f"silent: the {what} begins anew",
+            related=[(used.site, "used on here")],
+        )
 
 
 def _used(item: Object, load: Event, run: Run) -> Event | None:

@@ -6,18 +6,20 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from gclint.run.events import Iterated, LibraryCall, StateDictLoaded
+from gclint.ir.syntax import Site, dotted
+from gclint.run.events import Iterated, LibraryCall, StateDictLoaded, StateDictSaved
+from gclint.run.guards import Guard
 from gclint.run.loops import ASKED, ITERATED
 from gclint.run.parallel import inside
-from gclint.run.run import Run
+from gclint.run.run import Run, weakest
 from gclint.run.saved import Saved, ending_of, file_key, saves
 from gclint.run.stepping import receiver_text
-from gclint.run.values import NOTHING, Alternative, Const, Object, Value, ancestors, root
+from gclint.run.values import NOTHING, Alternative, Const, Object, Value, ancestors, of, root, sources
 
 FILE = "checkpoint_file"
 TRAINING = ("optimizer", "schedule", "scaler")
 COUNT = "itertools.count"
-COUNTED = "counted"  # of the run's facts: what has a part to which one is added, and of how much
+COUNTED = "counted"  # of the run's facts: from what is counted, and of how much of the heap that is known
 LITERAL = ("'", '"')
 
 
@@ -37,15 +39,30 @@ def is_resumed(file: Object, run: Run) -> bool:
     """
     states = [each for each in run.of_type(StateDictLoaded) if any(map(_trains, each.target.objects()))]
     loaded = any(item.parent is file for each in states for item in each.source.objects())
-    return loaded or file in _counted_from(run)
+    return loaded or goes_on_under(file, run) is not None
 
 
 def _trains(item: Object) -> bool:
     return item.kind in TRAINING
 
 
-def _counted_from(run: Run) -> set[Object]:
-    """What has a part from which a loop counts, about which one asks, or to which one is added."""
+def goes_on_under(file: Object, run: Run) -> Guard | None:
+    """The guard under which training counts on from a number that a file holds, or that is read off the file's name;
+    None where it does not.
+    """
+    named = set(file.attributes.get("path", NOTHING).objects())
+    return weakest(
+        part.born for part in _counted(run) if part.parent is file or (_is_a_number(part) and named & sources(of(part)))
+    )
+
+
+def _is_a_number(part: Object) -> bool:
+    node = part.site.node if part.site is not None else None
+    return isinstance(node, ast.Call) and dotted(node.func) == "int"
+
+
+def _counted(run: Run) -> set[Object]:
+    """From what a loop counts, about what one asks, or to what one is added."""
     known, count = run.facts.get(COUNTED, (set[Object](), 0))
     if count < len(run.heap):
         ranges = [item.known("start") for over in run.facts.get(ITERATED, {}).values() for item in over.objects()]
@@ -53,7 +70,7 @@ def _counted_from(run: Run) -> set[Object]:
         starts = (*ranges, *counts, *run.facts.get(ASKED, {}).values())
         found = [part for start in dict.fromkeys(starts) for part in ancestors(start)]
         found += [part for item in run.heap[count:] for part in _one_more(item)]
-        known = known | {part.parent for part in found if isinstance(part, Object) and part.parent is not None}
+        known = known | {part for part in found if isinstance(part, Object)}
         run.facts[COUNTED] = known, len(run.heap)
     return set(known)
 
@@ -73,26 +90,44 @@ def left_in_file(load: StateDictLoaded, file: Object, run: Run) -> Iterator[Left
         return
     if file.escaped or any(each.item is file for each in run.of_type(Iterated)):
         return
-    read = {name for name in file.attributes if name.startswith("[")}
-    models = [root(inside(item)) for item in load.target.objects()]
-    key = next((name for name in read if set(file.attributes[name].objects()) & set(load.source.objects())), "")
-    path = file.attributes.get("path", NOTHING)
-    name = file_key(path, file.site, 0) if file.site is not None else ""
-    kept = [
-        (each, entries)
-        for each in saves(run)
-        for entries in entries_of(each.content)
-        if read <= set(entries) and may_be(each, path, name) and _is_of(entries.get(key, NOTHING), models)
-    ]
+    kept = own_saves(load, file, run)
     if not kept:
         return
-    everywhere = set.intersection(*(set(entries) for _, entries in kept)) - read
+    everywhere = set.intersection(*(set(entries) for _, entries in kept)) - _read(file)
     saved, entries = kept[0]
     for name in sorted(everywhere):
         for taken in entries[name].objects():
             for item in taken.attributes["of"].objects() if taken.type == "state_dict" else ():
-                if item.kind in TRAINING and not _loads(item, taken, run):
+                if item.kind in TRAINING and not is_loaded(item, {_last(taken.site)}, run):
                     yield Left(item, name[1:-1], taken, saved)
+
+
+def _last(site: Site | None) -> str:
+    return receiver_text(site).rpartition(".")[2] if site is not None else ""
+
+
+def own_saves(load: StateDictLoaded, file: Object, run: Run) -> list[tuple[Saved, dict[str, Value]]]:
+    """Where the program itself may have saved the file that is loaded, a state of the same model among all that is read
+    of it; each with what stands in it by key, nothing where it is that state alone.
+    """
+    read, path = _read(file), file.attributes.get("path", NOTHING)
+    models = [root(inside(item)) for item in load.target.objects()]
+    key = next((name for name in read if set(file.attributes[name].objects()) & set(load.source.objects())), "")
+    name = file_key(path, file.site, 0) if file.site is not None else ""
+    alone = file in load.source.objects()
+    return [
+        (each, entries)
+        for each in saves(run)
+        for entries in ([{}] if alone else entries_of(each.content))
+        if may_be(each, path, name)
+        and read <= set(entries)
+        and _is_of(each.content if alone else entries.get(key, NOTHING), models)
+    ]
+
+
+def _read(file: Object) -> set[str]:
+    """The keys that are read of a file, as they are written."""
+    return {name for name in file.attributes if name.startswith("[")}
 
 
 def entries_of(content: Value) -> Iterator[dict[str, Value]]:
@@ -135,18 +170,27 @@ def same(first: Object, second: Object) -> bool:
     return made[0] is not None and made[1] is not None and made[0].node is made[1].node
 
 
-def _loads(item: Object, taken: Object, run: Run) -> bool:
-    """Whether the program loads some state into this, also where the walk did not get to."""
-    events = run.of_type(StateDictLoaded)
+def is_loaded(item: Object, names: set[str], run: Run) -> bool:
+    """Whether the program loads some state into what has one of the names, also where the walk did not get to."""
+    return _is_asked(item, names, "load_state_dict", run.of_type(StateDictLoaded), run)
+
+
+def is_taken(item: Object, names: set[str], run: Run) -> bool:
+    """Whether the program takes the state of what has one of the names, also where the walk did not get to."""
+    return _is_asked(item, names, "state_dict", run.of_type(StateDictSaved), run)
+
+
+def _is_asked(
+    item: Object, names: set[str], method: str, events: list[StateDictLoaded] | list[StateDictSaved], run: Run
+) -> bool:
     if any(same(held, item) for each in events for held in each.target.objects()):
         return True
     walked = {each.site.node for each in events}
-    name = receiver_text(taken.site).rpartition(".")[2] if taken.site is not None else ""
     return any(
         isinstance(node, ast.Attribute)
-        and node.attr == "load_state_dict"
+        and node.attr == method
         and module.parents.get(node) not in walked
-        and module.code(node.value).rpartition(".")[2] == name
-        for module in run.modules_with("load_state_dict")
+        and module.code(node.value).rpartition(".")[2] in names
+        for module in run.modules_with(method)
         for node in ast.walk(module.tree)
     )

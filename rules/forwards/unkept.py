@@ -1,0 +1,123 @@
+"""What a resumed training goes on with and whose state the program keeps nowhere."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from itertools import chain
+
+from gclint.ir.syntax import Site, dotted, nodes
+from gclint.run.events import LibraryCall, OptimizerBuilt, OptimizerStep, StateDictLoaded, StateDictSaved
+from gclint.run.guards import Guard
+from gclint.run.parallel import inside, models_of
+from gclint.run.run import Run, together
+from gclint.run.saved import saves
+from gclint.run.stepping import receiver_text
+from gclint.run.values import NOTHING, Class, Const, Function, Object, Value, ancestors, of, root, sources
+
+from .resumed import goes_on_under, is_loaded, is_taken, own_saves, same
+
+WHOLE = "save_state"
+"""How accelerate keeps all that it prepared (accelerate/accelerator.py)."""
+BY_ITSELF = ("ExponentialLR", "ReduceLROnPlateau")
+"""Schedules that reckon the next rate from the last one alone, which the optimizer's state has (lr_scheduler.py)."""
+
+
+def kept_nowhere(load: StateDictLoaded, file: Object, run: Run) -> Iterator[tuple[Guard, Object]]:
+    """The optimizers of the model that is loaded, and their schedules, whose state is neither saved nor loaded, where
+    training counts on from a file of the program's own: each with the guard of that.
+    """
+    counted = goes_on_under(file, run)
+    guard = together(load.guard, counted) if counted is not None else None
+    if guard is None or load.strict.constant() is False or not own_saves(load, file, run):
+        return
+    if any(run.modules_with(WHOLE)) or not _all_is_known(load, run):
+        return
+    models = {root(inside(item)) for item in load.target.objects()}
+    built = [each for each in run.of_type(OptimizerBuilt) if models & set(models_of(each.parameters))]
+    optimizers = {each.optimizer for each in built}
+    made = [item for item in run.makers if item.kind == "schedule"]
+    for item in (*(each.optimizer for each in built), *made):
+        of_these = item.kind == "optimizer" or bool(optimizers & set(_optimizers(item)))
+        if of_these and not item.escaped and not _is_kept(item, run) and not goes_on(item, file, run):
+            yield guard, item
+
+
+def _all_is_known(load: StateDictLoaded, run: Run) -> bool:
+    """Whether of all states that are taken it is known of what they are."""
+    known = set(load.target.objects())
+    taken = [each for each in run.of_type(StateDictSaved) if each.made is not None]
+    return all(
+        each.target and all(item in known or item.kind != "unknown" for item in each.target.objects()) for each in taken
+    )
+
+
+def _optimizers(schedule: Object) -> list[Object]:
+    return schedule.attributes.get("optimizer", NOTHING).objects()
+
+
+def _is_kept(item: Object, run: Run) -> bool:
+    """Whether the state of something is taken or loaded, or goes into a file with what has it."""
+    names = _names(item, run)
+    if is_taken(item, names, run) or is_loaded(item, names, run):
+        return True
+    return any(item in sources(of(part)) for each in saves(run) for part in _contents(each.content))
+
+
+def _contents(content: Value) -> set[Object]:
+    """All that is pickled with something, states apart."""
+    found: set[Object] = set()
+    waiting = content.objects()
+    while waiting:
+        item = waiting.pop()
+        if item not in found and item.type != "state_dict":
+            found.add(item)
+            values = chain(item.items or (), (item.entries or {}).values(), item.attributes.values())
+            waiting += [other for value in values for other in value.objects()]
+    return found
+
+
+def _names(item: Object, run: Run) -> set[str]:
+    """The last names under which something is made and steps."""
+    steps: list[Site] = [each.site for each in run.of_type(OptimizerStep) if same(each.optimizer, item)]
+    for each in run.of_type(LibraryCall):
+        if each.call is not None and each.call.receiver is not None and same(each.call.receiver, item):
+            steps.append(each.site)
+    line = item.site.module.statement(item.site.node) if item.site is not None else None
+    targets = line.targets if isinstance(line, ast.Assign) else []
+    written = [receiver_text(site) for site in steps] + [dotted(target) for target in targets]
+    return {text.rpartition(".")[2] for text in written if text}
+
+
+def goes_on(item: Object, file: Object, run: Run) -> bool:
+    """Whether a schedule goes on where it stood without a state: it is made from what the file says, or the optimizer's
+    state says it all.
+    """
+    if item.kind != "schedule":
+        return False
+    given = [value for name, value in item.attributes.items() if name != "optimizer"]
+    if any(_is_from(value, file) for value in given):
+        return True
+    loaded = {held for each in run.of_type(StateDictLoaded) for held in each.target.objects()}
+    return _is_by_itself(item) and any(held in loaded for held in _optimizers(item))
+
+
+def _is_by_itself(schedule: Object) -> bool:
+    each_step = schedule.attributes.get("step_size", NOTHING).constant() == 1
+    return isinstance(schedule.type, Class) or schedule.class_name in BY_ITSELF or each_step
+
+
+def _is_from(value: Value, file: Object) -> bool:
+    """Whether something is computed from a file or its name, or is a function that reads what is."""
+    ends = {file, *file.attributes.get("path", NOTHING).objects()}
+    for _, item in value:
+        if isinstance(item, Function):
+            read = {node.id for node in nodes(item.node) if isinstance(node, ast.Name)}
+            held = [found for name in read if (found := item.scope.lookup(name)) is not None]
+            if any(ends & sources(each) for each in held):
+                return True
+        elif isinstance(item, Const):
+            continue
+        elif not isinstance(item, Object) or ends & (sources(of(item)) | ancestors(of(item))):
+            return True
+    return False
