@@ -220,7 +220,9 @@ def test_a_range_beside_a_pin_has_both_of_its_ends_there(tmp_path):
 
 def test_an_installed_release_that_a_pin_excludes_is_not_what_runs(tmp_path, monkeypatch):
     versions._without_pin.cache_clear()
-    monkeypatch.setattr(versions, "_installed", lambda package, environment: Version("1.16.0") if package == "trl" else None)
+    monkeypatch.setattr(
+        versions, "_installed", lambda package, environment: Version("1.16.0") if package == "trl" else None
+    )
     write(tmp_path, {"requirements.txt": "transformers==4.37.2\n"})
     assert decided(tmp_path, "trl") == ("0.10.1", "newest")
     versions._without_pin.cache_clear()
