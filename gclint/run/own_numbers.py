@@ -9,7 +9,7 @@ from .events import LibraryCall
 from .guards import Atom, Guard
 from .parts_of_guards import everything
 from .run import Run
-from .values import Const, Object, Value, ancestors, of
+from .values import Const, Object, Value, ancestors, of, sources
 
 ASKED = ("isnan", "isfinite", "isinf")
 COMPARED = ("Gt", "GtE", "Lt", "LtE", "Eq")
@@ -18,6 +18,8 @@ SAME_NUMBERS = (
     *("any", "all", "sum", "mean", "max", "min", "abs", "stack", "cat", "values", "view", "reshape"),
 )
 """What gives a tensor's numbers again, or a few of them together."""
+VIEWS = ("data", "detach", "view", "view_as", "squeeze", "unsqueeze")
+"""What gives a tensor in the memory of another (pytorch.org/docs/stable/tensor_view.html)."""
 SHARED = ("reduce", "gather", "broadcast", "sync")
 """Parts of the names of functions after which all processes have the same."""
 
@@ -29,7 +31,7 @@ def about_own_numbers(guard: Guard, loss: Value, sent: set[Object], run: Run) ->
     known, makers = {item for item in ancestors(loss) if isinstance(item, Object)}, run.makers
     for atom, truth in sorted(everything(guard, tacit=False), key=lambda pair: pair[0].key):
         subject = _subject(atom, run)
-        if subject is None or not subject.origins or not ancestors(of(subject)).isdisjoint(sent):
+        if subject is None or not subject.origins or not sources(of(subject)).isdisjoint(sent):
             continue
         if _is_of(subject, atom.test == "", known, makers):
             yield atom, truth, subject
@@ -80,9 +82,21 @@ def _attribute(item: Object) -> str:
 
 
 def sent_in(run: Run) -> set[Object]:
-    """What went into or came out of a function by which processes agree."""
+    """What went into or came out of a function by which processes agree, and the tensors whose memory that is."""
     found: set[Object] = set()
     for each in run.of_type(LibraryCall):
         if each.call is not None and any(word in each.name.rpartition(".")[2] for word in SHARED):
-            found.update(item for value in (*each.call.inputs(), each.result) for item in value.objects())
+            given = [*each.call.inputs(), each.result]
+            found.update(tensor for value in given for item in value.objects() for tensor in _of_one_memory(item, run))
     return found
+
+
+def _of_one_memory(item: Object, run: Run) -> Iterator[Object]:
+    """A tensor and, where it is a view of another, that one too: what is written into one is in both."""
+    yield item
+    made = run.makers.get(item)
+    name = made.name.rpartition(".")[2] if made is not None else _attribute(item)
+    if name in VIEWS:
+        base = made.call.receiver if made is not None and made.call is not None else item.parent
+        if base is not None:
+            yield from _of_one_memory(base, run)
