@@ -138,13 +138,13 @@ def at_the_head(event: RunEnded, run: Run) -> Iterator[Finding]:
 
 def _accelerator(block: Object | None, optimizer: Object, run: Run) -> Object | None:
     """The accelerator whose `accumulate` block this is, where it has prepared the optimizer."""
-    for accelerator in block.attributes.get("accelerator", NOTHING).objects() if block is not None else []:
-        for each in run.of_type(LibraryCall):
-            call = each.call
-            if call is None or call.receiver is not accelerator or not call.last.startswith("prepare"):
-                continue
-            if any(optimizer in value.objects() for value in (*call.positional, *call.keywords.values())):
-                return accelerator
+    held = block.attributes.get("accelerator", NOTHING) if block is not None else NOTHING
+    calls: list[LibraryCall] = run.of_type(LibraryCall)
+    for call in filter(None, (each.call for each in calls)):
+        if call.receiver not in held.objects() or not call.last.startswith("prepare"):
+            continue
+        if any(optimizer in value.objects() for value in call.inputs()):
+            return call.receiver
     return None
 
 
