@@ -25,7 +25,8 @@ ITEM = re.compile(r"\s*-\s+([\"']?)([^\"'\s:]+)\1\s*$")
 PROMPT = re.compile(r"^\s*(?:RUN\s+|[-*]\s+|run:\s*|(?:-\s+)?[\w-]+:\s+\|?\s*|[$>!%]\s*)*")
 TOLD = re.compile(
     r"(?i)\b(torch|pytorch|transformers|peft|trl|accelerate|deepspeed|diffusers|pytorch.lightning)\b"
-    r"[`*]*\s*(?:version\s|==|=)?\s*[`*]*v?(\d+\.\d+(?:\.\d+)*(?:\.?dev\d*)?)(?![\d+.]*[\d+])"
+    r"[`*]*\s*(?:version\s|==|=|\(?\s*we\s+used?\s)?\s*[`*]*v?(\d+\.\d+(?:\.\d+)*(?:\.?dev\d*)?)(?![\d+.]*[\d+])"
+    r"(?!(?:\]\([^)]*\))?\W*(?:or|and)\s+(?:above|higher|later|newer|greater|up)\b)"
 )
 CONDA = ("conda", "mamba", "micromamba")
 CONDA_FILES = ("-f", "--file")
