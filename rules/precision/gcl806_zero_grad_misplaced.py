@@ -138,14 +138,15 @@ def at_the_head(event: RunEnded, run: Run) -> Iterator[Finding]:
 
 def _accelerator(block: Object | None, optimizer: Object, run: Run) -> Object | None:
     """The accelerator whose `accumulate` block this is, where it has prepared the optimizer."""
-    for accelerator in block.attributes.get("accelerator", NOTHING).objects() if block is not None else []:
-        for each in run.of_type(LibraryCall):
-            call = each.call
-            if call is None or call.receiver is not accelerator or not call.last.startswith("prepare"):
-                continue
-            if any(optimizer in value.objects() for value in (*call.positional, *call.keywords.values())):
-                return accelerator
-    return None
+    held = block.attributes.get("accelerator", NOTHING).objects() if block is not None else []
+    preparing = [
+        each.call
+        for each in run.of_type(LibraryCall)
+        if each.call is not None
+        and each.call.last.startswith("prepare")
+        and any(optimizer in value.objects() for value in (*each.call.positional, *each.call.keywords.values()))
+    ]
+    return next((each for each in held if any(call.receiver is each for call in preparing)), None)
 
 
 def _before_backward(step: OptimizerStep, block: Object, run: Run) -> Iterator[tuple[GradientsCleared, Backward]]:
