@@ -1,13 +1,14 @@
 """# scheduler-unit (GCL813)
 
 ## What it does
-Finds learning rate schedules that are made for a number of epochs and stepped in every batch, the other way round, or
-made for all batches and stepped once for several.
+Finds learning rate schedules that are made for a number of epochs and stepped in every batch, the other way round, made
+for all batches and stepped once for several, or made for the first phase of a loop and stepped in all of its phases.
 
 ## Why it breaks
 A schedule counts its own steps. One for as many epochs that is stepped in every batch ends within the first epoch, and
 a cosine swings back: the learning rate goes up and down all along. One for all batches that is stepped once per epoch,
-or once per accumulated step, hardly begins: the learning rate stays near its start.
+or once per accumulated step, hardly begins: the learning rate stays near its start. One for a part of the rounds ends
+where the next part begins.
 
 ## Example
 ```python
@@ -29,11 +30,12 @@ for epoch in range(epochs):
 
 ## When it is fine
 Equal units: epochs per epoch, batches per batch, `len(loader) * epochs // accumulation` per accumulated step; schedules
-that restart on purpose; those that accelerate or a trainer steps.
+that restart on purpose; those that accelerate or a trainer steps; one for the first phase that is stepped in it only.
 
 ## Evidence
 torch 2.13.0: with T_max in epochs, stepped per batch, the learning rate is at its maximum at the end of each of ten
-epochs; a linear one over all batches, stepped once for eight, ends at 87 %.
+epochs; a linear one over all batches, stepped once for eight, ends at 87 %. A cosine over the first
+half of the rounds is at 0 after that half, and at its maximum again after the second.
 """
 
 from __future__ import annotations
@@ -42,11 +44,12 @@ import ast
 from collections.abc import Iterator
 
 from gclint.finding import Aspect, Certainty, Finding, Fix
-from gclint.frameworks.torch_schedules import TOTALS
+from gclint.frameworks.torch_schedules import TOTALS, WARMED_UP
 from gclint.rule import Reproduction, Rule
 from gclint.run.events import Iterated, LibraryCall, Loop, OptimizerStep, RunEnded
 from gclint.run.guards import compatible
 from gclint.run.loops import ITERATED
+from gclint.run.parts_of_guards import everything
 from gclint.run.run import Run
 from gclint.run.stepping import every_few_rounds, goes_over
 from gclint.run.values import NOTHING, Alternative, Const, Object, Value, ancestors
@@ -54,6 +57,8 @@ from gclint.run.values import NOTHING, Alternative, Const, Object, Value, ancest
 from .moves import behind_loop
 
 CHANGES: tuple[Aspect, ...] = ("updates", "loss")
+ENDS = frozenset({"CosineAnnealingLR", "OneCycleLR", "PolynomialLR", *WARMED_UP})
+"""What has nothing to give after the steps that it is made for."""
 SYMPTOM = "silent: the learning rate does not end where it is meant to"
 
 rule = Rule(
@@ -92,7 +97,7 @@ def other_units(event: RunEnded, run: Run) -> Iterator[Finding]:
         if schedule is None or schedule in told or schedule in prepared or schedule.site is None:
             continue
         total = _total(schedule)
-        found = total and (_in_epochs(step, total, run) or _in_batches(step, total, run) or _in_parts(step, total, run))
+        found = total and next((each for ask in QUESTIONS if (each := ask(step, total, run))), None)
         if not found or not run.condition(step.guard).is_short:
             continue  # under too many conditions it is not told any more what the total was made of
         words, certainty, fix = found
@@ -183,6 +188,37 @@ def _in_parts(step: LibraryCall, total: Value, run: Run) -> Found | None:
             words = "the schedule is made for all batches, and stepped once for several of them"
             return words, "fails" if sure else "fragile", None
     return None
+
+
+def _in_phases(step: LibraryCall, total: Value, run: Run) -> Found | None:
+    """Made for one phase of a loop, stepped in every round of all of its phases."""
+    schedule = step.call.receiver if step.call is not None else None
+    if schedule is None or schedule.class_name not in ENDS or everything(step.guard, tacit=False):
+        return None
+    over: Value = run.facts.get(ITERATED, {}).get(step.moment.loops[-1].node, NOTHING) if step.moment.loops else NOTHING
+    whole = (each.known("stop") for each in over.objects() if each.known("start").constant() == 0)
+    for rounds in (item for stop in whole for item in stop.objects()):
+        terms = _terms(rounds)
+        if any(_same(term, total) and _is_more(terms[1 - index]) for index, term in enumerate(terms)):
+            return "the schedule is made for one part of the rounds, and stepped in all of them", "fragile", None
+    return None
+
+
+def _terms(number: Object) -> list[Value]:
+    """The two numbers of which another is the sum, each without what makes it an integer."""
+    node = number.site.node if number.site is not None else None
+    if not isinstance(node, ast.BinOp) or not isinstance(node.op, ast.Add) or len(number.made_of) != 2:
+        return []
+    return list(number.made_of)
+
+
+def _is_more(number: Value) -> bool:
+    """Whether a number is more than one round, as far as it is known."""
+    known = [item.value for _, item in number if isinstance(item, Const)]
+    return bool(known) and all(isinstance(each, (int, float)) and each > 1 for each in known)
+
+
+QUESTIONS = (_in_epochs, _in_batches, _in_parts, _in_phases)
 
 
 def _after_loop(step: LibraryCall, loop: ast.AST) -> Fix | None:
