@@ -98,7 +98,7 @@ rule = Rule(
 def gives_all(event: RunEnded, run: Run) -> Iterator[Finding]:
     """Does each of several workers give all of a stream that is trained on?"""
     told: set[Object] = set()
-    for drawn, backwards in trained_on(run):
+    for drawn, backwards in trained_on(run) if event.whole else ():
         loader, given = drawn.item, drawn.item.attributes
         data, init = given.get("dataset", NOTHING).only(), given.get("worker_init_fn", NOTHING)
         if loader in told or loader.site is None or (init.alternatives and init.only() != Const(None)):
