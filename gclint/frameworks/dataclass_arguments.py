@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ..run import environment
 from ..run.calls import Call
+from ..run.invocation import fields
 from ..run.values import NOTHING, Class, Object, Value, const, of
 from .arguments import given_argument, launched
 from .filled_settings import NOBODY, Given, Words, entries, of_file, overlay, spelled
@@ -60,15 +61,17 @@ def _objects(call: Call, read: Given, words: Words) -> Value:
         else:
             listed.append(of(item))
     made = call.it.new("tuple", "", "", call.site)
-    made.items = [_filled(call, owner, read, words) for owner in listed]
+    defined = {name for value in listed for _, item in value if isinstance(item, Class) for name in fields(item)}
+    made.items = [_filled(call, owner, read, words, defined) for owner in listed]
     return of(made)
 
 
-def _filled(call: Call, owner: Value, read: Given, words: Words) -> Value:
+def _filled(call: Call, owner: Value, read: Given, words: Words, defined: set[str]) -> Value:
+    """An object of one of the classes; what is a field of none of the project's goes to the library's."""
     spoken = spelled(call, words)
     given = read.then(Given(spoken.values, {**dict.fromkeys(spoken.values, call.site), **spoken.sites}))
     own = owner.only()
-    passed = dict(given.values) if not isinstance(own, Class) else {}
+    passed = {name: value for name, value in given.values.items() if name not in defined}
     result = call.it.call(
         owner, Call(call.it, call.site, "parsed", [], passed, places=dict(given.sites) if passed else {})
     )

@@ -50,6 +50,7 @@ from ..words import LIBRARIES
 from .attempts import attempted
 from .removed import ARGUMENTS
 
+LEFT_OVER = ("return_remaining_strings", "allow_extra_keys", "fail_with_unknown_args")
 QUANTISED = ("load_in_4bit", "load_in_8bit")
 OWNERS = tuple(sorted({owner for owner, _ in ARGUMENTS}))
 NAMES = tuple(sorted({name for _, name in ARGUMENTS}))
@@ -92,13 +93,14 @@ def _given(event: LibraryCall, run: Run) -> Iterator[Finding]:
         row, guard = ARGUMENTS.get((call.last, name)), call.given_under(name, event.guard)
         if row is None or guard is None or compares_release(guard, row.package):
             continue
-        if _reaches(run, row.package, row.gone) and not _own(call, name):
+        symptom = _refused(event, call.last, name)
+        if symptom and _reaches(run, row.package, row.gone) and not _own(call, name):
             yield rule.finding(
                 run,
                 call.place(name),
                 f"{call.last} takes no `{name}` any more",
                 guard=guard,
-                symptom=f"TypeError: {call.last}.__init__() got an unexpected keyword argument '{name}'",
+                symptom=symptom,
                 fixes=(_edited(event, call, name, row.instead),),
                 versions=(row.package,),
             )
@@ -121,6 +123,17 @@ def _given(event: LibraryCall, run: Run) -> Iterator[Finding]:
                     fixes=(_quantised(event.site, call, name),),
                     versions=("transformers",),
                 )
+
+
+def _refused(event: LibraryCall, owner: str, name: str) -> str:
+    """What is raised: by the parser of a command line or a file, which wants all that it reads to be taken, or by the
+    constructor; "" where a parser is told to leave over what nothing takes.
+    """
+    made = event.site.node
+    if isinstance(made, ast.Call) and isinstance(made.func, ast.Attribute) and made.func.attr.startswith("parse_"):
+        left = any(each.arg in LEFT_OVER for each in made.keywords)
+        return "" if left else f"ValueError: {name} is not used by the HfArgumentParser"
+    return f"TypeError: {owner}.__init__() got an unexpected keyword argument '{name}'"
 
 
 def _reaches(run: Run, package: str, gone: str) -> bool:
