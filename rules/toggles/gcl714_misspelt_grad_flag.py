@@ -106,16 +106,20 @@ def _may_learn(item: Object, event: AttributeSet) -> bool:
 def _has_its_own(item: Object, name: str) -> bool:
     """Whether a class of the project says something of such an attribute itself."""
     owners = [base for base in item.type.ancestry() if isinstance(base, Class)] if isinstance(item.type, Class) else []
+    methods = [node for owner in owners for node in owner.node.body if isinstance(node, ast.FunctionDef)]
+    return any(method.name in (name, "__setattr__") or _names_its_own(method, name) for method in methods)
+
+
+def _names_its_own(method: ast.FunctionDef, name: str) -> bool:
+    """Whether a method says something of an attribute of the object that it is given first."""
+    own = [each.arg for each in (*method.args.posonlyargs, *method.args.args)][:1]
     return any(
-        (isinstance(node, ast.Attribute) and node.attr == name and _is_self(node.value))
-        or (isinstance(node, ast.FunctionDef) and node.name in (name, "__setattr__"))
-        for owner in owners
-        for node in ast.walk(owner.node)
+        isinstance(node, ast.Attribute)
+        and node.attr == name
+        and isinstance(node.value, ast.Name)
+        and node.value.id in own
+        for node in ast.walk(method)
     )
-
-
-def _is_self(node: ast.expr) -> bool:
-    return isinstance(node, ast.Name) and node.id == "self"
 
 
 def _called(event: AttributeSet) -> Fix | None:
