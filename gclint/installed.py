@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
+from functools import lru_cache
 from glob import escape, glob
 from typing import NamedTuple
 
@@ -25,7 +26,7 @@ class Environment(NamedTuple):
 
     def release(self, package: str) -> str | None:
         """Return the installed version of a package, by its canonical name; None where it is not installed."""
-        return installed_version(package, self.places or sys.path)
+        return _release(self, package)
 
 
 OWN = Environment()
@@ -38,11 +39,16 @@ def environment_of(root: str) -> Environment:
     The order is that of uv and ty (docs.astral.sh/uv/pip/environments).
     """
     wanted = [*(os.environ.get(name, "") for name in ACTIVATED), *(os.path.join(root, name) for name in BESIDE)]
-    for path in filter(None, wanted):
+    for path in filter(os.path.isdir, wanted):
         found = OWN if os.path.realpath(path) == os.path.realpath(sys.prefix) else _environment_at(path)
         if (found.places or found is OWN) and found.release(JUDGED) is not None:
             return found
     return OWN
+
+
+@lru_cache(maxsize=512)
+def _release(environment: Environment, package: str) -> str | None:
+    return installed_version(package, environment.places or sys.path)
 
 
 def _environment_at(path: str) -> Environment:

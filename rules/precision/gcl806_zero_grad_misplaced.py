@@ -114,7 +114,7 @@ def at_the_head(event: RunEnded, run: Run) -> Iterator[Finding]:
     told: set[int] = set()
     for step in run.of_type(OptimizerStep):
         block = step.moment.inside("accumulate")
-        accelerator = _accelerator(block, step.optimizer, run)
+        accelerator = _accelerator(block, step.optimizer, run) if block is not None else None
         if block is None or accelerator is None:
             continue
         rounds = accelerator.attributes.get(STEPS, NOTHING)
@@ -136,9 +136,9 @@ def at_the_head(event: RunEnded, run: Run) -> Iterator[Finding]:
                 )
 
 
-def _accelerator(block: Object | None, optimizer: Object, run: Run) -> Object | None:
+def _accelerator(block: Object, optimizer: Object, run: Run) -> Object | None:
     """The accelerator whose `accumulate` block this is, where it has prepared the optimizer."""
-    held = block.attributes.get("accelerator", NOTHING) if block is not None else NOTHING
+    held = block.attributes.get("accelerator", NOTHING)
     calls: list[LibraryCall] = run.of_type(LibraryCall)
     for call in filter(None, (each.call for each in calls)):
         if call.receiver not in held.objects() or not call.last.startswith("prepare"):

@@ -50,7 +50,8 @@ from ..words import LIBRARIES
 from .attempts import attempted
 from .removed import ARGUMENTS
 
-LEFT_OVER = ("return_remaining_strings", "allow_extra_keys", "fail_with_unknown_args")
+ALL_TAKEN = {"return_remaining_strings": False, "allow_extra_keys": False, "fail_with_unknown_args": True}
+"""The options of parsers that decide whether all has to be taken, and with what it has to (hf_argparser.py, trl)."""
 QUANTISED = ("load_in_4bit", "load_in_8bit")
 OWNERS = tuple(sorted({owner for owner, _ in ARGUMENTS}))
 NAMES = tuple(sorted({name for _, name in ARGUMENTS}))
@@ -131,8 +132,9 @@ def _refused(event: LibraryCall, owner: str, name: str) -> str:
     """
     made = event.site.node
     if isinstance(made, ast.Call) and isinstance(made.func, ast.Attribute) and made.func.attr.startswith("parse_"):
-        left = any(each.arg in LEFT_OVER for each in made.keywords)
-        return "" if left else f"ValueError: {name} is not used by the HfArgumentParser"
+        given = {each.arg: each.value for each in made.keywords if each.arg in ALL_TAKEN}
+        strict = all(isinstance(each, ast.Constant) and each.value is ALL_TAKEN[name] for name, each in given.items())
+        return "" if not strict else f"ValueError: {name} is not used by the HfArgumentParser"
     return f"TypeError: {owner}.__init__() got an unexpected keyword argument '{name}'"
 
 

@@ -74,8 +74,9 @@ def test_what_a_class_of_the_project_takes_or_the_parser_leaves_over_is_fine(
     assert _found(tmp_path, **parts) == []
 
 
-def test_it_is_told_where_the_script_gives_it_and_what_the_parser_raises(tmp_path: Path) -> None:
-    told = _found(tmp_path)
+@pytest.mark.parametrize("options", ["", "return_remaining_strings=False"])
+def test_it_is_told_where_the_script_gives_it_and_what_the_parser_raises(tmp_path: Path, options: str) -> None:
+    told = _found(tmp_path, options=options)
     assert told == [("run.sh", 3, "ValueError: evaluation_strategy is not used by the HfArgumentParser")]
 
 
