@@ -6,7 +6,7 @@ does not hold for the release that people are told to install is not told.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -16,14 +16,16 @@ from gclint.pins.pin import canonical
 
 from ..pins.releases import MEASURED_FROM, allowed
 from ..pins.versions import ASSUMED, Target, Targets
+from .walks import Key as FindingKey
+from .walks import Sought, Wanted
 
 if TYPE_CHECKING:
     from packaging.version import Version
 
-FEW_ENTRIES = 4
+FEW_WALKS = 4
 Key = tuple[str, int, str]
 Pins = tuple[tuple[str, str], ...]
-Again = Callable[[set[str], Mapping[str, str]], Iterable[Finding]]
+Again = Callable[[Collection[Wanted], Mapping[str, str]], Iterable[Finding]]
 
 
 def key_of(finding: Finding) -> Key:
@@ -32,14 +34,14 @@ def key_of(finding: Finding) -> Key:
 
 
 class Origins:
-    """Which entry each finding came from, and what the pins around that entry leave open."""
+    """Which walk each finding came from, and what the pins around that walk's program leave open."""
 
     def __init__(self) -> None:
-        self._entries: dict[Key, tuple[str, Targets]] = {}
+        self._walks: dict[FindingKey, tuple[Wanted, Targets]] = {}
 
-    def remember(self, finding: Finding, path: str, targets: Targets) -> None:
-        """A finding was made in the walk of a file, judged for these targets."""
-        self._entries.setdefault(key_of(finding), (path, targets))
+    def remember(self, finding: Finding, wanted: Wanted, targets: Targets) -> None:
+        """A finding was made in a walk, judged for these targets; it says more than those of earlier walks."""
+        self._walks[finding.key] = wanted, targets
 
     def open_targets(self, finding: Finding) -> dict[str, Target]:
         """The packages the finding was judged for of which the pins allow several releases, or, where it fails, of
@@ -60,12 +62,12 @@ class Origins:
         found = {package: targets.hints.get(package) for package, targets in judged}
         return {package: hint for package, hint in found.items() if hint is not None and hint.version is not None}
 
-    def entry(self, finding: Finding) -> str:
-        """The file whose walk made the finding."""
-        return self._entries[key_of(finding)][0]
+    def walk(self, finding: Finding) -> Wanted:
+        """The walk that made the finding."""
+        return self._walks[finding.key][0]
 
     def _judged_for(self, finding: Finding) -> list[tuple[str, Targets]]:
-        held = self._entries.get(key_of(finding))
+        held = self._walks.get(finding.key)
         return [(canonical(package), held[1]) for package, _ in finding.target] if held is not None else []
 
 
@@ -73,7 +75,7 @@ def said(findings: list[Finding], origins: Origins, again: Again, small: bool) -
     """The findings that hold with what people are told to install, each saying for which of the releases that its pins
     allow it holds; one that does not hold for all of them is fragile: nobody knows which runs.
 
-    `again` walks some entries for other targets and gives what is found then.
+    `again` makes some walks for other targets, until what they are made for is found, and gives what is found then.
     """
     other = _Others(origins, again, small)
     hinted = other.found({key_of(finding): _newest(origins.hints(finding)) for finding in findings}, findings)
@@ -84,14 +86,14 @@ def said(findings: list[Finding], origins: Origins, again: Again, small: bool) -
 
 
 class _Others:
-    """What is found for other releases than those that a check is judged for, each program walked once for them; in a
+    """What is found for other releases than those that a check is judged for, each walk made once for them; in a
     `small` project also for several between.
     """
 
     def __init__(self, origins: Origins, again: Again, small: bool) -> None:
         self.origins, self._again, self._small = origins, again, small
-        self._halved: set[str] = set()
-        self._made: dict[tuple[Pins, frozenset[str]], dict[Key, Finding]] = {}
+        self._halved: set[Wanted] = set()
+        self._made: dict[tuple[Pins, tuple[Wanted, ...]], dict[Key, Finding]] = {}
 
     def found(self, asked: Mapping[Key, Pins], findings: Iterable[Finding]) -> dict[Key, Finding | None]:
         """What each finding is for the releases that are asked of it; nothing is asked of one without any."""
@@ -107,16 +109,19 @@ class _Others:
         return {
             key_of(finding): made.get(key_of(finding))
             for pins, group in groups
-            for made in [self.walked(tuple(sorted(pins.items())), frozenset(map(self.origins.entry, group)))]
+            for made in [self.walked(tuple(sorted(pins.items())), group)]
             for finding in group
         }
 
-    def walked(self, pins: Pins, entries: frozenset[str]) -> dict[Key, Finding]:
-        """What is found in some programs for these releases."""
-        if (pins, entries) not in self._made:
-            found = self._again(set(entries), dict(pins))
-            self._made[pins, entries] = {key_of(finding): finding for finding in found}
-        return self._made[pins, entries]
+    def walked(self, pins: Pins, findings: Collection[Finding]) -> dict[Key, Finding]:
+        """What is found for these releases in the walks that made some findings."""
+        sought: dict[Wanted, set[Sought]] = {}
+        for each in findings:
+            sought.setdefault(self.origins.walk(each), set()).add(Sought(*key_of(each), each.certainty))
+        walks = tuple(walk._replace(until=frozenset(held)) for walk, held in sought.items())
+        if (pins, walks) not in self._made:
+            self._made[pins, walks] = {key_of(finding): finding for finding in self._again(walks, dict(pins))}
+        return self._made[pins, walks]
 
     def since(self, finding: Finding, package: str, target: Target) -> str:
         """The first of the allowed releases for which a finding holds; "" in a project that is not small, and once that
@@ -124,15 +129,15 @@ class _Others:
         """
         if not self._small:
             return ""
-        entry = self.origins.entry(finding)
-        self._halved |= {entry} if len(self._halved) < FEW_ENTRIES else set()
+        walk = self.origins.walk(finding)
+        self._halved |= {walk} if len(self._halved) < FEW_WALKS else set()
         possible = [each for each in allowed(package, target.range) if _within(each, target)]
-        if entry not in self._halved or not possible:
+        if walk not in self._halved or not possible:
             return ""
         without, held = 0, len(possible) - 1
         while held - without > 1:
             middle = (without + held) // 2
-            then = self.walked(((package, f"=={possible[middle]}"),), frozenset({entry})).get(key_of(finding))
+            then = self.walked(((package, f"=={possible[middle]}"),), [finding]).get(key_of(finding))
             without, held = (without, middle) if _as_sure(finding, then) else (middle, held)
         return str(possible[held])
 

@@ -129,8 +129,8 @@ class Memory:
 
     def _asked(self, wanted: Wanted) -> list[Any]:
         """What a walk is given besides the files that it reads."""
-        task, before, _ = wanted
-        launches = repr(self._inquiry.entries.launches(task.path))
+        task, before, _, until = wanted
+        launches = repr((self._inquiry.entries.launches(task.path), sorted(until)))
         if task.entry is not None:
             return [launches]
         leading = sorted(self._inquiry.reach.learnt.leading.get(task.path, ()))

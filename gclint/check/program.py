@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import deque
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from pathlib import Path
@@ -93,11 +93,13 @@ def analyse(
     finally:
         programs.end()
 
-    def for_other(entries: set[str], other: Mapping[str, str]) -> Iterable[Finding]:
-        inquiry = Inquiry(Project(root, sources), {**target, **other}, rules)
+    def for_other(walks: Collection[Wanted], other: Mapping[str, str]) -> Iterable[Finding]:
+        codes = {sought.code for wanted in walks for sought in wanted.until}
+        asking = [rule for rule in rules if rule.code in codes]
+        inquiry = Inquiry(Project(root, sources), {**target, **other}, asking)
         older = _Programs(inquiry, [], memory=Memory(inquiry, memory) if memory != "" else None)
         try:
-            older.of(entries)
+            older.these(walks)
         finally:
             older.end()
         return older.found.values()
@@ -136,13 +138,21 @@ class _Programs:
             from .walker import Walker
         return Walker(self.inquiry, self.runs)
 
-    def of(self, among: Container[str] | None = None) -> None:
-        """Walk the entries, then whatever no entry reached, `among` some files (absolute paths) or all."""
-        programs = [path for path, source in self.project.sources.items() if source.kind in ENTRY_KINDS]
-        paths = [path for path in programs if among is None or path in among]
+    def these(self, walks: Collection[Wanted]) -> None:
+        """Make walks that were made before, for other releases."""
+        self._learn(dict.fromkeys(wanted.task.path for wanted in walks))
+        for wanted in walks:
+            self._take(wanted, self._walked(wanted))
+
+    def _learn(self, paths: Iterable[str]) -> None:
         with stage("gate: reach"):
-            (self.memory or self.reach).learn(paths)
+            (self.memory or self.reach).learn(list(paths))
             self.reach.forget()
+
+    def of(self) -> None:
+        """Walk the entries, then whatever no entry reached."""
+        paths = [path for path, source in self.project.sources.items() if source.kind in ENTRY_KINDS]
+        self._learn(paths)
         entries = {path: self.entries.of(path) for path in paths}
         first = sorted(
             paths, key=lambda path: (not entries[path], not any(each.launch for each in entries[path]), path)
@@ -218,20 +228,20 @@ class _Programs:
         entry = wanted.task.entry
         if not wanted.steps and entry is not None and entry.launch is not None:
             self.left_out.append(entry.launch)
-        for finding in made.found.values():
-            self.origins.remember(finding, made.path, made.targets)
-        self._add(made)
+        for finding in self._add(made):
+            self.origins.remember(finding, wanted, made.targets)
 
-    def _add(self, made: Walked) -> None:
+    def _add(self, made: Walked) -> list[Finding]:
+        """Add what came of a walk; returns those of its findings that are kept."""
         self.steps += made.steps
-        for finding in made.found.values():
-            keep(self.found, finding)
+        kept = [finding for finding in made.found.values() if keep(self.found, finding)]
         if made.cut is not None:
             self.cut.setdefault(made.path, made.cut)
         self.problems |= made.problems
         self.project.broken |= made.broken
         for path, entered in made.files.items():
             self.files[path] = self.files.get(path, Entered()) | entered
+        return kept
 
     def _acts(self, path: str) -> bool:
         """Whether a file that nothing starts is a program all the same, by what its top level does. One that imports

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from gclint.launch import Launch
+from gclint.launch import Launch, is_readme
 from gclint.source.source import Source, shown
 
 from ..failures import failure
@@ -34,7 +34,7 @@ from ..run.starting import assumed, call_function
 from ..run.values import Alternative, Class, External, Function, Partial, Scope, const, of
 from ..timing import measured, stage
 from .inquiry import Inquiry
-from .walks import CONFIGURATION_KINDS, Consulted, Entered, Walked, Wanted, keep
+from .walks import CONFIGURATION_KINDS, AllFound, Consulted, Entered, Sought, Walked, Wanted, keep
 
 MANY_MODULES = 40
 STEPS_PER_DEFINITION = 10_000
@@ -56,10 +56,11 @@ class Walker:
         self.runs = runs
         self._asked: dict[type, list[tuple[Rule, Question]]] = {}
         self._seen: set[str] = set()
+        self._until: frozenset[Sought] = frozenset()
 
     def walk(self, wanted: Wanted) -> Walked:
         """Make a walk; where it raises, a problem names the file, for the others to be made."""
-        task, before, steps = wanted
+        task, before, steps, self._until = wanted
         made = Walked(task.path, problems=dict.fromkeys(self.library.problems))
         self.project.consulted.clear()
         self.project.deferral.asked.clear()
@@ -72,6 +73,8 @@ class Walker:
                     self._configuration(made, source)
                 else:
                     self._rest(made, before)
+        except AllFound:
+            pass
         except Exception as error:
             made.problems[failure("the analysis", error, Location(shown(task.path), 1, 1, 1, 1))] = None
         self._drop_what_could_not_be(made)
@@ -159,7 +162,8 @@ class Walker:
         if not self._unreached(module, functions | classes) and (before or not self.reach.matters(path)):
             return
         self.project.enter(Path(path), inserted_paths(self.project.text(path) or ""))
-        run = self._run(made, next(iter(self.entries.launches(path)), None))
+        launched = (each for each in self.entries.launches(path) if not is_readme(each.path))
+        run = self._run(made, next(launched, None))
         run.entry = module
         it = Interpreter(self.project, run, self.library, as_library=True)
         it.interpreted, it.instantiated = functions, classes
@@ -264,6 +268,8 @@ class Walker:
                         keep(made.found, finding)
             except Exception as error:
                 made.problems[failure(f"rule {rule.code}", error, event.site.location())] = None
+        if asked and self._until and all(any(map(each.is_told, made.found.values())) for each in self._until):
+            raise AllFound
 
 
 def _in_order(it: Interpreter, module: Module, scope: Scope) -> list[tuple[str, Alternative]]:

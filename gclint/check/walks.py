@@ -30,14 +30,34 @@ class Task(NamedTuple):
     further: bool = False
 
 
+class Sought(NamedTuple):
+    """A finding by its file, line and code, that is at least so sure."""
+
+    path: str
+    line: int
+    code: str
+    certainty: str
+
+    def is_told(self, finding: Finding) -> bool:
+        """Whether a finding is this one."""
+        told = (finding.location.path, finding.location.line, finding.code)
+        sure = CERTAINTIES.index(finding.certainty) >= CERTAINTIES.index(self.certainty)
+        return sure and told == (self.path, self.line, self.code)
+
+
+class AllFound(BaseException):
+    """A walk has found all that it was to find: whatever handles errors on the way lets it pass."""
+
+
 class Wanted(NamedTuple):
     """A walk that is asked for, and what earlier ones entered of its file; None where they did not walk it. That of a
-    program takes so many `steps` at most.
+    program takes so many `steps` at most. It ends where all is found that it goes on `until`, if that is said.
     """
 
     task: Task
     before: Entered | None
     steps: int = 0
+    until: frozenset[Sought] = frozenset()
 
     def comes_to(self, other: Wanted, taken: int) -> bool:
         """Whether it comes to the same as another one, of a program too, that took so many steps."""
@@ -92,11 +112,13 @@ class Walked:
     consulted: Consulted | None = None
 
 
-def keep(found: dict[Key, Finding], finding: Finding) -> None:
-    """Keep a finding, unless one of the same place and code says more."""
+def keep(found: dict[Key, Finding], finding: Finding) -> bool:
+    """Keep a finding, unless one of the same place and code says more; returns whether it is kept."""
     held = found.get(finding.key)
-    if held is None or _weight(finding) > _weight(held):
+    says_more = held is None or _weight(finding) > _weight(held)
+    if says_more:
         found[finding.key] = finding
+    return says_more
 
 
 def _weight(finding: Finding) -> tuple[int, int, int]:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from gclint.config import FILES
 from gclint.source.cache import digest
 from gclint.source.folders import entries
-from gclint.source.kinds import kind_of
+from gclint.source.kinds import kind_of, tells_of_runs
 
 MARKS = (*FILES, "setup.py", "setup.cfg", "requirements.txt", "environment.yml", ".git")
 MOST_MODULES = 300
@@ -56,7 +56,7 @@ def state_of(root: str) -> tuple[str, int]:
     lines: list[str | bytes] = []
     modules: list[str] = []
     for entry in _files(root):
-        if kind_of(entry.name) == "other" and "." in entry.name.lstrip("."):
+        if kind_of(entry.name) == "other" and "." in entry.name.lstrip(".") and not tells_of_runs(entry.path):
             continue
         if entry.name.endswith(SUFFIXES):
             modules.append(entry.path)

@@ -9,7 +9,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from gclint.launch import Command, Launch, console_scripts, launches
+from gclint.launch import Command, Launch, console_scripts, is_readme, launches
 
 if TYPE_CHECKING:
     from gclint.source.source import Source
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from .project import Project
 
 MOST_LAUNCHES = 6
+MOST_SHOWN = 2  # of these in a README
 _SEVERAL_NUMBERS = re.compile(r"\d+(,\d+)+")
 STARTS = re.compile(rb"^if\b.*__name__.*__main__|^if\b.*__main__.*__name__", re.MULTILINE)
 ONLY_CALLS = re.compile(
@@ -62,7 +63,9 @@ class Entries:
         self._near: dict[str, _Started] = {}
 
     def of(self, path: str) -> list[Entry]:
-        """How the file starts, several processes first; empty for a module that only others import."""
+        """How the file starts, several processes first; empty for a module that only others import. What a README shows
+        is one of many ways: where nothing else starts the file, it is walked with nothing said as well.
+        """
         source = self._project.sources.get(path)
         if source is None:
             return []
@@ -74,7 +77,8 @@ class Entries:
             Entry(one, one.function, tuple(each for each, other in zip(left, near, strict=True) if other is one))
             for one in chosen
         ]
-        if not found and (source.kind == "notebook" or _starts(source)):
+        only_shown = all(is_readme(launch.path) for launch in chosen)
+        if only_shown and (source.kind == "notebook" or chosen or _starts(source)):
             found.append(Entry())
         launched = {entry.function for entry in found}
         launched |= {"", main} if launched & {"", main} else set()
@@ -85,18 +89,21 @@ class Entries:
         return found
 
     def launches(self, path: str) -> list[Launch]:
-        """The launchers that start the file, several processes first: those that differ in what they say, at most
-        `MOST_LAUNCHES`, and among these the ones that say most.
+        """The launches of the file, several processes first and what a README shows last: those that differ in what
+        they say, at most `MOST_LAUNCHES`, and among these the ones that say most.
         """
         source = self._project.sources.get(path)
-        return differing(self._all_launches(path), _called_by_script(source) if source is not None else "")
+        chosen = differing(self._all_launches(path), _called_by_script(source) if source is not None else "")
+        shown = [launch for launch in chosen if is_readme(launch.path)]
+        return [launch for launch in chosen if launch not in shown[MOST_SHOWN:]]
 
     def _all_launches(self, path: str) -> list[Launch]:
         near = self._started_near(path).launches.get(path, [])
         everywhere = self._started_below(self._project.root).launches.get(path, [])
         told = {(launch.path, launch.line) for launch in near}
-        own = [*near, *(item for item in everywhere if (item.path, item.line) not in told)]
-        own.sort(key=lambda launch: (not launch.distributed, str(launch.path), launch.line))
+        known = [*near, *(item for item in everywhere if (item.path, item.line) not in told)]
+        own = [launch for launch in known if not is_readme(launch.path) or _tells_more(launch)]
+        own.sort(key=lambda one: (is_readme(one.path), not one.distributed, str(one.path), one.line))
         return own
 
     def _started_near(self, path: str) -> _Started:
@@ -129,6 +136,11 @@ def differing(launches: Sequence[Launch], main: str = "") -> list[Launch]:
         chosen.append(best)
         told |= _said(best, main)
     return sorted(chosen, key=launches.index)
+
+
+def _tells_more(launch: Launch) -> bool:
+    """Whether a launch tells more than options, each of which a program is judged with and without anyway."""
+    return launch.distributed is not False or bool(launch.configs or launch.environment)
 
 
 def _said(launch: Launch, main: str) -> frozenset[object]:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from gclint.launch.console import Command, console_scripts
 from gclint.launch.launched import Launch, Setting
-from gclint.launch.launchers import DOCKERFILE, MAX_BYTES, may_start, text_of
+from gclint.launch.launchers import DOCKERFILE, MAX_BYTES, is_readme, may_start, text_of
 from gclint.source.folders import entries, leads_to_directory
 from gclint.source.source import NOTEBOOK_LIMIT, given, inside
 
@@ -56,7 +56,8 @@ def launches(root: Path) -> list[Launch]:
     files = _launcher_files(top)
     state = hash(tuple(_stamp(path) for path in files))
     read = [(path, launch) for path in files for launch in _read(path, top, known, state)]
-    through = {(launch.path, launch.line) for path, launch in read if launch.path != path}
+    ran = [(path, launch) for path, launch in read if launch.path != path and not is_readme(path)]
+    through = {(launch.path, launch.line) for _, launch in ran}
     found = [launch for path, launch in read if launch.path != path or (path, launch.line) not in through]
     return sorted(dict.fromkeys(found), key=lambda launch: (str(launch.path), launch.line))
 

@@ -13,10 +13,11 @@ from gclint.launch.console import Command, command_of, console_scripts
 from gclint.launch.documents import vscode_invocations, yaml_invocations
 from gclint.launch.images import image_invocations, read_image
 from gclint.launch.launched import Invocation, Launch, Start
-from gclint.launch.launchers import DOCKERFILE, MAKEFILE, YAML, text_of
+from gclint.launch.launchers import DOCKERFILE, MAKEFILE, YAML, is_readme, text_of
 from gclint.launch.makefiles import Makefile
 from gclint.launch.notebooks import notebook_invocations
 from gclint.launch.programs import launch_of, named_file
+from gclint.launch.readmes import readme_invocations
 from gclint.launch.shell_script import Shell
 from gclint.launch.slurm import slurm_variables
 
@@ -35,8 +36,7 @@ def launches_in_text(text: str, path: Path, root: Path, first_line: int = 1) -> 
 
 
 def _invocations(path: Path, text: str, root: Path) -> Iterator[Invocation]:
-    shell = Shell(path)
-    shell.source = lambda name, directory: _sourced(name, directory, path, root)
+    shell = Shell(path, lambda name, directory: _sourced(name, directory, path, root))
     if DOCKERFILE.fullmatch(path.name):
         image = read_image(text, path)
         directory = "" if image.directory.startswith("/") else image.directory
@@ -48,6 +48,9 @@ def _invocations(path: Path, text: str, root: Path) -> Iterator[Invocation]:
         return vscode_invocations(text, path)
     if path.suffix == ".ipynb":
         return notebook_invocations(path, shell)
+    if is_readme(path):
+        folder = "" if path.parent == root else path.parent.relative_to(root).as_posix()
+        return readme_invocations(text, lambda: Shell(path, shell.source, directory=folder))
     if YAML.fullmatch(path.name):
         return yaml_invocations(text, shell)
     jobs.begin(shell, text)

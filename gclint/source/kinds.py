@@ -30,7 +30,7 @@ _BY_SUFFIX: dict[str, Kind] = {
 }
 _REQUIREMENTS = re.compile(r"(requirements|constraints|reqs)[^/]*\.(txt|in|pip)\Z")
 _TELLING = re.compile(
-    r"(?i)(?:readme|install|getting.?started|setup).*|metadata|pkg-info|.*(?:requirements|constraints|reqs).*\.(?:txt|in)"
+    r"(?i)(?:readme|install|getting.?started|setup).*|(?:train|quick.?start|usage).*\.(?:md|rst|txt)|metadata|pkg-info|.*(?:requirements|constraints|reqs).*\.(?:txt|in)"
     r"|.*\.(?:job|pbs|lsf)"
 )
 
@@ -53,8 +53,8 @@ def kind_of(path: str) -> Kind:
     return _BY_SUFFIX.get(os.path.splitext(name)[1], "other")
 
 
-def tells_versions(path: str) -> bool:
-    """Return whether a file of no other kind may tell which versions a program runs with."""
+def tells_of_runs(path: str) -> bool:
+    """Return whether a file of no other kind may tell which versions a program runs with, or how it is started."""
     directory, name = os.path.split(path)
     beside = directory.endswith(("requirements", "constraints")) and name.endswith((".txt", ".in"))
     return beside or _TELLING.fullmatch(name) is not None

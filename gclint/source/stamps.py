@@ -12,7 +12,7 @@ from gclint.config import FILES
 from gclint.installed import environment_of
 from gclint.source.cache import digest
 from gclint.source.folders import entries
-from gclint.source.kinds import kind_of, tells_versions
+from gclint.source.kinds import kind_of, tells_of_runs
 from gclint.source.source import content
 
 MOST_FILES = 50_000
@@ -77,7 +77,7 @@ def _read_by_analyses(root: str) -> Iterator[os.DirEntry[str]]:
             if entry.is_dir(follow_symlinks=False):
                 if entry.name not in _SKIPPED:
                     todo.append(entry.path)
-            elif kind_of(entry.name) != "other" or entry.name == ".gitignore" or tells_versions(entry.path):
+            elif kind_of(entry.name) != "other" or entry.name == ".gitignore" or tells_of_runs(entry.path):
                 yield entry
 
 

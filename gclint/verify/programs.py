@@ -10,13 +10,12 @@ from pathlib import Path
 
 from gclint.fix.edits import Chosen
 from gclint.fix.proof import ProofRequest
-from gclint.launch import Launch, launches
+from gclint.launch import Launch, is_readme, launches_of
 from gclint.launch.command_line import launch_of_command
 from gclint.run.guards import ALWAYS, Guard
 from gclint.run.run import OPTIONS, Run
 from gclint.source.source import Source
 from gclint.verify.api import Verification
-from gclint.verify.documented import documented_launch
 from gclint.verify.errors import VerifyUnavailable
 from gclint.verify.outcome import Outcome
 from gclint.verify.places import changed_lines
@@ -160,20 +159,25 @@ def changed_texts(request: ProofRequest, sources: Mapping[str, Source]) -> dict[
 
 
 def _launch_of(run: Run | None, root: Path) -> Launch | None:
+    """How the program of a run is started: as that run is, by a launcher of the project, as a README shows it."""
     if run is None or run.entry is None:
         return None
-    if run.launch_places:
-        return run.launch_places[0]  # type: ignore[no-any-return]
-    wanted = os.path.realpath(run.entry.path)
-    return next((each for each in launches(root) if os.path.realpath(each.program) == wanted), None)
+    known = sorted(launches_of(root, Path(os.path.realpath(run.entry.path))), key=lambda each: is_readme(each.path))
+    return next((each for each in (*run.launch_places, *known) if not _is_to_fill(each)), None)
+
+
+def _is_to_fill(launch: Launch) -> bool:
+    """Whether a README leaves words of a command for its reader to fill in."""
+    return is_readme(launch.path) and any(mark in word for word in launch.arguments for mark in ("$", "/path/to"))
 
 
 def _plain(run: Run | None, root: Path, sources: Mapping[str, Source]) -> Launch | None:
-    """The program of a run that no launcher starts, as its README says or with its defaults."""
+    """The program of a run that nothing starts, with its defaults."""
     source = None if run is None or run.entry is None else sources.get(run.entry.path)
     if source is None or not source.absolute.resolve().is_relative_to(root):
         return None
-    return documented_launch(source.absolute, root)
+    program = source.absolute
+    return Launch(program, 1, program, "python", world_size=1, distributed=False, directory=program.parent)
 
 
 def _recipe(
