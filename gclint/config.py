@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 ALL = "ALL"
 CERTAINTIES = ("costs", "fragile", "fails")
 FILES = (".gclint.toml", "gclint.toml", "pyproject.toml")
+INLINE = "--config"
 # what a rule or a framework asks the version of
 LIBRARIES = (
     "accelerate", "bitsandbytes", "datasets", "deepspeed", "diffusers", "lightning", "peft", "pytorch-lightning",
@@ -51,8 +52,8 @@ _FLAG = {"type": "boolean"}
 class Settings:
     """What a configuration file says, with defaults for the rest.
 
-    `root` is the directory of that file (patterns are relative to it), `origin` the file, "" for none, `base` what the
-    file that it extends says: of that all is taken over here but its patterns.
+    `root` is the directory of that file (patterns are relative to it), `origin` the file, `INLINE`, or "" for none,
+    `base` what the file that it extends says: of that all is taken over here but its patterns.
     """
 
     extend: str = _key(

@@ -1,10 +1,10 @@
-"""A value of the configuration against its schema, and the line a mistake is on."""
+"""What a table of the configuration says, its values against their schemas, and the line a mistake is on."""
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 OTHER_NAMES = {
@@ -26,13 +26,24 @@ class Fault(NamedTuple):
     item: Any = None
 
 
-def check_value(path: str, text: str, table: str, name: str, value: Any, schema: Mapping[str, Any]) -> None:
-    """Raise `BadConfig` with file and line unless `value` of the key `name` fits `schema`."""
-    from gclint.config import BadConfig
+def said_by(table: Mapping[str, Any], place: Callable[[str, Any], str]) -> dict[str, Any]:
+    """Return what a table of keys and values says, by the fields of `Settings`.
 
-    fault = fault_of(value, schema)
-    if fault is not None:
-        raise BadConfig(f"{path}:{key_line(text, name, table, fault.item)}: `{name}` {fault.what}")
+    `place` tells where a key, and an item of its value, stands. Raises `BadConfig` for the first mistake.
+    """
+    from gclint.config import BadConfig, frozen, keys, suggestion
+
+    known = keys()
+    values = {}
+    for name, value in table.items():
+        if name not in known:
+            raise BadConfig(f"{place(name, None)}: unknown key `{name}`{suggestion(name, list(known))}")
+        schema = known[name].metadata["schema"]
+        fault = fault_of(value, schema)
+        if fault is not None:
+            raise BadConfig(f"{place(name, fault.item)}: `{name}` {fault.what}")
+        values[known[name].name] = frozen(value, schema)
+    return values
 
 
 def fault_of(value: Any, schema: Mapping[str, Any]) -> Fault | None:

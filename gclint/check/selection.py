@@ -11,7 +11,7 @@ from functools import lru_cache
 from string import digits as DIGITS
 from typing import Any
 
-from gclint.config import ALL, BadConfig, Settings, suggestion
+from gclint.config import ALL, INLINE, BadConfig, Settings, suggestion
 from gclint.config_check import key_line
 from gclint.finding import Finding
 
@@ -179,6 +179,8 @@ def _place(settings: Settings, key: str, prefix: str, given: set[str]) -> str:
     name = key.replace("_", "-")
     if key in given or not settings.origin:
         return f"--{name}"
+    if settings.origin == INLINE:
+        return INLINE
     with open(settings.origin, encoding="utf-8") as file:
         table = "tool.gclint" if settings.origin.endswith("pyproject.toml") else ""
         return f"{settings.origin}:{key_line(file.read(), name, table, prefix)}"

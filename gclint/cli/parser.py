@@ -106,8 +106,9 @@ def _files(parser: Parser) -> None:
     group.add_argument("--no-respect-gitignore", action="store_true", help="do not leave out what git ignores")
     group.add_argument("--stdin-filename", metavar="NAME", help="the name of the file that stdin stands for")
     group = parser.add_argument_group("configuration")
-    group.add_argument("--config", metavar="FILE", help="use this configuration for every file")
-    group.add_argument("--isolated", action="store_true", help="use no configuration file")
+    told = "a file, for all that is checked; or KEY = VALUE, which goes before files"
+    group.add_argument("--config", metavar="FILE", action="append", help=told)
+    group.add_argument("--isolated", action="store_true", help="use no configuration file, not the user's either")
     group.add_argument("-j", "--jobs", metavar="N", type=count, help="processes for a long check (default: all cores)")
     group.add_argument("--no-cache", action="store_true", help="neither read nor write the cache")
 
