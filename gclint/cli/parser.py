@@ -98,7 +98,8 @@ def _selection(parser: Parser) -> None:
 
 
 def _files(parser: Parser) -> None:
-    parser.add_argument("paths", nargs="*", metavar="PATH", help="files and directories (default: here); - is stdin")
+    told = "files and directories (default: here); - is stdin, @FILE holds arguments, one a line"
+    parser.add_argument("paths", nargs="*", metavar="PATH", help=told)
     group = parser.add_argument_group("which files")
     group.add_argument("--exclude", metavar="PATTERN", action="append", help="leave out, instead of the default list")
     group.add_argument("--extend-exclude", metavar="PATTERN", action="append", help="leave out as well")
