@@ -48,14 +48,11 @@ def said_by(table: Mapping[str, Any], place: Callable[[str, Any], str]) -> dict[
 
 def fault_of(value: Any, schema: Mapping[str, Any]) -> Fault | None:
     """Return what is wrong with the value of a key by its schema, None when it fits."""
-    from gclint.config import suggestion
-
     wanted = schema.get("type")
     if wanted and not isinstance(value, _TYPES[wanted]):
         return Fault(f"must be {_WORDS[wanted]}, not {value!r}")
     if "enum" in schema and value not in schema["enum"]:
-        choices = ", ".join(schema["enum"])
-        return Fault(f"must be one of {choices}, not {value!r}{suggestion(str(value), schema['enum'])}")
+        return Fault(_no_choice(value, schema["enum"]))
     if schema.get("inside") and os.path.normpath(value) == ".":
         return Fault("must name a directory of its own, below the configuration's")
     if schema.get("inside") and not _inside(value):
@@ -69,6 +66,9 @@ def _part_fault(value: Any, schema: Mapping[str, Any]) -> Fault | None:
             (Fault(problem, item) for item in value if (problem := _scalar_problem(item, schema["items"]))), None
         )
     for key, item in value.items():
+        problem = _scalar_problem(key, schema["propertyNames"]) if "propertyNames" in schema else ""
+        if problem:
+            return Fault(problem, key)
         problem = _entry_problem(item, schema["additionalProperties"])
         if problem:
             return Fault(f"for {key!r} {problem}", key)
@@ -119,6 +119,12 @@ def _inside(path: str) -> bool:
     return not os.path.isabs(path) and not os.path.normpath(path).startswith("..")
 
 
+def _no_choice(value: Any, choices: list[str]) -> str:
+    from gclint.config import suggestion
+
+    return f"must be one of {', '.join(choices)}, not {value!r}{suggestion(str(value), choices)}"
+
+
 def _entry_problem(item: Any, schema: Mapping[str, Any]) -> str:
     if schema.get("type") != "array":
         return _scalar_problem(item, schema)
@@ -131,6 +137,8 @@ def _scalar_problem(item: Any, schema: Mapping[str, Any]) -> str:
     from gclint.check.selection import code_of, no_code
     from gclint.config import CODE
 
+    if "enum" in schema:
+        return "" if item in schema["enum"] else _no_choice(item, schema["enum"])
     if not isinstance(item, str):
         return f"must hold strings, not {item!r}"
     if "pattern" in schema and not re.search(schema["pattern"], item):
