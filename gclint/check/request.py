@@ -29,7 +29,8 @@ class Request:
 
     `given` are keys of `Settings` that take the place of the files' own, as do those of the texts `inline`, which
     `given` takes the place of; `config` is one file for everything, `isolated` none at all. `stdin` is text that stands
-    for the file `stdin_name`. A long check is divided among `jobs` processes.
+    for the file `stdin_name`. A long check is divided among `jobs` processes. `around` are the settings of
+    directories that hold there whatever their files say.
     """
 
     paths: Sequence[str] = (".",)
@@ -41,6 +42,7 @@ class Request:
     stdin: bytes | None = None
     stdin_name: str = "stdin.py"
     jobs: int = 1
+    around: Mapping[str, Settings | None] = field(default_factory=dict)
 
     @property
     def asked(self) -> Asked:
@@ -74,7 +76,7 @@ class Gathered:
 
 def settings_of(request: Request, directory: str, known: dict[str, Settings | None] | None = None) -> Settings:
     """Return the settings that hold in `directory`; raises `BadConfig`."""
-    known = {} if known is None else known
+    known = {**request.around} if known is None else known
     if request.isolated:
         found = Settings()
     elif request.config:
@@ -117,7 +119,7 @@ def gather(request: Request, files: Files | None = None) -> Gathered:
     unreadable = list(discovery.problems)
     members: dict[str, list[Source]] = {}
     settings: dict[str, Settings] = {}
-    known: dict[str, Settings | None] = {}
+    known = {**request.around}
     roots: dict[str, str] = {}
     marked: dict[str, bool] = {}
     beside = set(discovery.configurations)

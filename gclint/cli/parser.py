@@ -136,6 +136,7 @@ def _check(parser: Parser) -> None:
     group.add_argument("--unsafe-fixes", action="store_true", help="with --fix: also those that need judgement")
     group.add_argument("--add-noqa", action="store_true", help="silence every finding by a comment")
     group.add_argument("--baseline", metavar="FILE", help="report only what FILE lacks; made when missing")
+    group.add_argument("--baseline-commit", metavar="REV", help="report only what is new against this commit of git")
     group.add_argument("--update-baseline", action="store_true", help="write the baseline anew")
     group.add_argument("--watch", action="store_true", help="check again whenever a file changes")
     group.add_argument("--show-files", action="store_true", help="list the files that would be checked")
