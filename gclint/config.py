@@ -15,9 +15,13 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from dataclasses import Field
 
+    from gclint.finding import Level
+
 ALL = "ALL"
 CERTAINTIES = ("costs", "fragile", "fails")
+LEVELS = ("error", "warning", "note")
 FILES = (".gclint.toml", "gclint.toml", "pyproject.toml")
+INLINE = "--config"
 # what a rule or a framework asks the version of
 LIBRARIES = (
     "accelerate", "bitsandbytes", "datasets", "deepspeed", "diffusers", "lightning", "peft", "pytorch-lightning",
@@ -51,8 +55,8 @@ _FLAG = {"type": "boolean"}
 class Settings:
     """What a configuration file says, with defaults for the rest.
 
-    `root` is the directory of that file (patterns are relative to it), `origin` the file, "" for none, `base` what the
-    file that it extends says: of that all is taken over here but its patterns.
+    `root` is the directory of that file (patterns are relative to it), `origin` the file, `INLINE`, or "" for none,
+    `base` what the file that it extends says: of that all is taken over here but its patterns.
     """
 
     extend: str = _key(
@@ -86,6 +90,12 @@ class Settings:
         {"enum": list(CERTAINTIES)},
         "`fails`: only findings that are shown to fail; `costs`: also what only costs time, memory or exactness.",
     )
+    severity: Mapping[str, Level] = _key(
+        {},
+        {"type": "object", "propertyNames": CODE, "additionalProperties": {"enum": list(LEVELS)}},
+        "What findings count as, by codes, prefixes or names: only a `note` leaves the exit status 0. "
+        "`ignore` turns rules off.",
+    )
     unsafe_fixes: bool = _key(False, _FLAG, "Apply fixes that need judgement too.")
     output_format: str = _key("full", {"type": "string"}, "The output format of `gclint check`.")
     force_exclude: bool = _key(False, _FLAG, "Exclude files also when they are named on the command line.")
@@ -108,7 +118,7 @@ class Settings:
         """Return the settings of what says `said`, and these where that is silent.
 
         As in Ruff: a `select` sets aside the `ignore` and `extend_select` of these, a `fixable` the `unfixable`; else
-        codes are added, and turn on or off what these have of them. Of `target` each library is laid over.
+        codes are added, and turn on or off what these have of them. Of `target` and `severity` each entry is laid over.
         """
         made = {**{name: getattr(_DEFAULTS, name) for name in PATTERNS}, **said}
         on, off = said.get("extend_select", ()), said.get("ignore", ())
@@ -119,7 +129,7 @@ class Settings:
         else:
             made |= {"extend_select": on, "ignore": off}
         made["unfixable"] = (*(() if "fixable" in said else self.unfixable), *said.get("unfixable", ()))
-        made["target"] = {**self.target, **said.get("target", {})}
+        made |= {name: {**getattr(self, name), **said.get(name, {})} for name in ("target", "severity")}
         return replace(self, **made, root=root, origin=origin, base=self._silent(said))
 
     def lineage(self) -> Iterator[Settings]:
@@ -209,5 +219,7 @@ def frozen(value: Any, schema: Mapping[str, Any]) -> Any:
     if isinstance(value, list):
         return tuple(code_of(item) or item if schema["items"] is CODE else item for item in value)
     if isinstance(value, dict):
-        return {key: frozen(inner, schema["additionalProperties"]) for key, inner in value.items()}
+        by_code = schema.get("propertyNames") is CODE
+        inner = {key: frozen(each, schema["additionalProperties"]) for key, each in value.items()}
+        return {(by_code and code_of(key)) or key: each for key, each in inner.items()}
     return value

@@ -1,10 +1,10 @@
-"""A value of the configuration against its schema, and the line a mistake is on."""
+"""What a table of the configuration says, its values against their schemas, and the line a mistake is on."""
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 OTHER_NAMES = {
@@ -26,25 +26,33 @@ class Fault(NamedTuple):
     item: Any = None
 
 
-def check_value(path: str, text: str, table: str, name: str, value: Any, schema: Mapping[str, Any]) -> None:
-    """Raise `BadConfig` with file and line unless `value` of the key `name` fits `schema`."""
-    from gclint.config import BadConfig
+def said_by(table: Mapping[str, Any], place: Callable[[str, Any], str]) -> dict[str, Any]:
+    """Return what a table of keys and values says, by the fields of `Settings`.
 
-    fault = fault_of(value, schema)
-    if fault is not None:
-        raise BadConfig(f"{path}:{key_line(text, name, table, fault.item)}: `{name}` {fault.what}")
+    `place` tells where a key, and an item of its value, stands. Raises `BadConfig` for the first mistake.
+    """
+    from gclint.config import BadConfig, frozen, keys, suggestion
+
+    known = keys()
+    values = {}
+    for name, value in table.items():
+        if name not in known:
+            raise BadConfig(f"{place(name, None)}: unknown key `{name}`{suggestion(name, list(known))}")
+        schema = known[name].metadata["schema"]
+        fault = fault_of(value, schema)
+        if fault is not None:
+            raise BadConfig(f"{place(name, fault.item)}: `{name}` {fault.what}")
+        values[known[name].name] = frozen(value, schema)
+    return values
 
 
 def fault_of(value: Any, schema: Mapping[str, Any]) -> Fault | None:
     """Return what is wrong with the value of a key by its schema, None when it fits."""
-    from gclint.config import suggestion
-
     wanted = schema.get("type")
     if wanted and not isinstance(value, _TYPES[wanted]):
         return Fault(f"must be {_WORDS[wanted]}, not {value!r}")
     if "enum" in schema and value not in schema["enum"]:
-        choices = ", ".join(schema["enum"])
-        return Fault(f"must be one of {choices}, not {value!r}{suggestion(str(value), schema['enum'])}")
+        return Fault(_no_choice(value, schema["enum"]))
     if schema.get("inside") and os.path.normpath(value) == ".":
         return Fault("must name a directory of its own, below the configuration's")
     if schema.get("inside") and not _inside(value):
@@ -58,6 +66,9 @@ def _part_fault(value: Any, schema: Mapping[str, Any]) -> Fault | None:
             (Fault(problem, item) for item in value if (problem := _scalar_problem(item, schema["items"]))), None
         )
     for key, item in value.items():
+        problem = _scalar_problem(key, schema["propertyNames"]) if "propertyNames" in schema else ""
+        if problem:
+            return Fault(problem, key)
         problem = _entry_problem(item, schema["additionalProperties"])
         if problem:
             return Fault(f"for {key!r} {problem}", key)
@@ -108,6 +119,12 @@ def _inside(path: str) -> bool:
     return not os.path.isabs(path) and not os.path.normpath(path).startswith("..")
 
 
+def _no_choice(value: Any, choices: list[str]) -> str:
+    from gclint.config import suggestion
+
+    return f"must be one of {', '.join(choices)}, not {value!r}{suggestion(str(value), choices)}"
+
+
 def _entry_problem(item: Any, schema: Mapping[str, Any]) -> str:
     if schema.get("type") != "array":
         return _scalar_problem(item, schema)
@@ -120,6 +137,8 @@ def _scalar_problem(item: Any, schema: Mapping[str, Any]) -> str:
     from gclint.check.selection import code_of, no_code
     from gclint.config import CODE
 
+    if "enum" in schema:
+        return "" if item in schema["enum"] else _no_choice(item, schema["enum"])
     if not isinstance(item, str):
         return f"must hold strings, not {item!r}"
     if "pattern" in schema and not re.search(schema["pattern"], item):

@@ -1,19 +1,21 @@
-"""The files that a configuration is read from, and what each of them extends."""
+"""What a configuration is read from: the files of projects and of the user, what each extends, and `--config`."""
 
 from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import lru_cache
 from importlib import import_module
 from typing import Any
 
-from gclint.config import FILES, BadConfig, Settings, frozen, keys, suggestion
-from gclint.config_check import check_value, key_line
+from gclint.config import FILES, INLINE, BadConfig, Settings
+from gclint.config_check import key_line, said_by
 from gclint.source.source import content
 
 Tables = dict[str, Any]
+OF_USER = ""
 
 
 def load(path: str, extending: tuple[str, ...] = ()) -> Settings:
@@ -43,12 +45,56 @@ def nearest(directory: str, known: dict[str, Settings | None]) -> Settings | Non
         return known[directory]
     for name in FILES:
         path = os.path.join(directory, name)
-        if os.path.isfile(path) and _speaks_of_gclint(path):
+        if _is_configuration(path):
             known[directory] = load(path)
             return known[directory]
     parent = os.path.dirname(directory)
     known[directory] = None if parent == directory else nearest(parent, known)
     return known[directory]
+
+
+def of_user(known: dict[str, Settings | None]) -> Settings | None:
+    """Return the user's own settings, which hold where there is no project's, None where there are none.
+
+    They belong to no project: patterns are relative to the working directory. `known` remembers them. Raises
+    `BadConfig`.
+    """
+    if OF_USER not in known:
+        places = [os.path.join(_user_directory(), "gclint", name) for name in FILES]
+        path = next((path for path in places if _is_configuration(path)), None)
+        known[OF_USER] = None if path is None else replace(load(path), root="")
+    return known[OF_USER]
+
+
+def _user_directory() -> str:
+    """Where a user's settings are, as Ruff has it: also on macOS where XDG says."""
+    if sys.platform == "win32":
+        return os.environ.get("APPDATA", "")
+    said = os.environ.get("XDG_CONFIG_HOME", "")
+    return said if os.path.isabs(said) else os.path.expanduser("~/.config")
+
+
+@lru_cache(maxsize=8)
+def inline(texts: tuple[str, ...]) -> Mapping[str, Any]:
+    """Return what texts such as `preview = true` say, by the fields of `Settings`; raises `BadConfig`.
+
+    Of two that say the same key the later one holds, of two tables each entry.
+    """
+    said: Tables = {}
+    for text in texts:
+        for name, value in said_by(_inline_table(text), lambda *_, text=text: f"{INLINE} `{text}`").items():
+            said[name] = {**said[name], **value} if isinstance(value, dict) and name in said else value
+    return said
+
+
+def _inline_table(text: str) -> Tables:
+    try:
+        table = _parse(f"{INLINE} `{text}`", text)
+    except BadConfig as error:
+        raise BadConfig(f"{error}; write it as in a file: {INLINE} 'min-certainty = \"fails\"'") from None
+    if "extend" in table:
+        raise BadConfig(f"{INLINE} `{text}`: `extend` is for files; name the file itself: {INLINE} FILE")
+    return table
 
 
 def _extended(path: str, name: str, extending: tuple[str, ...]) -> Settings:
@@ -71,23 +117,17 @@ def _text(path: str) -> str:
 
 def _said(path: str, text: str) -> Tables:
     """What the text of a file says, by the fields of `Settings`."""
-    known = keys()
-    values = {}
-    for name, value in _table(path, text).items():
-        if name not in known:
-            line = key_line(text, name, _header(path))
-            raise BadConfig(f"{path}:{line}: unknown key `{name}`{suggestion(name, list(known))}")
-        schema = known[name].metadata["schema"]
-        check_value(path, text, _header(path), name, value, schema)
-        values[known[name].name] = frozen(value, schema)
-    return values
+    return said_by(_table(path, text), lambda name, item: f"{path}:{key_line(text, name, _header(path), item)}")
 
 
 def _header(path: str) -> str:
     return "tool.gclint" if os.path.basename(path) == "pyproject.toml" else ""
 
 
-def _speaks_of_gclint(path: str) -> bool:
+def _is_configuration(path: str) -> bool:
+    """Whether a file is there, and says something of gclint."""
+    if not (os.path.isabs(path) and os.path.isfile(path)):
+        return False
     if not path.endswith("pyproject.toml"):
         return True
     data = content(path)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 Certainty = Literal["fails", "fragile", "costs", "seen"]
+Level = Literal["error", "warning", "note"]
 Applicability = Literal["safe", "unsafe"]
 Aspect = Literal[
     "steps", "backwards", "forwards", "loss", "gradients", "lost", "trained", "updates", "accumulation", "modes",
@@ -137,7 +138,7 @@ class Finding:
     code leaves open, `target` the versions it was judged for, `basis` how each is known, `fixes` the alternatives, the
     preferred one first, `related` the other places that take part (each with its own message), `oracles` what shows
     the silent effect in a run (`gclint.verify.oracles`). One of certainty `seen` was observed (`gclint.rehearse`) and
-    has its remedy in words (`help`).
+    has its remedy in words (`help`). `level` is what the configuration counts it as, None where it says nothing.
     """
 
     code: str
@@ -153,6 +154,7 @@ class Finding:
     oracles: tuple[str, ...] = ()
     basis: tuple[Basis, ...] = ()
     help: str = ""
+    level: Level | None = None
 
     @property
     def versions(self) -> str:

@@ -11,7 +11,7 @@ from typing import Any, Protocol
 
 from gclint.check.garbage import collected_rarely
 from gclint.check.request import Batch, Request
-from gclint.check.selection import OWN_RULES, ignored_here, selected, wanted
+from gclint.check.selection import OWN_RULES, counted, ignored_here, selected, wanted
 from gclint.check.suppress import directives
 from gclint.check.unused import CODE as UNUSED
 from gclint.check.unused import suppress
@@ -224,7 +224,8 @@ def _asked_for(
         kept += left
         if UNUSED in enabled and settings.min_certainty != "fails":
             kept += [item for item in unused if not ignored_here(UNUSED, absolute, settings)]
-    return sorted(set(kept), key=lambda item: (*item.key, item.message))
+    told = {item if item.code == UNREADABLE else counted(item, settings) for item in kept}
+    return sorted(told, key=lambda item: (*item.key, item.message))
 
 
 def _not_ignored(source: Source, findings: Iterable[Finding]) -> list[Finding]:

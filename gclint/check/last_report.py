@@ -8,8 +8,9 @@ from dataclasses import asdict
 from functools import cached_property
 
 from gclint import __version__
-from gclint.check.request import Request, project_root, settings_of
+from gclint.check.request import Request, directory_of, project_root, settings_of
 from gclint.check.selection import OWN_RULES
+from gclint.config import Settings
 from gclint.finding import Finding, finding_from
 from gclint.packs import pack_stamps, unchanged
 from gclint.report.content import Report, RuleInfo
@@ -58,9 +59,10 @@ class Recall:
     def _open(self) -> None:
         request = self._request
         roots = sorted({project_root(os.path.abspath(path), request.paths) for path in request.paths})
-        first = os.path.abspath(request.paths[0])
-        settings = settings_of(request, first if os.path.isdir(first) else os.path.dirname(first))
-        directory = settings.cache_below(os.getcwd())
+        known: dict[str, Settings | None] = {}
+        directories = dict.fromkeys(map(directory_of, request.paths))
+        every = [settings_of(request, directory, known) for directory in directories]
+        directory = every[0].cache_below(os.getcwd())
         self.files = Files(directory)
         state = []
         for root in roots:
@@ -68,9 +70,9 @@ class Recall:
             if stamps is None:
                 return
             state += [*stamps, *surroundings(root)]
-        self._state = digest([*state, repr(settings)])
+        self._state = digest([*state, *dict.fromkeys(map(repr, every))])
         asked = [__version__, os.getcwd(), *request.paths, repr(sorted(request.given.items()))]
-        key = digest([*asked, str(request.config), str(request.isolated)])
+        key = digest([*asked, str(request.config), repr(request.inline), str(request.isolated)])
         self._cache = Cache(directory, key)
 
 

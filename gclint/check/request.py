@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from gclint.config import Settings
-from gclint.config_files import load, nearest
+from gclint.config import INLINE, Settings
+from gclint.config_files import inline, load, nearest, of_user
 from gclint.report.content import Asked
 from gclint.source.discover import Discovery, Exclusion, Found, discover
 from gclint.source.folders import begins_project, holds_any
@@ -27,26 +27,29 @@ _WEAK_ROOT_MARKS = ("requirements.txt", "environment.yml")
 class Request:
     """Which files, and what the command line says of the configuration.
 
-    `given` are keys of `Settings` that take the place of the files' own; `config` is one file for
-    everything, `isolated` none at all. `stdin` is text that stands for the file `stdin_name`. A long check is divided
-    among `jobs` processes.
+    `given` are keys of `Settings` that take the place of the files' own, as do those of the texts `inline`, which
+    `given` takes the place of; `config` is one file for everything, `isolated` none at all. `stdin` is text that stands
+    for the file `stdin_name`. A long check is divided among `jobs` processes. `around` are the settings of
+    directories that hold there whatever their files say.
     """
 
     paths: Sequence[str] = (".",)
     given: Mapping[str, Any] = field(default_factory=dict)
     config: str | None = None
+    inline: tuple[str, ...] = ()
     isolated: bool = False
     cache: bool = True
     stdin: bytes | None = None
     stdin_name: str = "stdin.py"
     jobs: int = 1
+    around: Mapping[str, Settings | None] = field(default_factory=dict)
 
     @property
     def asked(self) -> Asked:
         """What it asks, as words of a command line: its paths, and what decides how they are judged."""
         target = ",".join(f"{name}={version}" for name, version in self.given.get("target", {}).items())
-        given = {"--config": self.config, "--target": target}
-        options = [word for name, value in given.items() if value for word in (name, value)]
+        given = [(INLINE, self.config), *((INLINE, text) for text in self.inline), ("--target", target)]
+        options = [word for name, value in given if value for word in (name, value)]
         return Asked(tuple(self.paths), (*options, *["--isolated"] * self.isolated))
 
 
@@ -73,20 +76,28 @@ class Gathered:
 
 def settings_of(request: Request, directory: str, known: dict[str, Settings | None] | None = None) -> Settings:
     """Return the settings that hold in `directory`; raises `BadConfig`."""
+    known = {**request.around} if known is None else known
     if request.isolated:
         found = Settings()
     elif request.config:
         found = load(request.config)
     else:
-        found = nearest(directory, {} if known is None else known) or Settings()
+        found = nearest(directory, known) or of_user(known) or Settings()
+    if request.inline:
+        found = found.extended(inline(request.inline), root=found.root, origin=INLINE)
     return found.merged(**request.given) if request.given else found
 
 
 def find(request: Request) -> Discovery:
     """Return the files the request names, by the exclusions that hold in the working directory's project."""
-    start = os.path.abspath(request.paths[0]) if request.paths else os.getcwd()
-    settings = settings_of(request, start if os.path.isdir(start) else os.path.dirname(start))
+    settings = settings_of(request, directory_of(request.paths[0] if request.paths else "."))
     return discover(request.paths, exclusion_of(settings))
+
+
+def directory_of(path: str) -> str:
+    """Return the directory that a path is, or lies in."""
+    absolute = os.path.abspath(path)
+    return absolute if os.path.isdir(absolute) else os.path.dirname(absolute)
 
 
 def exclusion_of(settings: Settings) -> Exclusion:
@@ -108,7 +119,7 @@ def gather(request: Request, files: Files | None = None) -> Gathered:
     unreadable = list(discovery.problems)
     members: dict[str, list[Source]] = {}
     settings: dict[str, Settings] = {}
-    known: dict[str, Settings | None] = {}
+    known = {**request.around}
     roots: dict[str, str] = {}
     marked: dict[str, bool] = {}
     beside = set(discovery.configurations)

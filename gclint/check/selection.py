@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from functools import lru_cache
 from string import digits as DIGITS
 from typing import Any
 
-from gclint.config import ALL, BadConfig, Settings, suggestion
+from gclint.config import ALL, INLINE, BadConfig, Settings, suggestion
 from gclint.config_check import key_line
 from gclint.finding import Finding
 
@@ -106,6 +106,7 @@ def _prefixes(settings: Settings) -> Iterator[tuple[str, str]]:
     """Each code and prefix of codes in the settings, with the key that has it."""
     for key in ("select", "ignore", "extend_select", "fixable", "unfixable"):
         yield from ((key, prefix) for prefix in getattr(settings, key))
+    yield from (("severity", prefix) for prefix in settings.severity)
     for key in ("per_file_ignores", "extend_per_file_ignores"):
         yield from ((key, prefix) for prefixes in getattr(settings, key).values() for prefix in prefixes)
 
@@ -139,6 +140,12 @@ def wanted(finding: Finding, absolute: str, settings: Settings, codes: Sequence[
     return not ignored_here(finding.code, absolute, settings)
 
 
+def counted(finding: Finding, settings: Settings) -> Finding:
+    """Return a finding with the level that the settings give its code: that of the longest prefix."""
+    longest = max((prefix for prefix in settings.severity if matches(finding.code, [prefix])), key=_width, default=None)
+    return finding if longest is None else replace(finding, level=settings.severity[longest])
+
+
 def ignored_here(code: str, absolute: str, settings: Settings) -> bool:
     """Return whether `per-file-ignores` turn `code` off in the file at `absolute`."""
     return any(_ignored_by(level, code, absolute) for level in settings.lineage())
@@ -165,7 +172,11 @@ def _pattern(root: str, pattern: str):  # type: ignore[no-untyped-def]
 
 
 def _longest(code: str, prefixes: Sequence[str]) -> int:
-    return max((0 if p == ALL else len(p) for p in prefixes if p == ALL or code.startswith(p)), default=-1)
+    return max((_width(p) for p in prefixes if p == ALL or code.startswith(p)), default=-1)
+
+
+def _width(prefix: str) -> int:
+    return 0 if prefix == ALL else len(prefix)
 
 
 def nearest_code(prefix: str, codes: Sequence[str]) -> str:
@@ -179,6 +190,8 @@ def _place(settings: Settings, key: str, prefix: str, given: set[str]) -> str:
     name = key.replace("_", "-")
     if key in given or not settings.origin:
         return f"--{name}"
+    if settings.origin == INLINE:
+        return INLINE
     with open(settings.origin, encoding="utf-8") as file:
         table = "tool.gclint" if settings.origin.endswith("pyproject.toml") else ""
         return f"{settings.origin}:{key_line(file.read(), name, table, prefix)}"

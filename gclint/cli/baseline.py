@@ -1,4 +1,4 @@
-"""`--baseline`: findings that are known, kept by content so that they stay known when lines move."""
+"""Findings that are known, by content so that they stay known when lines move; `--baseline` keeps them in a file."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import json
 import os
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -21,15 +21,12 @@ from gclint.source.source import content
 VERSION = 1
 ANYWHERE = "*"
 Entry = dict[str, Any]
+Naming = Callable[[Finding], str]
 
 
 def against_baseline(report: Report, path: str, update: bool = False) -> Report:
     """Return `report` without the findings that the baseline at `path` has; write the baseline when it is
-    missing.
-
-    An entry counts once: a second finding of the same kind on a line of the same text is new. The entry of a file that
-    is gone counts for a finding on such a line of any other, to which it may have moved. Raises `UsageError` for a file
-    that is no baseline.
+    missing. Raises `UsageError` for a file that is no baseline.
     """
     if os.path.exists(path) and not _may_be_one(path):
         raise UsageError(f"{path}: not a baseline of gclint; name another file, or delete it")
@@ -39,21 +36,47 @@ def against_baseline(report: Report, path: str, update: bool = False) -> Report:
         print(f"Wrote {counted(len(known), 'finding')} to {path}.", file=sys.stderr)
         return replace(report, findings=tuple(item for item in report.findings if item not in known))
     entries = _entries(path)
-    left = Counter(str(entry["hash"]) for entry in entries)
-    moved = Counter(str(entry.get("anywhere")) for entry in entries if _is_gone(entry, path))
-    fresh = _unknown(report.findings, left, lambda finding: content_hash(report, finding, _relative(finding, path)))
-    fresh = _unknown(fresh, moved, lambda finding: content_hash(report, finding, ANYWHERE))
-    held = len(report.findings) - len(fresh)
-    if held:
-        print(f"Left out {counted(held, 'finding')} that {path} has.", file=sys.stderr)
-    gone = len(entries) - held
+    fresh = without_known(report, entries, path, lambda finding: _relative(finding, path), _directory(path))
+    gone = len(entries) - (len(report.findings) - len(fresh.findings))
     if gone:
         print(
             f"{'1 entry' if gone == 1 else f'{gone} entries'} of {path} no longer found;"
             " --update-baseline forgets them.",
             file=sys.stderr,
         )
+    return fresh
+
+
+def without_known(report: Report, entries: Sequence[Entry], holder: str, name: Naming, directory: str) -> Report:
+    """Return `report` without the findings that there are entries for, and say who has how many.
+
+    `name` is the path of a finding as entries have it, from `directory`. An entry counts once: a second finding of the
+    same kind on a line of the same text is new. The entry of a file that is gone counts for a finding on such a line of
+    any other, to which it may have moved.
+    """
+    left = Counter(str(entry["hash"]) for entry in entries)
+    moved = Counter(str(entry.get("anywhere")) for entry in entries if _is_gone(entry, directory))
+    fresh = _unknown(report.findings, left, lambda finding: content_hash(report, finding, name(finding)))
+    fresh = _unknown(fresh, moved, lambda finding: content_hash(report, finding, ANYWHERE))
+    held = len(report.findings) - len(fresh)
+    if held:
+        print(f"Left out {counted(held, 'finding')} that {holder} has.", file=sys.stderr)
     return replace(report, findings=tuple(fresh))
+
+
+def entries_of(report: Report, name: Naming) -> list[Entry]:
+    """Return what is kept of the findings of a report."""
+    return [
+        {
+            "hash": content_hash(report, item, name(item)),
+            "anywhere": content_hash(report, item, ANYWHERE),
+            "code": item.code,
+            "path": name(item).replace("\\", "/"),
+            "message": item.message,
+        }
+        for item in report.findings
+        if item.code != UNREADABLE
+    ]
 
 
 def _unknown(findings: Iterable[Finding], left: Counter[str], mark: Callable[[Finding], str]) -> list[Finding]:
@@ -68,9 +91,9 @@ def _unknown(findings: Iterable[Finding], left: Counter[str], mark: Callable[[Fi
     return fresh
 
 
-def _is_gone(entry: Entry, baseline: str) -> bool:
+def _is_gone(entry: Entry, directory: str) -> bool:
     """Whether the file of an entry is not there any more."""
-    return not os.path.exists(os.path.join(os.path.dirname(os.path.abspath(baseline)), str(entry.get("path"))))
+    return not os.path.exists(os.path.join(directory, str(entry.get("path"))))
 
 
 def _may_be_one(path: str) -> bool:
@@ -81,21 +104,15 @@ def _may_be_one(path: str) -> bool:
 
 def _relative(finding: Finding, baseline: str) -> str:
     """Return the finding's path from the baseline's directory, so that it is the same wherever gclint is run."""
-    return os.path.relpath(finding.location.path, os.path.dirname(os.path.abspath(baseline)))
+    return os.path.relpath(finding.location.path, _directory(baseline))
+
+
+def _directory(baseline: str) -> str:
+    return os.path.dirname(os.path.abspath(baseline))
 
 
 def _text(report: Report, path: str) -> str:
-    entries = [
-        {
-            "hash": content_hash(report, item, _relative(item, path)),
-            "anywhere": content_hash(report, item, ANYWHERE),
-            "code": item.code,
-            "path": _relative(item, path).replace("\\", "/"),
-            "message": item.message,
-        }
-        for item in report.findings
-        if item.code != UNREADABLE
-    ]
+    entries = entries_of(report, lambda finding: _relative(finding, path))
     return json.dumps({"version": VERSION, "findings": entries}, indent=1) + "\n"
 
 

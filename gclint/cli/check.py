@@ -67,8 +67,13 @@ def finish(report: Report, options: Namespace) -> int:
 def _once(request: Request, options: Namespace) -> int:
     if options.timing:
         begin()
-    with walks_shown():
-        report = check_request(request)
+    if options.baseline_commit is not None:
+        from gclint.cli.baseline_commit import new_since
+
+        report = new_since(options.baseline_commit, request)
+    else:
+        with walks_shown():
+            report = check_request(request)
     if options.baseline:
         from gclint.cli.baseline import against_baseline
 
@@ -101,7 +106,7 @@ def _add_noqa(request: Request) -> int:
 def _check_together(options: Namespace) -> None:
     """Raise `UsageError` for options that exclude each other or need another."""
     fixing = "--fix" if options.fix else "--diff" if options.diff else ""
-    for name in ("baseline", "add_noqa", "watch"):
+    for name in ("baseline", "baseline_commit", "add_noqa", "watch"):
         if fixing and getattr(options, name):
             raise UsageError(f"{fixing} and --{name.replace('_', '-')} exclude each other")
     if options.watch and ("-" in options.paths or options.stdin_filename):
@@ -110,5 +115,8 @@ def _check_together(options: Namespace) -> None:
         raise UsageError("--update-baseline needs --baseline FILE")
     if options.show_files and options.show_settings:
         raise UsageError("--show-files and --show-settings exclude each other")
-    if options.baseline and options.add_noqa:
-        raise UsageError("--baseline and --add-noqa exclude each other")
+    known = "--baseline" if options.baseline else "--baseline-commit" if options.baseline_commit else ""
+    if known and options.add_noqa:
+        raise UsageError(f"{known} and --add-noqa exclude each other")
+    if options.baseline and options.baseline_commit:
+        raise UsageError("--baseline and --baseline-commit exclude each other")

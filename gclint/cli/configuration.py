@@ -6,10 +6,10 @@ import json
 import os
 from argparse import Namespace
 
-from gclint.check.request import Request, find, settings_of
+from gclint.check.request import Request, directory_of, find, settings_of
 from gclint.cli import EXIT_CLEAN, EXIT_ERROR, complain
 from gclint.cli.parser import UsageError
-from gclint.config import json_schema, keys, suggestion
+from gclint.config import INLINE, json_schema, keys, suggestion
 
 
 def config(options: Namespace) -> int:
@@ -58,9 +58,10 @@ def _cleaned(directory: str) -> bool:
 def show(request: Request, options: Namespace) -> int:
     """Print the files that would be checked, or the settings that hold; return the exit status."""
     if options.show_settings:
-        settings = settings_of(request, _directory(request))
-        origins = dict.fromkeys(level.origin for level in settings.lineage() if level.origin)
-        print(f"# from: {', extended by '.join(origins) or 'defaults'}")
+        settings = settings_of(request, directory_of(request.paths[0]))
+        files = dict.fromkeys(level.origin for level in settings.lineage() if level.origin not in ("", INLINE))
+        over = f", overridden by {INLINE}" if request.inline else ""
+        print(f"# from: {', extended by '.join(files) or 'defaults'}{over}")
         for name, item in keys().items():
             print(f"{name} = {json.dumps(_plain(settings.in_force(item.name)))}")
         return EXIT_CLEAN
@@ -70,11 +71,6 @@ def show(request: Request, options: Namespace) -> int:
     for problem in found.problems:
         complain(f"{problem.path}: {problem.what}; {problem.remedy}")
     return EXIT_ERROR if found.problems else EXIT_CLEAN
-
-
-def _directory(request: Request) -> str:
-    first = os.path.abspath(request.paths[0])
-    return first if os.path.isdir(first) else os.path.dirname(first)
 
 
 def _plain(value: object) -> object:

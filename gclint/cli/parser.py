@@ -98,7 +98,8 @@ def _selection(parser: Parser) -> None:
 
 
 def _files(parser: Parser) -> None:
-    parser.add_argument("paths", nargs="*", metavar="PATH", help="files and directories (default: here); - is stdin")
+    told = "files and directories (default: here); - is stdin, @FILE holds arguments, one a line"
+    parser.add_argument("paths", nargs="*", metavar="PATH", help=told)
     group = parser.add_argument_group("which files")
     group.add_argument("--exclude", metavar="PATTERN", action="append", help="leave out, instead of the default list")
     group.add_argument("--extend-exclude", metavar="PATTERN", action="append", help="leave out as well")
@@ -106,8 +107,9 @@ def _files(parser: Parser) -> None:
     group.add_argument("--no-respect-gitignore", action="store_true", help="do not leave out what git ignores")
     group.add_argument("--stdin-filename", metavar="NAME", help="the name of the file that stdin stands for")
     group = parser.add_argument_group("configuration")
-    group.add_argument("--config", metavar="FILE", help="use this configuration for every file")
-    group.add_argument("--isolated", action="store_true", help="use no configuration file")
+    told = "a file, for all that is checked; or KEY = VALUE, which goes before files"
+    group.add_argument("--config", metavar="FILE", action="append", help=told)
+    group.add_argument("--isolated", action="store_true", help="use no configuration file, not the user's either")
     group.add_argument("-j", "--jobs", metavar="N", type=count, help="processes for a long check (default: all cores)")
     group.add_argument("--no-cache", action="store_true", help="neither read nor write the cache")
 
@@ -134,6 +136,7 @@ def _check(parser: Parser) -> None:
     group.add_argument("--unsafe-fixes", action="store_true", help="with --fix: also those that need judgement")
     group.add_argument("--add-noqa", action="store_true", help="silence every finding by a comment")
     group.add_argument("--baseline", metavar="FILE", help="report only what FILE lacks; made when missing")
+    group.add_argument("--baseline-commit", metavar="REV", help="report only what is new against this commit of git")
     group.add_argument("--update-baseline", action="store_true", help="write the baseline anew")
     group.add_argument("--watch", action="store_true", help="check again whenever a file changes")
     group.add_argument("--show-files", action="store_true", help="list the files that would be checked")

@@ -21,7 +21,7 @@ from gclint.cli.request import selection_of
 from gclint.finding import Finding
 from gclint.launch.command_line import SHOWN, Planned, planned
 from gclint.launch.launched import Launch
-from gclint.report.content import Report
+from gclint.report.content import Report, severity
 from gclint.report.formats import render
 from gclint.report.style import style_for
 from gclint.report.tally import counted
@@ -45,7 +45,7 @@ def preflight(options: Namespace) -> int:
     programs = {run.launch.program for run in runs}
     report = _with_command(_together([_checked(run, options) for run in runs], len(programs)), words)
     _tell(report, options)
-    stopping = [item for item in report.findings if item.certainty == "fails"]
+    stopping = [item for item in report.findings if item.certainty == "fails" and severity(item) != "note"]
     if options.force or not (stopping or report.failed):
         return _start(words)
     if report.failed:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 from argparse import Namespace
@@ -10,7 +11,7 @@ from typing import Any
 from gclint.check.request import Request
 from gclint.check.selection import code_of, no_code
 from gclint.cli.parser import UsageError
-from gclint.config import LIBRARIES, BadConfig
+from gclint.config import INLINE, LIBRARIES, BadConfig
 from gclint.config_check import misspelt
 from gclint.forks import cores
 
@@ -20,8 +21,9 @@ _LISTS = ("select", "ignore", "extend_select", "fixable", "unfixable")
 
 def request_of(options: Namespace) -> Request:
     """Return the request that the options of `check` and `fix` make; raises `UsageError` and `BadConfig`."""
-    if options.config and options.isolated:
-        raise UsageError("--config and --isolated exclude each other")
+    config, inline = _configuration(options.config)
+    if config and options.isolated:
+        raise UsageError("--config FILE and --isolated exclude each other")
     paths = options.paths or ["."]
     reads_stdin = paths == ["-"] or bool(options.stdin_filename and not options.paths)
     if "-" in paths and len(paths) > 1:
@@ -29,13 +31,25 @@ def request_of(options: Namespace) -> Request:
     return Request(
         paths=paths,
         given=_given(options),
-        config=options.config,
+        config=config,
+        inline=inline,
         isolated=options.isolated,
         cache=not options.no_cache,
         stdin=sys.stdin.buffer.read() if reads_stdin else None,
         stdin_name=options.stdin_filename or "stdin.py",
         jobs=1 if options.timing else options.jobs or cores(),
     )
+
+
+def _configuration(texts: list[str] | None) -> tuple[str | None, tuple[str, ...]]:
+    """Return the file that `--config` names, None for none, and what it says by itself, such as `preview = true`."""
+    files = [text for text in texts or () if "=" not in text or text.endswith(".toml") or os.path.exists(text)]
+    for text in files:
+        if not os.path.exists(text):
+            raise UsageError(f"{INLINE}: {text}: cannot be read (no such file); name a file, or say KEY = VALUE")
+    if len(files) > 1:
+        raise UsageError(f"{INLINE}: several files ({', '.join(files)}); name one, and let it `extend` the others")
+    return (files[0] if files else None), tuple(text for text in texts or () if text not in files)
 
 
 def pairs(texts: list[str] | None, flag: str) -> dict[str, str]:

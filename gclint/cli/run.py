@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from importlib import import_module
 
 from gclint.cli import EXIT_CLEAN, EXIT_ERROR, complain
+from gclint.cli.argument_files import expanded
 from gclint.cli.parser import EVIDENCE, UsageError, build, unknown_flag
 from gclint.config import BadConfig, suggestion
 
@@ -62,12 +63,13 @@ def is_refusal(error: Exception) -> bool:
 
 def _parsed(arguments: Sequence[str]) -> Namespace | None:
     """Return the options, None when help was printed; raises `UsageError`."""
-    top, commands = build(arguments[0] if arguments else "")
-    if not arguments:
+    own, command = _split(arguments)
+    own, ended = _split(list(expanded(own)))
+    top, commands = build(own[0] if own else "")
+    if not own:
         top.print_help()
         return None
-    _check_command(arguments[0], list(commands))
-    own, command = _split(arguments)
+    _check_command(own[0], list(commands))
     own = [_with_evidence(own, index) for index in range(len(own))]
     try:
         options, unknown = top.parse_known_args(own)
@@ -82,7 +84,7 @@ def _parsed(arguments: Sequence[str]) -> Namespace | None:
         raise unknown_flag(commands.get(options.command, top), unknown)
     if options.command is None:
         raise UsageError("name a command; see `gclint --help`")
-    options.run = command
+    options.run = [*ended, *command]
     return options
 
 
@@ -93,12 +95,13 @@ def _split(arguments: Sequence[str]) -> tuple[list[str], list[str]]:
     A Python file begins the command that `rehearse` and `fit` are given, also without the `--`.
     """
     own = list(arguments)
-    if own[0] in ("preflight", "rehearse", "fit") and "--" in own:
+    starts = own[0] if own else ""
+    if starts in ("preflight", "rehearse", "fit") and "--" in own:
         at = own.index("--")
         return own[:at], own[at + 1 :]
     at = (
         next((at for at, word in enumerate(own) if word.endswith(".py")), len(own))
-        if own[0] in ("rehearse", "fit")
+        if starts in ("rehearse", "fit")
         else len(own)
     )
     return own[:at], own[at:]

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal, Protocol
+from typing import Protocol
 
-from gclint.finding import Finding, Location
+from gclint.finding import Finding, Level, Location
 from gclint.source.source import Source
 
 UNREADABLE = "GCL000"
@@ -116,7 +116,12 @@ class Report:
         return text if source.notebook is None else dict(source.notebook.magics).get(place.line, text)
 
 
-def severity(finding: Finding) -> Literal["error", "warning", "note"]:
+def severity(finding: Finding) -> Level:
+    """Return the level that the configuration gives a finding, else the one of its certainty."""
+    return finding.level or level_of_certainty(finding)
+
+
+def level_of_certainty(finding: Finding) -> Level:
     """Return `error` for a finding that is shown to fail, `warning` for a fragile one, `note` for no defect."""
     if finding.code == JUDGED_IN_PART or finding.certainty == "costs":
         return "note"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gclint.finding import Finding, Fix
 from gclint.report.columns import wrapped
-from gclint.report.content import Report, severity
+from gclint.report.content import Report, certainty_of, level_of_certainty, severity
 from gclint.report.escape import printable
 from gclint.report.frame import frames
 from gclint.report.remedy import remedy
@@ -41,6 +41,7 @@ def _block(report: Report, finding: Finding, style: Style) -> str:
 
 def _notes(report: Report, finding: Finding) -> list[tuple[str, str]]:
     notes = [("effect", finding.symptom), ("condition", finding.stated.brief), ("judged for", finding.versions)]
+    notes += [("certainty", certainty_of(finding))] if severity(finding) != level_of_certainty(finding) else []
     notes.append(("help", remedy(report, finding)))
     for index, fix in enumerate(finding.fixes):
         notes.append(("fix" if index == 0 else "or", _fix_text(fix)))

@@ -12,7 +12,7 @@ _SEVERITIES = {"error": "major", "warning": "minor", "note": "info"}
 
 
 def render(report: Report, style: Style) -> str:
-    """Return an array of issues: `major` for what fails, `minor` for what is fragile, `info` for notes."""
+    """Return an array of issues: `major` for errors, `minor` for warnings, `info` for notes."""
     issues = []
     for finding, mark in fingerprints(report):
         place = report.in_file(finding.location)

@@ -9,13 +9,13 @@ from dataclasses import dataclass
 
 from gclint.check.request import project_root
 from gclint.check.selection import OWN_RULES, is_optional
+from gclint.config import LEVELS
 from gclint.finding import Finding, Fix
 from gclint.report.content import UNREADABLE, Report, severity
 from gclint.report.escape import printable
 from gclint.report.remedy import use_instead
 
 _OF_GCLINT = {rule.code for rule in OWN_RULES}
-_LEVELS = ("error", "warning", "note")
 
 
 @dataclass(frozen=True)
@@ -94,7 +94,7 @@ def by_hand(report: Report, finding: Finding) -> str:
 def _urgency(finding: Finding) -> tuple[object, ...]:
     return (
         finding.code != UNREADABLE,
-        _LEVELS.index(severity(finding)),
+        LEVELS.index(severity(finding)),
         finding.symptom.startswith("silent"),
         bool(finding.condition),
         not any(fix.edits for fix in finding.fixes),

@@ -11,6 +11,7 @@ from urllib.parse import quote
 import gclint
 from gclint.addresses import HOME, page_of
 from gclint.check.selection import is_optional
+from gclint.config import LEVELS
 from gclint.finding import Edit, Finding, Fix, Location
 from gclint.report.content import Report, severity
 from gclint.report.fingerprint import fingerprints
@@ -50,8 +51,7 @@ def _most_severe(marked: Sequence[tuple[Finding, str]]) -> Sequence[tuple[Findin
     """Return what code scanning takes, in the order of the report."""
     if len(marked) <= MOST_RESULTS:
         return marked
-    rank = ("error", "warning", "note")
-    kept = sorted(range(len(marked)), key=lambda at: (rank.index(severity(marked[at][0])), at))[:MOST_RESULTS]
+    kept = sorted(range(len(marked)), key=lambda at: (LEVELS.index(severity(marked[at][0])), at))[:MOST_RESULTS]
     return [marked[at] for at in sorted(kept)]
 
 

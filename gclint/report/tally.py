@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections import Counter
 
 from gclint.report.columns import wrapped
-from gclint.report.content import UNREADABLE, Report, severity
+from gclint.report.content import UNREADABLE, Report, certainty_of, level_of_certainty
 from gclint.report.style import Style
+
+_KINDS = {"fails": "failing", "fragile": "fragile", "costs": "costly", "seen": "seen"}
 
 
 def tally(report: Report, style: Style) -> str:
@@ -18,20 +20,19 @@ def tally(report: Report, style: Style) -> str:
     named = len({finding.location.path for finding in report.findings if finding.code != UNREADABLE})
     files = counted(max(report.files_checked, named), "file")
     unjudged = len({finding.location.path for finding in report.findings if finding.code == UNREADABLE})
-    levels = Counter(severity(finding) for finding in report.findings if finding.code != UNREADABLE)
-    seen = sum(finding.certainty == "seen" for finding in report.findings)
-    costly = sum(finding.certainty == "costs" for finding in report.findings)
-    failing, fragile, notes = levels["error"] - seen, levels["warning"], levels["note"] - costly
-    count = failing + fragile + costly + seen
+    kinds = Counter(certainty_of(finding) for finding in report.findings if finding.code != UNREADABLE)
+    notes = kinds.pop("note", 0)
+    count = kinds.total()
     if not count:
         clean = not report.problems and not report.findings
         but = f"{counted(unjudged, 'path')} could not be judged" if unjudged else "see above"
         text = f"No findings in {files}." if clean else f"No findings in {files}, but {but}."
         return style.paint(wrapped(text, style.width), "green" if clean else "yellow")
-    parts = [f"{failing} failing" if failing else "", f"{fragile} fragile" if fragile else ""]
-    parts += [f"{costly} costly" if costly else "", f"{seen} seen" if seen else ""]
-    parts += [f"besides {counted(notes, 'note')}" if notes else ""]
-    sentence = f"{counted(count, 'finding')} in {files}: {', '.join(p for p in parts if p)}."
+    parts = [f"{kinds[name]} {word}" for name, word in _KINDS.items() if kinds[name]]
+    noted = sum(each.level == "note" and level_of_certainty(each) != "note" for each in report.findings)
+    parts += [f"{noted} of them only noted"] if noted else []
+    parts += [f"besides {counted(notes, 'note')}"] if notes else []
+    sentence = f"{counted(count, 'finding')} in {files}: {', '.join(parts)}."
     sentence += f" {counted(unjudged, 'path')} could not be judged." if unjudged else ""
     return wrapped(sentence + _fixes(report), style.width)
 

@@ -13,7 +13,7 @@ from gclint.report.chart import by_step, chart
 from gclint.report.pages import document, text
 from gclint.report.tally import counted
 
-SEVERITIES = {"error": "failing", "warning": "fragile", "note": "notes"}
+SEVERITIES = {"error": "errors", "warning": "warnings", "note": "notes"}
 Record = dict[str, Any]
 
 

@@ -55,6 +55,8 @@ respect-gitignore = false
 "docs/*" = ["GCL2"]
 [tool.gclint.target]
 torch = "2.5"
+[tool.gclint.severity]
+GCL1 = "note"
 """,
             "pyproject.toml",
         )
@@ -75,6 +77,10 @@ torch = "2.5"
         (
             "\n[target]\npeft = '1'\ntorch = 2.5\n",
             "gclint.toml:4: `target` for 'torch' must hold strings, not 2.5",
+        ),
+        (
+            "[severity]\nGCL1 = 'warn'\n",
+            "gclint.toml:2: `severity` for 'GCL1' must be one of error, warning, note, not 'w",
         ),
         ("[per-file-ignores]\n'a' = 'GCL1'\n", "gclint.toml:2: `per-file-ignores` for 'a' must be a list"),
         ("select = [\n", "gclint.toml: not valid TOML"),
@@ -288,6 +294,7 @@ min-certainty = "fragile"
 target = { torch = "2.5", transformers = "4.44" }
 per-file-ignores = { "tests/*" = ["GCL3", "set-epoch-missing"] }
 extend-per-file-ignores = { "docs/*" = ["ALL"] }
+severity = { GCL501 = "note", set-epoch-missing = "warning" }
 """
 
 
@@ -312,6 +319,8 @@ def test_the_published_schema_is_the_one_in_force():
         ("selct = []\n", "gclint.toml", "selct"),
         ("[tool.gclint]\ntarget = { torch = 2.5 }\n", "pyproject.toml", "torch"),
         ("select = ['Set-Epoch']\n", "gclint.toml", "Set-Epoch"),
+        ("severity = { GCL501 = 'off' }\n", "gclint.toml", "off"),
+        ("severity = { Set-Epoch = 'note' }\n", "gclint.toml", "Set-Epoch"),
     ],
 )
 def test_check_jsonschema_agrees_with_gclint(tmp_path, text, name, complaint):
