@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from .loops import Rounds
     from .run import Run
 
-MAX_CALLS = 60
+MAX_CALLS = 1_000  # of what costs nothing; what costs more is bounded by that
 # fmt: off
 NO_GRADIENT = frozenset((
     "shape", "size", "dim", "ndim", "numel", "dtype", "device", "item", "tolist", "numpy", "argmax", "argmin",
