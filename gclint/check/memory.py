@@ -83,8 +83,9 @@ class Memory:
                 return None
             if not consulted.holds(self._inquiry.project):
                 return None
-            targets = self._targets(task)
-            return _walked(task, targets, entry) if entry["targets"] == repr(targets) else None
+            as_then = entry["state"] == self._state  # nothing that tells releases has changed, nor the texts
+            targets = self._targets(task) if entry["found"] or not as_then else Targets()
+            return _walked(task, targets, entry) if as_then or entry["targets"] == repr(targets) else None
         except (AttributeError, KeyError, TypeError, ValueError):
             return None
 

@@ -70,8 +70,9 @@ class Entries:
         if source is None:
             return []
         main = _called_by_script(source)
-        chosen = self.launches(path)
-        left = [each for each in self._all_launches(path) if each not in chosen][: MOST_LAUNCHES - len(chosen)]
+        known = self._all_launches(path)
+        chosen = _chosen(known, main)
+        left = [each for each in known if each not in chosen][: MOST_LAUNCHES - len(chosen)]
         near = [next((one for one in chosen if _said(each, main) <= _said(one, main)), chosen[0]) for each in left]
         found = [
             Entry(one, one.function, tuple(each for each, other in zip(left, near, strict=True) if other is one))
@@ -93,13 +94,13 @@ class Entries:
         they say, at most `MOST_LAUNCHES`, and among these the ones that say most.
         """
         source = self._project.sources.get(path)
-        chosen = differing(self._all_launches(path), _called_by_script(source) if source is not None else "")
-        shown = [launch for launch in chosen if is_readme(launch.path)]
-        return [launch for launch in chosen if launch not in shown[MOST_SHOWN:]]
+        return _chosen(self._all_launches(path), _called_by_script(source) if source is not None else "")
 
     def _all_launches(self, path: str) -> list[Launch]:
         near = self._started_near(path).launches.get(path, [])
         everywhere = self._started_below(self._project.root).launches.get(path, [])
+        if not near and not everywhere:
+            return []
         told = {(launch.path, launch.line) for launch in near}
         known = [*near, *(item for item in everywhere if (item.path, item.line) not in told)]
         own = [launch for launch in known if not is_readme(launch.path) or _tells_more(launch)]
@@ -121,6 +122,12 @@ class Entries:
                 made.commands.setdefault(os.path.realpath(command.program), []).append(command)
             self._below[root] = made
         return self._below[root]
+
+
+def _chosen(launches: Sequence[Launch], main: str) -> list[Launch]:
+    chosen = differing(launches, main)
+    shown = [launch for launch in chosen if is_readme(launch.path)]
+    return [launch for launch in chosen if launch not in shown[MOST_SHOWN:]]
 
 
 def differing(launches: Sequence[Launch], main: str = "") -> list[Launch]:
