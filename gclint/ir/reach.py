@@ -259,7 +259,7 @@ class Reach:
         """
         if unit.owner is not None:
             return unit.last in CALLED_BY_MODULES and self._is_root(unit.owner)
-        if not unit.defines or unit.name in self._taken:
+        if not unit.defines or (unit.path, unit.name) in self._taken:
             return False
         outline = self.mentions.outline(unit.path)
         others = [other for held in (outline.units.values() if outline else ()) for other in held if other is not unit]
@@ -268,10 +268,16 @@ class Reach:
         return not any(True for name in unit.bases or () for _ in self.mentions.named(unit.path, name, None))
 
     @cached_property
-    def _taken(self) -> frozenset[str]:
-        """The names that some import takes of a module of the project."""
-        outlines = [self.mentions.outline(path) for path in self._project.sources if not self.mentions.is_alone(path)]
-        return frozenset().union(*(outline.members for outline in outlines if outline is not None))
+    def _taken(self) -> frozenset[tuple[str, str]]:
+        """The files of the project and the names in them that some import takes."""
+        held = {path: self.mentions.outline(path) for path in self._project.sources if not self.mentions.is_alone(path)}
+        taken = (
+            (self.mentions.reads(path, item)[0], item.member)
+            for path, outline in held.items()
+            for imports in (outline.imports.values() if outline is not None else ())
+            for item in imports
+        )
+        return frozenset(taken)
 
     # What a unit leads to
 
