@@ -7,8 +7,9 @@ same each time, or with a generator that the data set holds.
 ## Why it breaks
 The workers of each epoch are new processes. torch seeds them from a number that it draws for the epoch; a
 `worker_init_fn` that seeds with the worker's number, or adds it to `np.random.get_state()[1][0]`, undoes that: each
-epoch has the same augmentation. A generator made in the data set's `__init__` is copied to every worker in the state
-that it had then: all of them draw the same numbers, in each epoch again. Nothing is raised.
+epoch has the same augmentation. So does a seed that the data set sets itself, where `__iter__` begins or at a worker's
+first item. A generator made in the data set's `__init__` is copied to every worker in the state that it had then: all
+of them draw the same numbers, in each epoch again. Nothing is raised.
 
 ## Example
 ```python
@@ -39,12 +40,12 @@ from collections.abc import Iterator
 from gclint.finding import Aspect, Finding, Fix
 from gclint.frameworks.randomness import GENERATORS, NO_DRAWS, draws, seeded_by
 from gclint.frameworks.torch_workers import GENERATORS as MADE
-from gclint.ir.syntax import Site, nodes
+from gclint.ir.syntax import COMPREHENSIONS, FUNCTIONS, LOOPS, Site, nodes
 from gclint.rule import Reproduction, Rule
 from gclint.run import rewrite
-from gclint.run.closures import enclosing_function, varying_names
+from gclint.run.closures import enclosing_function, free_names, read_names, varying_names
 from gclint.run.events import AttributeSet, LibraryCall, Loop, RunEnded
-from gclint.run.guards import all_of
+from gclint.run.guards import all_of, either
 from gclint.run.run import Run
 from gclint.run.values import NOTHING, Const, Object, ancestors, root
 
@@ -60,7 +61,7 @@ rule = Rule(
     name="worker-seed-repeats",
     docs=__doc__ or "",
     words=(
-        ("worker_init_fn", "default_rng", "RandomState", "random.Random"),
+        ("worker_init_fn", "get_worker_info", "default_rng", "RandomState", "random.Random"),
         ("num_workers",),
         BACKWARD,
     ),
@@ -87,7 +88,8 @@ def draws_again(event: RunEnded, run: Run) -> Iterator[Finding]:
             continue
         inside = [each for each in run.of_type(LibraryCall) if worker_of(each, loader) is not None]
         for source, draw in (*_seeded(inside, loop, run), *_held(inside, loader, loop, run)):
-            both = all_of((source.guard, draw.guard, drawn.guard, backwards[0].guard))
+            trains = either(each.guard for each in backwards)
+            both = all_of((source.guard, draw.guard, drawn.guard, trains))
             for guard, count in worker_counts(loader, both, least=1):
                 if source.site.node in told:
                     break
@@ -117,10 +119,52 @@ def _seeded(inside: list[LibraryCall], loop: Loop, run: Run) -> Iterator[tuple[L
         last = next((each for each in reversed(seedings) if generator in seeded_by(each)), None)
         later = [each for each in inside if last is not None and run.place(each) > run.place(last)]
         draw = next((each for each in later if draws(each, generator)), None)
-        if last is None or draw is None or last.moment.inside("worker_init_fn") is None:
+        if last is None or draw is None or not _once(last, run):
             continue
         if _is_same(last, inside) and not _changes(last, loop, run):
             yield last, draw
+
+
+def _once(seeding: LibraryCall, run: Run) -> bool:
+    """Whether a worker comes to a seeding once in an epoch: when it begins, when its stream does, or for an item under
+    a condition on what it sets itself.
+    """
+    worker, code = seeding.moment.inside("worker"), _own_code(seeding)
+    around = [outer for site in code for outer in site.module.ancestors(site.node)]
+    begun = any(isinstance(outer, FUNCTIONS) and outer.name == "__iter__" for outer in around)
+    if seeding.moment.inside("worker_init_fn") is not None or (begun and not any(map(_is_a_loop, around))):
+        return True
+    set_ = {each.name for each in run.of_type(AttributeSet) if each.moment.inside("worker") is worker}
+    tests = [test for site in code for test in _conditions(site)]
+    asked = {part.attr for test in tests for part in nodes(test) if isinstance(part, ast.Attribute)}
+    asked |= {str(part.value) for test in tests for part in nodes(test) if isinstance(part, ast.Constant)}
+    return bool(asked & set_)
+
+
+def _is_a_loop(node: ast.AST) -> bool:
+    return isinstance(node, (*LOOPS, *COMPREHENSIONS))
+
+
+def _conditions(site: Site) -> Iterator[ast.expr]:
+    """What has to hold for something to be come to: the `if`s around it, and those before it that return."""
+    module, inner = site.module, site.node
+    for outer in module.ancestors(site.node):
+        if isinstance(outer, ast.If):
+            yield outer.test
+        if isinstance(inner, ast.stmt):
+            block = module.block(inner)
+            before = [each for each in block[: block.index(inner)] if isinstance(each, ast.If)]
+            yield from (each.test for each in before if isinstance(each.body[-1], ast.Return))
+        if isinstance(outer, FUNCTIONS):
+            return
+        inner = outer
+
+
+def _own_code(seeding: LibraryCall) -> list[Site]:
+    """The place of a worker's seeding, and of the calls that led to it within the worker."""
+    worker, stack = seeding.moment.inside("worker"), seeding.moment.stack
+    led = stack[stack.index(worker.site) + 1 :] if worker is not None and worker.site in stack else ()
+    return [seeding.site, *led]
 
 
 def _is_same(seeding: LibraryCall, inside: list[LibraryCall]) -> bool:
@@ -133,7 +177,10 @@ def _is_same(seeding: LibraryCall, inside: list[LibraryCall]) -> bool:
     if worker is None or not seed or any(item == Const(None) for _, item in seed):
         return False
     parts = [item for item in ancestors(seed) if isinstance(item, Object)]
+    beginning = seeding.moment.inside("worker_init_fn") is not None
     for item in (*parts, *map(root, parts)):
+        if not beginning and item.id > worker.id and item.site == worker.site:
+            return False  # of the item that it is asked for first
         made = item.site.node if item.site is not None else None
         if item.id > worker.id and isinstance(made, ast.Call) and names.get(item) not in SAME:
             return False
@@ -147,16 +194,11 @@ def _is_same(seeding: LibraryCall, inside: list[LibraryCall]) -> bool:
 
 def _changes(seeding: LibraryCall, loop: Loop, run: Run) -> bool:
     """Whether the code of a worker's seeding reads what the loop sets anew in each round."""
-    worker = seeding.moment.inside("worker")
-    stack = seeding.moment.stack
-    own = [
-        seeding.site,
-        *(stack[stack.index(worker.site) + 1 :] if worker is not None and worker.site in stack else ()),
-    ]
-    bodies = [enclosing_function(site.module, site.node) for site in own]
-    read = {part.id for body in bodies for part in nodes(body) if isinstance(part, ast.Name)}
+    bodies = [enclosing_function(site.module, site.node) for site in _own_code(seeding)]
+    read = {name for body in bodies for name in (free_names(body) if isinstance(body, FUNCTIONS) else read_names(body))}
     asked = {part.attr for body in bodies for part in nodes(body) if isinstance(part, ast.Attribute)}
-    set_ = {each.name for each in run.of_type(AttributeSet) if loop in each.moment.loops}
+    changed = (each for each in run.of_type(AttributeSet) if loop in each.moment.loops)
+    set_ = {each.name for each in changed if each.moment.inside("worker") is None}
     return bool(read & varying_names(loop.node) or asked & set_)
 
 
