@@ -14,6 +14,7 @@ from ..ir.syntax import Site
 from ..run.calls import Call
 from ..run.interpreter import Interpreter
 from ..run.names import class_attribute
+from ..run.run import Run
 from ..run.values import NOTHING, TRUE, Alternative, Class, Function, Object, Partial, Value, of, union
 from .registry import Framework
 from .signature import declare
@@ -88,13 +89,24 @@ def _is_stream(data: Alternative | None) -> bool:
     return isinstance(data, Object) and data.is_a("IterableDataset")
 
 
+def leaves_numpy(run: Run) -> bool:
+    """Whether torch seeds only its own generator and Python's in a worker: before 1.9, torch/utils/data/_utils."""
+    from packaging.version import Version
+
+    version = run.targets.version("torch")
+    return version is not None and version < Version("1.9")
+
+
 def _decides(it: Interpreter, data: Alternative) -> bool:
-    """Whether a data set is a stream, holds a generator of random numbers, or may ask which worker it is in."""
+    """Whether a data set is a stream, holds a generator of random numbers, may ask which worker it is in, or may draw
+    from what nobody seeds there.
+    """
+    words = ("get_worker_info", "imgaug", *(("numpy",) if leaves_numpy(it.run) else ()))
     return _is_stream(data) or (
         isinstance(data, Object)
         and (
             any(item.kind in GENERATORS for held in data.attributes.values() for item in held.objects())
-            or any(it.modules_with("get_worker_info"))
+            or any(True for word in words for _ in it.modules_with(word))
         )
     )
 
