@@ -26,7 +26,7 @@ from ..run.bounds import judged_in_part
 from ..run.calls import Call
 from ..run.events import ConfigurationRead, Event, Moment, RunEnded
 from ..run.interpreter import Frame, Interpreter
-from ..run.invocation import instantiate
+from ..run.invocation import instantiate, is_filled
 from ..run.jumps import Jump
 from ..run.run import SHOWN, Run
 from ..run.setters import leave_open
@@ -194,7 +194,7 @@ class Walker:
 
     def _walk_definition(self, it: Interpreter, name: str, given: Alternative) -> None:
         item = _definition(given)
-        if item is None or item.node_id in it.interpreted:
+        if item is None or item.node_id in it.interpreted or is_filled(it, item):
             return
         path = os.fspath(self.project.absolute(item.module))
         if not self.reach.matters(path, name):
