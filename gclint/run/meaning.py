@@ -5,7 +5,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ..ir.syntax import DEFINITIONS, FunctionDef, Module, dotted, parts
+from ..ir.layout import by_place, own_name
+from ..ir.syntax import DEFINITIONS, FUNCTIONS, FunctionDef, Module, Site, dotted, parts
 from .closures import bound_names, enclosing_function
 
 MAX_HOPS = 4
@@ -36,6 +37,17 @@ def method_called(module: Module, call: ast.Call) -> tuple[str, str]:
     """What a call's method belongs to, as text, and the method's name, also when it was kept in a variable."""
     meant = definition(module, call.func)
     return (module.code(meant.value), meant.attr) if isinstance(meant, ast.Attribute) else ("", "")
+
+
+def handed_over(module: Module, function: ast.AST, what: ast.expr, caller: Site) -> ast.expr | None:
+    """The expression that a caller gave for a parameter of a function."""
+    if not isinstance(what, ast.Name) or not isinstance(function, FUNCTIONS) or not isinstance(caller.node, ast.Call):
+        return None
+    named = next((each.value for each in caller.node.keywords if each.arg == what.id), None)
+    if named is not None or what.id not in by_place(function):
+        return named
+    place = by_place(function).index(what.id) - bool(own_name(module, function))
+    return next(iter(caller.node.args[place : place + 1]), None) if place >= 0 else None
 
 
 def _given(scope: FunctionDef | ast.Module, name: str) -> ast.expr | None:
