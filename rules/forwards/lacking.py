@@ -63,11 +63,13 @@ def _lists(module: Module, node: ast.AST, loaded: set[str]) -> bool:
 
 
 def _held_to_lack(code: Iterable[ast.AST]) -> Iterator[ast.expr]:
-    """What code asks whether it lacks something."""
+    """What code asks whether it lacks something: by `not in`, or by a `not` before an `in`."""
     for node in (node for part in code for node in nodes(part)):
-        if isinstance(node, ast.Compare):
-            pairs = zip(node.ops, node.comparators, strict=True)
-            yield from (holder for operator, holder in pairs if isinstance(operator, ast.NotIn))
+        denied = isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not)
+        asked = node.operand if denied and isinstance(node, ast.UnaryOp) else node
+        if isinstance(asked, ast.Compare):
+            pairs = zip(asked.ops, asked.comparators, strict=True)
+            yield from (holder for operator, holder in pairs if isinstance(operator, ast.In if denied else ast.NotIn))
 
 
 def _subtracts(module: Module, node: ast.AST, loaded: set[str]) -> bool:
