@@ -8,6 +8,7 @@ the type "process".
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 
 from ..ir.syntax import Site
@@ -41,7 +42,7 @@ def worker_info(call: Call) -> Value | None:
 def start_workers(it: Interpreter, loader: Object, site: Site) -> None:
     """The workers of a loader start, where something of the project decides what they draw or give."""
     given = loader.attributes
-    init, data = given.get("worker_init_fn", NOTHING), given.get("dataset", NOTHING)
+    init, data = given.get("worker_init_fn", NOTHING), union(list(_rows_of(given.get("dataset", NOTHING))))
     workers = given.get("num_workers", NOTHING)
     alone = not workers or workers.constant() == 0
     starts = not alone and any(isinstance(item, (Function, Partial)) for _, item in init)
@@ -58,6 +59,17 @@ def start_workers(it: Interpreter, loader: Object, site: Site) -> None:
         it.contexts.remove(beginning)
     loader.state["gives"] = union(list(_given(it, data, site)))
     it.contexts.remove(worker)
+
+
+def _rows_of(data: Value, depth: int = 4) -> Iterator[Value]:
+    """The data sets whose rows something has: what it was split off from, or put together from by torch or a `+`."""
+    for guard, item in data:
+        added = isinstance(item, Object) and item.site is not None and isinstance(item.site.node, ast.BinOp)
+        inner = list(item.made_of) if added and isinstance(item, Object) else []
+        inner += [item.state["data"]] if isinstance(item, Object) and "data" in item.state else []
+        yield from (part.under(guard) for each in inner for part in _rows_of(each, depth - 1) if depth)
+        if not inner:
+            yield Value([(guard, item)])
 
 
 def _given(it: Interpreter, data: Value, site: Site) -> Iterator[Value]:
