@@ -171,7 +171,8 @@ def _conditions(site: Site) -> Iterator[ast.expr]:
         if isinstance(inner, ast.stmt):
             block = module.block(inner)
             before = [each for each in block[: block.index(inner)] if isinstance(each, ast.If)]
-            yield from (each.test for each in before if isinstance(each.body[-1], ast.Return))
+            ends = [(each.test, part[-1]) for each in before for part in (each.body, each.orelse) if part]
+            yield from (test for test, last in ends if isinstance(last, ast.Return))
         if isinstance(outer, FUNCTIONS):
             return
         inner = outer
@@ -212,7 +213,8 @@ def _is_same(seeding: LibraryCall, inside: list[LibraryCall]) -> bool:
 def _changes(seeding: LibraryCall, loop: Loop, run: Run) -> bool:
     """Whether the code of a worker's seeding reads what the loop sets anew in each round."""
     bodies = [enclosing_function(site.module, site.node) for site in _own_code(seeding)]
-    read = {name for body in bodies for name in (free_names(body) if isinstance(body, FUNCTIONS) else read_names(body))}
+    apart = [body for body in bodies if isinstance(body, FUNCTIONS) and loop.node not in nodes(body)]
+    read = {name for body in bodies for name in (free_names(body) if body in apart else read_names(body))}
     asked = {part.attr for body in bodies for part in nodes(body) if isinstance(part, ast.Attribute)}
     changed = (each for each in run.of_type(AttributeSet) if loop in each.moment.loops)
     set_ = {each.name for each in changed if each.moment.inside("worker") is None}

@@ -34,13 +34,14 @@ from collections.abc import Iterator
 from gclint.finding import Finding, Fix
 from gclint.frameworks.torch_modules import mode
 from gclint.frameworks.torch_states import mode_set
-from gclint.ir.syntax import FUNCTIONS, nodes
+from gclint.ir.layout import value_of
+from gclint.ir.syntax import FUNCTIONS, arguments, nodes
 from gclint.rule import Reproduction, Rule
 from gclint.run import rewrite
 from gclint.run.calls import Call
 from gclint.run.closures import enclosing_function
 from gclint.run.events import LibraryCall, RunEnded
-from gclint.run.meaning import definition, handed_over
+from gclint.run.meaning import definition
 from gclint.run.run import Run, ways
 from gclint.run.values import Class, Const, Object, Value, const, root
 
@@ -128,17 +129,14 @@ def _asks_mode(event: LibraryCall) -> bool:
 
 
 def _told_by_mode(event: LibraryCall) -> bool:
-    """Whether the share that is dropped is computed from a module's mode, here or by a caller."""
-    site, chain, named = event.site, list(event.moment.stack), rewrite.argument(event.site, "p")
-    what = named.value if named is not None else rewrite.positional(event.site, 1)
-    while what is not None:
-        meant = definition(site.module, what)
-        if any(isinstance(part, ast.Attribute) and part.attr == "training" for part in nodes(meant)):
-            return True
-        function = enclosing_function(site.module, site.node)
-        what = handed_over(site.module, function, meant, chain[-1]) if chain else None
-        site = chain.pop() if chain else site
-    return False
+    """Whether something that is given on the way to a call is computed from a module's mode, such as the share."""
+    return any(
+        isinstance(part, ast.Attribute) and part.attr == "training"
+        for site in (*event.moment.stack, event.site)
+        if isinstance(site.node, ast.Call)
+        for given in (site.node.func, *map(value_of, arguments(site.node)))
+        for part in nodes(definition(site.module, given))
+    )
 
 
 def _with_mode(call: Call, inner: Object) -> Fix | None:
