@@ -26,7 +26,7 @@ from ..run.bounds import judged_in_part
 from ..run.calls import Call
 from ..run.events import ConfigurationRead, Event, Moment, RunEnded
 from ..run.interpreter import Frame, Interpreter
-from ..run.invocation import instantiate
+from ..run.invocation import instantiate, is_filled, is_record
 from ..run.jumps import Jump
 from ..run.run import SHOWN, Run
 from ..run.setters import leave_open
@@ -198,7 +198,7 @@ class Walker:
 
     def _walk_definition(self, it: Interpreter, name: str, given: Alternative) -> None:
         item = _definition(given)
-        if item is None or item.node_id in it.interpreted:
+        if item is None or item.node_id in it.interpreted or is_filled(it, item):
             return
         path = os.fspath(self.project.absolute(item.module))
         if not self.reach.matters(path, name):
@@ -273,7 +273,7 @@ class Walker:
 
 
 def _in_order(it: Interpreter, module: Module, scope: Scope) -> list[tuple[str, Alternative]]:
-    """The module's own definitions, those that nothing in it mentions first."""
+    """The module's own definitions: those that nothing in it mentions first, records after what may fill them."""
     own = [
         (name, item)
         for name, value in list(scope.names.items())
@@ -281,7 +281,7 @@ def _in_order(it: Interpreter, module: Module, scope: Scope) -> list[tuple[str, 
         if (held := _definition(item)) is not None and held.module is module and held.node_id not in it.interpreted
     ]
     mentioned = Counter(IDENTIFIER.findall(module.text))
-    return sorted(own, key=lambda pair: mentioned[pair[0]] > 1)
+    return sorted(own, key=lambda pair: (isinstance(pair[1], Class) and is_record(pair[1]), mentioned[pair[0]] > 1))
 
 
 def _is_for_a_key(jump: Jump) -> bool:

@@ -1,4 +1,5 @@
-"""Splits of data into parts: torch's random_split, scikit-learn's and datasets' train_test_split.
+"""Splits of data into parts, and data put together: torch's random_split, Subset and ConcatDataset, scikit-learn's and
+datasets' train_test_split.
 
 A call gives as many parts as torch/utils/data/dataset.py, sklearn/model_selection/_split.py and
 datasets/arrow_dataset.py say; each is computed from all that the call is given.
@@ -6,8 +7,9 @@ datasets/arrow_dataset.py say; each is computed from all that the call is given.
 
 from __future__ import annotations
 
+from ..run import elements
 from ..run.calls import Call
-from ..run.values import Value, of
+from ..run.values import NOTHING, Value, of, union
 from .registry import Framework
 
 framework = Framework("data splits")
@@ -18,7 +20,19 @@ def random_split(call: Call) -> Value | None:
     """A part for each length."""
     lengths = call.get("lengths", 1).only()
     items = getattr(lengths, "items", None)
-    return None if items is None else _parts(call, len(items))
+    return None if items is None else _parts(call, len(items), call.get("dataset", 0))
+
+
+@framework.function("torch:Subset")
+def subset(call: Call) -> Value:
+    """Some rows of a data set."""
+    return _part(call, call.get("dataset", 0))
+
+
+@framework.function("torch:ConcatDataset")
+def concatenated(call: Call) -> Value:
+    """The rows of all of them."""
+    return _part(call, union([part for _, part in elements.rounds(call.it, call.get("datasets", 0)) or ()]))
 
 
 @framework.function("sklearn:train_test_split")
@@ -35,11 +49,14 @@ def train_test_split_of(call: Call) -> Value:
     return of(made)
 
 
-def _parts(call: Call, count: int) -> Value:
+def _parts(call: Call, count: int, data: Value = NOTHING) -> Value:
     made = call.make("list", "")
-    made.items = [_part(call) for _ in range(count)]
+    made.items = [_part(call, data) for _ in range(count)]
     return of(made)
 
 
-def _part(call: Call) -> Value:
-    return of(call.it.derived(call.site, call.inputs()))
+def _part(call: Call, data: Value = NOTHING) -> Value:
+    made = call.it.derived(call.site, call.inputs())
+    if data:
+        made.state["data"] = data
+    return of(made)

@@ -100,7 +100,9 @@ def save_hyperparameters(call: Call) -> Value:
     assert call.receiver is not None
     made = call.it.new("namespace", "hparams", "hparams", call.site)
     made.open = True
-    made.attributes.update({name: value for name, value in call.it.scope.names.items() if name != "self"})
+    made.attributes.update(
+        {name: value for name, value in call.it.scope.names.items() if call.receiver not in value.objects()}
+    )
     made.attributes.update(call.keywords)
     call.receiver.attributes["hparams"] = of(made)
     return NONE

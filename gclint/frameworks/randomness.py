@@ -13,6 +13,8 @@ GENERATORS = ("numpy.random.", "random.", "torch.")
 _SEEDS = {
     "numpy.random.seed": ("numpy.random.",),
     "random.seed": ("random.",),
+    "imgaug.seed": ("imgaug.",),
+    "imgaug.random.seed": ("imgaug.",),
     "torch.manual_seed": ("torch.",),
     "torch.random.manual_seed": ("torch.",),
     "torch.cuda.manual_seed": ("torch.",),

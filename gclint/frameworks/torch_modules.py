@@ -74,6 +74,8 @@ NUMBERS = {
 """What the numbers are that a layer gives."""
 
 _OF_OTHERS = re.compile(r"torch\.\w+\.nn\.|torchvision\.(models|ops)\.")
+_BUILDER = re.compile(r"torchvision\.models\.(\w+\.)*(?!get_(weight|model_)|list_)[a-z]\w*\Z")
+"""What builds a whole network, which is a module for certain."""
 
 MAX_NESTED = 2
 
@@ -170,7 +172,12 @@ def make_of_another_module(call: Call) -> Value | None:
         call.name = f"torch.nn.{call.last}"
         made: Value | None = handler(call)
         return made
-    return call.foreign() if _OF_OTHERS.match(call.name) else None
+    if not _OF_OTHERS.match(call.name):
+        return None
+    found = call.foreign()
+    for item in found.objects() if _BUILDER.match(call.name) else ():
+        promote(item)
+    return found
 
 
 @framework.function("torch.nn.utils.skip_init")

@@ -8,15 +8,20 @@ the type "process".
 
 from __future__ import annotations
 
+import ast
+from collections.abc import Iterator
+
 from ..ir.syntax import Site
 from ..run.calls import Call
 from ..run.interpreter import Interpreter
 from ..run.names import class_attribute
+from ..run.run import Run
 from ..run.values import NOTHING, TRUE, Alternative, Class, Function, Object, Partial, Value, of, union
 from .registry import Framework
 from .signature import declare
 
 framework = Framework("torch.workers")
+WORKER = "torch.utils.data.worker"
 GENERATORS = ("numpy.default_rng", "numpy.RandomState", "random.Random")
 
 declare(framework, "numpy:default_rng", "seed=None")
@@ -24,26 +29,58 @@ declare(framework, "numpy:RandomState", "seed=None")
 declare(framework, "random:Random", "x=None")
 
 
+@framework.function("torch:get_worker_info")
+def worker_info(call: Call) -> Value | None:
+    """What a worker may ask of itself: there is something, in a worker."""
+    if not any(each.type == WORKER for each in call.it.contexts):
+        return None
+    made = call.make("worker_info", "torch.utils.data.WorkerInfo")
+    made.open = True
+    return of(made)
+
+
 def start_workers(it: Interpreter, loader: Object, site: Site) -> None:
     """The workers of a loader start, where something of the project decides what they draw or give."""
     given = loader.attributes
-    init, data = given.get("worker_init_fn", NOTHING), given.get("dataset", NOTHING).only()
+    init, data = given.get("worker_init_fn", NOTHING), union(list(_rows_of(given.get("dataset", NOTHING))))
     workers = given.get("num_workers", NOTHING)
     alone = not workers or workers.constant() == 0
     starts = not alone and any(isinstance(item, (Function, Partial)) for _, item in init)
-    if "started" in loader.state or not (starts or (_is_stream(data) if alone else _decides(data))):
+    decides = _is_stream(data.only()) if alone else any(_decides(it, item) for _, item in data)
+    if "started" in loader.state or not (starts or decides):
         return
     loader.state["started"] = TRUE
-    worker = it.new("worker", f"torch.utils.data.{'process' if alone else 'worker'}", "worker", site)
+    worker = it.new("worker", "torch.utils.data.process" if alone else WORKER, "worker", site)
     worker.attributes["loader"] = of(loader)
     it.contexts.append(worker)
     if starts:
         it.contexts.append(beginning := it.new("worker", "torch.utils.data.worker_init_fn", "worker_init_fn", site))
         it.call(init, Call(it, site, "worker_init_fn", [of(it.unknown("worker_id", site))]))
         it.contexts.remove(beginning)
-    if isinstance(data, Object) and isinstance(data.type, Class):
-        loader.state["gives"] = _items(it, data, data.type, site)
+    loader.state["gives"] = union(list(_given(it, data, site)))
     it.contexts.remove(worker)
+
+
+def _rows_of(data: Value, depth: int = 4) -> Iterator[Value]:
+    """The data sets whose rows something has: what it was split off from, or put together from by torch or a `+`."""
+    for guard, item in data:
+        added = isinstance(item, Object) and item.site is not None and isinstance(item.site.node, ast.BinOp)
+        inner = list(item.made_of) if added and isinstance(item, Object) else []
+        inner += [item.state["data"]] if isinstance(item, Object) and "data" in item.state else []
+        yield from (part.under(guard) for each in inner for part in _rows_of(each, depth - 1) if depth)
+        if not inner:
+            yield Value([(guard, item)])
+
+
+def _given(it: Interpreter, data: Value, site: Site) -> Iterator[Value]:
+    """What a worker takes from each data set that there may be: from a copy, so that nothing of it is changed here."""
+    for guard, item in data.possible(it.guard):
+        with it.under(guard) as possible:
+            if possible and isinstance(item, Object) and isinstance(item.type, Class):
+                held = dict(item.attributes)
+                yield _items(it, item, item.type, site)
+                item.attributes.clear()
+                item.attributes.update(held)
 
 
 def collate_rows(it: Interpreter, loader: Object, site: Site) -> None:
@@ -64,11 +101,25 @@ def _is_stream(data: Alternative | None) -> bool:
     return isinstance(data, Object) and data.is_a("IterableDataset")
 
 
-def _decides(data: Alternative | None) -> bool:
-    """Whether a data set is a stream, or holds a generator of random numbers."""
+def leaves_numpy(run: Run) -> bool:
+    """Whether torch seeds only its own generator and Python's in a worker: before 1.9, torch/utils/data/_utils."""
+    from packaging.version import Version
+
+    version = run.targets.version("torch")
+    return version is not None and version < Version("1.9")
+
+
+def _decides(it: Interpreter, data: Alternative) -> bool:
+    """Whether a data set is a stream, holds a generator of random numbers, may ask which worker it is in, or may draw
+    from what nobody seeds there.
+    """
+    words = ("get_worker_info", "imgaug", *(("numpy",) if leaves_numpy(it.run) else ()))
     return _is_stream(data) or (
         isinstance(data, Object)
-        and any(item.kind in GENERATORS for held in data.attributes.values() for item in held.objects())
+        and (
+            any(item.kind in GENERATORS for held in data.attributes.values() for item in held.objects())
+            or any(True for word in words for _ in it.modules_with(word))
+        )
     )
 
 

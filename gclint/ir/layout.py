@@ -9,7 +9,7 @@ from itertools import chain, pairwise
 from typing import TypeVar
 
 from ..source.lines import split_lines
-from .syntax import FunctionDef, Module, Site
+from .syntax import FUNCTIONS, FunctionDef, Module, Site
 
 T = TypeVar("T")
 _CLOSING = re.compile(r"(?:(?:\s|\\\r?\n|#[^\r\n]*)*\))*")
@@ -87,6 +87,14 @@ def is_spread(argument: ast.expr | ast.keyword) -> bool:
 def by_place(function: FunctionDef | ast.Lambda) -> list[str]:
     """The names of a function's parameters that a call may fill by place."""
     return [each.arg for each in (*function.args.posonlyargs, *function.args.args)]
+
+
+def own_name(module: Module, function: ast.AST) -> str:
+    """The name that a method has for its object: that of its first parameter; "" for what is no method of an object."""
+    if not isinstance(function, FUNCTIONS) or not isinstance(module.parents.get(function), ast.ClassDef):
+        return ""
+    static = any(isinstance(each, ast.Name) and each.id == "staticmethod" for each in function.decorator_list)
+    return next(iter(by_place(function)), "") if not static else ""
 
 
 def gather(read: Callable[[ast.AST], Iterable[T]], code: Iterable[ast.AST]) -> Iterator[T]:

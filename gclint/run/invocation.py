@@ -207,6 +207,16 @@ def is_record(owner: Class) -> bool:
     ) or owner.inherits("NamedTuple", "BaseModel")
 
 
+def is_filled(it: Interpreter, owner: Alternative) -> bool:
+    """Whether a program makes objects of a record class and has come to all of its methods: of the bare class nothing
+    is left to say, and its defaults are not what anybody runs with.
+    """
+    if not isinstance(owner, Class) or owner.node_id not in it.instantiated or not is_record(owner):
+        return False
+    methods = [part for held in owner.names.values() for _, part in held if isinstance(part, Function)]
+    return all(part.node_id in it.interpreted for part in methods)
+
+
 def fields(owner: Class) -> list[str]:
     """The field names of a record class, bases first."""
     found: dict[str, None] = {}

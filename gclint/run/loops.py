@@ -31,8 +31,8 @@ class Rounds:
         self.it, self.loop, self.entered = it, loop, Loop(loop)
         self.held, self.mark, self.steps = it.guard, len(it.jumps), it.steps
         self.before = _literals(it, it.module.bound_in(loop).stored)
-        self.count = 0
-        self.is_incomplete = False
+        self.count, self.vague = 0, it.vague
+        self.is_incomplete = self.is_uncounted = False
 
     def walk(self, guard: Guard, value: Value | None = None) -> None:
         """Walk the body under a further guard, with the value for a `for` loop's target; the guard is then that under
@@ -51,6 +51,11 @@ class Rounds:
         taken(it, start, CONTINUE)
         it.go_on(before, start)
         self.count += 1
+
+    def take(self, value: Value) -> None:
+        """Walk the body with what a generator yields, in a loop of its own of which nobody may count the rounds."""
+        self.is_uncounted = self.is_uncounted or self.it.vague > self.vague
+        self.walk(ALWAYS, value)
 
     @property
     def is_costly(self) -> bool:
@@ -82,11 +87,13 @@ def leave_out(it: Interpreter) -> None:
 def walk_for(it: Interpreter, statement: For) -> None:
     """A `for` statement."""
     rounds = Rounds(it, statement)
-    it.consumers[id(statement.iter)] = lambda value: rounds.walk(ALWAYS, value)
+    it.consumers[id(statement.iter)] = rounds.take
     iterable = it.evaluate(statement.iter)
     it.consumers.pop(id(statement.iter), None)
     if iterable:
         _over(it, rounds, statement, iterable)
+    elif rounds.is_uncounted:
+        _widen(it, rounds, it.module.bound_in(statement).counted)
     rounds.end()
 
 

@@ -26,8 +26,12 @@ class Saved:
 
 
 def file_key(path: Value, site: Site, index: int) -> str:
-    """What tells one file from another: its literal name, the object, or the expression that names it."""
+    """What tells one file from another: its literal name, the object, or the expression that names it; of a file that
+    is open what it was opened by.
+    """
     item = path.only()
+    if isinstance(item, Object) and item.kind == "file" and item.site is not None:
+        return file_key(item.attributes.get("path", Value(())), item.site, 0)
     if isinstance(item, Const):
         return repr(item.value)
     node = rewrite.call_node(site)
@@ -41,6 +45,8 @@ def file_key(path: Value, site: Site, index: int) -> str:
 def ending_of(path: Value) -> str:
     """What the name of a file surely ends with, from its last directory on; "" where that is not written out."""
     item = path.only()
+    if isinstance(item, Object) and item.kind == "file":
+        return ending_of(item.attributes.get("path", Value(())))
     if isinstance(item, Const):
         return item.value if isinstance(item.value, str) else ""
     node = item.site.node if isinstance(item, Object) and item.site is not None else None

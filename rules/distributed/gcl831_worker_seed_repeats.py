@@ -2,13 +2,15 @@
 
 ## What it does
 Finds workers of a DataLoader that start each epoch of training with the same random numbers: seeded with what is the
-same each time, or with a generator that the data set holds.
+same each time, with a generator that the data set holds, or with one that torch does not seed in a worker.
 
 ## Why it breaks
 The workers of each epoch are new processes. torch seeds them from a number that it draws for the epoch; a
 `worker_init_fn` that seeds with the worker's number, or adds it to `np.random.get_state()[1][0]`, undoes that: each
-epoch has the same augmentation. A generator made in the data set's `__init__` is copied to every worker in the state
-that it had then: all of them draw the same numbers, in each epoch again. Nothing is raised.
+epoch has the same augmentation. So does a seed that the data set sets itself, where `__iter__` begins or at a worker's
+first item. A generator made in the data set's `__init__` is copied to every worker in the state that it had then: all
+of them draw the same numbers, in each epoch again. So is imgaug's generator, and NumPy's by torch before 1.9, where
+workers are forked, as on Linux. Nothing is raised.
 
 ## Example
 ```python
@@ -28,30 +30,36 @@ from `torch.initial_seed()`, `get_worker_info().seed` or the epoch; one for each
 
 ## Evidence
 torch 2.13.0, torch/utils/data/_utils/worker.py: the workers' seeds come from `base_seed`; NumPy's is set from a list,
-so that `get_state()[1][0]` is always 2147483648. Two epochs with two workers draw equal numbers.
+so that `get_state()[1][0]` is always 2147483648; torch 1.8.1 has no such line. imgaug 0.4.0, random.py: one generator
+for the process, made with the first augmenter. Two epochs with two workers draw equal numbers.
 """
 
 from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from gclint.finding import Aspect, Finding, Fix
+from gclint.frameworks.augmentation import DRAWS
 from gclint.frameworks.randomness import GENERATORS, NO_DRAWS, draws, seeded_by
 from gclint.frameworks.torch_workers import GENERATORS as MADE
-from gclint.ir.syntax import Site, nodes
+from gclint.frameworks.torch_workers import leaves_numpy
+from gclint.ir.syntax import COMPREHENSIONS, FUNCTIONS, LOOPS, Site, nodes
 from gclint.rule import Reproduction, Rule
 from gclint.run import rewrite
-from gclint.run.closures import enclosing_function, varying_names
+from gclint.run.closures import enclosing_function, free_names, read_names, varying_names
 from gclint.run.events import AttributeSet, LibraryCall, Loop, RunEnded
-from gclint.run.guards import all_of
+from gclint.run.guards import all_of, either
 from gclint.run.run import Run
-from gclint.run.values import NOTHING, Const, Object, ancestors, root
+from gclint.run.values import NOTHING, Const, Function, Object, ancestors, root
 
 from ..words import BACKWARD
 from .loaders import epochs_of, made_in, trained_on, worker_counts, worker_of
 
 CHANGES: tuple[Aspect, ...] = ("loss", "gradients", "updates", "random")
+ALIKE = "all draw the same numbers, in each epoch again"
+ITEM = "an item draws from it here"
 SYMPTOM = "silent: each epoch has the same augmentation"
 SAME = ("get_state", "get_worker_info", "get_rank", "get_world_size", "int", "abs", "hash", "min", "max", "range")
 
@@ -60,7 +68,7 @@ rule = Rule(
     name="worker-seed-repeats",
     docs=__doc__ or "",
     words=(
-        ("worker_init_fn", "default_rng", "RandomState", "random.Random"),
+        ("worker_init_fn", "get_worker_info", "default_rng", "RandomState", "random.Random", "imgaug", "numpy"),
         ("num_workers",),
         BACKWARD,
     ),
@@ -76,6 +84,17 @@ rule = Rule(
 )
 
 
+class Repeated(NamedTuple):
+    """What repeats: the place that is told, the draw, what is said of it, and what else belongs to it."""
+
+    source: LibraryCall
+    draw: LibraryCall
+    message: str
+    known: bool = True
+    related: tuple[tuple[Site, str], ...] = ()
+    fix: Fix | None = None
+
+
 @rule.on(RunEnded)
 def draws_again(event: RunEnded, run: Run) -> Iterator[Finding]:
     """Do the workers of a loader draw the same numbers in each epoch of training?"""
@@ -86,41 +105,84 @@ def draws_again(event: RunEnded, run: Run) -> Iterator[Finding]:
         if loop is None or loader.attributes.get("persistent_workers", NOTHING).constant() not in (None, False):
             continue
         inside = [each for each in run.of_type(LibraryCall) if worker_of(each, loader) is not None]
-        for source, draw in (*_seeded(inside, loop, run), *_held(inside, loader, loop, run)):
-            both = all_of((source.guard, draw.guard, drawn.guard, backwards[0].guard))
+        trains = either(each.guard for each in backwards)
+        for each in (
+            *_seeded(inside, loop, run),
+            *_held(inside, loader, loop, run),
+            *_unseeded(inside, loader, loop, run),
+        ):
+            both = all_of((each.source.guard, each.draw.guard, drawn.guard, trains))
             for guard, count in worker_counts(loader, both, least=1):
-                if source.site.node in told:
+                if each.source.site.node in told:
                     break
-                told.add(source.site.node)
-                seeds = source is not draw
+                told.add(each.source.site.node)
                 yield rule.finding(
                     run,
-                    source.site,
-                    "the workers of each epoch start from the same seed"
-                    if seeds
-                    else "every worker has a copy of this generator: all draw the same numbers, in each epoch again",
+                    each.source.site,
+                    each.message,
                     guard=guard,
-                    certainty="fails" if count is not None else "fragile",
+                    certainty="fails" if count is not None and each.known else "fragile",
                     symptom=SYMPTOM,
-                    related=[
-                        *([(draw.site, "an item draws from it here")] if seeds else []),
-                        (drawn.site, "each epoch starts its workers anew"),
-                    ],
-                    fixes=(_from_the_epoch(source, inside),) if seeds else (),
+                    related=[*each.related, (drawn.site, "each epoch starts its workers anew")],
+                    fixes=(each.fix,),
                 )
 
 
-def _seeded(inside: list[LibraryCall], loop: Loop, run: Run) -> Iterator[tuple[LibraryCall, LibraryCall]]:
+def _seeded(inside: list[LibraryCall], loop: Loop, run: Run) -> Iterator[Repeated]:
     """The seedings of a worker that are the same each time, and what draws after them."""
     seedings = [each for each in inside if seeded_by(each) and each.call is not None]
     for generator in GENERATORS:
         last = next((each for each in reversed(seedings) if generator in seeded_by(each)), None)
         later = [each for each in inside if last is not None and run.place(each) > run.place(last)]
-        draw = next((each for each in later if draws(each, generator)), None)
-        if last is None or draw is None or last.moment.inside("worker_init_fn") is None:
+        draw = next((each for each in later if _draws(each, generator)), None)
+        if last is None or draw is None or not _once(last, run):
             continue
         if _is_same(last, inside) and not _changes(last, loop, run):
-            yield last, draw
+            message, fix = "the workers of each epoch start from the same seed", _from_the_epoch(last, inside)
+            yield Repeated(last, draw, message, related=((draw.site, ITEM),), fix=fix)
+
+
+def _once(seeding: LibraryCall, run: Run) -> bool:
+    """Whether a worker comes to a seeding once in an epoch: when it begins, when its stream does, or for an item under
+    a condition on what it sets itself.
+    """
+    worker, code = seeding.moment.inside("worker"), _own_code(seeding)
+    around = [outer for site in code for outer in site.module.ancestors(site.node)]
+    begun = any(isinstance(outer, FUNCTIONS) and outer.name == "__iter__" for outer in around)
+    if seeding.moment.inside("worker_init_fn") is not None or (begun and not any(map(_is_a_loop, around))):
+        return True
+    set_ = {each.name for each in run.of_type(AttributeSet) if each.moment.inside("worker") is worker}
+    tests = [test for site in code for test in _conditions(site)]
+    asked = {part.attr for test in tests for part in nodes(test) if isinstance(part, ast.Attribute)}
+    asked |= {str(part.value) for test in tests for part in nodes(test) if isinstance(part, ast.Constant)}
+    return bool(asked & set_)
+
+
+def _is_a_loop(node: ast.AST) -> bool:
+    return isinstance(node, (*LOOPS, *COMPREHENSIONS))
+
+
+def _conditions(site: Site) -> Iterator[ast.expr]:
+    """What has to hold for something to be come to: the `if`s around it, and those before it that return."""
+    module, inner = site.module, site.node
+    for outer in module.ancestors(site.node):
+        if isinstance(outer, ast.If):
+            yield outer.test
+        if isinstance(inner, ast.stmt):
+            block = module.block(inner)
+            before = [each for each in block[: block.index(inner)] if isinstance(each, ast.If)]
+            ends = [(each.test, part[-1]) for each in before for part in (each.body, each.orelse) if part]
+            yield from (test for test, last in ends if isinstance(last, ast.Return))
+        if isinstance(outer, FUNCTIONS):
+            return
+        inner = outer
+
+
+def _own_code(seeding: LibraryCall) -> list[Site]:
+    """The place of a worker's seeding, and of the calls that led to it within the worker."""
+    worker, stack = seeding.moment.inside("worker"), seeding.moment.stack
+    led = stack[stack.index(worker.site) + 1 :] if worker is not None and worker.site in stack else ()
+    return [seeding.site, *led]
 
 
 def _is_same(seeding: LibraryCall, inside: list[LibraryCall]) -> bool:
@@ -133,7 +195,10 @@ def _is_same(seeding: LibraryCall, inside: list[LibraryCall]) -> bool:
     if worker is None or not seed or any(item == Const(None) for _, item in seed):
         return False
     parts = [item for item in ancestors(seed) if isinstance(item, Object)]
+    beginning = seeding.moment.inside("worker_init_fn") is not None
     for item in (*parts, *map(root, parts)):
+        if not beginning and item.id > worker.id and item.site == worker.site:
+            return False  # of the item that it is asked for first
         made = item.site.node if item.site is not None else None
         if item.id > worker.id and isinstance(made, ast.Call) and names.get(item) not in SAME:
             return False
@@ -147,20 +212,16 @@ def _is_same(seeding: LibraryCall, inside: list[LibraryCall]) -> bool:
 
 def _changes(seeding: LibraryCall, loop: Loop, run: Run) -> bool:
     """Whether the code of a worker's seeding reads what the loop sets anew in each round."""
-    worker = seeding.moment.inside("worker")
-    stack = seeding.moment.stack
-    own = [
-        seeding.site,
-        *(stack[stack.index(worker.site) + 1 :] if worker is not None and worker.site in stack else ()),
-    ]
-    bodies = [enclosing_function(site.module, site.node) for site in own]
-    read = {part.id for body in bodies for part in nodes(body) if isinstance(part, ast.Name)}
+    bodies = [enclosing_function(site.module, site.node) for site in _own_code(seeding)]
+    apart = [body for body in bodies if isinstance(body, FUNCTIONS) and loop.node not in nodes(body)]
+    read = {name for body in bodies for name in (free_names(body) if body in apart else read_names(body))}
     asked = {part.attr for body in bodies for part in nodes(body) if isinstance(part, ast.Attribute)}
-    set_ = {each.name for each in run.of_type(AttributeSet) if loop in each.moment.loops}
+    changed = (each for each in run.of_type(AttributeSet) if loop in each.moment.loops)
+    set_ = {each.name for each in changed if each.moment.inside("worker") is None}
     return bool(read & varying_names(loop.node) or asked & set_)
 
 
-def _held(inside: list[LibraryCall], loader: Object, loop: Loop, run: Run) -> Iterator[tuple[LibraryCall, LibraryCall]]:
+def _held(inside: list[LibraryCall], loader: Object, loop: Loop, run: Run) -> Iterator[Repeated]:
     """What draws in a worker from a generator that was made before, unless something gives each worker its own."""
     init, data = loader.attributes.get("worker_init_fn", NOTHING), loader.attributes["dataset"].only()
     if init.alternatives and init.only() != Const(None):
@@ -174,7 +235,40 @@ def _held(inside: list[LibraryCall], loader: Object, loop: Loop, run: Run) -> It
         used = [other for other in run.of_type(LibraryCall) if other.call and other.call.receiver is receiver]
         seeded = any(other.name.rsplit(".", 1)[-1] in NO_DRAWS for other in used)
         if not seeded and all(other in inside for other in used if loop in other.moment.loops):
-            yield each, each
+            yield Repeated(each, each, f"every worker has a copy of this generator: {ALIKE}")
+
+
+def _unseeded(inside: list[LibraryCall], loader: Object, loop: Loop, run: Run) -> Iterator[Repeated]:
+    """What draws from a generator that nothing seeds in a worker, which has it as it is when the worker starts."""
+    made, begins = run.makers.get(loader), loader.attributes.get("worker_init_fn", NOTHING).only()
+    for generator, words in _copied(run).items():
+        draw = next((each for each in inside if _draws(each, generator)), None)
+        if made is None or draw is None or any(generator in seeded_by(each) for each in inside):
+            continue
+        here = [each for each in run.of_type(LibraryCall) if loop in each.moment.loops and each not in inside]
+        if any(_draws(each, generator) or generator in seeded_by(each) for each in here) or _is_new(draw):
+            continue
+        start = ((Site.at(begins.module, begins.node), "it seeds others"),) if isinstance(begins, Function) else ()
+        related = ((draw.site, ITEM), *start)
+        yield Repeated(made, draw, f"{words}: {ALIKE}", known=False, related=related)
+
+
+def _copied(run: Run) -> dict[str, str]:
+    """The generators that torch seeds in no worker, each with why."""
+    imgaug = {"imgaug.": "nothing seeds imgaug's generator in a worker"}
+    numpy = {"numpy.random.": "torch before 1.9 does not seed NumPy in its workers"}
+    return imgaug | numpy if leaves_numpy(run) else imgaug
+
+
+def _is_new(draw: LibraryCall) -> bool:
+    """Whether what draws was made in the worker."""
+    receiver, worker = draw.call.receiver if draw.call is not None else None, draw.moment.inside("worker")
+    return receiver is not None and worker is not None and receiver.id > worker.id
+
+
+def _draws(event: LibraryCall, generator: str) -> bool:
+    """Whether a call draws from a process's generator, itself or as a transform does."""
+    return event.name == DRAWS.get(generator) or draws(event, generator)
 
 
 def _from_the_epoch(seeding: LibraryCall, inside: list[LibraryCall]) -> Fix | None:

@@ -9,6 +9,7 @@ from gclint.frameworks.hf_datasets import ANEW
 from gclint.ir.syntax import FUNCTIONS, LOOPS, FunctionDef, Module, Site, dotted, nodes, parameters
 from gclint.run.closures import bound_names, enclosing_function, free_names
 from gclint.run.events import LibraryCall
+from gclint.run.meaning import handed_over
 from gclint.run.values import Const, Function, Object, Value, root
 
 COMPUTED = (
@@ -135,8 +136,8 @@ def read_again(event: LibraryCall, what: ast.expr) -> Site | None:
         if found is not None:
             return Site.at(site.module, found)
         function = enclosing_function(site.module, site.node)
-        handed = _handed(function, what, chain[-1]) if chain else None
-        if handed is None:
+        handed = handed_over(site.module, function, what, chain[-1]) if chain else None
+        if not isinstance(handed, (ast.Name, ast.Attribute, ast.Subscript)):
             return None
         site, what = chain.pop(), handed
     return None
@@ -183,17 +184,3 @@ def _is_alike(module: Module, node: ast.AST, name: str) -> bool:
     """Whether what is read gets the same method called: then it counts as unchanged."""
     method = module.parents.get(node)
     return isinstance(method, ast.Attribute) and method.attr == name
-
-
-def _handed(function: ast.AST, what: ast.expr, caller: Site) -> ast.expr | None:
-    """The expression that a caller gave for a parameter."""
-    if not isinstance(what, ast.Name) or not isinstance(function, FUNCTIONS) or not isinstance(caller.node, ast.Call):
-        return None
-    names = [each.arg for each in (*function.args.posonlyargs, *function.args.args)]
-    if what.id not in names:
-        return None
-    named = next((each.value for each in caller.node.keywords if each.arg == what.id), None)
-    place = names.index(what.id) - (names[:1] == ["self"])
-    given = caller.node.args[place : place + 1]
-    found = named if named is not None else (given[0] if given else None)
-    return found if isinstance(found, (ast.Name, ast.Attribute, ast.Subscript)) else None

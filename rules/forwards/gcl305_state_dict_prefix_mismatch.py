@@ -21,7 +21,8 @@ torch.save(ddp.module.state_dict(), path)
 ```
 
 ## When it is fine
-The same wrapper on both sides; the prefix is taken off.
+The same wrapper on both sides; the prefix is taken off; a file of which nothing but a model is read, under a name that
+the program does not save: it may be from elsewhere.
 
 ## Evidence
 torch 2.13.0: 16 of 16 keys missing. pytorch/pytorch#94575, mlfoundations/open_clip#639.
@@ -42,8 +43,10 @@ from gclint.run.run import Run, together
 from gclint.run.saved import content_of
 from gclint.run.values import Object
 
+from .resumed import FILE, is_resumed, own_saves
+
 MISSING = "RuntimeError: Error(s) in loading state_dict: Missing key(s) in state_dict"
-MODULES = ("ddp", "dp", "module", "model", "modules", "layer")
+MODULES = ("ddp", "dp", "module", "model", "modules", "layer", "diffusers_model", "vision_model")
 INNER = {"module.": "module", "_orig_mod.": "_orig_mod"}
 
 rule = Rule(
@@ -70,7 +73,7 @@ def mismatch(event: RunEnded, run: Run) -> Iterator[Finding]:
     for load in run.of_type(StateDictLoaded):
         if not any(item.kind in MODULES for item in load.target.objects()):
             continue
-        for held, taken in _taken(run, load):
+        for held, taken, known in _taken(run, load):
             owner = taken.attributes["of"].objects()[0]
             saved, wanted = str(taken.known("prefix").constant() or ""), load.prefix
             if saved == wanted or owner.kind not in MODULES:
@@ -83,7 +86,7 @@ def mismatch(event: RunEnded, run: Run) -> Iterator[Finding]:
                 load.site,
                 _message(saved, wanted),
                 guard=guard,
-                certainty="fragile" if run.open_guard(guard) else "fails",
+                certainty="fails" if known and not run.open_guard(guard) else "fragile",
                 symptom="silent: nothing is loaded" if load.strict.is_const(False) else MISSING,
                 related=[(taken.site, "the state dict is taken here")],
                 fixes=(_inner(taken.site, saved) if saved else _inner(load.site, wanted),),
@@ -99,18 +102,35 @@ def _message(saved: str, wanted: str) -> str:
     return f"the names were saved with `{saved}` in front, and this model's have `{wanted}`"
 
 
-def _taken(run: Run, load: StateDictLoaded) -> Iterator[tuple[Guard, Object]]:
-    """The state dicts that what is loaded may be, directly or through a file."""
+def _taken(run: Run, load: StateDictLoaded) -> Iterator[tuple[Guard, Object, bool]]:
+    """The state dicts that what is loaded may be, directly or through a file; whether that is known to be so."""
     for guard, item in load.source:
         if not isinstance(item, Object):
             continue
         if item.type == "state_dict":
-            yield guard, item
+            yield guard, item, True
         for saved, content in content_of(run, item):
             for inner, part in content:
                 held = together(saved.guard, inner)
                 if isinstance(part, Object) and part.type == "state_dict" and held is not None:
-                    yield held, part
+                    yield held, part, True
+        yield from ((held, part, False) for held, part in _of_an_earlier_run(item, load, run))
+
+
+def _of_an_earlier_run(item: Object, load: StateDictLoaded, run: Run) -> Iterator[tuple[Guard, Object]]:
+    """The first of the state dicts that an earlier run may have saved, where more than a model is read of the file, or
+    training goes on from it, and all of them have the same names.
+    """
+    file = item
+    while file.type != FILE and file.parent is not None:
+        file = file.parent
+    read = {name: value.objects() for name, value in file.attributes.items() if name.startswith("[")}
+    key = next((name for name, held in read.items() if item in held), "")
+    if file.type != FILE or not key or not (len(read) > 1 or is_resumed(file, run)):
+        return
+    kept = [(saved.guard, part) for saved, entries in own_saves(load, file, run) for part in entries[key].objects()]
+    if kept and len({str(part.known("prefix").constant() or "") for _, part in kept}) == 1:
+        yield kept[0]
 
 
 def _stripped(run: Run, load: StateDictLoaded) -> bool:

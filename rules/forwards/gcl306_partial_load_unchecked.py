@@ -26,8 +26,8 @@ if loaded.missing_keys:
 The result, or the filtered dict, is looked at, or the code itself works out which names are missing; entries that
 were kept on the model itself, its own state dict among them; adapters or parts that are not trained; entries that
 the code takes out by name, such as a head; files to which the program itself, or the model's class, saved a part;
-what distributed checkpoint read, which raises for names that the files lack; strictness that the code decides; a
-second attempt in an `except` that says the strict one failed.
+what distributed checkpoint read, which raises for names that the files lack; strictness that the code decides, by an
+argument or by a strict load in the other branch; a second attempt in an `except` that says the strict one failed.
 
 ## Evidence
 torch 2.13.0: `strict=False` and a filter by `model.state_dict()` each loaded 4 of 16 tensors, or none.
@@ -46,7 +46,7 @@ from gclint.rule import Reproduction, Rule
 from gclint.run import rewrite
 from gclint.run.closures import calls_in, contains, enclosing_function, read_names
 from gclint.run.events import Event, LibraryCall, RunEnded, StateDictLoaded
-from gclint.run.guards import ALWAYS, Guard
+from gclint.run.guards import ALWAYS, Guard, conj
 from gclint.run.run import Run, together
 from gclint.run.values import Object
 
@@ -83,7 +83,7 @@ def unchecked(event: RunEnded, run: Run) -> Iterator[Finding]:
 def _unchecked(load: StateDictLoaded, run: Run) -> Iterator[Finding]:
     filtered = _filter(load)
     held = next((both for guard in _lenient(load, filtered) if (both := together(load.guard, guard)) is not None), None)
-    if held is None or _looked_at(load.site, run) or _counted(load, run):
+    if held is None or _looked_at(load.site, run) or _counted(load, run) or _chosen(load, run):
         return
     if filtered is not None and _compared(load.site, filtered, run):
         return
@@ -101,7 +101,38 @@ def _unchecked(load: StateDictLoaded, run: Run) -> Iterator[Finding]:
 
 
 def _is_model(item: Object) -> bool:
-    return item.kind in ("module", "model", "instance", "modules", "part", "unknown", "ddp", "layer")
+    return item.kind in (
+        "module",
+        "model",
+        "instance",
+        "modules",
+        "part",
+        "unknown",
+        "layer",
+        "ddp",
+        "dp",
+        "fsdp",
+        "fsdp2",
+    )
+
+
+def _chosen(load: StateDictLoaded, run: Run) -> bool:
+    """Whether the other branch of the `if` around a load makes it a strict one: the code decides the strictness."""
+    module, branch = load.site.module, _branch(load.site)
+    return branch is not None and any(
+        other.site.module is module
+        and _branch(other.site) is branch
+        and other.target.objects() == load.target.objects()
+        and not other.strict.is_const(False)
+        and conj(other.guard, load.guard) is None
+        for other in run.of_type(StateDictLoaded)
+    )
+
+
+def _branch(site: Site) -> ast.If | None:
+    statement = site.module.statement(site.node)
+    outer = site.module.parents.get(statement) if statement is not None else None
+    return outer if isinstance(outer, ast.If) else None
 
 
 def _filter(load: StateDictLoaded) -> Site | None:

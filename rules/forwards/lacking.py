@@ -63,11 +63,29 @@ def _lists(module: Module, node: ast.AST, loaded: set[str]) -> bool:
 
 
 def _held_to_lack(code: Iterable[ast.AST]) -> Iterator[ast.expr]:
-    """What code asks whether it lacks something."""
-    for node in (node for part in code for node in nodes(part)):
-        if isinstance(node, ast.Compare):
-            pairs = zip(node.ops, node.comparators, strict=True)
-            yield from (holder for operator, holder in pairs if isinstance(operator, ast.NotIn))
+    """What code asks whether it lacks something: of an `if`, where it does something when that is so."""
+    found = [node for part in code for node in nodes(part)]
+    tested = {id(part) for node in found if isinstance(node, ast.If) for part in nodes(node.test)}
+    for node in found:
+        if isinstance(node, ast.If):
+            branches = {True: node.body, False: node.orelse}
+            asked = [(holder, branches[lacks]) for holder, lacks in _asked(node.test, True)]
+            yield from (holder for holder, branch in asked if any(not isinstance(line, ast.Pass) for line in branch))
+        elif isinstance(node, (ast.UnaryOp, ast.Compare)) and id(node) not in tested:
+            yield from (holder for holder, lacks in _asked(node, True) if lacks)
+
+
+def _asked(test: ast.expr, truth: bool) -> Iterator[tuple[ast.expr, bool]]:
+    """What a test asks whether something is in it, each with the answer of the test where it is not."""
+    if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+        yield from _asked(test.operand, not truth)
+    elif isinstance(test, ast.BoolOp):
+        yield from (found for part in test.values for found in _asked(part, truth))
+    elif isinstance(test, ast.Compare):
+        pairs = zip(test.ops, test.comparators, strict=True)
+        yield from (
+            (held, isinstance(op, ast.NotIn) is truth) for op, held in pairs if isinstance(op, (ast.In, ast.NotIn))
+        )
 
 
 def _subtracts(module: Module, node: ast.AST, loaded: set[str]) -> bool:

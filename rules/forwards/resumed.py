@@ -114,7 +114,7 @@ def own_saves(load: StateDictLoaded, file: Object, run: Run) -> list[tuple[Saved
     models = [root(inside(item)) for item in load.target.objects()]
     key = next((name for name in read if set(file.attributes[name].objects()) & set(load.source.objects())), "")
     name = file_key(path, file.site, 0) if file.site is not None else ""
-    alone = file in load.source.objects()
+    alone = not key and file in load.source.objects()
     return [
         (each, entries)
         for each in saves(run)

@@ -93,13 +93,18 @@ def _since_last_step(run: Run, step: ScalerUsed) -> list[ScalerUsed | GradientsC
     for item in run.events:
         if item is step:
             return found
-        if isinstance(item, ScalerUsed) and item.scaler is not step.scaler:
+        if isinstance(item, ScalerUsed) and item.scaler is not step.scaler and not _unscales(item, step):
             continue
         if isinstance(item, ScalerUsed) and item.operation == "update" and together(item, step):
             found = []
         elif isinstance(item, (ScalerUsed, GradientsClipped)):
             found.append(item)
     return found
+
+
+def _unscales(item: ScalerUsed, step: ScalerUsed) -> bool:
+    """Whether another scaler unscales the gradients of the step's optimizer."""
+    return item.operation == "unscale_" and not set(item.given.objects()).isdisjoint(step.given.objects())
 
 
 def _ours(clip: GradientsClipped, step: ScalerUsed) -> bool:

@@ -41,6 +41,7 @@ from gclint.ir.syntax import Site
 from gclint.rule import Reproduction, Rule
 from gclint.run import rewrite
 from gclint.run.events import OptimizerStep, RunEnded, ScalerUsed
+from gclint.run.meaning import apart
 from gclint.run.run import Run
 from gclint.run.stepping import argument_text, looped, receiver_text, together
 from gclint.run.values import Object
@@ -70,9 +71,10 @@ def protocol(event: RunEnded, run: Run) -> Iterator[Finding]:
 
 def _plain_steps(run: Run, scaler: Object, own: list[ScalerUsed]) -> Iterator[Finding]:
     """optimizer.step() of an optimizer whose gradients are scaled."""
-    scaled = [item for item in own if item.operation == "scale"]
+    scales = [item for item in own if item.operation == "scale"]
     stepped = [item for item in own if item.operation == "step"]
     for plain in run.of_type(OptimizerStep):
+        scaled = [item for item in scales if not apart(item.site, plain.site)]
         if plain.scaler is not None or not any(together(item, plain) for item in scaled):
             continue
         both = [item for item in stepped if plain.optimizer in item.given.objects() and together(item, plain)]

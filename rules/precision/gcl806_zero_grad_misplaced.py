@@ -8,7 +8,7 @@ before the backward within accelerate's `accumulate`.
 Between backward and step there is nothing left for the step: no weight changes. In every round of an accumulation the
 gradients of all rounds but the last before the step are lost: the batch is as small as if nothing were accumulated,
 divided by how many should have been. Within `accumulate` a prepared optimizer clears in the rounds that step only: at
-the head of such a round that is what the rounds before it added.
+the head of such a round that is what the rounds before it added; so it is under `if accelerator.sync_gradients`.
 
 ## Example
 ```python
@@ -40,6 +40,7 @@ from collections.abc import Iterator
 from gclint.finding import Aspect, Finding, Fix
 from gclint.rule import Reproduction, Rule
 from gclint.run import rewrite
+from gclint.run.conditions import item_atom
 from gclint.run.events import (
     AttributeSet,
     Backward,
@@ -118,7 +119,7 @@ def at_the_head(event: RunEnded, run: Run) -> Iterator[Finding]:
         if block is None or accelerator is None:
             continue
         rounds = accelerator.attributes.get(STEPS, NOTHING)
-        for cleared, added in _before_backward(step, block, run):
+        for cleared, added in _before_backward(step, block, _steps(accelerator), run):
             for guard, (number,) in ways(added.guard, rounds):
                 if cleared.site.node_id in told or not _is_several(number):
                     continue
@@ -148,7 +149,16 @@ def _accelerator(block: Object, optimizer: Object, run: Run) -> Object | None:
     return None
 
 
-def _before_backward(step: OptimizerStep, block: Object, run: Run) -> Iterator[tuple[GradientsCleared, Backward]]:
+def _steps(accelerator: Object) -> set[str]:
+    """The keys of the condition that a round is one that steps, which is when a prepared optimizer clears anyway."""
+    held = [accelerator, *accelerator.attributes.get("gradient_state", NOTHING).objects()]
+    asked = [item for each in held for item in each.attributes.get("sync_gradients", NOTHING).objects()]
+    return {item_atom(item).key for item in asked}
+
+
+def _before_backward(
+    step: OptimizerStep, block: Object, steps: set[str], run: Run
+) -> Iterator[tuple[GradientsCleared, Backward]]:
     """What clears an optimizer's gradients in a block before the backward whose gradients it steps with."""
     inner = [each for each in run.of_type(Backward) if block in each.moment.contexts]
     for cleared in run.of_type(GradientsCleared):
@@ -156,7 +166,8 @@ def _before_backward(step: OptimizerStep, block: Object, run: Run) -> Iterator[t
             continue
         for added in inner:
             before = run.place(cleared) < run.place(added) < run.place(step)
-            if before and cleared.guard <= added.guard and _is_for(added, step.optimizer, run):
+            under = {(atom, held) for atom, held in cleared.guard if not (held and atom.key in steps)}
+            if before and under <= added.guard and _is_for(added, step.optimizer, run):
                 yield cleared, added
 
 

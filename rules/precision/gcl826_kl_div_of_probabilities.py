@@ -34,7 +34,7 @@ from gclint.finding import Finding, Fix
 from gclint.ir.syntax import Site, keyword
 from gclint.rule import Reproduction, Rule
 from gclint.run import rewrite
-from gclint.run.events import LossComputed
+from gclint.run.events import LibraryCall, LossComputed
 from gclint.run.run import Run
 
 from .numbers import CHANGES, given
@@ -67,26 +67,22 @@ def of_no_logarithm(event: LossComputed, run: Run) -> Iterator[Finding]:
             guard=guard,
             symptom="silent: the loss is no divergence, its gradients point elsewhere",
             related=[(site, "they are computed here")],
-            fixes=(_logarithm(event, site) if numbers == "probabilities" else None,),
+            fixes=(_logarithm(event, site, run) if numbers == "probabilities" else None,),
         )
         return
 
 
-def _logarithm(event: LossComputed, made: Site) -> Fix | None:
-    """Take the logarithm: with the softmax, where that is the argument itself."""
+def _logarithm(event: LossComputed, made: Site, run: Run) -> Fix | None:
+    """Take the logarithm: with the softmax, where a function or a tensor's method of that name is the argument."""
     node, module = event.site.node, event.site.module
     named = keyword(node, "input") if isinstance(node, ast.Call) else None
     argument = named.value if named is not None else rewrite.positional(event.site, 0)
-    if argument is None:
-        return None
-    place = Site.at(module, argument)
-    own = argument is made.node and isinstance(argument, ast.Call) and isinstance(argument.func, ast.Attribute)
-    if own and isinstance(argument, ast.Call) and isinstance(argument.func, ast.Attribute):
-        if argument.func.attr != "softmax" or module.code(argument.func.value) == "self":
-            return None
-        edit = rewrite.replace_name(Site.at(module, argument.func), "log_softmax")
+    called = argument.func if isinstance(argument, ast.Call) and argument is made.node else None
+    function = any(each.site is made and each.name.endswith("softmax") for each in run.of_type(LibraryCall))
+    if isinstance(called, ast.Attribute) and called.attr == "softmax" and function:
+        edit = rewrite.replace_name(Site.at(module, called), "log_softmax")
     elif isinstance(argument, (ast.Name, ast.Attribute, ast.Subscript, ast.Call)):
-        edit = rewrite.put_behind(place, ".log()")
+        edit = rewrite.put_behind(Site.at(module, argument), ".log()")
     else:
         return None
     return Fix("logarithm", "Give it the logarithm", (edit,), "unsafe", intent=CHANGES)

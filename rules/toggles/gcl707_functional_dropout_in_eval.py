@@ -19,8 +19,8 @@ x = F.dropout(self.body(x), p=0.3, training=self.training)
 ```
 
 ## When it is fine
-`training=` says something, also `training=True` on purpose; a `dropout_p` of `self.p if self.training else 0.0`; a
-program that never calls `eval()`.
+`training=` says something, also `training=True` on purpose; a share of `self.p if self.training else 0.0`, here or from
+a caller; a program that never calls `eval()`.
 
 ## Evidence
 torch 2.13.0: after `eval()` two forwards of the same input differ by up to 1.7.
@@ -34,12 +34,14 @@ from collections.abc import Iterator
 from gclint.finding import Finding, Fix
 from gclint.frameworks.torch_modules import mode
 from gclint.frameworks.torch_states import mode_set
-from gclint.ir.syntax import FUNCTIONS
+from gclint.ir.layout import value_of
+from gclint.ir.syntax import FUNCTIONS, arguments, nodes
 from gclint.rule import Reproduction, Rule
 from gclint.run import rewrite
 from gclint.run.calls import Call
 from gclint.run.closures import enclosing_function
 from gclint.run.events import LibraryCall, RunEnded
+from gclint.run.meaning import definition
 from gclint.run.run import Run, ways
 from gclint.run.values import Class, Const, Object, Value, const, root
 
@@ -69,7 +71,13 @@ def drops_in_evaluation(event: RunEnded, run: Run) -> Iterator[Finding]:
         call, forwards = dropping.call, dropping.moment.forwards
         if dropping.name not in DROPOUTS or call is None or not forwards or dropping.site.node_id in told:
             continue
-        if call.open or call.gives("training", 2) or not _is_evaluated(forwards[0], modes) or _asks_mode(dropping):
+        if (
+            call.open
+            or call.gives("training", 2)
+            or not _is_evaluated(forwards[0], modes)
+            or _asks_mode(dropping)
+            or _told_by_mode(dropping)
+        ):
             continue
         told.add(dropping.site.node_id)
         yield from _told(dropping, call.get("p", 1, const(0.5)), run, (_with_mode(call, forwards[-1]),))
@@ -117,6 +125,17 @@ def _asks_mode(event: LibraryCall) -> bool:
         for outer in site.module.ancestors(site.node)
         if isinstance(outer, (ast.If, ast.IfExp))
         for node in ast.walk(outer.test)
+    )
+
+
+def _told_by_mode(event: LibraryCall) -> bool:
+    """Whether something that is given on the way to a call is computed from a module's mode, such as the share."""
+    return any(
+        isinstance(part, ast.Attribute) and part.attr == "training"
+        for site in (*event.moment.stack, event.site)
+        if isinstance(site.node, ast.Call)
+        for given in (site.node.func, *map(value_of, arguments(site.node)))
+        for part in nodes(definition(site.module, given))
     )
 
 

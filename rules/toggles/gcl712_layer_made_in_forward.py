@@ -39,7 +39,8 @@ from collections.abc import Iterator
 
 from gclint.finding import Aspect, Edit, Finding, Fix
 from gclint.frameworks.torch_modules import PARAMETRIC, settings_of, trainable
-from gclint.ir.syntax import FUNCTIONS, FunctionDef, Module, nodes
+from gclint.ir.layout import own_name
+from gclint.ir.syntax import FUNCTIONS, Module, nodes
 from gclint.rule import Reproduction, Rule
 from gclint.run import rewrite
 from gclint.run.closures import enclosing_function
@@ -127,23 +128,24 @@ def _in_init(made: LibraryCall) -> Fix | None:
     if owner is None or not isinstance(node, ast.Call) or not _is_same_anywhere(module, node):
         return None
     init = next((each for each in owner.body if isinstance(each, FUNCTIONS) and each.name == "__init__"), None)
-    if init is None or not _has_self(init) or not _has_self(enclosing_function(module, node)):
+    own = own_name(module, enclosing_function(module, node))
+    if init is None or not own or own_name(module, init) != own:
         return None
     name = _free_name(module, node)
     lead = " " * (init.body[0].col_offset)
     line = module.span(init.body[-1]).end_line
     column = len(module.lines[line - 1].rstrip("\r\n")) + 1
-    added = Edit(module.path, line, column, line, column, f"\n{lead}self.{name} = {module.code(node)}")
-    edits = (added, rewrite.replace(made.site, f"self.{name}"))
+    added = Edit(module.path, line, column, line, column, f"\n{lead}{own}.{name} = {module.code(node)}")
+    edits = (added, rewrite.replace(made.site, f"{own}.{name}"))
     return Fix("in-init", "Build it in the constructor", edits, "unsafe", intent=CHANGES)
 
 
 def _is_same_anywhere(module: Module, node: ast.Call) -> bool:
-    """Whether what the layer is given is made of literals, attributes of `self` and names of the whole module."""
+    """Whether what the layer is given is made of literals, attributes of the module and names of the whole module."""
     given = [*node.args, *(item.value for item in node.keywords)]
     function = enclosing_function(module, node)
     own = {each.id for each in nodes(function) if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store)}
-    own |= {each.arg for each in nodes(function) if isinstance(each, ast.arg)} - {"self"}
+    own |= {each.arg for each in nodes(function) if isinstance(each, ast.arg)} - {own_name(module, function)}
     inside = [each for item in given for each in nodes(item)]
     return all(isinstance(each, PLAIN) for each in inside) and not own & {
         each.id for each in inside if isinstance(each, ast.Name)
@@ -151,10 +153,6 @@ def _is_same_anywhere(module: Module, node: ast.Call) -> bool:
 
 
 PLAIN = (ast.Constant, ast.Name, ast.Attribute, ast.BinOp, ast.UnaryOp, ast.operator, ast.unaryop, ast.expr_context)
-
-
-def _has_self(function: FunctionDef | ast.Module) -> bool:
-    return isinstance(function, FUNCTIONS) and bool(function.args.args) and function.args.args[0].arg == "self"
 
 
 def _free_name(module: Module, node: ast.Call) -> str:
