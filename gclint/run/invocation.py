@@ -40,6 +40,7 @@ MAX_DEPTH = 24
 MAX_RECURSION = 1
 CALLS_AT_ANY_COST = 3
 MOST_STEPS_IN_ONE = 1_500
+MOST_STEPS_IN_SETTINGS = 20_000
 
 
 def invoke(it: Interpreter, function: Value, call: Call) -> Value:
@@ -97,7 +98,7 @@ def walk(it: Interpreter, function: Function, call: Call) -> Value:
 
     entered = sum(frame.function is not None and frame.function.node_id == function.node_id for frame in it.frames)
     it.entered[function.node_id] += 1
-    enough = _walked_enough(it, function)
+    enough = _walked_enough(it, function, call)
     if enough:
         loops.leave_out(it)
     if enough or len(it.frames) > MAX_DEPTH or entered > MAX_RECURSION:
@@ -133,10 +134,14 @@ def walk(it: Interpreter, function: Function, call: Call) -> Value:
     return _of_release(call, _result(it, frame, end, call))
 
 
-def _walked_enough(it: Interpreter, function: Function) -> bool:
-    """Whether a function was called often, or not so often and its walks took long."""
+def _walked_enough(it: Interpreter, function: Function, call: Call) -> bool:
+    """Whether a function was called often, or not so often and its walks took long: a constructor that is given nothing
+    fills its object with what it did before, which many a program's settings are, and may take longer.
+    """
     calls = it.entered[function.node_id]
-    return calls > it.call_limit or (calls > CALLS_AT_ANY_COST and it.spent[function.node_id] > MOST_STEPS_IN_ONE)
+    given = call.positional or call.keywords or call.open or getattr(function.node, "name", "") != "__init__"
+    most = MOST_STEPS_IN_ONE if given else MOST_STEPS_IN_SETTINGS
+    return calls > it.call_limit or (calls > CALLS_AT_ANY_COST and it.spent[function.node_id] > most)
 
 
 def _result(it: Interpreter, frame: Frame, end: Guard, call: Call) -> Value:
