@@ -68,7 +68,7 @@ def collectives(run: Run) -> Iterator[Collective]:
             if _is_for_all(event):
                 yield Collective(event, operation_of(name), name)
         elif isinstance(event, Forward):
-            if _gathers(event.model) or _sends_buffers(event):
+            if (_gathers(event.model) and _is_whole(event)) or _sends_buffers(event):
                 yield Collective(event, ("forward", event.model), "forward")
         else:
             averaged = [each.model for each in forwards_of(event, run) if _is_averaged(each)]
@@ -113,6 +113,11 @@ def _is_sharded(model: Value) -> bool:
 def _gathers(model: Object) -> bool:
     """Whether a model's processes put its parameters together before they use them."""
     return model.kind == "fsdp" or model.known("sharded").constant() is True or _always(model.known("fsdp"))
+
+
+def _is_whole(forward: Forward) -> bool:
+    """Whether the model itself is called: what a method of something that it holds does nobody knows."""
+    return forward.through is not None or forward.called is forward.model
 
 
 def _always(wrapper: Value) -> bool:
