@@ -11,6 +11,7 @@ from gclint.run.meaning import definition, method_called
 
 SETS = ("set", "frozenset", "keys")
 DIFFERENCES = ("difference", "symmetric_difference")
+ADDS = ("add", "append")
 STRIKES = ("remove", "discard", "difference_update")
 
 
@@ -28,19 +29,29 @@ def _strikes_off(site: Site, around: ast.AST) -> bool:
     """Whether names are struck off those of a model, around a load, and what is left is looked at afterwards."""
     module = site.module
     for node in nodes(around):
-        if isinstance(node, ast.Assign) and of_a_model(module, node.value):
+        held = _given_names(module, node)
+        if held and isinstance(node, ast.stmt):
             later = list(_later(module, node, around))
             calls = [call for part in later for call in calls_in(part)]
             struck = sum(
-                isinstance(call.func, ast.Attribute)
-                and call.func.attr in STRIKES
-                and dotted(call.func.value) == dotted(node.targets[0])
+                isinstance(call.func, ast.Attribute) and call.func.attr in STRIKES and dotted(call.func.value) == held
                 for call in calls
             )
-            read = [name for part in later for name in read_names(part)].count(dotted(node.targets[0]))
+            read = [name for part in later for name in read_names(part)].count(held)
             if 0 < struck < read and any(call is site.node for call in calls):
                 return True
     return False
+
+
+def _given_names(module: Module, node: ast.AST) -> str:
+    """What a statement gives the names of a model, at once or one by one in a loop; "" for nothing."""
+    if isinstance(node, ast.Assign) and of_a_model(module, node.value):
+        return dotted(node.targets[0])
+    if not isinstance(node, FORS) or not of_a_model(module, node.iter):
+        return ""
+    called = [call.func for part in node.body for call in calls_in(part)]
+    holders = [dotted(func.value) for func in called if isinstance(func, ast.Attribute) and func.attr in ADDS]
+    return holders[0] if holders else ""
 
 
 def _later(module: Module, node: ast.stmt, around: ast.AST) -> Iterator[ast.stmt]:
