@@ -25,8 +25,8 @@ model.lm_head.requires_grad_(True)
 
 ## When it is fine
 A class of the project that has an attribute of this name itself, another name that its code reads;
-`module.requires_grad_(...)`; the parameter of a layer, as in `layer.weight.requires_grad = True`; False on a tensor that
-has no gradient anyway.
+`module.requires_grad_(...)`; the parameter of a layer, as in `layer.weight.requires_grad = True`; False on a tensor
+that has no gradient anyway.
 
 ## Evidence
 torch 2.13.0: the parameters of a Linear require gradients before and after `layer.requires_grad = False`, and none
