@@ -36,7 +36,7 @@ def ddp_kwargs(call: Call) -> Value:
     return of(with_settings(call, "ddp_kwargs"))
 
 
-@framework.method("accelerator", "prepare", "prepare_model")
+@framework.method("accelerator", "prepare", "prepare_model", "prepare_optimizer", "prepare_scheduler")
 def prepare(call: Call) -> Value:
     """Models are wrapped for several processes; everything comes back in the same order."""
     assert call.receiver is not None

@@ -2,13 +2,15 @@
 
 ## What it does
 Finds learning rate schedules that are made for a number of epochs and stepped in every batch, the other way round, made
-for all batches and stepped once for several, or made for the first phase of a loop and stepped in all of its phases.
+for all batches and stepped once for several, or made for the first phase of a loop and stepped in all of its phases;
+and those that accelerate prepared and that are stepped once per epoch.
 
 ## Why it breaks
 A schedule counts its own steps. One for as many epochs that is stepped in every batch ends within the first epoch, and
 a cosine swings back: the learning rate goes up and down all along. One for all batches that is stepped once per epoch,
 or once per accumulated step, hardly begins: the learning rate stays near its start. One for a part of the rounds ends
-where the next part begins.
+where the next part begins. What accelerate prepared takes a step for each process at every `step()`: that fits batches,
+which the processes share out, and not epochs.
 
 ## Example
 ```python
@@ -30,12 +32,14 @@ for epoch in range(epochs):
 
 ## When it is fine
 Equal units: epochs per epoch, batches per batch, `len(loader) * epochs // accumulation` per accumulated step; schedules
-that restart on purpose; those that accelerate or a trainer steps; one for the first phase that is stepped in it only.
+that restart on purpose; those that a trainer steps, or accelerate in every batch, or once with `split_batches=True` or
+`step_scheduler_with_optimizer=False`; one for the first phase that is stepped in it only.
 
 ## Evidence
 torch 2.13.0: with T_max in epochs, stepped per batch, the learning rate is at its maximum at the end of each of ten
 epochs; a linear one over all batches, stepped once for eight, ends at 87 %. A cosine over the first
 half of the rounds is at 0 after that half, and at its maximum again after the second.
+accelerate 1.15.0, two processes: a cosine for four epochs is at 0 after two and at its maximum after four.
 """
 
 from __future__ import annotations
@@ -55,11 +59,19 @@ from gclint.run.stepping import every_few_rounds, goes_over
 from gclint.run.values import NOTHING, Alternative, Const, Object, Value, ancestors
 
 from .moves import behind_loop
+from .prepared import once_for_each_process, preparing
 
 CHANGES: tuple[Aspect, ...] = ("updates", "loss")
 ENDS = frozenset({"CosineAnnealingLR", "OneCycleLR", "PolynomialLR", *WARMED_UP})
 """What has nothing to give after the steps that it is made for."""
 SYMPTOM = "silent: the learning rate does not end where it is meant to"
+
+Found = tuple[str, Certainty, Fix | None]
+BY_PROCESSES: Found = (
+    "accelerate steps the schedule once for each process: stepped once per epoch, it ends too early",
+    "fragile",
+    None,
+)
 
 rule = Rule(
     code="GCL813",
@@ -83,22 +95,19 @@ def other_units(event: RunEnded, run: Run) -> Iterator[Finding]:
     """Is a schedule stepped in another unit than the one it is made for?"""
     if not event.whole:
         return
-    calls = run.of_type(LibraryCall)
-    prepared = {
-        item
-        for each in calls
-        if each.name.startswith("accelerator.prepare") and each.call
-        for value in each.call.positional
-        for item in value.objects()
-    }
+    prepared = preparing(run)
     told: set[Object] = set()
-    for step in calls:
+    for step in run.of_type(LibraryCall):
         schedule = step.call.receiver if step.name == "schedule.step" and step.call is not None else None
-        if schedule is None or schedule in told or schedule in prepared or schedule.site is None:
+        if schedule is None or schedule in told or schedule.site is None:
             continue
-        total = _total(schedule)
-        found = total and next((each for ask in QUESTIONS if (each := ask(step, total, run))), None)
-        if not found or not run.condition(step.guard).is_short:
+        total, guard = _total(schedule), step.guard
+        if schedule in prepared:
+            several = once_for_each_process(step, total, prepared[schedule], run)
+            found, guard = (BY_PROCESSES, several) if several is not None else (None, guard)
+        else:
+            found = next((each for ask in QUESTIONS if (each := ask(step, total, run))), None) if total else None
+        if found is None or not run.condition(guard).is_short:
             continue  # under too many conditions it is not told any more what the total was made of
         words, certainty, fix = found
         told.add(schedule)
@@ -106,15 +115,13 @@ def other_units(event: RunEnded, run: Run) -> Iterator[Finding]:
             run,
             schedule.site,
             words,
-            guard=step.guard,
+            guard=guard,
             certainty=certainty,
             symptom=SYMPTOM,
             related=[(step.site, "it is stepped here")],
             fixes=(fix,),
+            versions=("accelerate",) if schedule in prepared else ("torch",),
         )
-
-
-Found = tuple[str, Certainty, Fix | None]
 
 
 def _total(schedule: Object) -> Value:

@@ -1,11 +1,12 @@
 """# checkpointing-in-eval-mode (GCL703)
 
 ## What it does
-Finds training of a transformers model in evaluation mode although gradient checkpointing is turned on.
+Finds training of a model of transformers, or of diffusers before 0.32, in evaluation mode although gradient
+checkpointing is turned on.
 
 ## Why it breaks
 `from_pretrained` returns the model in evaluation mode. A loop of one's own, and Lightning from 2.2 on, leave it there.
-transformers checkpoints in training mode only: no memory is saved, and dropout is off as well. The same comes of an
+These models checkpoint in training mode only: no memory is saved, and dropout is off as well. The same comes of an
 evaluation within the loop that ends without `train()`: the rounds after it go on in evaluation mode.
 
 ## Example
@@ -23,11 +24,13 @@ model.train()
 ```
 
 ## When it is fine
-Trainer and trl, which set the mode; models built from a configuration; diffusers, which do not look at the mode;
-evaluations after which nothing trains.
+Trainer and trl, which set the mode; models built from a configuration; diffusers from 0.32 on, whose models look at
+`torch.is_grad_enabled()` instead; classes of the project that checkpoint in their own way; evaluations after which
+nothing trains.
 
 ## Evidence
-transformers 4.57.6 and 5.23.0, lightning 2.6.6: no region is recomputed.
+transformers 4.57.6 and 5.23.0, lightning 2.6.6: no region is recomputed. diffusers 0.14.0, 0.19.3 and 0.31.0 ask
+`self.training and self.gradient_checkpointing` in all of their models, 0.32.0 in none.
 """
 
 from __future__ import annotations
@@ -45,17 +48,21 @@ from gclint.run.events import Backward, LibraryCall, RunEnded
 from gclint.run.guards import Guard, conj
 from gclint.run.parallel import forwards_of, trained
 from gclint.run.run import Run, ways
-from gclint.run.values import Alternative, Const, Object, root
+from gclint.run.values import Alternative, Class, Const, Object, root
 
 from ..words import BACKWARD
 from .rounds import left_in_evaluation
+
+WITHOUT_MODE = "0.32.dev0"
+"""The release of diffusers from which on its models checkpoint wherever gradients are on."""
+OWN_WAY = "self.gradient_checkpointing"
 
 rule = Rule(
     code="GCL703",
     name="checkpointing-in-eval-mode",
     docs=__doc__ or "",
     words=(
-        ("gradient_checkpointing_enable", "activation_checkpointing_enable"),
+        ("gradient_checkpointing_enable", "activation_checkpointing_enable", "enable_gradient_checkpointing"),
         ("from_pretrained", "eval"),
         (*BACKWARD, "LightningModule"),
     ),
@@ -85,7 +92,7 @@ def trains_in_eval_mode(event: Backward, run: Run) -> Iterator[Finding]:
                     (event.site, "gradients are computed here"),
                 ],
                 fixes=(_train(turned_on),),
-                versions=("transformers",),
+                versions=_library(model),
             )
             break
 
@@ -114,7 +121,7 @@ def goes_on_in_eval_mode(event: RunEnded, run: Run) -> Iterator[Finding]:
                         (backward.site, "gradients are computed here"),
                     ],
                     fixes=(_train_each_round(loop, switch.site),),
-                    versions=("transformers",),
+                    versions=_library(model),
                 )
                 break
 
@@ -123,8 +130,26 @@ def _trained(event: Backward, run: Run) -> Iterator[Object]:
     """The models of a loss that look at their mode when they checkpoint."""
     whole = trained(event)
     for model in run.models:
-        if root(model) in whole and not str(model.type).startswith("diffusers") and not model.known("unsloth"):
+        heeds = model.kind != "diffusers_model" or _looks_at_its_mode(model, run)
+        if root(model) in whole and heeds and not model.known("unsloth"):
             yield model
+
+
+def _library(model: Object) -> tuple[str, ...]:
+    return ("diffusers",) if model.kind == "diffusers_model" else ("transformers",)
+
+
+def _looks_at_its_mode(model: Object, run: Run) -> bool:
+    """Whether a model of diffusers is known to checkpoint in training mode only: one of an earlier release, of whose
+    checkpointing the project's classes do nothing themselves.
+    """
+    from packaging.version import Version
+
+    held = run.targets.version("diffusers")
+    own = isinstance(model.type, Class) and any(
+        OWN_WAY in module.text for module in run.modules_with("gradient_checkpointing")
+    )
+    return held is not None and held < Version(WITHOUT_MODE) and not own
 
 
 def _modes(event: Backward, model: Object, run: Run) -> Iterator[tuple[Guard, Alternative, Alternative]]:
@@ -164,7 +189,7 @@ def _mode_from(event: Backward, model: Object, guard: Guard, run: Run) -> list[t
 
 def _turned_on(region: Alternative) -> Site | None:
     """Where a method turned checkpointing on; None where something else did, or nothing."""
-    return region.site if isinstance(region, Object) and region.type == "method" else None
+    return region.site if isinstance(region, Object) and region.type in ("method", "diffusers") else None
 
 
 def _train(turned_on: Site) -> Fix | None:

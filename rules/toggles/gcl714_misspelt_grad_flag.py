@@ -1,7 +1,8 @@
 """# misspelt-grad-flag (GCL714)
 
 ## What it does
-Finds `requires_grad` set on a module, and `require_grad` set on a parameter: attributes that nothing reads.
+Finds `requires_grad` set on a module, and a misspelt flag (`require_grad`, `required_grad`, `requires_grads`) set on a
+parameter: attributes that nothing reads.
 
 ## Why it breaks
 `requires_grad` is a flag of tensors. A module takes any attribute, so that `module.requires_grad = False` stores one
@@ -23,8 +24,9 @@ model.lm_head.requires_grad_(True)
 ```
 
 ## When it is fine
-A class of the project that has an attribute of this name itself; `module.requires_grad_(...)`; the parameter of a
-layer, as in `layer.weight.requires_grad = True`; False on a tensor that has no gradient anyway.
+A class of the project that has an attribute of this name itself, another name that its code reads;
+`module.requires_grad_(...)`; the parameter of a layer, as in `layer.weight.requires_grad = True`; False on a tensor
+that has no gradient anyway.
 
 ## Evidence
 torch 2.13.0: the parameters of a Linear require gradients before and after `layer.requires_grad = False`, and none
@@ -34,9 +36,12 @@ after `layer.requires_grad_(False)`. OpenGVLab/InternVL's `--unfreeze_lm_head` t
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
+from difflib import SequenceMatcher
 
 from gclint.finding import Finding, Fix
+from gclint.ir.gate import where
 from gclint.ir.layout import on_its_own
 from gclint.ir.syntax import Site
 from gclint.rule import Reproduction, Rule
@@ -48,15 +53,19 @@ from gclint.run.values import NOTHING, Class, Object
 
 from ..words import TRAINS, assigned
 
-FLAG, MISSPELT = "requires_grad", "require_grad"
-MODULES = ("layer", "modules", "module", "model", "diffusers_model", "ddp")
+FLAG, ALIKE = "requires_grad", 0.85
+MODULES = ("layer", "modules", "module", "model", "lightning_module", "diffusers_model", "vision_model", "ddp")
+LIKE_GRAD = ("grad", "grads", "grad_", "gard", "gradient", "gradients")
+MISSPELT = rf"(?!{FLAG}\b)req\w+_g\w+"
+SET = where(".req", rf".*\.{MISSPELT}\s*(?:=(?!=)|:(?!$)|[,)])")
 
 rule = Rule(
     code="GCL714",
     name="misspelt-grad-flag",
     docs=__doc__ or "",
     words=(
-        *(flag + misspelt for flag, misspelt in zip(assigned(FLAG), assigned(MISSPELT), strict=True)),
+        (*assigned(FLAG)[0], SET, *(where(f"{quote}req", rf".*{quote}{MISSPELT}{quote}") for quote in "\"'")),
+        (*assigned(FLAG)[1], SET),
         TRAINS,
     ),
     certainty=("fails",),
@@ -75,12 +84,12 @@ rule = Rule(
 def nothing_reads_it(event: AttributeSet, run: Run) -> Iterator[Finding]:
     """Is the flag set on something that has no such flag?"""
     target = event.target
-    if target is None or event.name not in (FLAG, MISSPELT) or _has_its_own(target, event.name):
+    if target is None or not (event.name == FLAG or _is_misspelt(event)) or _has_its_own(target, event.name):
         return
     if event.name == FLAG and _is_module(target) and not event.guard - without_elements(event.guard):
         words = "`requires_grad` is set on a module: its parameters keep what they have"
-    elif event.name == MISSPELT and (_is_module(target) or _may_learn(target, event)):
-        words = "`require_grad` is no flag of tensors or modules: nothing reads it"
+    elif event.name != FLAG and (_is_module(target) or _may_learn(target, event)) and not _is_read(event.name, run):
+        words = f"`{event.name}` is no flag of tensors or modules: nothing reads it"
     else:
         return
     yield rule.finding(
@@ -91,6 +100,23 @@ def nothing_reads_it(event: AttributeSet, run: Run) -> Iterator[Finding]:
         symptom="silent: what trains is as before",
         fixes=(_called(event),),
     )
+
+
+def _is_misspelt(event: AttributeSet) -> bool:
+    """Whether a name can only be meant for the flag: a word like "requires", and one for the gradient. The method of
+    that name may be replaced by another on purpose, but not by a truth value.
+    """
+    first, _, rest = event.name.partition("_")
+    alike = rest in LIKE_GRAD and SequenceMatcher(None, first, "requires").ratio() > ALIKE
+    return alike and (event.name != FLAG + "_" or isinstance(event.value.constant(), bool))
+
+
+def _is_read(name: str, run: Run) -> bool:
+    """Whether the project's code reads an attribute of this name anywhere: then it is one of its own."""
+    if name == FLAG + "_":
+        return False
+    read = re.compile(rf"\.{name}\b(?!\s*=[^=])|(?:get|has)attr\(.*['\"]{name}['\"]")
+    return any(read.search(module.text) for module in run.modules_with(name))
 
 
 def _is_module(item: Object) -> bool:

@@ -1,0 +1,58 @@
+"""Schedules that accelerate prepares: it steps them once for each process, as their batches are shared out."""
+
+from __future__ import annotations
+
+import ast
+
+from gclint.run.events import LibraryCall, OptimizerStep
+from gclint.run.guards import DISTRIBUTED, Guard, all_of, compatible
+from gclint.run.parallel import alone, is_group_of_one
+from gclint.run.run import Run
+from gclint.run.values import NOTHING, Alternative, Const, Object, Value, ancestors
+
+SEVERAL: Guard = frozenset({(DISTRIBUTED, True)})
+STEPS_ONCE = {"split_batches": True, "step_scheduler_with_optimizer": False}
+"""Settings with which accelerate steps a schedule once (scheduler.py, 1.15.0), each with the value for that."""
+
+
+def preparing(run: Run) -> dict[Object, LibraryCall]:
+    """What accelerate prepares, each with the call that does."""
+    calls = [each for each in run.of_type(LibraryCall) if each.name.startswith("accelerator.prepare") and each.call]
+    return {item: each for each in calls for value in each.call.positional for item in value.objects()}
+
+
+def once_for_each_process(step: LibraryCall, total: Value, prepare: LibraryCall, run: Run) -> Guard | None:
+    """The condition under which a schedule that is made for a plain number of steps takes several after each loop over
+    the batches; None for never.
+    """
+    if alone(run) or is_group_of_one(run) or not _is_per_epoch(step, run) or not _is_for_each_process(prepare):
+        return None
+    parts = ancestors(total)
+    if not parts or not all(map(_is_plain, parts)):
+        return None
+    return all_of((step.guard, prepare.guard, SEVERAL))
+
+
+def _is_per_epoch(step: LibraryCall, run: Run) -> bool:
+    """Whether a schedule is stepped in a loop in which optimizers are stepped in a loop of its own only."""
+    loops = step.moment.loops
+    steps = [each for each in run.of_type(OptimizerStep) if compatible(each.guard, step.guard)]
+    inner = [each for each in steps if loops and each.moment.loops[: len(loops)] == loops]
+    return bool(inner) and all(len(each.moment.loops) > len(loops) for each in inner)
+
+
+def _is_for_each_process(prepare: LibraryCall) -> bool:
+    """Whether accelerate is known to step what it prepares there once for each process."""
+    keeper = prepare.call.receiver if prepare.call is not None else None
+    if keeper is None or keeper.open or "dataloader_config" in keeper.attributes:
+        return False
+    held = ((keeper.attributes.get(name, NOTHING), once) for name, once in STEPS_ONCE.items())
+    return not any(value and value.constant() is not (not once) for value, once in held)
+
+
+def _is_plain(item: Alternative) -> bool:
+    """Whether a number is written out, an option, or computed from such: it does not know of the processes."""
+    if not isinstance(item, Object):
+        return isinstance(item, Const)
+    node = item.site.node if item.site is not None else None
+    return item.kind == "option" or isinstance(node, ast.BinOp)
