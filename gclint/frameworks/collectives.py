@@ -15,7 +15,7 @@ from ..run.events import Backward, Event, Forward, LibraryCall
 from ..run.parallel import forwards_of
 from ..run.run import Run
 from ..run.values import NOTHING, TRUE, Const, External, Object, Value, root
-from .module_trees import modules_of
+from .module_trees import surely_below
 from .torch_modules import settings_of
 
 GROUPS = {
@@ -135,6 +135,11 @@ def _sends_buffers(forward: Forward) -> bool:
         return False
     if wrapper.open or wrapper.attributes.get("broadcast_buffers", TRUE).constant() is not True:
         return False
-    parts = [part.item for part in modules_of(call.it, forward.model) or [] if not part.guard]
-    norms = [part for part in parts if part.kind == "layer" and part.class_name.startswith("BatchNorm")]
-    return any(settings_of(part).get("track_running_stats", TRUE).constant() is True for part in norms)
+    return any(_has_buffers(part, forward) for part in surely_below(forward.model))
+
+
+def _has_buffers(part: Object, forward: Forward) -> bool:
+    """Whether a module itself keeps buffers: those that the code gave it, or a normalization's running numbers."""
+    if part.kind == "layer" and part.class_name.startswith("BatchNorm"):
+        return settings_of(part).get("track_running_stats", TRUE).constant() is True
+    return any(guard <= forward.guard for guard, _ in part.known("buffers"))

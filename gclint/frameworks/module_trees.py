@@ -61,6 +61,22 @@ def modules_of(it: Interpreter, item: Object, prefix: str = "", around: tuple[Ob
     return found
 
 
+def surely_below(item: Object) -> Iterator[Object]:
+    """A module and those below it that are there in any case, also where others are not known."""
+    found: dict[Object, None] = {}
+    waiting = [item]
+    while waiting and len(found) < MOST_PARAMETERS:
+        part = waiting.pop()
+        if part in found or part.open or part.each or part.kind not in ("module", "layer", "modules"):
+            continue
+        found[part] = None
+        own = isinstance(part.type, Class) and part.kind == "module"
+        values = [*(part.items or ()), *(part.attributes.values() if own else ())]
+        always = [each.alternatives[0] for each in values if len(each.alternatives) == 1]
+        waiting += [held for guard, held in always if not guard and isinstance(held, Object)]
+    yield from found
+
+
 def children_of(it: Interpreter, item: Object) -> list[Named] | None:
     """The modules directly below a module; None where they are not known."""
     if item.each or item.open or "adapter" in item.state or "layers_wrapped" in item.sites:

@@ -286,9 +286,17 @@ def add_part(call: Call) -> Value:
     return NONE
 
 
+@framework.method("module", "register_buffer")
+def register_buffer(call: Call) -> Value:
+    """A tensor that a module keeps beside its parameters, which stay as they are; one that is None is none yet."""
+    assert call.receiver is not None
+    if not call.get("tensor", 1).is_const(None):
+        set_state(call.it, call.receiver, "buffers", TRUE)
+    return call.unknown()
+
+
 @framework.method(
     "module",
-    "register_buffer",
     "register_backward_hook",
     "register_forward_hook",
     "register_forward_pre_hook",

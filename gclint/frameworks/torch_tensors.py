@@ -10,7 +10,7 @@ from ..run.calls import Call
 from ..run.devices import is_cpu
 from ..run.interpreter import Interpreter
 from ..run.precision import mark_product
-from ..run.values import FALSE, NOTHING, TRUE, Object, Value, of
+from ..run.values import FALSE, NOTHING, TRUE, Object, Value, const, of
 from .registry import Framework
 from .signature import Signature, declare
 from .torch_modules import loosen
@@ -180,12 +180,14 @@ def read_out(call: Call) -> Value:
     return without_gradient(call)
 
 
+@framework.function("torch.mean", "torch.sum")
 @framework.method("unknown", "mean", "sum")
 def reduced(call: Call) -> Value:
     """The mean or the sum: of what carries a graph it carries one."""
-    assert call.receiver is not None
+    given = of(call.receiver) if call.receiver is not None else call.get("input", 0)
     made = call.it.derived(call.site, call.inputs())
-    scale_of(made, of(call.receiver))
+    scale_of(made, given)
+    made.state["reduced"] = const(call.last)
     return of(made)
 
 

@@ -2,7 +2,8 @@
 
 A tensor has its `graph` where it surely carries one: a loss that was computed from a model's output while autograd
 recorded, or what was given to backward. `scaled_from` is the tensor of which it is a multiple, `divisor` what it
-was divided by. What is computed from a tensor that was made to be trained has that `from_leaf`.
+was divided by, `factor` what it was multiplied by. What is computed from a tensor that was made to be trained has that
+`from_leaf`.
 """
 
 from __future__ import annotations
@@ -47,6 +48,8 @@ def remember(it: Interpreter, sign: ast.operator, left: Value, right: Value, mad
         tensors
     ):
         scale_of(made, source, right if isinstance(sign, ast.Div) else NOTHING)
+        if isinstance(sign, ast.Mult):
+            made.state["factor"] = right if source is left else left
     elif isinstance(sign, ast.Add) and len(tensors) == 1:
         made.state["scaled_from"] = of(tensors[0])
 
@@ -95,3 +98,8 @@ def went_backward(loss: Value) -> None:
 def divisors(value: Value) -> Value:
     """All that a tensor was divided by on its way."""
     return union(item.known("divisor") for item in multiples(value))
+
+
+def factors(value: Value) -> Value:
+    """All that a tensor was multiplied by on its way."""
+    return union(item.known("factor") for item in multiples(value))

@@ -23,11 +23,12 @@ if loaded.missing_keys:
 ```
 
 ## When it is fine
-The result, or the filtered dict, is looked at, or the code itself works out which names are missing; entries that
-were kept on the model itself, its own state dict among them; adapters or parts that are not trained; entries that
-the code takes out by name, such as a head; files to which the program itself, or the model's class, saved a part;
-what distributed checkpoint read, which raises for names that the files lack; strictness that the code decides, by an
-argument or by a strict load in the other branch; a second attempt in an `except` that says the strict one failed.
+The result, or more of the filtered dict than whether it is empty, is looked at, or the code itself works out which
+names are missing; entries that were kept on the model itself, its own state dict among them; adapters or parts that
+are not trained; entries that the code takes out by name, such as a head; files to which the program itself, or the
+model's class, saved a part; what distributed checkpoint read, which raises for names that the files lack; strictness
+that the code decides, by an argument or by a strict load in the other branch; a second attempt in an `except` that
+says the strict one failed.
 
 ## Evidence
 torch 2.13.0: `strict=False` and a filter by `model.state_dict()` each loaded 4 of 16 tensors, or none.
@@ -206,10 +207,13 @@ def _within(block: list[ast.stmt], module: Module, event: Event) -> bool:
 
 def _mentions(site: Site, name: str) -> int:
     """How often a name stands in the function around a load, of one that belongs to the module in the module."""
+    return list(read_names(_around(site, name))).count(name)
+
+
+def _around(site: Site, name: str) -> ast.AST:
     around: ast.AST = enclosing_function(site.module, site.node)
-    if any(isinstance(node, (ast.Global, ast.Nonlocal)) and name in node.names for node in nodes(around)):
-        around = site.module.tree
-    return list(read_names(around)).count(name)
+    outside = any(isinstance(node, (ast.Global, ast.Nonlocal)) and name in node.names for node in nodes(around))
+    return site.module.tree if outside else around
 
 
 def _counted(load: StateDictLoaded, run: Run) -> bool:
@@ -224,7 +228,7 @@ def _counted(load: StateDictLoaded, run: Run) -> bool:
 def _compared(site: Site, filtered: Site, run: Run) -> bool:
     """Whether the filtered dict is used for more than loading it."""
     name = _name_of(filtered)
-    uses = _mentions(site, name) if name else 0
+    uses = _looks(site, name) if name else 0
     calls = calls_in(enclosing_function(site.module, site.node))
     loading = {event.site.node_id for event in run.of_type(StateDictLoaded)}
     loading |= {event.site.node_id for event in run.of_type(LibraryCall) if event.name == "dict.update"}
@@ -233,7 +237,23 @@ def _compared(site: Site, filtered: Site, run: Run) -> bool:
         for call in calls
         for item in arguments(call)
     )
-    return uses > loads + 1
+    return uses > loads
+
+
+def _looks(site: Site, name: str) -> int:
+    """How often a name is read in the function around a load, where more is asked of it than whether it is empty."""
+    read = [
+        each for each in nodes(_around(site, name)) if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Load)
+    ]
+    return sum(each.id == name and not _is_truth(each, site.module) for each in read)
+
+
+def _is_truth(node: ast.AST, module: Module) -> bool:
+    """Whether an expression is a condition by itself, also turned round or beside others."""
+    outer = module.parents.get(node)
+    if isinstance(outer, ast.BoolOp) or (isinstance(outer, ast.UnaryOp) and isinstance(outer.op, ast.Not)):
+        return _is_truth(outer, module)
+    return isinstance(outer, (ast.If, ast.While, ast.IfExp, ast.Assert)) and outer.test is node
 
 
 def _name_of(filtered: Site) -> str:

@@ -95,8 +95,8 @@ def more_than_tensors(event: RunEnded, run: Run) -> Iterator[Finding]:
         found = known or _saved_earlier(load, file, files, made, run)
         if found is not None:
             yield _finding(run, load.site, *found, known=known is not None)
-    for site, read, maker in loads_beside(run) if files else ():
-        found = _all([each for each in _holding(read, files) if is_made_by(maker, each, read)], ALWAYS, made)
+    for site, read, makers in loads_beside(run) if files else ():
+        found = _all([each for each in _holding(read, files) if is_made_by(makers, each, read)], ALWAYS, made)
         if found is not None:
             yield _finding(run, site, *found, known=False)
 
@@ -137,8 +137,22 @@ def _saved_earlier(load: LibraryCall, file: str, files: list[Saved], made: dict[
     for item in load.result.objects():
         read = {name for name in item.attributes if name.startswith("[")}
         if read and (len(read) > 1 or is_resumed(item, run)):
-            return _all([each for each in _holding(read, files) if may_be(each, path, file)], load.guard, made)
+            held = [each for each in _holding(read, files) if may_be(each, path, file)]
+            found = _all(held, load.guard, made)
+            first = _all(held, ALWAYS, made) if found is None and any(_is_kept(item, each) for each in held) else None
+            return found or (None if first is None else (first[0], load.guard, first[2]))
     return None
+
+
+def _is_kept(file: Object, saved: Saved) -> bool:
+    """Whether something that was read of a file is saved again under its key: the first run, which had no file, saved
+    what it is made of there.
+    """
+    return any(
+        set(value.objects()) & set(file.attributes.get(key, NOTHING).objects())
+        for entries in entries_of(saved.content)
+        for key, value in entries.items()
+    )
 
 
 def _holding(read: set[str], files: list[Saved]) -> list[Saved]:

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from gclint.ir.syntax import Module, Site, dotted, keyword, nodes
-from gclint.run.closures import enclosing_function
+from gclint.run.closures import enclosing_function, read_names
 from gclint.run.run import Run
 from gclint.run.saved import Saved
 
@@ -15,23 +15,23 @@ from .resumed import entries_of
 FILLS = "load_state_dict"
 
 
-def loads_beside(run: Run) -> Iterator[tuple[Site, set[str], str]]:
+def loads_beside(run: Run) -> Iterator[tuple[Site, set[str], set[str]]]:
     """The calls of torch.load that leave weights_only out, of a file that the code does not name, in programs that save
     nothing themselves; each with what it reads of the file, by key as it is written, a model's state among it, and
-    the name of what makes that model. One that the program that is walked does not mention makes another model.
+    the names of what may make that model. Those that the program that is walked does not mention make another model.
     """
     for module in run.beside_with("torch.load"):
         if "torch.save" in module.text or "safe_globals" in module.text:
             continue
         for node in nodes(module.tree):
             if isinstance(node, ast.Call) and dotted(node.func) == "torch.load" and _is_plain(node):
-                read, maker = _read(module, node) or (set[str](), "")
-                if read and (_mentions(run, maker) if maker else len(read) > 1):
-                    yield Site.at(module, node), read, maker
+                read, makers = _read(module, node) or (set[str](), set[str]())
+                if read and (_mentions(run, makers) if makers else len(read) > 1):
+                    yield Site.at(module, node), read, makers
 
 
-def is_made_by(maker: str, saved: Saved, read: set[str]) -> bool:
-    """Whether a model whose state is saved may be what a function or class makes: not where another is seen to."""
+def is_made_by(makers: set[str], saved: Saved, read: set[str]) -> bool:
+    """Whether a model whose state is saved may be what functions or classes make: not where others are seen to."""
     for entries in entries_of(saved.content):
         for state in (
             item for key in read & set(entries) for item in entries[key].objects() if item.type == "state_dict"
@@ -40,15 +40,15 @@ def is_made_by(maker: str, saved: Saved, read: set[str]) -> bool:
             held = call.func if isinstance(call, ast.Call) else None
             while isinstance(held, ast.Attribute):
                 held = held.value
-            made = _maker(state.site.module, held) if state.site is not None and held is not None else ""
-            if maker and made and made != maker:
+            made = _makers(state.site.module, held) if state.site is not None and held is not None else set[str]()
+            if makers and made and not makers & made:
                 return False
     return True
 
 
-def _mentions(run: Run, name: str) -> bool:
+def _mentions(run: Run, names: set[str]) -> bool:
     return run.entry is not None and any(
-        name in (getattr(each, "id", ""), getattr(each, "attr", "")) for each in nodes(run.entry.tree)
+        names & {getattr(each, "id", ""), getattr(each, "attr", "")} for each in nodes(run.entry.tree)
     )
 
 
@@ -58,9 +58,9 @@ def _is_plain(load: ast.Call) -> bool:
     return not spread and bool(load.args) and not isinstance(load.args[0], (ast.Constant, ast.Starred))
 
 
-def _read(module: Module, load: ast.Call) -> tuple[set[str], str] | None:
+def _read(module: Module, load: ast.Call) -> tuple[set[str], set[str]] | None:
     """The keys that are read of what is loaded, where it has a name of its own and a model gets one of them, and the
-    name of what makes that model.
+    names of what may make that model. The name may be given to that entry afterwards.
     """
     line = module.statement(load)
     named = line.targets[0] if isinstance(line, ast.Assign) and line.value is load and len(line.targets) == 1 else None
@@ -68,11 +68,30 @@ def _read(module: Module, load: ast.Call) -> tuple[set[str], str] | None:
         return None
     scope = enclosing_function(module, load)
     bound = [each for each in nodes(scope) if isinstance(each, ast.Name) and each.id == named.id]
-    if sum(isinstance(each.ctx, ast.Store) for each in bound) > 1:
+    others = [each for each in bound if isinstance(each.ctx, ast.Store) and each is not named]
+    taken = [value for each in others if (value := _taken_out(module, each)) is not None]
+    if len(taken) < len(others):
         return None
-    keys = {_key(module, each): each for each in bound if isinstance(each.ctx, ast.Load)}
-    filled = [model for key, each in keys.items() if key for model in _filled(module, module.parents.get(each))]
-    return (set(keys), _maker(module, filled[0])) if filled and "" not in keys else None
+    after = min((each.lineno for each in others), default=None)
+    loaded = [each for each in bound if isinstance(each.ctx, ast.Load) and not _is_asked(module, each)]
+    keys = {each: _key(module, each) for each in loaded if after is None or each.lineno <= after}
+    filled = [model for each, key in keys.items() if key for model in _filled(module, module.parents.get(each))]
+    made = {name for model in filled for name in _makers(module, model)}
+    return (set(keys.values()), made) if filled and "" not in keys.values() else None
+
+
+def _taken_out(module: Module, name: ast.Name) -> ast.expr | None:
+    """The entry that a name is given of what it named before, as in `saved = saved['model']`."""
+    line = module.parents.get(name)
+    value = line.value if isinstance(line, ast.Assign) and line.targets == [name] else None
+    own = isinstance(value, ast.Subscript) and isinstance(value.value, ast.Name) and value.value.id == name.id
+    return value if own else None
+
+
+def _is_asked(module: Module, name: ast.Name) -> bool:
+    """Whether it is only asked if a key is there."""
+    outer = module.parents.get(name)
+    return isinstance(outer, ast.Compare) and isinstance(outer.ops[0], (ast.In, ast.NotIn)) and outer.left is not name
 
 
 def _key(module: Module, name: ast.Name) -> str:
@@ -96,15 +115,21 @@ def _filled(module: Module, entry: ast.AST | None) -> Iterator[ast.expr]:
             yield call.func.value
 
 
-def _maker(module: Module, model: ast.expr) -> str:
-    """The name of what makes a model where it is first bound in the same function; "" where that is not seen."""
+def _makers(module: Module, model: ast.expr) -> set[str]:
+    """The names of what may make a model where it is bound in the same function, wrappers and moves aside; none where
+    that is not seen.
+    """
     made = [
         each.value
         for each in nodes(enclosing_function(module, model))
         if isinstance(each, ast.Assign) and isinstance(model, ast.Name) and dotted(each.targets[0]) == model.id
     ]
-    made.sort(key=lambda each: each.lineno)
-    value: ast.expr | None = made[0] if made else None
+    own = [each for each in made if isinstance(model, ast.Name) and model.id not in read_names(each)]
+    return {name for each in own if (name := _maker(each))}
+
+
+def _maker(value: ast.expr) -> str:
+    """The last name of what a call calls; "" where it is none."""
     while (
         isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute) and isinstance(value.func.value, ast.Call)
     ):

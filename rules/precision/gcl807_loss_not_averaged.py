@@ -23,8 +23,9 @@ for i, batch in enumerate(loader):
 ```
 
 ## When it is fine
-A loss that is divided, also in a helper; accelerate's backward, which divides; a loss that is a sum; gradients that are
-divided before the step. A learning rate chosen for the sum is right as well: the finding is fragile.
+A loss that is divided, also in a helper; accelerate's backward, which divides; a loss that is a sum, also as a mean
+times how many examples there are; gradients that are divided before the step. A learning rate chosen for the sum is
+right as well: the finding is fragile.
 
 ## Evidence
 torch 2.13.0, transformers 5.23: accumulated over 8 rounds the gradient's norm is 4.33 for 0.54, the loss shown 27.8 for
@@ -37,14 +38,14 @@ import ast
 from collections.abc import Iterator
 
 from gclint.finding import Aspect, Finding, Fix
-from gclint.ir.syntax import Site
+from gclint.ir.syntax import Site, dotted
 from gclint.rule import Reproduction, Rule
 from gclint.run import rewrite
-from gclint.run.arithmetic import divisors, multiples
+from gclint.run.arithmetic import divisors, factors, multiples
 from gclint.run.events import AttributeSet, Backward, GradientsCleared, LibraryCall, OptimizerStep, RunEnded
 from gclint.run.run import Run
 from gclint.run.stepping import every_few_rounds, receiver_text
-from gclint.run.values import Const, Value, ancestors
+from gclint.run.values import Const, Object, Value, ancestors
 
 from ..words import BACKWARD, LOSSES
 
@@ -80,7 +81,7 @@ def not_averaged(event: RunEnded, run: Run) -> Iterator[Finding]:
             same = [each for each in run.of_type(Backward) if each.site.node is backward.site.node]
             if not _is_a_mean(backward.loss) or any(_is_divided(each, waits) for each in same):
                 continue
-            if not run.condition(backward.guard).is_short:
+            if not run.condition(backward.guard).is_short and not _is_whole(backward.loss):
                 continue  # under too many conditions it is not told any more what the loss was made of
             told.add(backward.site.node_id)
             yield rule.finding(
@@ -112,9 +113,34 @@ def _cleared(backward: Backward, waits: dict[str, Value], run: Run) -> bool:
 
 
 def _is_a_mean(loss: Value) -> bool:
-    """Whether a loss is known to be a mean over the batch."""
+    """Whether a loss is known to be a mean over the batch: by itself, or taken of what each example has."""
     ends = [item for item in multiples(loss) if "loss" in item.state]
-    return bool(ends) and all(item.known("reduction").constant() == "mean" for item in ends)
+    if not ends or any(_counts_the_batch(item) for item in factors(loss).objects()):
+        return False
+    taken = {item.known("reduced").constant() for item in multiples(loss) if item.known("reduced")}
+    return all(
+        kind == "mean" or (kind == "none" and taken == {"mean"})
+        for kind in (item.known("reduction").constant() for item in ends)
+    )
+
+
+def _is_whole(loss: Value) -> bool:
+    """Whether it is told of all that a loss may be where it was computed."""
+    return all(item.site is not None for item in multiples(loss))
+
+
+def _counts_the_batch(factor: Object) -> bool:
+    """Whether a factor is how many examples or numbers there are, as it is written: with it a mean is a sum again."""
+    node = factor.site.node if factor.site is not None else None
+    if isinstance(node, ast.Subscript):
+        return dotted(node.value).rpartition(".")[2] == "shape" and _is_first(node.slice)
+    name = dotted(node.func).rpartition(".")[2] if isinstance(node, ast.Call) else ""
+    first = isinstance(node, ast.Call) and bool(node.args) and _is_first(node.args[0])
+    return name in ("len", "numel") or (name == "size" and first)
+
+
+def _is_first(index: ast.expr) -> bool:
+    return isinstance(index, ast.Constant) and index.value == 0
 
 
 def _is_divided(backward: Backward, waits: dict[str, Value]) -> bool:
