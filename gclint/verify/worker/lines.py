@@ -171,7 +171,7 @@ def _computing(code: CodeType) -> Iterator[int]:
 def _reached(every: Sequence[dis.Instruction], start: int = 0) -> set[int]:
     """The offsets that can be come to from an instruction, exceptions apart.
 
-    The place of an exception can lie in the room behind its instruction: 3.11 has it so where a call was of Python code.
+    The place of an exception can lie in the room behind its instruction: 3.11 has it so where Python code was called.
     """
     at = {each.offset: index for index, each in enumerate(every)}
     reached: set[int] = set()
