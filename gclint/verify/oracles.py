@@ -195,6 +195,14 @@ def _clip(outcome: Outcome, reference: Outcome | None) -> str:
     return "gradients are clipped while they are scaled" if scaled else ""
 
 
+def _probabilities(outcome: Outcome, reference: Outcome | None) -> str:
+    for index, step in enumerate(outcome.first.steps):
+        if step.probabilities:
+            times = "once" if step.probabilities == 1 else f"{step.probabilities} times"
+            return f"step {index + 1} gives a loss of raw numbers probabilities, {times}"
+    return ""
+
+
 def _clip_ranks(outcome: Outcome, reference: Outcome | None) -> str:
     for index, steps in enumerate(zip(*(rank.steps for rank in outcome.ranks), strict=False)):
         for norms in zip(*(step.clipped for step in steps), strict=False):
@@ -249,4 +257,5 @@ ORACLES: dict[str, Callable[[Outcome, Outcome | None], str]] = {
     "clip": _clip,
     "order": _order,
     "clip-ranks": _clip_ranks,
+    "probabilities": _probabilities,
 }

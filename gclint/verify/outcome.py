@@ -52,8 +52,9 @@ class Step:
     evaluate (mode), and that keep no gradient. `evaluating` names the topmost modules in evaluation mode in a training
     forward, `dtypes` says of what parameters, autocast and losses are. `random` has a digest of each generator's
     state, `collectives` how often each kind of communication was asked for. `uncleared` counts the gradients that the
-    step before left in place, `clipped` has the norm that each clipping found. `seconds` is the time since the step
-    before, `recomputed` the regions recomputed.
+    step before left in place, `clipped` has the norm that each clipping found, `probabilities` counts the losses
+    of raw numbers that were given probabilities. `seconds` is the time since the step before, `recomputed` the regions
+    recomputed.
     """
 
     losses: tuple[float, ...] = ()
@@ -73,6 +74,7 @@ class Step:
     uncleared: int = 0
     clipped: tuple[float, ...] = ()
     clipped_scaled: bool = False
+    probabilities: int = 0
 
 
 @dataclass(frozen=True)

@@ -23,9 +23,40 @@ def edited_lines(text: str, other: str) -> list[tuple[int, int]]:
 
 
 def changed_lines(text: str, other: str) -> list[int]:
-    """Return the lines (from 1) of those statements that `other` has otherwise, or lacks, in order."""
-    places = edited_lines(text, other)
-    return [line for line in _changed(text, other) if any(first <= line <= last for first, last in places)]
+    """Return the lines (from 1) of those statements that `other` has otherwise, or lacks, in order.
+
+    Of an argument that was only renamed it is the line of the call: its value is no part of the edit.
+    """
+    places, renamed = edited_lines(text, other), _renamed(text, other)
+    found = [line for line in _changed(text, other) if any(first <= line <= last for first, last in places)]
+    return sorted({renamed.get(line, line) for line in found})
+
+
+def _renamed(text: str, other: str) -> dict[int, int]:
+    """The lines of arguments whose name alone differs in the place that `other` has for them, with the line of the
+    call."""
+    mine, theirs = text.splitlines(), other.splitlines()
+    pairs: dict[int, int] = {}
+    for kind, start, end, first, last in difflib.SequenceMatcher(None, mine, theirs, autojunk=False).get_opcodes():
+        if kind == "replace" and end - start == last - first:
+            pairs.update(zip(range(start, end), range(first, last), strict=True))
+    alike = {line + 1 for line, there in pairs.items() if _value(mine[line]) == _value(theirs[there]) != ""}
+    try:
+        calls = [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Call)] if alike else []
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return {}
+    return {
+        each.lineno: call.func.end_lineno or call.lineno
+        for call in calls
+        for each in call.keywords
+        if each.lineno in alike and each.lineno != call.func.end_lineno
+    }
+
+
+def _value(line: str) -> str:
+    """What a line of an argument gives it: "" where it is none."""
+    found = re.fullmatch(r"\s*\w+\s*=(?!=)(.*)", line)
+    return found[1] if found else ""
 
 
 def _changed(text: str, other: str) -> list[int]:

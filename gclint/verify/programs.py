@@ -10,6 +10,7 @@ from pathlib import Path
 
 from gclint.fix.edits import Chosen
 from gclint.fix.proof import ProofRequest
+from gclint.frameworks.arguments import rank_option
 from gclint.launch import Launch, is_readme, launches_of
 from gclint.launch.command_line import launch_of_command
 from gclint.run.guards import ALWAYS, Guard
@@ -185,8 +186,10 @@ def _recipe(
 ) -> ProgramRecipe:
     given = {} if run is None else {name: str(run.targets.version(name) or "") for name in ("torch", "transformers")}
     plain = program_of(launch, root, title)
+    numbers = () if run is None else rank_option(launch, run.targets)
     return replace(
         plain,
+        argv=(*numbers, *plain.argv),
         files=changed_texts(request, sources),
         target={name: version for name, version in given.items() if version},
         stop_after=request.options.steps or None,

@@ -46,7 +46,7 @@ rule = Rule(
     words=(("CrossEntropyLoss", "cross_entropy"), ("softmax", "Softmax", "sigmoid", "Sigmoid"), LEARNS),
     certainty=("fails",),
     fixable="unsafe",
-    oracles=("gradients",),
+    oracles=("gradients", "probabilities"),
     reproduction=Reproduction(
         "bad_last_layer.py",
         "bad_last_layer.fixed.py",

@@ -51,7 +51,7 @@ rule = Rule(
     words=(("BCEWithLogitsLoss", "BCELoss", "binary_cross_entropy"), LEARNS),
     certainty=("fails",),
     fixable="unsafe",
-    oracles=("gradients",),
+    oracles=("gradients", "probabilities"),
     reproduction=Reproduction(
         "bad_sigmoid_twice.py",
         "bad_sigmoid_twice.fixed.py",

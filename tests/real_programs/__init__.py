@@ -9,6 +9,7 @@ Every `programs*.yaml` of this folder is a list of rows. A row has
 - `copy`: files, folders or globs of the repository that are the project (default: all of it), relative to its root;
 - `program`: the command line as its user would give it, relative to the project, for `--program`;
 - `processes`: for `--nproc` (default 1: not given);
+- `steps`: for `--steps`, where the failure comes after more steps than a run is given (default: not given);
 - `failure`: in words, what is wrong; `code`: the rule that is due (or several: `CODE,CODE`, where the program runs
   only without all of them); `choose`: a fix by name (`CODE=NAME`);
 - `plant`: the edits that make it so, a list of `file`, `find` (a regular expression, multi-line, that matches

@@ -12,6 +12,7 @@ from tests.real_programs.runs import Result
 
 INTRODUCTION = Path(__file__).with_name("introduction.md")
 LONGEST = 240
+COLOURS = re.compile(r"\x1b\[[\d;]*m")
 PATHS = re.compile(r"(?<![\w.])/(?:[\w.+-]+/)+(?=[\w.+-]+)")
 Told = Sequence[tuple[Row, Result]]
 
@@ -42,7 +43,7 @@ def line(row: Row, result: Result) -> str:
 
 def plain(text: str) -> str:
     """One line without this machine's directories, not too long."""
-    text = PATHS.sub("", " ".join(text.split())).replace("<", "\\<")
+    text = PATHS.sub("", " ".join(COLOURS.sub("", text).split())).replace("<", "\\<")
     return text if len(text) <= LONGEST else text[: LONGEST - 4].rstrip() + " ..."
 
 

@@ -58,6 +58,7 @@ class Row:
     copy: tuple[str, ...] = ("*",)
     processes: int = 1
     choose: str = ""
+    steps: int = 0
     plant: tuple[Plant, ...] = ()
     also: dict[str, str] = field(default_factory=dict)
     prepare: str = ""

@@ -108,6 +108,7 @@ def command(row: Row, timeout: float) -> list[str]:
     words = [sys.executable, "-m", "gclint", "fix", "--isolated", "--no-cache", "--unsafe", "--select", row.code]
     words += ["--verify=program", "--program", row.program, "--timeout", str(timeout), "--output-format", "json"]
     words += ["--choose", row.choose] if row.choose else []
+    words += ["--steps", str(row.steps)] if row.steps else []
     words += ["--nproc", str(row.processes)] if row.processes > 1 else []
     return [*words, "."]
 

@@ -90,6 +90,14 @@ def test_edited_statements() -> None:
     assert edited_lines("import b\nimport a\n", "import a\n") == [(1, 1)]
 
 
+def test_the_value_of_a_renamed_argument_is_no_part_of_the_edit() -> None:
+    before = 'made = Options(\n    size=1,\n    evaluation="steps" if held else "no",\n)\n'
+    assert changed_lines(before.replace("evaluation=", "eval="), before) == [1], "it is the call"
+    assert changed_lines(before.replace('evaluation="steps"', 'eval="epoch"'), before) == [3]
+    assert changed_lines(before.replace("evaluation=", "eval=").replace("size=1", "size=2"), before) == [1, 2]
+    assert changed_lines(before.replace("evaluation=", "evaluation=True, eval="), before) == [3]
+
+
 def test_a_failure_is_the_symptom_by_class_and_words() -> None:
     symptom = "RuntimeError: Expected to mark a variable ready only once."
     assert is_symptom("RuntimeError: Expected to mark a variable ready only once. This error", symptom)

@@ -48,6 +48,27 @@ def test_of_a_call_on_several_lines_only_those_asked_for(tmp_path: Path) -> None
     assert missed(tmp_path, CALL, [4], "make()") == [2, 4], "the statement was not come to"
 
 
+def raises(first: int) -> int:
+    raise TypeError(first)
+
+
+def test_what_an_exception_of_a_function_of_python_leaves_of_its_statement(tmp_path: Path) -> None:
+    text = "def f(refuse):\n    made = refuse(1)\n    return made\n"
+    (tmp_path / "a.py").write_text(text)
+    lines, names = Lines(tmp_path, {"a.py": [2]}), {"refuse": raises}
+    lines.start()
+    try:
+        exec(compile(text, str(tmp_path / "a.py"), "exec"), names)
+        eval("f(refuse)", names)
+    except TypeError as error:
+        lines.ended(error)
+    finally:
+        sys.settrace(None)
+        if hasattr(sys, "monitoring"):
+            sys.monitoring.free_tool_id(sys.monitoring.PROFILER_ID)
+    assert lines.missed()["a.py"] == []
+
+
 def test_what_an_exception_leaves_of_its_statement(tmp_path: Path) -> None:
     text = "def f(kind):\n    made = make(first=1, last=2)\n    made = make(1) if kind else 2\n"
     assert missed(tmp_path, text, [2], "f(1)", raising=True) == []

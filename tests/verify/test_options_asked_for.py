@@ -106,3 +106,36 @@ def test_layers_that_the_edit_makes_part_of_the_model(proved: Any) -> None:
     found = proved(LAYER, "GCL712")
     assert found["verdict"] == "confirmed", found
     assert found["before"] == "the model lacks 4 of the 8 trainable tensors that it has after the edit"
+
+
+LAUNCHED = """
+    import argparse
+
+    import torch
+
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--local_rank", type=int, default=-1)
+    args = parser.parse_args()
+    torch.distributed.init_process_group("nccl")
+    net = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(4, 1).cuda(args.local_rank))
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+    for step in range(3):
+        loss = net(torch.randn(2, 4).cuda(args.local_rank)).mean()
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+"""
+
+
+def test_the_number_that_the_launcher_gives_each_process(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "train.py").write_text(textwrap.dedent(LAUNCHED))
+    monkeypatch.chdir(tmp_path)
+    words = ["--isolated", "--no-cache", "--unsafe", "--select", "GCL216", "--verify=program", "--nproc", "2"]
+    command = "python -m torch.distributed.launch --nproc_per_node=2 train.py"
+    (tmp_path / "README.md").write_text(f"```\n{command}\n```\n")
+    main(["fix", *words, "--program", command, "--output-format", "json", "."])
+    (found,) = json.loads(capsys.readouterr().out)["verification"]
+    assert found["verdict"] == "confirmed", found
+    assert found["before"] == "SystemExit: unrecognized arguments: --local-rank=0"

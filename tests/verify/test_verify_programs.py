@@ -3,6 +3,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+import torch
 from scripts import DDP, GOOD_CALL, script
 
 from gclint.verify import Claim, ProgramRecipe, Verification, Verifier, reproduce
@@ -139,3 +140,26 @@ def test_a_recomputation_inside_autograd_grad_is_no_forward(verifier: Verifier) 
     found = verifier.outcome(ProgramRecipe("penalty", PENALTY))
     assert found.first.steps[0].forwards == (1, 0, 0), found.first.steps
     assert found.first.steps[0].recomputed
+
+
+SYNCHRONISED = """
+import torch
+from torch import nn
+torch.distributed.init_process_group("nccl")
+net = nn.Sequential(nn.Linear(8, 8), nn.BatchNorm1d(8)).cuda(0)
+net = nn.parallel.DistributedDataParallel(nn.SyncBatchNorm.convert_sync_batchnorm(net).to(0), device_ids=[0])
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+for _ in range(3):
+    loss = net(torch.randn(4, 8).cuda(0)).square().mean()
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+"""
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="an accelerator runs it")
+def test_batch_norm_over_processes_is_plain_without_an_accelerator(verifier: Verifier, tmp_path: Path) -> None:
+    (tmp_path / "train.py").write_text(SYNCHRONISED)
+    found = verifier.outcome(ProgramRecipe(name="train.py", copy_of=str(tmp_path)))
+    assert found.status == "finished" and found.first.step_count == 3
+    assert any("SyncBatchNorm is not run on this device" in each for each in found.first.limits)

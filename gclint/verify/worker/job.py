@@ -207,7 +207,7 @@ class Measurement:
             raise
         except SystemExit as error:
             if error.code not in (None, 0):
-                return Raised("SystemExit", f"exit status {error.code}")
+                return Raised("SystemExit", str(getattr(error, "told", f"exit status {error.code}")))
         except BaseException as error:
             self.kept = error
             missing = self._missing(error)

@@ -169,10 +169,13 @@ def _computing(code: CodeType) -> Iterator[int]:
 
 
 def _reached(every: Sequence[dis.Instruction], start: int = 0) -> set[int]:
-    """The offsets that can be come to from an instruction, exceptions apart."""
+    """The offsets that can be come to from an instruction, exceptions apart.
+
+    The place of an exception can lie in the room behind its instruction: 3.11 has it so where Python code was called.
+    """
     at = {each.offset: index for index, each in enumerate(every)}
     reached: set[int] = set()
-    todo = [start]
+    todo = [max((each for each in at if each <= start), default=start)]
     while todo:
         offset = todo.pop()
         if offset in reached or offset not in at:

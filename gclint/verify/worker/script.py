@@ -20,6 +20,8 @@ from gclint.verify.worker.patience import patience
 from gclint.verify.worker.refusal import BEGINS, NotRun
 from gclint.verify.worker.small import shrink_copy, shrink_words
 
+RANK = "$LOCAL_RANK"  # in the words of a command: the number that a launcher gives each process there
+
 
 def lay_out(recipe: ProgramRecipe, scratch: Path, rank: int, patience: float) -> list[str]:
     """Write the program and its files below `scratch`; return what of a project was not copied whole.
@@ -59,7 +61,8 @@ def run_script(recipe: ProgramRecipe, scratch: Path, lines: Lines) -> Any:
     start.mkdir(parents=True, exist_ok=True)
     os.chdir(start)
     words = shrink_words(recipe.argv) if "numbers" in recipe.small else recipe.argv
-    sys.argv = [recipe.name, *words]
+    number = os.environ.get("LOCAL_RANK", "0")
+    sys.argv = [recipe.name, *(each.replace(RANK, number) if each.endswith(f"={RANK}") else each for each in words)]
     named = [each.value for each in recipe.environment if each.name == "PYTHONPATH"]
     first = [start / part for text in named for part in text.split(os.pathsep) if "$" not in part]
     sys.path[:0] = map(str, first)

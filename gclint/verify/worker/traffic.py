@@ -1,4 +1,4 @@
-"""What a run saves, loads, communicates and clips, noted by watching the public functions for it."""
+"""What a run saves, loads, communicates, clips and gives its losses, noted by watching the public functions for it."""
 
 from __future__ import annotations
 
@@ -21,11 +21,14 @@ COLLECTIVES = (
     "scatter", "reduce_scatter", "reduce_scatter_tensor", "all_to_all", "all_to_all_single", "barrier",
     "broadcast_object_list", "send", "recv", "isend", "irecv",
 )  # fmt: skip
+RAW = ("cross_entropy", "binary_cross_entropy_with_logits")  # losses that make probabilities of raw numbers themselves
+FEW = 8  # numbers that may lie between 0 and 1 by chance
 MOST_KEYS = 4000
 
 
 class Traffic:
-    """`saves`, `keys` (of loaded state dicts), `optimizers_loaded`; since the last `take`: `collectives`, `clipped`."""
+    """`saves`, `keys` (of loaded state dicts), `optimizers_loaded`; since the last `take`: `collectives`, `clipped`,
+    `probabilities` (how often a loss of raw numbers that trains was given probabilities)."""
 
     def __init__(self) -> None:
         self.saves: list[Saved] = []
@@ -34,6 +37,7 @@ class Traffic:
         self.collectives: Counter[str] = Counter()
         self.clipped: list[float] = []
         self.clipped_scaled = False
+        self.probabilities = 0
         self._scaled = False
 
     def install(self) -> None:
@@ -50,6 +54,8 @@ class Traffic:
                     _around(owner, name, functools.partial(self._communicating, name))
         for owner in (torch.nn.utils, torch.nn.utils.clip_grad, *_sharding()):
             _around(owner, "clip_grad_norm_", self._clipping)
+        for name in RAW:
+            _around(torch.nn.functional, name, self._losing)
         self._watch_scaler()
 
     def take(self) -> dict[str, Any]:
@@ -58,8 +64,9 @@ class Traffic:
             "collectives": dict(self.collectives),
             "clipped": tuple(self.clipped),
             "clipped_scaled": self.clipped_scaled,
+            "probabilities": self.probabilities,
         }
-        self.collectives, self.clipped, self.clipped_scaled = Counter(), [], False
+        self.collectives, self.clipped, self.clipped_scaled, self.probabilities = Counter(), [], False, 0
         return found
 
     def _saving(self, call: Callable[[], Any], item: Any, file: Any = None, *rest: Any, **more: Any) -> Any:
@@ -99,6 +106,12 @@ class Traffic:
             self.clipped.append(float(norm.full_tensor() if hasattr(norm, "full_tensor") else norm))
         return norm
 
+    def _losing(self, call: Callable[[], Any], numbers: Any = None, *rest: Any, **more: Any) -> Any:
+        numbers = more.get("input", numbers)
+        if torch.is_tensor(numbers) and numbers.requires_grad and torch.is_grad_enabled():
+            self.probabilities += _are_probabilities(numbers.detach())
+        return call()
+
     def _watch_scaler(self) -> None:
         kind = torch.amp.GradScaler
 
@@ -113,6 +126,18 @@ class Traffic:
         _around(kind, "scale", scaling)
         for name in ("unscale_", "update"):
             _around(kind, name, unscaled)
+
+
+def _are_probabilities(numbers: Any) -> bool:
+    """Whether a softmax or a sigmoid made the numbers: each class's share of 1, or many that lie between 0 and 1."""
+    if numbers.numel() < FEW or numbers.device.type == "meta" or not numbers.is_floating_point():
+        return False
+    numbers = local(numbers).float()
+    if numbers.min() < 0 or numbers.max() > 1:
+        return False
+    total = numbers.sum(dim=1 if numbers.dim() > 1 else 0)
+    shares = torch.allclose(total, torch.ones_like(total), atol=1e-2)
+    return shares or bool(numbers.min() > 0 and numbers.max() < 1)
 
 
 def _sharding() -> list[Any]:

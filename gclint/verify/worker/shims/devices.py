@@ -28,6 +28,7 @@ def install(found: Replacements) -> None:
     torch.distributed.init_process_group = _grouped_here(torch.distributed.init_process_group)
     _plain_ddp(torch.nn.parallel.DistributedDataParallel)
     _meshed_here()
+    _plain_batch_norm(found)
     torch.nn.DataParallel = torch.nn.parallel.DataParallel = _Alone
     _tell_autocast(found)
     _spawn_here(found)
@@ -129,6 +130,16 @@ def _plain_ddp(kind: Any) -> None:
         begin(self, module, *args[2:], **{k: v for k, v in kwargs.items() if k not in _PLACES})
 
     kind.__init__ = begin_here
+
+
+def _plain_batch_norm(found: Replacements) -> None:
+    """Layers that normalise over all processes work on an accelerator only: they stay those of one process."""
+
+    def convert(cls: Any, module: Any, process_group: Any = None) -> Any:
+        found.limit("SyncBatchNorm is not run on this device: each process normalises by its own batch")
+        return module
+
+    torch.nn.SyncBatchNorm.convert_sync_batchnorm = classmethod(convert)
 
 
 def _meshed_here() -> None:

@@ -41,6 +41,21 @@ def install(found: Replacements, small: bool, asked: Mapping[str, str]) -> None:
         return parse(self, args, namespace, *more, **also)
 
     argparse.ArgumentParser.parse_known_args = parse_filled  # type: ignore[method-assign]
+    argparse.ArgumentParser.error = _telling(argparse.ArgumentParser.error)  # type: ignore[method-assign]
+
+
+def _telling(refuse: Any) -> Any:
+    """What a parser says of words that it does not take, kept with the end of the program that it makes of them."""
+
+    @functools.wraps(refuse)
+    def refuse_told(self: Any, message: str) -> Any:
+        try:
+            refuse(self, message)
+        except SystemExit as end:
+            end.told = message  # type: ignore[attr-defined]
+            raise
+
+    return refuse_told
 
 
 def _added(parser: argparse.ArgumentParser, words: Sequence[str], asked: Mapping[str, str]) -> list[str]:
