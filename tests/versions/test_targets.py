@@ -196,7 +196,7 @@ def test_a_target_has_a_range_only_where_more_than_one_release_is_allowed(tmp_pa
 COMPANIONS = [
     ("transformers>=4.37.2\ntokenizers==0.15.1\n", "transformers", "4.39.3"),
     ("transformers>=4.37.2\ntokenizers>=0.15.1\n", "transformers", "5.23.0"),
-    ("transformers\nhuggingface-hub==0.25.0\n", "transformers", "4.57.6"),
+    ("transformers\nhuggingface-hub==0.25.0\n", "transformers", "4.48.3"),
     ("transformers==4.37.2\ntrl\n", "trl", "0.10.1"),
     ("transformers==4.56.2\ntrl>=0.8\n", "trl", "1.16.0"),
     ("trl==0.29.0\ntransformers>=4.40\n", "transformers", "4.57.6"),
