@@ -39,7 +39,7 @@ class Rounds:
         which the loop goes on.
         """
         it = self.it
-        before, start = it.guard, len(it.jumps)
+        before, start, told = it.guard, len(it.jumps), len(it.run.events)
         it.guard = narrowed(before, guard)
         it.loops.append(self.entered)
         it.rounds.append(self)
@@ -51,6 +51,8 @@ class Rounds:
         taken(it, start, CONTINUE)
         it.go_on(before, start)
         self.count += 1
+        if self.is_incomplete:
+            it.run.forget(told)
 
     def take(self, value: Value) -> None:
         """Walk the body with what a generator yields, in a loop of its own of which nobody may count the rounds."""
@@ -129,7 +131,9 @@ def walk_while(it: Interpreter, statement: ast.While) -> None:
         it.vague += open_
         rounds.walk(goes_on)
         it.vague -= open_
-        if _literals(it, stored) == before and _held(it, statement) == held:
+        after = _literals(it, stored)
+        if _alternatives(after) == _alternatives(before) and _held(it, statement) == held:
+            _widen(it, rounds, [name for name in stored if after[name] != before[name]])
             break
         if rounds.is_costly or (open_ and not isinstance(statement.test, ast.Constant)):
             _widen(it, rounds, stored)
@@ -172,6 +176,11 @@ def _literals(it: Interpreter, stored: Sequence[str]) -> dict[str, frozenset[tup
         value = (it.scope.lookup(name) or NOTHING).possible(it.guard)
         found[name] = frozenset(value) if all(isinstance(item, Const) for _, item in value) else frozenset()
     return found
+
+
+def _alternatives(literals: dict[str, frozenset[tuple[Guard, Alternative]]]) -> dict[str, set[Alternative]]:
+    """The literals alone: under what else they hold grows with each round in which they are bound or not."""
+    return {name: {item for _, item in value} for name, value in literals.items()}
 
 
 def _widen(it: Interpreter, rounds: Rounds, names: Sequence[str]) -> None:

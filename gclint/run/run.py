@@ -96,6 +96,12 @@ class Run:
         self.events.append(event)
         self.listener(event)
 
+    def forget(self, since: int) -> None:
+        """Leave out, from now on, the events from the `since`th of all on: of a round that was not walked whole."""
+        for places, events in self._kinds.values():
+            first = bisect_left(places, since)
+            del places[first:], events[first:]
+
     def let_go(self) -> None:
         """Drop the events, and what holds them or what they made."""
         for held in (self.events, self._kinds, self._makers):
