@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import resources
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from gclint.rule import Rule
 from gclint.verify.api import Verifier, reproduce
 from gclint.verify.errors import VerifyUnavailable
-from gclint.verify.options import Options
+from gclint.verify.options import DeviceName, Options
 from gclint.verify.verdict import Claim as Shown
 
+if TYPE_CHECKING:
+    from packaging.requirements import Requirement
+
 State = Literal["holds", "does not hold", "cannot be run"]
+DEVICES: tuple[DeviceName, ...] = ("cuda", "rocm", "xpu", "mps")
 
 
 @dataclass(frozen=True)
@@ -47,11 +51,17 @@ def prove_rules(
     worker is started once.
     """
     ordered = sorted(rules, key=lambda rule: (rule.reproduction.cold, rule.reproduction.processes, rule.code))
-    with Verifier(options or Options()) as verifier:
+    asked = options or Options()
+    with Verifier(asked) as verifier:
         for rule in ordered:
             if tell is not None:
                 tell(f"{rule.code} {rule.name}")
-            yield _prove(rule, verifier, (options or Options()).python)
+            device = next((each for each in DEVICES if each == rule.reproduction.needs), None)
+            if device is not None and rule.reproduction.before and asked.device in ("auto", device):
+                with Verifier(replace(asked, device=device)) as there:
+                    yield _prove(rule, there)
+            else:
+                yield _prove(rule, verifier)
 
 
 def claim_of(rule: Rule) -> Shown:
@@ -60,14 +70,15 @@ def claim_of(rule: Rule) -> Shown:
     return Shown((claim.raises,) if claim.raises else (), claim.oracles or rule.oracles, claim.intent)
 
 
-def _prove(rule: Rule, verifier: Verifier, python: str | None) -> Claim:
+def _prove(rule: Rule, verifier: Verifier) -> Claim:
     import time
 
-    claim = rule.reproduction
+    claim, python = rule.reproduction, verifier.options.python
     if not claim.before:
         why = claim.needs or "the rule has no program that shows it"
         return Claim(rule.code, rule.name, "cannot be run", reason=_needed(why))
-    missing = _missing(claim.needs, python)
+    missing = "" if claim.needs == verifier.options.device else _missing(claim.needs, python)
+    missing = missing or _outside(rule.holds, python)
     if missing:
         return Claim(rule.code, rule.name, "cannot be run", reason=missing)
     home, began = _home(rule), time.monotonic()
@@ -101,23 +112,33 @@ def _home(rule: Rule) -> Path:
 
 
 def _needed(needs: str) -> str:
-    return f"needs {needs}" if needs in ("cuda", "rocm", "xpu", "mps") else needs
+    return f"needs {needs}" if needs in DEVICES else needs
 
 
 def _missing(needs: str, python: str | None) -> str:
     """Why a reproduction cannot run there, by what it needs: a version such as "transformers<5", or a device."""
-    if not needs:
+    wanted = _requirement(needs)
+    if wanted is None or not _installed(wanted.name, python):
+        return _needed(needs)
+    return _outside(needs, python)
+
+
+def _outside(versions: str, python: str | None) -> str:
+    """Why a claim for some versions of a library says nothing of the installed one; "" where it does, or is for all."""
+    wanted = _requirement(versions)
+    installed = _installed(wanted.name, python) if wanted is not None else ""
+    if wanted is None or not installed or wanted.specifier.contains(installed, prereleases=True):
         return ""
+    return f"needs {versions}, {installed} is installed"
+
+
+def _requirement(text: str) -> Requirement | None:
     from packaging.requirements import InvalidRequirement, Requirement
 
     try:
-        wanted = Requirement(needs)
+        return Requirement(text)
     except InvalidRequirement:
-        return _needed(needs)
-    installed = _installed(wanted.name, python)
-    if not installed:
-        return _needed(needs)
-    return "" if wanted.specifier.contains(installed) else f"needs {needs}, {installed} is installed"
+        return None
 
 
 def _installed(package: str, python: str | None) -> str:

@@ -2,8 +2,10 @@
 
 python tests/benchmarks/fit_error.py [--gpu] [NAME ...]
 
-With `--gpu` each program runs for real on the GPU of this machine, and the peak of its tensors is what CUDA's allocator
-says. Each program stands below. `here` ones run a second time on real tensors, in a process of their own, where torch's
+With `--gpu` each program runs for real on the GPU of this machine, which nothing else should use: the peaks are what
+CUDA's allocator says, what the process takes besides is what the driver says.
+
+Each program stands below. `here` ones run a second time on real tensors, in a process of their own, where torch's
 profiler writes down every block that the CPU's allocator gives out and takes back: a way of its own, which knows
 neither fake tensors nor the ledger. Both attend and drop out as GPUs do.
 """
@@ -15,7 +17,7 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 LITGPT = "github.com/Lightning-AI/litgpt/blob/main/tutorials/resource-tables.md"
 ANATOMY = "github.com/huggingface/transformers/blob/249ef8164cfb/docs/source/en/model_memory_anatomy.md"
@@ -288,7 +290,15 @@ ON_GPU = (
     + """
 torch.set_default_device("cuda")
 exec(compile(open(sys.argv[1]).read(), "program", "exec"), {"__name__": "__main__"})
-print("PEAK", torch.cuda.max_memory_allocated())
+import gc, json
+free, whole = torch.cuda.mem_get_info()
+found = {"tensors": torch.cuda.max_memory_allocated(), "reserved": torch.cuda.max_memory_reserved()}
+found["outside"] = whole - free - torch.cuda.memory_reserved()
+gc.collect()
+held = torch.cuda.memory_allocated()
+torch._C._cuda_clearCublasWorkspaces()
+found["workspaces"] = held - torch.cuda.memory_allocated()
+print("PEAK", json.dumps(found))
 """
 )
 REAL = (
@@ -309,28 +319,53 @@ print("PEAK", peak)
 )
 
 
-def fitted(path: Path, reserved: bool) -> int:
-    """The bytes that `gclint fit` gives for a program: of its tensors, or `reserved` for them."""
+HEAD_OF_GPU = (
+    "| run | tensors, GB: estimated | measured | error | allocator, GB: estimated | measured | error "
+    "| of it cuBLAS, MiB | beside it, MiB |\n|---|---|---|---|---|---|---|---|---|"
+)
+
+
+def fitted(path: Path) -> dict[str, int]:
+    """The bytes that `gclint fit` gives for a program: of its `tensors`, and `reserved` for them."""
     asked = [sys.executable, "-m", "gclint", "fit", "--timeout", "600", "--output-format", "json", str(path)]
     done = subprocess.run(asked, capture_output=True, text=True, cwd=path.parent)
     if done.returncode:
         raise SystemExit(done.stderr)
-    return int(json.loads(done.stdout)["reserved" if reserved else "tensors"])
+    found: dict[str, int] = json.loads(done.stdout)
+    return found
 
 
-def measured(path: Path, program: str = REAL) -> int:
-    """The most bytes that the CPU's allocator, or with `ON_GPU` CUDA's, had given out at once in real steps."""
+def measured(path: Path, program: str = REAL) -> Any:
+    """The most bytes that the CPU's allocator had given out at once in a program's real steps, or what `ON_GPU` has."""
     done = subprocess.run([sys.executable, "-c", program, str(path)], capture_output=True, text=True)
     if done.returncode:
         raise SystemExit(done.stderr[-3000:])
-    return int(done.stdout.split("PEAK")[1])
+    return json.loads(done.stdout.split("PEAK")[1])
+
+
+def row(name: str, case: Case, path: Path) -> str:
+    """A program's row of the table; raises SystemExit where it does not run."""
+    found = fitted(path)["reserved" if case.reserved else "tensors"] / 1e9
+    real = case.published or measured(path) / 1e9
+    error = ("holds" if found < real else "fails") if case.below else f"{found / real - 1:+.1%}"
+    told = f"{case.source}; {case.told}" if case.source else "here"
+    return f"| {name} | {found:.2f} GB | {'below ' * case.below}{real:.2f} GB | {error} | {told} |"
+
+
+def row_of_gpu(name: str, path: Path) -> str:
+    """The same of a run on this machine's GPU."""
+    found, real = fitted(path), measured(path, ON_GPU)
+    compared = (f"{found[each] / 1e9:.2f} | {real[each] / 1e9:.2f} | {found[each] / real[each] - 1:+.1%}"
+                for each in ("tensors", "reserved"))  # fmt: skip
+    besides = f"{real['workspaces'] / 2**20:.0f} | {real['outside'] / 2**20:.0f}"
+    return f"| {name} | {' | '.join(compared)} | {besides} |"
 
 
 def main(names: list[str]) -> None:
     """Print the table."""
     on_gpu = "--gpu" in names
     names = [each for each in names if each != "--gpu"]
-    print("| run | estimated | measured | error | |\n|---|---|---|---|---|")
+    print(HEAD_OF_GPU if on_gpu else "| run | estimated | measured | error | |\n|---|---|---|---|---|", flush=True)
     for name, case in CASES.items():
         if names and not any(each in name for each in names):
             continue
@@ -338,15 +373,9 @@ def main(names: list[str]) -> None:
             path = Path(folder, "train.py")
             path.write_text(case.program, encoding="utf-8")
             try:
-                found = fitted(path, case.reserved and not on_gpu) / 1e9
-                real = measured(path, ON_GPU) / 1e9 if on_gpu else case.published or measured(path) / 1e9
+                print(row_of_gpu(name, path) if on_gpu else row(name, case, path), flush=True)
             except SystemExit as error:
-                print(f"| {name} | not measured: {str(error).strip().splitlines()[-1][:160]} |||", flush=True)
-                continue
-        below = case.below and not on_gpu
-        error = ("holds" if found < real else "fails") if below else f"{found / real - 1:+.1%}"
-        told = "this GPU" if on_gpu else f"{case.source}; {case.told}" if case.source else "here"
-        print(f"| {name} | {found:.2f} GB | {'below ' * below}{real:.2f} GB | {error} | {told} |", flush=True)
+                print(f"| {name} | not measured: {str(error).strip().splitlines()[-1][:160]} |", flush=True)
 
 
 if __name__ == "__main__":

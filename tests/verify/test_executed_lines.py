@@ -26,6 +26,8 @@ CASES = [
     ("f = lambda s: s and 3\nf(0)\n", [1], [1]),
     ("q = 1\nassert q, 'a'\n", [2], [2]),
     ("class A:\n    def f(self):\n        return 3\n    x: int = 4\n", [1, 2, 3, 4], [3]),
+    ("def f(k):\n    return dict(\n        a=1 if k else 2,\n        b=3,\n    )\nf(1)\n", [3, 4], [3]),
+    ("def f(k):\n    return dict(\n        a=1 if k else 2,\n        b=3,\n    )\nf(1)\n", [4], []),
     ("def g():\n    yield 1\n    yield 2\nnext(g())\n", [2, 3], [3]),
 ]
 ASK = """

@@ -1,4 +1,4 @@
-"""What only a GPU shows. Nothing here has been run on a machine without one."""
+"""What only a GPU shows."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 import runs
 
-from gclint.verify import ModelSpec, Options, Recipe, Verifier
+from gclint.verify import Claim, ModelSpec, Options, Recipe, Verifier
 from gclint.verify.moments import Checkpointing, Load, Train, Wrap
 
 pytestmark = [pytest.mark.slow, pytest.mark.gpu]
@@ -29,7 +29,8 @@ def test_peak_memory_is_the_devices_own(device: Verifier) -> None:
 
 
 def test_layers_on_the_host_are_on_the_host(device: Verifier) -> None:
-    found = device.verify(runs.adapters_offloaded(True), runs.adapters_offloaded(False))
+    claim = Claim(("RuntimeError: expected device meta",), intent=("random",))
+    found = device.verify(runs.adapters_offloaded(True), runs.adapters_offloaded(False), claim)
     assert found.verdict.name == "confirmed", found.verdict
     assert found.before.device.startswith(("cuda", "rocm"))
 

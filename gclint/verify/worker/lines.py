@@ -16,6 +16,9 @@ from types import CodeType, FrameType
 from typing import Any
 
 Spot = tuple[str, int, int]  # a code's name and first line, and the offset in it
+Piece = tuple[
+    object, ...
+]  # an instruction as it is written: the compiler copies the end of a statement into each branch
 NO_FALLTHROUGH = ("RETURN_VALUE", "RETURN_CONST", "RAISE", "RERAISE", "JUMP_FORWARD", "JUMP_ABSOLUTE", "JUMP_BACKWARD")
 BOOKKEEPING = frozenset(
     {
@@ -32,7 +35,7 @@ class Lines:
 
     def __init__(self, scratch: Path, wanted: Mapping[str, Sequence[int]]):
         self._scratch, self._wanted = scratch, wanted
-        self._needed: dict[str, dict[Spot, int]] = {}
+        self._needed: dict[str, dict[Spot, tuple[int, Piece]]] = {}
         self._statements: dict[str, list[range]] = {}
         self._names: dict[str, str | None] = {}
         self._seen: dict[str, set[Spot]] = {name: set() for name in wanted}
@@ -46,11 +49,11 @@ class Lines:
             except (OSError, SyntaxError, ValueError, RecursionError):
                 continue
             returns = {node.lineno for node in ast.walk(tree) if isinstance(node, ast.Return)}
-            parts = {spot: line for each in _codes(code) for spot, line in _parts(each, returns)}
+            parts = {spot: part for each in _codes(code) for spot, part in _parts(each, returns)}
             coded = {line for each in _codes(code) for line in _computing(each)}
             spans = [span for span in _spans(tree) if set(span) & set(lines) and set(span) & coded]
-            wanted = _with_code(set(lines), spans, set(parts.values()))
-            self._needed[name] = {spot: line for spot, line in parts.items() if line in wanted}
+            wanted = _with_code(set(lines), spans, {line for line, _ in parts.values()})
+            self._needed[name] = {spot: part for spot, part in parts.items() if part[0] in wanted}
             self._statements[name] = spans
         if self._needed and hasattr(sys, "monitoring"):
             self._monitor(sys.monitoring)
@@ -75,8 +78,9 @@ class Lines:
         found = {}
         for name, needed in self._needed.items():
             seen = self._seen[name]
-            hit = {line for spot, line in needed.items() if spot in seen}
-            lines = {line for spot, line in needed.items() if spot not in seen}
+            hit = {line for spot, (line, _) in needed.items() if spot in seen}
+            pieces = {piece for spot, (_, piece) in needed.items() if spot in seen}
+            lines = {line for line, piece in needed.values() if piece not in pieces}
             lines |= {span.start for span in self._statements[name] if not hit & set(span)}
             found[name] = sorted(lines)
         return found
@@ -145,8 +149,10 @@ def _codes(code: CodeType) -> Iterator[CodeType]:
             yield from _codes(constant)
 
 
-def _parts(code: CodeType, returns: set[int]) -> Iterator[tuple[Spot, int]]:
-    """The instructions that a run without exceptions can come to and that compute something, with their lines."""
+def _parts(code: CodeType, returns: set[int]) -> Iterator[tuple[Spot, tuple[int, Piece]]]:
+    """The instructions that a run without exceptions can come to and that compute something, with their lines and what
+    they are as written.
+    """
     every = [each for each in dis.get_instructions(code) if each.opname != "CACHE"]
     lines = _lines(code)
     reached = _reached(every)
@@ -156,7 +162,8 @@ def _parts(code: CodeType, returns: set[int]) -> Iterator[tuple[Spot, int]]:
             continue
         if _leaves_with(every, index) or (line not in returns and _returns_nothing(every, index)):
             continue
-        yield (*_key(code), each.offset), line
+        written = getattr(each, "positions", None) or (line, str(each.argval))  # without columns before 3.11
+        yield (*_key(code), each.offset), (line, (*_key(code), each.opname, written))
 
 
 def _lines(code: CodeType) -> dict[int, int]:
