@@ -129,6 +129,17 @@ def test_the_changes_that_would_make_it_fit_are_measured(fitted: Run) -> None:
     assert options["offload"].by_formula and options["offload"].total < found.total
 
 
+def test_what_is_packed_of_a_model_with_adapters_are_its_frozen_layers(fitted: Run) -> None:
+    adapted = """model = get_peft_model(model, LoraConfig(lora_dropout=0.1, target_modules=["q_proj", "v_proj"]))"""
+    named = NAMED.format(name="HuggingFaceTB/SmolLM2-135M", rows=4)
+    lines = named.splitlines(keepends=True)
+    place = next(index for index, line in enumerate(lines) if line.startswith("model = ")) + 1
+    text = "from peft import LoraConfig, get_peft_model\n" + "".join([*lines[:place], adapted, "\n", *lines[place:]])
+    found = fitted(text, capacity=CONTEXT + 100 * 2**20)
+    options = {each.name: each for each in found.options}
+    assert not options["4-bit-adapters"].error and options["4-bit-adapters"].total < found.total
+
+
 def test_a_published_checkpoint(fitted: Run) -> None:
     found = fitted(NAMED.format(name="HuggingFaceTB/SmolLM2-135M", rows=4))
     assert found.config == "published sizes of HuggingFaceTB/SmolLM2-135M" and found.parameters == 134_515_008

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from typing import Any
 
@@ -35,6 +36,8 @@ def choose(wanted: str, local_rank: int, local_world: int) -> Hardware:
 
     Raise LookupError when a family is asked for by name and is not here.
     """
+    if wanted == "auto" and local_world > 1:
+        _hide_too_few(local_world)
     present = families()
     family = present[0] if wanted == "auto" else wanted
     if family not in present:
@@ -44,6 +47,15 @@ def choose(wanted: str, local_rank: int, local_world: int) -> Hardware:
             raise LookupError(f"{local_world} ranks need as many {family} devices; {_count(family)} here")
         family = "cpu"
     return _hardware(family, local_rank)
+
+
+def _hide_too_few(ranks: int) -> None:
+    """Let torch see none of the GPUs where there are fewer than ranks: what it places by itself, such as the mesh of
+    `fully_shard`, would ask for one that is not there. Counting them does not start CUDA
+    (torch/cuda/__init__.py, device_count), which reads the variable when it starts.
+    """
+    if 0 < torch.cuda.device_count() < ranks:
+        os.environ["CUDA_VISIBLE_DEVICES"] = ""
 
 
 def _count(family: str) -> int:

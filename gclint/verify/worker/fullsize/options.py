@@ -72,7 +72,7 @@ def adapters(scene: Scene) -> None:
     """LoRA on every linear layer but the head, all else frozen."""
     from peft import LoraConfig, inject_adapter_in_model
 
-    if any("lora_" in name for name, _ in scene.model.named_parameters()):
+    if _has_adapters(scene.model):
         raise NotHere("has adapters")
     head = next((each.get_output_embeddings() for each in _libraries(scene.model)), None)
     names = [
@@ -90,11 +90,15 @@ def adapters(scene: Scene) -> None:
         each.param_groups[:] = [{**each.param_groups[0], "params": trained}]
 
 
+def _has_adapters(model: Any) -> bool:
+    return any("lora_" in name for name, _ in model.named_parameters())
+
+
 def four_bits(scene: Scene) -> None:
     """Weights in 4 bits with adapters and checkpointing."""
     dtype = torch.bfloat16
     for each in _libraries(scene.model) or [scene.model]:
-        pack(each, "4bit", dtype)
+        pack(each, "4bit", dtype, frozen=_has_adapters(scene.model))
     _suitably(adapters, scene)
     _suitably(checkpointing, scene)
 

@@ -27,14 +27,16 @@ class _Multiply(torch.autograd.Function):  # type: ignore[misc]
         return gradient @ weight, None
 
 
-def pack(model: Any, bits: str, dtype: Any, twice: bool = False) -> None:
+def pack(model: Any, bits: str, dtype: Any, twice: bool = False, frozen: bool = False) -> None:
     """Pack the linear layers of `model` but its output embedding; products are made in `dtype`.
 
-    `twice`: the scales are packed in 8 bits too (bnb_4bit_use_double_quant).
+    `twice`: the scales are packed in 8 bits too (bnb_4bit_use_double_quant). `frozen`: only layers that do not train.
     """
     head = model.get_output_embeddings() if hasattr(model, "get_output_embeddings") else None
     for module in model.modules():
-        if type(module) is torch.nn.Linear and module is not head and module.weight.is_floating_point():
+        if type(module) is not torch.nn.Linear or module is head or not module.weight.is_floating_point():
+            continue
+        if not (frozen and module.weight.requires_grad):
             _pack_one(module, bits, dtype, twice)
 
 
