@@ -259,3 +259,42 @@ def test_that_one_function_starts_processes_says_nothing_of_another(tmp_path: Pa
     (tmp_path / "net.py").unlink()
     called = PROCESSES + "\n\ndist.init_process_group('gloo')\ntrains([])\n"
     assert "GCL102" in {code for code, _, _ in _found(tmp_path, called, None, select)}
+
+
+LAYERS = """
+from torch import nn
+from torch.utils.checkpoint import checkpoint
+
+
+class Layers(nn.Module):
+    def __init__(self, recompute):
+        super().__init__()
+        self.inner = nn.Linear(4, 4)
+        self.recompute = recompute
+
+    def forward(self, x):
+        return checkpoint(self.inner, x) if self.recompute else self.inner(x)
+"""
+TRAINED_AT_THE_TOP = """
+import torch
+
+from ..nets.layers import Layers
+
+model = Layers({})
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for batch in torch.randn(3, 8, 4):
+    model(batch).sum().backward()
+    optimizer.step()
+    optimizer.zero_grad()
+"""
+
+
+@pytest.mark.parametrize(("recompute", "lines"), [("False", []), ("True", [13])])
+def test_a_program_of_a_package_is_started_as_its_module(tmp_path: Path, recompute: str, lines: list[int]) -> None:
+    for name in ("package", "package/nets", "package/training"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "__init__.py").touch()
+    (tmp_path / "package/nets/layers.py").write_text(LAYERS)
+    (tmp_path / "package/training/main.py").write_text(TRAINED_AT_THE_TOP.format(recompute))
+    found = check(Request([str(tmp_path)], {"select": ["GCL501"]}, cache=False)).findings
+    assert [each.location.line for each in found] == lines

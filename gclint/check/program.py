@@ -244,14 +244,13 @@ class _Programs:
         return kept
 
     def _acts(self, path: str) -> bool:
-        """Whether a file that nothing starts is a program all the same, by what its top level does. One that imports
-        from its own package cannot be started.
+        """Whether a file that nothing starts is a program all the same, by what its top level does; one that imports
+        from its own package is started as a module of it.
         """
         acting = self.reach.learnt.acting
         if self.reach.started(path) and path not in acting:
             outline = self.project.outline(path)
-            starts = outline is not None and not any(item.level for item in outline.executed)
-            acting[path] = starts and (self.reach.matters(path) or not self.project.deferral.is_quiet(path))
+            acting[path] = outline is not None and (self.reach.matters(path) or not self.project.deferral.is_quiet(path))
         return acting.get(path, False)
 
     def configurations(self, sources: Sequence[Source]) -> None:
