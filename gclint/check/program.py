@@ -250,7 +250,9 @@ class _Programs:
         acting = self.reach.learnt.acting
         if self.reach.started(path) and path not in acting:
             outline = self.project.outline(path)
-            acting[path] = outline is not None and (self.reach.matters(path) or not self.project.deferral.is_quiet(path))
+            acting[path] = outline is not None and (
+                self.reach.matters(path) or not self.project.deferral.is_quiet(path)
+            )
         return acting.get(path, False)
 
     def configurations(self, sources: Sequence[Source]) -> None:

@@ -14,6 +14,7 @@ from ..run.elements import Arrangement
 from ..run.folding import folded
 from ..run.guards import NEVER, Guard, all_of, complement, either, narrowed
 from ..run.jumps import leave_under
+from ..run.loops import GONE_THROUGH
 from ..run.pages import placed
 from ..run.values import (
     NOTHING,
@@ -228,7 +229,7 @@ def _elements_of(call: Call, value: Value) -> list[Value] | None:
 
 def _listed(call: Call, rows: Sequence[tuple[Guard, list[Value]]]) -> Value:
     made = call.make("list", call.name)
-    made.items = []
+    made.items, made.state[GONE_THROUGH] = [], union(call.positional)
     for guard, row in rows:
         pair = call.it.new("tuple", "", "", call.site)
         pair.items = row

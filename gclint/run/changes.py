@@ -289,12 +289,13 @@ def _merge(it: Interpreter, into: Object, item: Alternative, whole: bool) -> Non
     if isinstance(item, Object) and item.entries is not None:
         assert into.entries is not None
         for key, entry in item.entries.items():
-            _take_over(into, key, entry, guard)
+            _take_over(it, into, Const(key), entry, guard)
             if str(key) in item.sites:
                 into.sites[str(key)] = item.sites[str(key)]
         if item.site is not None and is_written(item.site):
             into.sites[SPREAD] = item.site
-        into.open, into.keyed = into.open or item.open, None
+        if item.open:
+            into.open, into.keyed = True, None
         if whole and "of" in item.attributes:
             into.attributes["of"] = item.attributes["of"]
     elif isinstance(item, Object) and (pairs := rounds(it, of(item))) is not None and _are_pairs(pairs):
@@ -316,13 +317,14 @@ def _are_pairs(pairs: list[tuple[Guard, Value]]) -> bool:
     return all(isinstance(item, Object) and item.items is not None and len(item.items) == 2 for item in held)
 
 
-def _take_over(into: Object, key: object, entry: Value, guard: Guard) -> None:
+def _take_over(it: Interpreter, into: Object, key: Const, entry: Value, guard: Guard) -> None:
     """Of another dict's entry what is there replaces the own one."""
     assert into.entries is not None
-    old = into.entries.get(key, of(MISSING))
     way = conj(guard, presence(entry))
     if way is not None:
-        into.entries[key] = assigned(way, there(entry), old)
+        old = containers.entry_of(it, into, key.value) or of(MISSING)
+        _gone_from_keyed(it, into, key, ALWAYS)
+        into.entries[key.value] = assigned(way, there(entry), old)
 
 
 def _of_the_same(one: Object, other: Alternative) -> bool:

@@ -9,16 +9,18 @@ from typing import TYPE_CHECKING
 from ..ir.syntax import For, nodes
 from . import conditions, elements, names
 from .events import Loop
-from .guards import ALWAYS, Guard, narrowed
+from .guards import ALWAYS, Guard, either, narrowed
 from .jumps import BREAK, CONTINUE, left, taken
 from .values import NOTHING, Alternative, Const, Object, Value, of, union
 
 if TYPE_CHECKING:
     from .interpreter import Interpreter
 
+Elements = Sequence[tuple[Guard, Value]]
 MOST_ROUNDS = 64
 STEPS_FOR_ALL = 6_000
 ITERATED = "iterated"  # of the run's facts: what each loop went over last
+GONE_THROUGH = "gone through"  # of what counts or pairs the elements of lists: these lists
 ASKED = "asked"  # of the run's facts: what the names in the condition of each `while` held before its rounds
 
 
@@ -101,20 +103,57 @@ def walk_for(it: Interpreter, statement: For) -> None:
 
 def _over(it: Interpreter, rounds: Rounds, statement: For, iterable: Value) -> None:
     it.run.facts.setdefault(ITERATED, {})[statement] = iterable
-    each = elements.rounds(it, iterable)
-    if each is not None and len(each) <= MOST_ROUNDS:
-        for guard, value in each:
-            rounds.walk(guard, value)
-            if rounds.is_costly and rounds.count < len(each):
-                break
-        else:
-            return
+    each, before = elements.rounds(it, iterable), _contents(iterable)
+    if each is not None and len(each) <= MOST_ROUNDS and _one_by_one(rounds, iterable, each, before):
+        return
     if not rounds.is_incomplete:
+        changed = _contents(iterable) != before
         it.vague += 1
-        rounds.walk(ALWAYS, elements.element(it, iterable, statement.iter))
+        known = NOTHING if changed else elements.element(it, iterable, statement.iter)
+        rounds.walk(ALWAYS, known or of(it.unknown("element", it.site(statement.iter))))
         it.vague -= 1
     bound = it.module.bound_in(statement)
     _widen(it, rounds, bound.stored if each is not None else bound.counted)
+
+
+def _one_by_one(rounds: Rounds, iterable: Value, each: Elements, before: list[list[Value]]) -> bool:
+    """Walk a round for each element; whether the end is come to."""
+    for guard, value in each:
+        rounds.walk(guard, value)
+        if _contents(iterable) != before:
+            list_ = _one_list(iterable)
+            sure = list_ is not None and not any(held for held, _ in each[: rounds.count])
+            return sure and _by_index(rounds, list_)
+        if rounds.is_costly and rounds.count < len(each):
+            return False
+    return True
+
+
+def _one_list(iterable: Value) -> Object | None:
+    """The list that is gone through, where it can only be one."""
+    item = iterable.only()
+    return item if isinstance(item, Object) and item.kind == "list" and GONE_THROUGH not in item.state else None
+
+
+def _contents(iterable: Value) -> list[list[Value]]:
+    """What stands in the lists that are gone through."""
+    held = [each for item in iterable.objects() for each in (item, *item.known(GONE_THROUGH).objects())]
+    return [list(item.items) for item in held if item.items is not None]
+
+
+def _by_index(rounds: Rounds, list_: Object | None) -> bool:
+    """Go on over a list that changes meanwhile, as Python does: by the number of the round, in what the list is by
+    then; whether its end is come to.
+    """
+    while list_ is not None and elements.is_counted(list_):
+        there = elements.chosen(list_.items or [], rounds.count)
+        if not there:
+            return True
+        value = union(elements.there((list_.items or [])[at]).under(guard) for guard, at in there)
+        rounds.walk(either(guard for guard, _ in there), value)
+        if rounds.is_costly:
+            return False
+    return False
 
 
 def walk_while(it: Interpreter, statement: ast.While) -> None:

@@ -15,7 +15,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--count", type=int, default=400)
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--show", type=int, default=0, help="print this many failing programs, shrunk")
+    parser.add_argument(
+        "--show",
+        type=int,
+        default=0,
+        help="print this many programs of which not all is known, shrunk, beside all that are told wrong",
+    )
     parser.add_argument("--size", type=int, default=4, help="statements of a program at most")
     options = parser.parse_args()
     verdicts: Counter[str] = Counter()
@@ -33,8 +38,8 @@ def main() -> None:
         features.update(grammar.used)
         if made.verdict not in ("exact",):
             failing.update(grammar.used)
-            if shown < options.show:
-                shown += 1
+            if made.verdict != "unknown" or shown < options.show:
+                shown += made.verdict == "unknown"
                 small = shrunk(text, made.verdict)
                 print(f"--- seed {seed}: {made.verdict}\n{small}\n{compare(small)}\n", flush=True)
     total = sum(verdicts.values())
