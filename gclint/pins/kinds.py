@@ -24,7 +24,8 @@ Reader = Callable[[str], FilePins]
 
 # looked into beside a directory's own files
 SIDE_DIRECTORIES = (
-    "requirements", "constraints", "docker", "scripts", ".devcontainer", ".github/workflows", ".circleci", "docs",
+    "requirements", "constraints", "environment", "environments", "env", "envs", "conda", "docker", "scripts",
+    ".devcontainer", ".github/workflows", ".circleci", "docs",
 )  # fmt: skip
 
 WORKFLOW_DIRECTORIES = ("workflows", ".circleci")

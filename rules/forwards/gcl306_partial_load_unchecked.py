@@ -46,13 +46,15 @@ from gclint.ir.syntax import COMPOUND, DEFINITIONS, TRIES, Module, Site, argumen
 from gclint.rule import Reproduction, Rule
 from gclint.run import rewrite
 from gclint.run.closures import calls_in, contains, enclosing_function, read_names
+from gclint.run.elements import ANY
 from gclint.run.events import Event, LibraryCall, RunEnded, StateDictLoaded
 from gclint.run.guards import ALWAYS, Guard, conj
 from gclint.run.run import Run, together
-from gclint.run.values import Object
+from gclint.run.values import Alternative, Object, sources, union
 
 from .lacking import works_out
 from .purpose import by_membership, is_own, on_purpose
+from .resumed import FILE
 
 TELL = ("logging", "sys", "warnings")
 COUNTS = ("builtins.len", "builtins.print")
@@ -121,7 +123,9 @@ def _is_model(item: Object) -> bool:
 
 
 def _chosen(load: StateDictLoaded, run: Run) -> bool:
-    """Whether the other branch of the `if` around a load makes it a strict one: the code decides the strictness."""
+    """Whether the other branch of the `if` around a load makes it a strict one, of the same file as far as is known:
+    the code decides the strictness.
+    """
     module, branch = load.site.module, _branch(load.site)
     return branch is not None and any(
         other.site.module is module
@@ -129,8 +133,22 @@ def _chosen(load: StateDictLoaded, run: Run) -> bool:
         and other.target.objects() == load.target.objects()
         and not other.strict.is_const(False)
         and conj(other.guard, load.guard) is None
+        and _may_be_of_one_file(other, load)
         for other in run.of_type(StateDictLoaded)
     )
+
+
+def _may_be_of_one_file(one: StateDictLoaded, other: StateDictLoaded) -> bool:
+    paths, others = _paths(one), _paths(other)
+    return not paths or not others or not paths.isdisjoint(others)
+
+
+def _paths(load: StateDictLoaded) -> set[Alternative]:
+    """From where it is read what is loaded, as it is or entry by entry."""
+    entries = [item.attributes[ANY] for item in load.source.objects() if ANY in item.attributes]
+    files = [item for item in sources(union([load.source, *entries])) if item.type == FILE]
+    held = [item.attributes["path"] for item in files if "path" in item.attributes]
+    return {part for path in held for _, part in path}
 
 
 def _branch(site: Site) -> ast.If | None:
