@@ -38,7 +38,7 @@ from gclint.run import rewrite
 from gclint.run.events import Converted, LibraryCall, Wrapped
 from gclint.run.parallel import inside
 from gclint.run.run import Run
-from gclint.run.values import Class, Const, Object, root
+from gclint.run.values import Const, Object, root
 
 MOVES = ("to", "cuda", "xpu", "to_empty")
 
@@ -62,7 +62,10 @@ rule = Rule(
 def wrapped_on_the_cpu(event: Wrapped, run: Run) -> Iterator[Finding]:
     """Is a model that nothing has moved wrapped for a device?"""
     given = event.wrapper.attributes.get("device_ids")
-    model = root(inside(event.model))
+    held = inside(event.model)
+    model = root(held)
+    if held.kind == "unknown" and held is not model:
+        return  # what an attribute holds that nothing binds
     if event.wrapper.kind != "ddp" or given is None or event.wrapper.label or not _on_cpu(model, run):
         return
     if any(isinstance(item, Const) for _, item in given):
@@ -84,8 +87,7 @@ def wrapped_on_the_cpu(event: Wrapped, run: Run) -> Iterator[Finding]:
 
 def _on_cpu(model: Object, run: Run) -> bool:
     """Whether the program itself made the model, and nothing it does can have moved it."""
-    own = isinstance(model.type, Class) or model.kind in ("layer", "modules")
-    if not own or model.site is None or model.kind == "model":
+    if model.kind not in ("module", "layer", "modules") or model.site is None:
         return False
     for event in run.events:
         if isinstance(event, Converted) and event.call is not None and event.call.last in MOVES:
