@@ -2,7 +2,8 @@
 
 ## What it does
 Finds gradient accumulation by accelerate of which only a half is used: `loss.backward()` inside
-`accelerator.accumulate`, or `gradient_accumulation_steps` without any `accumulate` block.
+`accelerator.accumulate`, or `gradient_accumulation_steps` without any `accumulate` block; where an option gives the
+number, it is one for the runs that set it.
 
 ## Why it breaks
 `accelerator.backward` divides the loss by the number of accumulated steps, and scales it for float16;
@@ -50,7 +51,7 @@ rule = Rule(
     name="accumulate-without-accelerator",
     docs=__doc__ or "",
     words=((STEPS, "accumulate", "GradientAccumulationPlugin"), ("Accelerator",), BACKWARD),
-    certainty=("fails",),
+    certainty=("fails", "fragile"),
     fixable="unsafe",
     oracles=("agrees",),
     reproduction=Reproduction("bad_plain_backward.py", "bad_plain_backward.fixed.py", intent=("loss", "gradients")),
@@ -100,17 +101,20 @@ def never_accumulates(event: RunEnded, run: Run) -> Iterator[Finding]:
         backwards = [item for item in own if item.call.last == "backward" and looped(item)]
         steps = [item for item in run.of_type(OptimizerStep) if looped(item)]
         count = _steps(accelerator)
-        if not backwards or not steps or count in (0, 1) or any(item.call.last == "accumulate" for item in own):
+        if not backwards or not steps or count == 1 or any(item.call.last == "accumulate" for item in own):
             continue
-        if any(item.guard - backwards[-1].guard for item in steps) or accelerator.sites.get(STEPS) is None:
+        given = accelerator.sites.get(STEPS)
+        if given is None or any(item.guard - backwards[-1].guard for item in steps):
             continue
+        told = str(count) if count else f"`{given.module.code(given.node)}`"
         edits = rewrite.remove_arguments(accelerator.site, STEPS) if accelerator.site is not None else []
         yield rule.finding(
             run,
-            accelerator.sites[STEPS],
-            f"the loss is divided by {count}, but no `accumulate` block skips a step",
+            given,
+            f"the loss is divided by {told}, but no `accumulate` block skips a step",
+            certainty="fails" if count else "fragile",
             guard=backwards[-1].guard,
-            symptom=f"silent: gradients are {count} times too small",
+            symptom=f"silent: gradients are {count or 'that many'} times too small",
             related=[(backwards[-1].site, "divides the loss"), (steps[-1].site, "steps after every batch")],
             fixes=(
                 Fix(
