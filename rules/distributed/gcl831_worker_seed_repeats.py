@@ -49,7 +49,7 @@ from gclint.ir.syntax import COMPREHENSIONS, FUNCTIONS, LOOPS, Site, nodes
 from gclint.rule import Reproduction, Rule
 from gclint.run import rewrite
 from gclint.run.closures import enclosing_function, free_names, read_names, varying_names
-from gclint.run.events import AttributeSet, LibraryCall, Loop, RunEnded
+from gclint.run.events import AttributeSet, Iterated, LibraryCall, Loop, RunEnded
 from gclint.run.guards import all_of, either
 from gclint.run.run import Run
 from gclint.run.values import NOTHING, Const, Function, Object, ancestors, root
@@ -245,12 +245,23 @@ def _unseeded(inside: list[LibraryCall], loader: Object, loop: Loop, run: Run) -
         draw = next((each for each in inside if _draws(each, generator)), None)
         if made is None or draw is None or any(generator in seeded_by(each) for each in inside):
             continue
-        here = [each for each in run.of_type(LibraryCall) if loop in each.moment.loops and each not in inside]
+        called = [each for each in run.of_type(LibraryCall) if loop in each.moment.loops]
+        here = [each for each in called if each.moment.inside("worker") is None]  # nor in another loader's workers
         if any(_draws(each, generator) or generator in seeded_by(each) for each in here) or _is_new(draw):
+            continue
+        if _takes_rows_itself(loader, loop, run):
             continue
         start = ((Site.at(begins.module, begins.node), "it seeds others"),) if isinstance(begins, Function) else ()
         related = ((draw.site, ITEM), *start)
         yield Repeated(made, draw, f"{words}: {ALIKE}", known=False, related=related)
+
+
+def _takes_rows_itself(loader: Object, loop: Loop, run: Run) -> bool:
+    """Whether the process takes rows of another loader, one without workers: they may draw as well."""
+    others = [each for each in run.of_type(Iterated) if loop in each.moment.loops and each.item is not loader]
+    return any(
+        each.item.kind == loader.kind and not any(worker_counts(each.item, each.guard, least=1)) for each in others
+    )
 
 
 def _copied(run: Run) -> dict[str, str]:
