@@ -24,7 +24,7 @@ Reader = Callable[[str], FilePins]
 
 # looked into beside a directory's own files
 SIDE_DIRECTORIES = (
-    "requirements", "constraints", "environment", "environments", "env", "envs", "conda", "docker", "scripts",
+    "requirements", "constraints", "environment", "environments", "env", "envs", "docker", "scripts",
     ".devcontainer", ".github/workflows", ".circleci", "docs",
 )  # fmt: skip
 

@@ -335,16 +335,21 @@ class Interpreter:
                     yield module
 
     def _packages_around(self, module: Module, name: str) -> Sequence[str]:
-        """The files of the packages that importing a module runs before."""
+        """The files of the packages that importing a module runs before, as starting it does where it is started as a
+        module: a script that imports from its own package can only be.
+        """
         imports, here = self.project.imports, self.project.absolute(module)
-        if not self.as_library:
+        outline = self.project.outline(os.fspath(here)) if name == "__main__" else None
+        if name == "__main__" and (outline is None or not any(each.level for each in outline.executed)):
+            return ()
+        if not self.as_library and name != "__main__":
             return imports.packages(name, 0, here)
-        around = [imports.resolve("", level, here) for level in range(name.count("."), 0, -1)]
+        around = [imports.resolve("", level, here) for level in range(module.name.count("."), 0, -1)]
         files = [imports.real(path) for path in around if path is not None and path != here]
-        return [file for file in files if not self.project.deferral.is_quiet(file)]
+        return files if not self.as_library else [file for file in files if not self.project.deferral.is_quiet(file)]
 
     def walk_module(self, module: Module, scope: Scope, name: str) -> None:
-        """Walk a module's top level in its own scope, as `name`; of one that is imported to be started, the packages
+        """Walk a module's top level in its own scope, as `name`; of one that is started as a module, the packages
         around it before, and of one that is looked at by itself those that do more than bind names.
         """
         from .values import const
@@ -357,7 +362,7 @@ class Interpreter:
         self.loops, self.contexts, self.forwards = [], [], []
         self.frames.append(frame)
         try:
-            if len(self.frames) == 1 and name != "__main__":
+            if len(self.frames) == 1:
                 for package in self._packages_around(module, name):
                     self.import_module(package)
             self.execute(module.tree.body)

@@ -38,7 +38,7 @@ from gclint.run import rewrite
 from gclint.run.events import Converted, LibraryCall, Wrapped
 from gclint.run.parallel import inside
 from gclint.run.run import Run
-from gclint.run.values import Const, Object, root
+from gclint.run.values import Class, Const, Object, root
 
 MOVES = ("to", "cuda", "xpu", "to_empty")
 
@@ -87,7 +87,8 @@ def wrapped_on_the_cpu(event: Wrapped, run: Run) -> Iterator[Finding]:
 
 def _on_cpu(model: Object, run: Run) -> bool:
     """Whether the program itself made the model, and nothing it does can have moved it."""
-    if model.kind not in ("module", "layer", "modules") or model.site is None:
+    own = isinstance(model.type, Class) and model.kind == "module"
+    if not (own or model.kind in ("layer", "modules")) or model.site is None:
         return False
     for event in run.events:
         if isinstance(event, Converted) and event.call is not None and event.call.last in MOVES:
