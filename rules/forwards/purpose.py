@@ -28,6 +28,7 @@ def on_purpose(load: StateDictLoaded, run: Run) -> bool:
         or _one_of_several_parts(load, run)
         or any("taken_out" in item.state or _left_out_by_name(item) or _chosen_of_its_own(item, load) for item in held)
         or any(_saved_in_part(item, load, run) or _kept_in_part(item, run) for item in held)
+        or (bool(held) and all(_of_a_copy(item, load) for item in held))
         or any(_tells_its_state(model) or _made_of(model, held) for model in load.target.objects())
     )
 
@@ -44,6 +45,18 @@ def _put_back(load: StateDictLoaded) -> bool:
     kept = [item for model in models for value in model.attributes.values() for item in value.objects()]
     as_it_was = bool(held) and all(is_own(item, load) and "filled" not in item.state for item in held)
     return as_it_was or any(item in kept or item.parent in models for item in held)
+
+
+def _of_a_copy(item: Object, load: StateDictLoaded) -> bool:
+    """Whether a dict is the state dict of a model that was made where the one is that it goes into, such as one of
+    which this is a copy: both have the same names.
+    """
+    own = item.attributes.get("of", NOTHING).objects() if item.type == "state_dict" else []
+    pairs = [(one, other) for one in own for other in load.target.objects()]
+    return bool(pairs) and all(
+        one is not other and one.site is not None and (one.site, one.type) == (other.site, other.type)
+        for one, other in pairs
+    )
 
 
 def is_own(item: Object, load: StateDictLoaded) -> bool:
