@@ -48,6 +48,7 @@ from gclint.run.stepping import every_few_rounds, receiver_text
 from gclint.run.values import Const, Object, Value, ancestors
 
 from ..words import BACKWARD, LOSSES
+from .written_out import is_mean_of_numbers
 
 CHANGES: tuple[Aspect, ...] = ("loss", "gradients", "updates")
 
@@ -55,7 +56,7 @@ rule = Rule(
     code="GCL807",
     name="loss-not-averaged",
     docs=__doc__ or "",
-    words=(BACKWARD, (".step",), LOSSES),
+    words=(BACKWARD, (".step",), (*LOSSES, ".mean(")),
     certainty=("fragile",),
     fixable="unsafe",
     oracles=("gradients",),
@@ -79,7 +80,7 @@ def not_averaged(event: RunEnded, run: Run) -> Iterator[Finding]:
             if waits.keys() & every_few_rounds(backward, run).keys() or _cleared(backward, waits, run):
                 continue
             same = [each for each in run.of_type(Backward) if each.site.node is backward.site.node]
-            if not _is_a_mean(backward.loss) or any(_is_divided(each, waits) for each in same):
+            if not _is_a_mean(backward.loss, run) or any(_is_divided(each, waits) for each in same):
                 continue
             if not run.condition(backward.guard).is_short and not _is_whole(backward.loss):
                 continue  # under too many conditions it is not told any more what the loss was made of
@@ -112,11 +113,13 @@ def _cleared(backward: Backward, waits: dict[str, Value], run: Run) -> bool:
     return any(not every_few_rounds(each, run) for each in cleared)
 
 
-def _is_a_mean(loss: Value) -> bool:
+def _is_a_mean(loss: Value, run: Run) -> bool:
     """Whether a loss is known to be a mean over the batch: by itself, or taken of what each example has."""
     ends = [item for item in multiples(loss) if "loss" in item.state]
-    if not ends or any(_counts_the_batch(item) for item in factors(loss).objects()):
+    if any(_counts_the_batch(item) for item in factors(loss).objects()):
         return False
+    if not ends:
+        return is_mean_of_numbers(loss, run)
     taken = {item.known("reduced").constant() for item in multiples(loss) if item.known("reduced")}
     return all(
         kind == "mean" or (kind == "none" and taken == {"mean"})
