@@ -349,8 +349,10 @@ def _fewer(pairs: Iterable[Pair]) -> list[Pair]:
 
 @lru_cache(maxsize=500)
 def _rest(pairs: tuple[Pair, ...]) -> Pair:
-    """What stands for these: the same for the same."""
-    return either(guard for guard, _ in pairs), Object(next(_NUMBERS), "unknown")
+    """What stands for these, and has them as what it `stands_for`: the same for the same."""
+    rest = Object(next(_NUMBERS), "unknown")
+    rest.state["stands_for"] = Value(pairs)
+    return either(guard for guard, _ in pairs), rest
 
 
 _NUMBERS = count(-1, -1)

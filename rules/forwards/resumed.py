@@ -21,6 +21,8 @@ TRAINING = ("optimizer", "schedule", "scaler")
 COUNT = "itertools.count"
 COUNTED = "counted"  # of the run's facts: from what is counted, and of how much of the heap that is known
 LITERAL = ("'", '"')
+ANY_KEY = {"[...]"}
+"""What is read of a state by keys that are computed: its names are mended."""
 
 
 @dataclass(frozen=True)
@@ -120,7 +122,7 @@ def own_saves(load: StateDictLoaded, file: Object, run: Run) -> list[tuple[Saved
         for each in saves(run)
         for entries in ([{}] if alone else entries_of(each.content))
         if may_be(each, path, name)
-        and read <= set(entries)
+        and read <= (ANY_KEY if alone else set(entries))
         and _is_of(each.content if alone else entries.get(key, NOTHING), models)
     ]
 

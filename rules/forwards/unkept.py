@@ -44,11 +44,21 @@ def kept_nowhere(load: StateDictLoaded, file: Object, run: Run) -> Iterator[tupl
 
 
 def _all_is_known(load: StateDictLoaded, run: Run) -> bool:
-    """Whether of all states that are taken it is known of what they are."""
+    """Whether of all states that are taken it is known of what they are, those aside that go back to where they are
+    from.
+    """
     known = set(load.target.objects())
-    taken = [each for each in run.of_type(StateDictSaved) if each.made is not None]
+    loads = run.of_type(StateDictLoaded)
+    taken = [each for each in run.of_type(StateDictSaved) if each.made is not None and not _goes_back(each, loads)]
     return all(
         each.target and all(item in known or item.kind != "unknown" for item in each.target.objects()) for each in taken
+    )
+
+
+def _goes_back(taken: StateDictSaved, loads: list[StateDictLoaded]) -> bool:
+    """Whether a state is taken to be filled, and loaded again into what it is from."""
+    return any(
+        taken.made in each.source.objects() and each.target.objects() == taken.target.objects() for each in loads
     )
 
 

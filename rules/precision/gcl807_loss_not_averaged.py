@@ -41,21 +41,22 @@ from gclint.finding import Aspect, Finding, Fix
 from gclint.ir.syntax import Site, dotted
 from gclint.rule import Reproduction, Rule
 from gclint.run import rewrite
-from gclint.run.arithmetic import divisors, factors, multiples
 from gclint.run.events import AttributeSet, Backward, GradientsCleared, LibraryCall, OptimizerStep, RunEnded
 from gclint.run.run import Run
 from gclint.run.stepping import every_few_rounds, receiver_text
-from gclint.run.values import Const, Object, Value, ancestors
+from gclint.run.values import Const, Object, Value, ancestors, of
 
 from ..words import BACKWARD, LOSSES
+from .written_out import is_mean_of_numbers
 
 CHANGES: tuple[Aspect, ...] = ("loss", "gradients", "updates")
+MOST_PARTS = 60
 
 rule = Rule(
     code="GCL807",
     name="loss-not-averaged",
     docs=__doc__ or "",
-    words=(BACKWARD, (".step",), LOSSES),
+    words=(BACKWARD, (".step",), (*LOSSES, ".mean(")),
     certainty=("fragile",),
     fixable="unsafe",
     oracles=("gradients",),
@@ -79,7 +80,7 @@ def not_averaged(event: RunEnded, run: Run) -> Iterator[Finding]:
             if waits.keys() & every_few_rounds(backward, run).keys() or _cleared(backward, waits, run):
                 continue
             same = [each for each in run.of_type(Backward) if each.site.node is backward.site.node]
-            if not _is_a_mean(backward.loss) or any(_is_divided(each, waits) for each in same):
+            if not _is_a_mean(backward.loss, run) or any(_is_divided(each, waits) for each in same):
                 continue
             if not run.condition(backward.guard).is_short and not _is_whole(backward.loss):
                 continue  # under too many conditions it is not told any more what the loss was made of
@@ -112,12 +113,15 @@ def _cleared(backward: Backward, waits: dict[str, Value], run: Run) -> bool:
     return any(not every_few_rounds(each, run) for each in cleared)
 
 
-def _is_a_mean(loss: Value) -> bool:
+def _is_a_mean(loss: Value, run: Run) -> bool:
     """Whether a loss is known to be a mean over the batch: by itself, or taken of what each example has."""
-    ends = [item for item in multiples(loss) if "loss" in item.state]
-    if not ends or any(_counts_the_batch(item) for item in factors(loss).objects()):
+    parts = _parts(loss)
+    ends = [item for item in parts if "loss" in item.state]
+    if any(_counts_the_batch(held) for item in parts for held in item.known("factor").objects()):
         return False
-    taken = {item.known("reduced").constant() for item in multiples(loss) if item.known("reduced")}
+    if not ends:
+        return is_mean_of_numbers(loss, run)
+    taken = {item.known("reduced").constant() for item in parts if item.known("reduced")}
     return all(
         kind == "mean" or (kind == "none" and taken == {"mean"})
         for kind in (item.known("reduction").constant() for item in ends)
@@ -125,8 +129,26 @@ def _is_a_mean(loss: Value) -> bool:
 
 
 def _is_whole(loss: Value) -> bool:
-    """Whether it is told of all that a loss may be where it was computed."""
-    return all(item.site is not None for item in multiples(loss))
+    """Whether it is told of all that a loss may be where it was computed, and of that for which one stands which loss
+    each is.
+    """
+    parts = _parts(loss)
+    behind = {item for part in parts for held in part.known("stands_for").objects() for item in _parts(of(held))}
+    ends = (item for item in behind if not item.known("scaled_from") and not item.known("stands_for"))
+    told = all(item.site is not None or "stands_for" in item.state for item in parts)
+    return told and len(parts) < MOST_PARTS and all("loss" in item.state for item in ends)
+
+
+def _parts(loss: Value) -> list[Object]:
+    """The tensors of which a loss is a multiple, whichever it may be, also where one stands for too many."""
+    found: dict[Object, None] = {}
+    waiting = loss.objects()
+    while waiting and len(found) < MOST_PARTS:
+        item = waiting.pop()
+        if item not in found:
+            found[item] = None
+            waiting += [*item.known("scaled_from").objects(), *item.known("stands_for").objects()]
+    return list(found)
 
 
 def _counts_the_batch(factor: Object) -> bool:
@@ -145,10 +167,11 @@ def _is_first(index: ast.expr) -> bool:
 
 def _is_divided(backward: Backward, waits: dict[str, Value]) -> bool:
     """Whether the loss is divided by anything, or computed from the number of rounds; or there is one round only."""
-    parts = ancestors(backward.loss)
+    held = _parts(backward.loss)
+    made_of = ancestors(backward.loss).union(*(ancestors(item.known("stands_for")) for item in held))
     numbers = [item for value in waits.values() for _, item in value]
     once = all(item in (Const(0), Const(1)) for item in numbers)
-    return once or bool(divisors(backward.loss)) or any(item in parts for item in numbers)
+    return once or any(item.known("divisor") for item in held) or any(item in made_of for item in numbers)
 
 
 def _divided(backward: Backward, step: OptimizerStep) -> Fix | None:
