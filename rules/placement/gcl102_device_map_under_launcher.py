@@ -68,7 +68,7 @@ def spread_in_each_process(event: Backward | TrainerStarted, run: Run) -> Iterat
     evident = bool(run.assumed) or "process_group" in run.facts or "env:LOCAL_RANK" in run.facts
     for model in models:
         for guard, item in model.known("device_map"):
-            held = together(event.guard, guard, several)
+            held = together(event.guard, model.born, guard, several)
             if held is None or not evident or not (isinstance(item, Const) and item.value in SPREAD):
                 continue
             certain = bool(run.assumed) or "process_group" in run.facts
