@@ -9,6 +9,7 @@ from ..ir.syntax import Site
 from ..run import changes, elements, names
 from ..run.calls import Call
 from ..run.events import Forward, ModuleCalled
+from ..run.guards import ALWAYS, Guard
 from ..run.interpreter import Interpreter
 from ..run.precision import mark_product
 from ..run.values import (
@@ -440,6 +441,17 @@ def trainable(item: Object) -> str:
             return str(known.constant() or "some")
         held = held.parent
     return "all"
+
+
+def trains_whole(item: Object) -> list[Guard]:
+    """The guards under which all parameters of a module train."""
+    held: Object | None = item
+    while held is not None:
+        known = held.state.get("trainable")
+        if known is not None:
+            return known.is_const("all")
+        held = held.parent
+    return [ALWAYS]
 
 
 @framework.attribute("part", "forward")

@@ -11,7 +11,7 @@ from ..run.values import NONE, NOTHING, TRUE, Alternative, Class, Const, Externa
 from .distributed_checkpoint import was_demanded
 from .module_trees import modules_of
 from .registry import Framework
-from .torch_modules import mode, promote, set_state, trainable
+from .torch_modules import mode, promote, set_state, trains_whole
 
 framework = Framework("torch.states")
 
@@ -161,7 +161,7 @@ def load_state_dict(call: Call) -> Value:
         return call.unknown()
     source, strict = call.get("state_dict", 0), call.get("strict", 1, TRUE)
     prefix = _prefix_of(call.receiver, call)
-    trains = trainable(call.receiver) == "all" and not call.receiver.known("adapter").objects()
+    trains = () if call.receiver.known("adapter").objects() else tuple(trains_whole(call.receiver))
     demanded = was_demanded(call.it, source)
     moment = call.it.moment(site=call.site)
     call.it.emit(StateDictLoaded(moment, of(call.receiver), source, strict, prefix, trains, demanded))

@@ -195,7 +195,8 @@ class OptimizerBuilt(Event):
 class StateDictLoaded(Event):
     """load_state_dict is called on something, whose names have a `prefix` in front.
 
-    `in_training` says that all of it trains at that moment: it is not frozen, nor do adapters train in its place.
+    `trains` are the guards under which all of it trains at that moment: it is not frozen, nor do adapters train in its
+    place.
     `demanded` says that reading the source raised for every name that it lacks.
     """
 
@@ -203,7 +204,7 @@ class StateDictLoaded(Event):
     source: Value = NOTHING
     strict: Value = NONE
     prefix: str = ""
-    in_training: bool = True
+    trains: tuple[Guard, ...] = (ALWAYS,)
     demanded: bool = False
 
 

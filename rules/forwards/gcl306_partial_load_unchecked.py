@@ -79,13 +79,14 @@ rule = Rule(
 def unchecked(event: RunEnded, run: Run) -> Iterator[Finding]:
     """Were weights loaded of which some may be missing, and did nobody look?"""
     for load in run.of_type(StateDictLoaded):
-        if load.in_training and any(_is_model(item) for item in load.target.objects()) and not on_purpose(load, run):
+        if load.trains and any(_is_model(item) for item in load.target.objects()) and not on_purpose(load, run):
             yield from _unchecked(load, run)
 
 
 def _unchecked(load: StateDictLoaded, run: Run) -> Iterator[Finding]:
     filtered = _filter(load)
-    held = next((both for guard in _lenient(load, filtered) if (both := together(load.guard, guard)) is not None), None)
+    found = (together(load.guard, guard, way) for guard in _lenient(load, filtered) for way in load.trains)
+    held = next((both for both in found if both is not None), None)
     if held is None or _looked_at(load.site, run) or _counted(load, run) or _chosen(load, run):
         return
     if filtered is not None and _compared(load.site, filtered, run):
