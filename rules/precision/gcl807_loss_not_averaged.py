@@ -162,7 +162,8 @@ def _counts_the_batch(factor: Object) -> bool:
 
 
 def _is_first(index: ast.expr) -> bool:
-    return isinstance(index, ast.Constant) and index.value == 0
+    """Whether an index may be that of the examples: any but a number that is another one."""
+    return not isinstance(index, ast.Constant) or index.value == 0
 
 
 def _is_divided(backward: Backward, waits: dict[str, Value]) -> bool:
