@@ -8,7 +8,9 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from gclint.launch.launched import Invocation, Launch, Setting, Start
+from gclint.launch.launchers import is_readme
 from gclint.launch.variables import together
+from gclint.source.folders import entries
 
 PREFIXED = re.compile(r"([A-Z_][A-Z0-9_]*)=(.*)", re.DOTALL)
 CONFIGURATION = (".yaml", ".yml", ".json", ".toml")
@@ -18,6 +20,8 @@ SOURCES = ("", "src", "lib", "python")
 def launch_of(start: Start, invocation: Invocation, path: Path, root: Path) -> Launch | None:
     """The launch a command makes; None when its program is not a file of the project."""
     places = list(dict.fromkeys(_places(invocation.directory, path, root)))
+    if is_readme(path) and not start.module and _file(start.program, places, root) is None:
+        places = _meant(start.program, path)
     program = module_file(start.program, places, root) if start.module else _file(start.program, places, root)
     if program is None:
         return None
@@ -45,6 +49,12 @@ def launch_of(start: Start, invocation: Invocation, path: Path, root: Path) -> L
         undecided=together(invocation.undecided, start.undecided),
         passes_rank=start.passes_rank,
     )
+
+
+def _meant(name: str, readme: Path) -> list[Path]:
+    """Where a README that does not say it means a program to be started: in the one folder beside it that has it."""
+    found = [Path(entry.path) for entry in entries(os.fspath(readme.parent)) if os.path.isfile(f"{entry.path}/{name}")]
+    return found if len(found) == 1 else []
 
 
 def _directory(start: Start, places: list[Path], root: Path) -> Path | None:

@@ -74,6 +74,15 @@ def test_a_folder_s_own_readme(tmp_path: Path) -> None:
     assert (found.program, found.directory) == (tmp_path / "tools/train.py", tmp_path / "tools")
 
 
+def test_a_program_in_the_one_folder_that_has_it_is_meant(tmp_path: Path) -> None:
+    (tmp_path / "scripts").mkdir()
+    (tmp_path / "scripts/fit.py").write_text("print(1)\n")
+    (found,) = shown(tmp_path, "```\npython fit.py --lr 1\n```\n")
+    assert (found.program, found.directory) == (tmp_path / "scripts/fit.py", tmp_path / "scripts")
+    (tmp_path / "tools/fit.py").write_text("print(1)\n")
+    assert shown(tmp_path, "```\npython fit.py --lr 2\n```\n") == [], "either may be meant"
+
+
 def test_a_script_is_read_as_the_readme_runs_it_and_by_itself(tmp_path: Path) -> None:
     (tmp_path / "run.sh").write_text("torchrun --nproc_per_node=$1 train.py\n")
     found = shown(tmp_path, "```\nbash run.sh 1\n```\n")
