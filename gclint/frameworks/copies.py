@@ -9,6 +9,7 @@ from .registry import Framework
 framework = Framework("copy")
 
 WRAPPED, WRAPPER = "module", "ddp"
+COPY_OF = "copy of"
 
 
 @framework.function("copy.copy", "copy.deepcopy")
@@ -19,6 +20,7 @@ def copied(call: Call) -> Value:
     for guard, item in call.get("", 0):
         if isinstance(item, Object):
             made = deep_copy(call, item, copies) if call.last == "deepcopy" else shallow_copy(call, item)
+            made.state[COPY_OF] = of(item)
             parts.append(of(made).under(guard))
         else:
             parts.append(Value([(guard, item)]))

@@ -6,6 +6,7 @@ import ast
 import re
 from collections.abc import Iterator
 
+from gclint.frameworks.copies import COPY_OF
 from gclint.ir.syntax import Module, nodes
 from gclint.run.closures import read_names
 from gclint.run.events import Backward, Forward, StateDictLoaded, TrainerStarted
@@ -48,15 +49,17 @@ def _put_back(load: StateDictLoaded) -> bool:
 
 
 def _of_a_copy(item: Object, load: StateDictLoaded) -> bool:
-    """Whether a dict is the state dict of a model that was made where the one is that it goes into, such as one of
-    which this is a copy: both have the same names.
-    """
+    """Whether a dict is the state dict of a model of which this one is a copy, or the reverse: both have its names."""
     own = item.attributes.get("of", NOTHING).objects() if item.type == "state_dict" else []
     pairs = [(one, other) for one in own for other in load.target.objects()]
-    return bool(pairs) and all(
-        one is not other and one.site is not None and (one.site, one.type) == (other.site, other.type)
-        for one, other in pairs
-    )
+    return bool(pairs) and all(one is not other and _first(one) is _first(other) for one, other in pairs)
+
+
+def _first(model: Object) -> Object:
+    """What a copy, or a copy of one, was made of."""
+    while (before := model.known(COPY_OF).only()) is not None and isinstance(before, Object):
+        model = before
+    return model
 
 
 def is_own(item: Object, load: StateDictLoaded) -> bool:
