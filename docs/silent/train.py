@@ -9,6 +9,8 @@ from torch.utils.data.distributed import DistributedSampler
 
 
 class Experts(torch.nn.Module):
+    """Four experts, of which a router chooses one for each row."""
+
     def __init__(self):
         super().__init__()
         self.router = torch.nn.Linear(8, 4)

@@ -9,7 +9,7 @@ from ..ir.syntax import Site
 from ..run import changes, elements, names
 from ..run.calls import Call
 from ..run.events import Forward, ModuleCalled
-from ..run.guards import ALWAYS, Guard
+from ..run.guards import Guard
 from ..run.interpreter import Interpreter
 from ..run.precision import mark_product
 from ..run.values import (
@@ -434,24 +434,21 @@ def _may_train(layer: Object) -> bool:
 
 def trainable(item: Object) -> str:
     """ "all", "some", "none" or "adapters": which parameters of a module train, by what the code said last."""
-    held: Object | None = item
-    while held is not None:
-        known = held.state.get("trainable")
-        if known is not None:
-            return str(known.constant() or "some")
-        held = held.parent
-    return "all"
+    return str(_training(item).constant() or "some")
 
 
 def trains_whole(item: Object) -> list[Guard]:
     """The guards under which all parameters of a module train."""
+    return _training(item).is_const("all")
+
+
+def _training(item: Object) -> Value:
     held: Object | None = item
     while held is not None:
-        known = held.state.get("trainable")
-        if known is not None:
-            return known.is_const("all")
+        if "trainable" in held.state:
+            return held.state["trainable"]
         held = held.parent
-    return [ALWAYS]
+    return const("all")
 
 
 @framework.attribute("part", "forward")

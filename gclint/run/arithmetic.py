@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from .events import Added
 from .precision import keep_half, mark_product
-from .values import NOTHING, TRUE, Object, Value, of, union
+from .values import NOTHING, TRUE, Object, Value, of
 
 if TYPE_CHECKING:
     from ..ir.syntax import Site
@@ -93,13 +93,3 @@ def went_backward(loss: Value) -> None:
     for item in multiples(loss):
         if of_a_model(item):
             item.state["graph"] = item.state["backward"] = TRUE
-
-
-def divisors(value: Value) -> Value:
-    """All that a tensor was divided by on its way."""
-    return union(item.known("divisor") for item in multiples(value))
-
-
-def factors(value: Value) -> Value:
-    """All that a tensor was multiplied by on its way."""
-    return union(item.known("factor") for item in multiples(value))

@@ -339,14 +339,15 @@ class Interpreter:
         module: a script that imports from its own package can only be.
         """
         imports, here = self.project.imports, self.project.absolute(module)
-        outline = self.project.outline(os.fspath(here)) if name == "__main__" else None
-        if name == "__main__" and (outline is None or not any(each.level for each in outline.executed)):
+        if name == "__main__" and not self._imports_from_its_package(here):
             return ()
-        if not self.as_library and name != "__main__":
-            return imports.packages(name, 0, here)
         around = [imports.resolve("", level, here) for level in range(module.name.count("."), 0, -1)]
         files = [imports.real(path) for path in around if path is not None and path != here]
-        return files if not self.as_library else [file for file in files if not self.project.deferral.is_quiet(file)]
+        return [file for file in files if not (self.as_library and self.project.deferral.is_quiet(file))]
+
+    def _imports_from_its_package(self, path: os.PathLike[str]) -> bool:
+        outline = self.project.outline(os.fspath(path))
+        return outline is not None and any(each.level for each in outline.executed)
 
     def walk_module(self, module: Module, scope: Scope, name: str) -> None:
         """Walk a module's top level in its own scope, as `name`; of one that is started as a module, the packages

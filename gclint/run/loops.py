@@ -121,38 +121,35 @@ def _one_by_one(rounds: Rounds, iterable: Value, each: Elements, before: list[li
     for guard, value in each:
         rounds.walk(guard, value)
         if _contents(iterable) != before:
-            list_ = _one_list(iterable)
-            sure = list_ is not None and not any(held for held, _ in each[: rounds.count])
-            return sure and _by_index(rounds, list_)
+            item = iterable.only()
+            alone = isinstance(item, Object) and item.kind == "list" and GONE_THROUGH not in item.state
+            sure = not any(held for held, _ in each[: rounds.count])
+            return isinstance(item, Object) and alone and sure and _by_index(rounds, item)
         if rounds.is_costly and rounds.count < len(each):
             return False
     return True
 
 
-def _one_list(iterable: Value) -> Object | None:
-    """The list that is gone through, where it can only be one."""
-    item = iterable.only()
-    return item if isinstance(item, Object) and item.kind == "list" and GONE_THROUGH not in item.state else None
-
-
 def _contents(iterable: Value) -> list[list[Value]]:
-    """What stands in the lists that are gone through."""
-    held = [each for item in iterable.objects() for each in (item, *item.known(GONE_THROUGH).objects())]
-    return [list(item.items) for item in held if item.items is not None]
+    """What stands in the lists that are gone through, also where their elements are counted or paired."""
+    found, waiting = [], iterable.objects()
+    for item in waiting:
+        if item.items is not None:
+            found.append(list(item.items))
+        waiting += item.known(GONE_THROUGH).objects()
+    return found
 
 
-def _by_index(rounds: Rounds, list_: Object | None) -> bool:
+def _by_index(rounds: Rounds, held: Object) -> bool:
     """Go on over a list that changes meanwhile, as Python does: by the number of the round, in what the list is by
     then; whether its end is come to.
     """
-    while list_ is not None and elements.is_counted(list_):
-        there = elements.chosen(list_.items or [], rounds.count)
+    while held.items is not None and elements.is_counted(held) and not rounds.is_costly:
+        there = elements.chosen(held.items, rounds.count)
         if not there:
             return True
-        value = union(elements.there((list_.items or [])[at]).under(guard) for guard, at in there)
+        value = union(elements.there(held.items[at]).under(guard) for guard, at in there)
         rounds.walk(either(guard for guard, _ in there), value)
-        if rounds.is_costly:
-            return False
     return False
 
 

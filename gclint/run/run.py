@@ -97,7 +97,9 @@ class Run:
         self.listener(event)
 
     def forget(self, since: int) -> None:
-        """Leave out, from now on, the events from the `since`th of all on: of a round that was not walked whole."""
+        """Leave out, from now on, the events from the `since`th of all on: of a round that was not walked whole. They
+        keep their places.
+        """
         for places, events in self._kinds.values():
             first = bisect_left(places, since)
             del places[first:], events[first:]

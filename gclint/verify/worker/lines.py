@@ -16,9 +16,7 @@ from types import CodeType, FrameType
 from typing import Any
 
 Spot = tuple[str, int, int]  # a code's name and first line, and the offset in it
-Piece = tuple[
-    object, ...
-]  # an instruction as it is written: the compiler copies the end of a statement into each branch
+Piece = tuple[object, ...]  # an instruction as it is written; the compiler may copy it into each branch
 NO_FALLTHROUGH = ("RETURN_VALUE", "RETURN_CONST", "RAISE", "RERAISE", "JUMP_FORWARD", "JUMP_ABSOLUTE", "JUMP_BACKWARD")
 BOOKKEEPING = frozenset(
     {
