@@ -2,8 +2,8 @@
 
 ## What it does
 Finds gradient accumulation by accelerate of which only a half is used: `loss.backward()` inside
-`accelerator.accumulate`, or `gradient_accumulation_steps` without any `accumulate` block; where an option gives the
-number, it is one for the runs that set it.
+`accelerator.accumulate`, or `gradient_accumulation_steps` without any `accumulate` block. Where an option gives the
+number, the finding is about runs that set it above one.
 
 ## Why it breaks
 `accelerator.backward` divides the loss by the number of accumulated steps, and scales it for float16;
@@ -106,7 +106,7 @@ def never_accumulates(event: RunEnded, run: Run) -> Iterator[Finding]:
         given = accelerator.sites.get(STEPS)
         if given is None or any(item.guard - backwards[-1].guard for item in steps):
             continue
-        told = str(count) if count else f"`{given.module.code(given.node)}`"
+        told = str(count) if count else f"`{given.module.code(given.node)}`, where that is above 1"
         edits = rewrite.remove_arguments(accelerator.site, STEPS) if accelerator.site is not None else []
         yield rule.finding(
             run,
