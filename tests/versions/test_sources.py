@@ -224,6 +224,12 @@ def test_a_file_that_readers_are_told_to_install_is_a_hint_and_stated_in_a_scrip
     assert ends(stated["torch"]) == ("2.4.1", "2.4.1", f"{path}:{line}")
 
 
+@pytest.mark.parametrize(("text", "known"), [(CONDA_FILE, True), ("model: x\nlayers:\n- pytorch=2.4.1", False)])
+def test_a_folder_of_environments_holds_what_is_one_by_what_it_says(tmp_path: Path, text: str, known: bool) -> None:
+    targets = around(tmp_path, {"environment/mine.yaml": text})
+    assert ("torch" in targets.stated and ends(targets["torch"])[2] == "environment/mine.yaml:3") == known
+
+
 @pytest.mark.parametrize("command", ["cat needs/a.txt", "pip install -f needs/a.txt", "pip freeze -r needs/a.txt"])
 def test_a_file_that_nothing_installs_says_nothing(tmp_path: Path, command: str) -> None:
     targets = around(tmp_path, {"README.md": command, "needs/a.txt": "torch==2.4.1"})
