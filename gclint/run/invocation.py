@@ -102,6 +102,7 @@ def walk(it: Interpreter, function: Function, call: Call) -> Value:
     if enough:
         loops.leave_out(it)
     if enough or len(it.frames) > MAX_DEPTH or entered > MAX_RECURSION:
+        _handed_over(it, function.receiver)
         return call.foreign()
     first = function.node_id not in it.interpreted
     it.interpreted.add(function.node_id)
@@ -132,6 +133,16 @@ def walk(it: Interpreter, function: Function, call: Call) -> Value:
         if first and it.steps < 0:  # cut short: to be walked for its own sake
             it.interpreted.discard(function.node_id)
     return _of_release(call, _result(it, frame, end, call))
+
+
+def _handed_over(it: Interpreter, receiver: Object | None) -> None:
+    """What a method that is not walked may change: its own object, and what that holds."""
+    if receiver is None:
+        return
+    it.library.escaped(receiver)
+    for value in receiver.attributes.values():
+        for item in value.objects():
+            it.library.escaped(item)
 
 
 def _walked_enough(it: Interpreter, function: Function, call: Call) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from gclint.ir.syntax import FORS, Module, Site, arguments, dotted, nodes
 from gclint.run.closures import calls_in, enclosing_function, read_names
@@ -33,10 +33,7 @@ def _strikes_off(site: Site, around: ast.AST) -> bool:
         if held and isinstance(node, ast.stmt):
             later = list(_later(module, node, around))
             calls = [call for part in later for call in calls_in(part)]
-            struck = sum(
-                isinstance(call.func, ast.Attribute) and call.func.attr in STRIKES and dotted(call.func.value) == held
-                for call in calls
-            )
+            struck = sum(_is_of(module, call, held, STRIKES) for call in calls)
             read = [name for part in later for name in read_names(part)].count(held)
             if 0 < struck < read and any(call is site.node for call in calls):
                 return True
@@ -49,9 +46,14 @@ def _given_names(module: Module, node: ast.AST) -> str:
         return dotted(node.targets[0])
     if not isinstance(node, FORS) or not of_a_model(module, node.iter):
         return ""
-    called = [call.func for part in node.body for call in calls_in(part)]
-    holders = [dotted(func.value) for func in called if isinstance(func, ast.Attribute) and func.attr in ADDS]
-    return holders[0] if holders else ""
+    called = [method_called(module, call) for part in node.body for call in calls_in(part)]
+    return next((holder for holder, name in called if name in ADDS), "")
+
+
+def _is_of(module: Module, call: ast.Call, holder: str, names: Sequence[str]) -> bool:
+    """Whether a call is of such a method of a name."""
+    held, name = method_called(module, call)
+    return held == holder and name in names
 
 
 def _later(module: Module, node: ast.stmt, around: ast.AST) -> Iterator[ast.stmt]:

@@ -113,7 +113,7 @@ def goes_on(item: Object, file: Object, run: Run) -> bool:
 
 
 def _is_by_itself(schedule: Object) -> bool:
-    each_step = schedule.attributes.get("step_size", NOTHING).constant() == 1
+    each_step = any(item == Const(1) for _, item in schedule.attributes.get("step_size", NOTHING))
     return isinstance(schedule.type, Class) or schedule.class_name in BY_ITSELF or each_step
 
 

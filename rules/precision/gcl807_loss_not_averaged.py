@@ -42,6 +42,7 @@ from gclint.ir.syntax import Site, dotted
 from gclint.rule import Reproduction, Rule
 from gclint.run import rewrite
 from gclint.run.events import AttributeSet, Backward, GradientsCleared, LibraryCall, OptimizerStep, RunEnded
+from gclint.run.meaning import definition
 from gclint.run.run import Run
 from gclint.run.stepping import every_few_rounds, receiver_text
 from gclint.run.values import Const, Object, Value, ancestors, of
@@ -156,9 +157,10 @@ def _counts_the_batch(factor: Object) -> bool:
     node = factor.site.node if factor.site is not None else None
     if isinstance(node, ast.Subscript):
         return dotted(node.value).rpartition(".")[2] == "shape" and _is_first(node.slice)
-    name = dotted(node.func).rpartition(".")[2] if isinstance(node, ast.Call) else ""
-    first = isinstance(node, ast.Call) and bool(node.args) and _is_first(node.args[0])
-    return name in ("len", "numel") or (name == "size" and first)
+    if not isinstance(node, ast.Call) or factor.site is None:
+        return False
+    name = dotted(definition(factor.site.module, node.func)).rpartition(".")[2]
+    return name in ("len", "numel") or (name == "size" and bool(node.args) and _is_first(node.args[0]))
 
 
 def _is_first(index: ast.expr) -> bool:

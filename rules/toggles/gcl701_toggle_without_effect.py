@@ -90,16 +90,12 @@ def set_on_the_outside(event: AttributeSet, run: Run) -> Iterator[Finding]:
 
 
 def _is_there(event: AttributeSet) -> bool:
-    """Whether it is only set where the object has it already: the class that defines it reads it."""
+    """Whether it is, or may be, only set where the object has it already: the class that defines it reads it."""
     module, node = event.site.module, event.site.node
     tests = [outer.test for outer in module.ancestors(node) if isinstance(outer, ast.If)]
     calls = [part for test in tests for part in ast.walk(test) if isinstance(part, ast.Call) and len(part.args) == 2]
-    return any(
-        module.code(call.func) == "hasattr"
-        and isinstance(meant := definition(module, call.args[1]), ast.Constant)
-        and meant.value == event.name
-        for call in calls
-    )
+    asked = [definition(module, call.args[1]) for call in calls if module.code(call.func) == "hasattr"]
+    return any(not isinstance(name, ast.Constant) or name.value == event.name for name in asked)
 
 
 def _read_from_it(run: Run, target: Object) -> bool:

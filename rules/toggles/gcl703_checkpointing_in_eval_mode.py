@@ -40,7 +40,8 @@ from collections.abc import Iterator
 
 from gclint.finding import Finding, Fix
 from gclint.frameworks.torch_states import mode_set
-from gclint.ir.syntax import For, Site
+from gclint.ir.layout import own_name
+from gclint.ir.syntax import For, Module, Site, dotted, nodes
 from gclint.rule import Reproduction, Rule
 from gclint.run import rewrite
 from gclint.run.closures import enclosing_function
@@ -55,7 +56,7 @@ from .rounds import left_in_evaluation
 
 WITHOUT_MODE = "0.32.dev0"
 """The release of diffusers from which on its models checkpoint wherever gradients are on."""
-OWN_WAY = "self.gradient_checkpointing"
+SETTING = "gradient_checkpointing"
 
 rule = Rule(
     code="GCL703",
@@ -146,10 +147,19 @@ def _looks_at_its_mode(model: Object, run: Run) -> bool:
     from packaging.version import Version
 
     held = run.targets.version("diffusers")
-    own = isinstance(model.type, Class) and any(
-        OWN_WAY in module.text for module in run.modules_with("gradient_checkpointing")
-    )
+    own = isinstance(model.type, Class) and any(_reads_it(module) for module in run.modules_with(SETTING))
     return held is not None and held < Version(WITHOUT_MODE) and not own
+
+
+def _reads_it(module: Module) -> bool:
+    """Whether a method of a module's classes reads the setting off its object."""
+    return any(
+        isinstance(node, ast.Attribute)
+        and node.attr == SETTING
+        and isinstance(node.ctx, ast.Load)
+        and dotted(node.value) == own_name(module, enclosing_function(module, node))
+        for node in nodes(module.tree)
+    )
 
 
 def _modes(event: Backward, model: Object, run: Run) -> Iterator[tuple[Guard, Alternative, Alternative]]:

@@ -89,12 +89,15 @@ def rewrite_named(name: str) -> Rewrite:
 
 
 def drawn(count: int, seed: int, paths: Sequence[Path]) -> list[tuple[str, Path]]:
-    """Programs drawn at random, each with two to five different rewrites to be done in a random order."""
-    random = Random(seed)
+    """Programs drawn at random, each with two to five different rewrites to be done in a random order. What is drawn
+    for a program depends on its name alone: a new fixture leaves the others' as they are.
+    """
     single = [name for name in REWRITES if name != ALL_OF_THEM]
-    return [
-        (_JOINED.join(random.sample(single, random.randint(FEWEST, MOST))), random.choice(paths)) for _ in range(count)
-    ]
+    found = []
+    for path in paths:
+        random = Random(f"{seed} {fixtures.name(path)}")
+        found.append((random.random(), _JOINED.join(random.sample(single, random.randint(FEWEST, MOST))), path))
+    return [(name, path) for _, name, path in sorted(found)[:count]]
 
 
 @dataclass
