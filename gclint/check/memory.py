@@ -134,7 +134,7 @@ class Memory:
         launches = repr((self._inquiry.entries.launches(task.path), sorted(until)))
         if task.entry is not None:
             return [launches]
-        leading = sorted(self._inquiry.reach.learnt.leading.get(task.path, ()))
+        leading = sorted(self._inquiry.reach.leading(task.path))
         return [launches, leading, None if before is None else _places(before)]
 
     def _targets(self, task: Task) -> Targets:

@@ -6,6 +6,7 @@ of settings from outside: all that decides where findings can come from is asked
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from contextlib import suppress
 from functools import cached_property
@@ -20,8 +21,13 @@ from .scan import code_of, outline_of
 if TYPE_CHECKING:
     from ..source.source import Source
 
+LOOKS_UP = re.compile(
+    r"\bgetattr\(\s*[^,()]+(?:\([^()]*\))?\s*,\s*(?!r?['\"][^'\"]*['\"]\s*[,)])"
+    r"|(?<![\w.])(?:globals|eval|exec)\(|\bFire\(|\bapp\.run\(\)"
+)
+"""Where something is looked up, or may be, under a name that is computed, given, or written in a string."""
 BY_NAME = ("instantiate", "import_module", "__import__")
-PARTS = ("settings", "words", "words_in_code", "calls_by_name", "outline")
+PARTS = ("settings", "words", "words_in_code", "calls_by_name", "looks_up", "outline")
 NOT_WHAT_WAS_KEPT = (AttributeError, IndexError, KeyError, TypeError, ValueError)
 
 
@@ -68,6 +74,12 @@ class FileIndex:
             return kept
         text = self._source.decoded()
         return self._source.kind == "notebook" or any(word in text for word in BY_NAME)
+
+    @cached_property
+    def looks_up(self) -> bool:
+        """Whether it may look up what no text names, in itself or in what it imports."""
+        kept = self._kept.pop("looks_up", None)
+        return kept if isinstance(kept, bool) else LOOKS_UP.search(self._source.decoded()) is not None
 
     @cached_property
     def outline(self) -> Outline:

@@ -17,6 +17,7 @@ from .gate import Words, admits
 from .mentions import CALLED_BY_MODULES, MOST_UNITS, Mentions
 from .outline import Unit
 from .rule_words import RuleWords
+from .uses import Uses
 
 if TYPE_CHECKING:
     from .project import Project
@@ -24,12 +25,13 @@ if TYPE_CHECKING:
 
 @dataclass
 class Learnt:
-    """What leads to a finding: the definitions of each file, by name (`Class.method`, "" for the top level), their
-    own names, and whether a program leads there that starts with a file, or with a function of it. And which files
-    that nothing starts are programs all the same.
+    """What leads to a finding: the definitions of each file, by name (`Class.method`, "" for the top level), which of
+    them nothing uses, their own names, and whether a program leads there that starts with a file, or with a function of
+    it. And which files that nothing starts are programs all the same.
     """
 
     leading: dict[str, set[str]] = field(default_factory=dict)
+    unused: dict[str, set[str]] = field(default_factory=dict)
     names: set[str] = field(default_factory=set)
     started: dict[tuple[str, str], bool] = field(default_factory=dict)
     acting: dict[str, bool] = field(default_factory=dict)
@@ -60,6 +62,7 @@ class Reach:
         self._mentioned_by: defaultdict[Unit, set[Unit]] = defaultdict(set)
         self._done_for: defaultdict[Unit, set[Unit]] = defaultdict(set)
         self._named: set[str] = set()
+        self._only_used = False
 
     def learn(self, paths: Sequence[str]) -> None:
         """Work out which units of the files, and of those they import, lead to a finding, also through one another."""
@@ -77,6 +80,18 @@ class Reach:
                 since = looked.get(path)
                 looked[path] = len(self._taking_part)
                 grown |= self._grow_in(path, self._taking_part[since or 0 :], since is None)
+        self._learn_uses()
+
+    def _learn_uses(self) -> None:
+        """Work out which of the units that lead to a finding nothing uses."""
+        units = [unit for path, names in self.learnt.leading.items() for unit in self.units(path) if unit.name in names]
+        self.learnt.unused.clear()
+        for unit in Uses(self._project, self.mentions, self.paths).unused(units):
+            self.learnt.unused.setdefault(unit.path, set()).add(unit.name)
+
+    def heed_uses(self) -> None:
+        """From here on only definitions matter that something uses: the project has programs of its own."""
+        self._only_used = True
 
     def _grow_in(self, path: str, fresh: Sequence[str], first: bool) -> bool:
         """Give the units of a file their parts, as far as they have new ones by these `fresh` names, or by what was
@@ -112,6 +127,7 @@ class Reach:
         """Take what was learnt of the same files before; the rest is worked out when it is asked for."""
         self._unlearnt = paths
         self.learnt.leading.update(learnt.leading)
+        self.learnt.unused.update(learnt.unused)
         self.learnt.names.update(learnt.names)
         self.learnt.started.update(learnt.started)
         self.learnt.acting.update(learnt.acting)
@@ -120,7 +136,12 @@ class Reach:
         """Whether walking the function, class or method (`Class.method`) of a file can make a finding; without a
         name, its top level.
         """
-        return not self.gated or name in self.learnt.leading.get(path, ())
+        return not self.gated or name in self.leading(path)
+
+    def leading(self, path: str) -> set[str]:
+        """The names of what a file defines that leads to a finding, as far as it matters."""
+        held = self.learnt.leading.get(path, set())
+        return held - self.learnt.unused.get(path, set()) if self._only_used else held
 
     def could_fire(self, gate: Words, read: Iterable[str]) -> bool:
         """Whether a rule with this gate could say anything of a program that `read` these files: what holds for the
@@ -161,9 +182,14 @@ class Reach:
         told = self._project.told(path)
         return told is not None and told.calls_by_name
 
+    def finds_by_name(self, path: str) -> tuple[bool, bool]:
+        """Whether a file may import or call what no text names, and whether it may look that up where it imports it."""
+        told = self._project.told(path)
+        return (told.calls_by_name, told.looks_up) if told is not None else (False, False)
+
     def anything_in(self, path: str) -> bool:
         """Whether anything that a file defines matters."""
-        return not self.gated or path in self.learnt.leading
+        return not self.gated or bool(self.leading(path))
 
     def units(self, path: str) -> Sequence[Unit]:
         """The units of a file, classes' methods among them: its top level first, the others as they stand."""

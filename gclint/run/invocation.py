@@ -135,9 +135,9 @@ def walk(it: Interpreter, function: Function, call: Call) -> Value:
     return _of_release(call, _result(it, frame, end, call))
 
 
-def _handed_over(it: Interpreter, receiver: Object | None) -> None:
+def _handed_over(it: Interpreter, receiver: Alternative | None) -> None:
     """What a method that is not walked may change: its own object, and what that holds."""
-    if receiver is None:
+    if not isinstance(receiver, Object):
         return
     it.library.escaped(receiver)
     for value in receiver.attributes.values():

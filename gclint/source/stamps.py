@@ -31,7 +31,7 @@ def project_stamps(root: str) -> list[str] | None:
     found: list[str] = []
     youngest = 0
     try:
-        for entry in _read_by_analyses(root):
+        for entry in read_by_analyses(root):
             status = entry.stat()
             youngest = max(youngest, status.st_mtime_ns)
             found.append(f"{entry.path}|{status.st_size}|{status.st_mtime_ns}|{status.st_ino}")
@@ -50,7 +50,7 @@ def layout(root: str) -> list[str] | None:
     """
     found: list[str] = []
     try:
-        for entry in _read_by_analyses(root):
+        for entry in read_by_analyses(root):
             told = "" if kind_of(entry.name) in ("python", "notebook") else _content_stamp(entry)
             found.append(f"{entry.path}|{told}")
             if len(found) > MOST_FILES:
@@ -70,7 +70,8 @@ def _content_stamp(entry: os.DirEntry[str]) -> str:
     return told if old or entry.is_symlink() else f"{told}|{digest([content(entry.path)])}"
 
 
-def _read_by_analyses(root: str) -> Iterator[os.DirEntry[str]]:
+def read_by_analyses(root: str) -> Iterator[os.DirEntry[str]]:
+    """Yield what an analysis may read of the files below `root`; raises `OSError`."""
     todo = [root]
     while todo:
         for entry in entries(todo.pop()):

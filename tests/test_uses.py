@@ -1,0 +1,132 @@
+"""What nothing of a project uses is not told: no run comes to it. What anything may use is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from gclint.check.engine import check
+from gclint.check.request import Request
+
+PARTS = """
+from torch.nn import functional as F
+
+
+def step(net, batch, labels):
+    F.cross_entropy(net(batch).softmax(-1), labels).backward()
+
+
+class Steps:
+    def taken(self, net, batch, labels):
+        self.inner(net, batch, labels)
+
+    def inner(self, net, batch, labels):
+        F.cross_entropy(net(batch).softmax(-1), labels).backward()
+"""
+PROGRAM = """
+import torch
+{imported}
+
+
+def main():
+    net = torch.nn.Linear(4, 2)
+    {line}
+
+
+main()
+"""
+STEP, METHOD = ("parts.py", 6), ("parts.py", 14)
+
+
+def found(
+    place: Path, texts: dict[str, str], monkeypatch: pytest.MonkeyPatch, cache: bool = False
+) -> set[tuple[str, int]]:
+    """The file and line of every finding of softmax before cross entropy."""
+    for name, text in texts.items():
+        (place / name).parent.mkdir(parents=True, exist_ok=True)
+        (place / name).write_text(text)
+    monkeypatch.chdir(place)
+    report = check(Request(["."], {}, cache=cache))
+    assert not report.problems
+    return {(item.location.path, item.location.line) for item in report.findings if item.code == "GCL824"}
+
+
+def program(imported: str = "", line: str = "net(torch.ones(1, 4))") -> dict[str, str]:
+    return {"parts.py": PARTS, "train.py": PROGRAM.format(imported=imported, line=line)}
+
+
+UNUSED = {
+    "nothing imports it": program(),
+    "another name of it is imported": program("from parts import F", "F.relu(net(torch.ones(1, 4)))"),
+    "another thing has its name": program("from parts import F", "F.relu(net.step)"),
+    "only itself": program() | {"more.py": "import parts\n\n\ndef again(*given):\n    again(parts.step(*given))\n"},
+    "a text speaks of it": program() | {"README.md": "The step of training is small, and taken."},
+    "a class of which other methods are called": program("from parts import Steps", "Steps().others()"),
+}
+
+
+@pytest.mark.parametrize("texts", [pytest.param(texts, id=name) for name, texts in UNUSED.items()])
+def test_what_nothing_uses_is_not_told(texts: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert found(tmp_path, texts, monkeypatch) == set()
+
+
+USED = {
+    "under its name": (program("from parts import step", "print(step)"), {STEP}),
+    "under another name": (program("from parts import step as one", "print(one)"), {STEP}),
+    "of its module": (program("import parts as p", "print(p.step)"), {STEP}),
+    "by all names of its module": (program("from parts import *", "print(step)"), {STEP}),
+    "by way of another file": (
+        program("from more import step", "print(step)") | {"more.py": "from parts import step\n"},
+        {STEP},
+    ),
+    "a method by its name": (program("from parts import Steps", "print(Steps, net.inner)"), {METHOD}),
+    "a method by another one": (program("from parts import Steps", "Steps().taken(*range(9))"), {METHOD}),
+    "under a computed name": (program("import parts, sys", "getattr(parts, sys.argv[1])"), {STEP, METHOD}),
+    "by a computed import": (program("import importlib, sys", "importlib.import_module(sys.argv[1])"), {STEP}),
+    "by a decorator": (
+        program() | {"parts.py": PARTS.replace("def step", "REGISTRY = []\n\n\n@REGISTRY.append\ndef step")},
+        {("parts.py", 10)},
+    ),
+    "in a table": (program() | {"parts.py": f"{PARTS}\n\nTABLE = {{'step': step}}\n"}, {STEP}),
+    "by a test": (program() | {"test_parts.py": "import parts\n\n\ndef test_it():\n    parts.step\n"}, {STEP}),
+    "in a configuration": (program() | {"run.yaml": "steps:\n  - parts.step\n"}, {STEP}),
+    "in a shell script": (program() | {"run.sh": 'python -c "import parts; parts.step(*range(3))"\n'}, {STEP}),
+    "in code that people are shown": (program() | {"README.md": "`step(net, batch, labels)`\n"}, {STEP}),
+    "by a library, of whose class its own is one": (
+        program("from parts import Steps", "print(Steps())")
+        | {
+            "parts.py": PARTS.replace("class Steps", "import lib\n\n\nclass Steps(lib.Base)").replace(
+                "self.inner", "self.a"
+            )
+        },
+        {("parts.py", 17)},
+    ),
+    "by others, who install the package": (
+        {f"pack/{name}": text for name, text in program().items()}
+        | {"pack/__init__.py": "", "pyproject.toml": '[project]\nname = "pack"\nversion = "1"\n'},
+        {("pack/parts.py", 6), ("pack/parts.py", 14)},
+    ),
+    "there is no program": ({"parts.py": PARTS}, {STEP, METHOD}),
+    "the program does nothing": ({"parts.py": PARTS, "train.py": "def main():\n    print()\n"}, {STEP, METHOD}),
+}
+
+
+@pytest.mark.parametrize(("texts", "places"), [pytest.param(*held, id=name) for name, held in USED.items()])
+def test_what_may_be_used_is_told(
+    texts: dict[str, str], places: set[tuple[str, int]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert found(tmp_path, texts, monkeypatch) == places
+
+
+@pytest.mark.parametrize("name", ["train.py", "README.md"])
+def test_what_is_used_since_is_told_though_walks_are_remembered(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = tmp_path / "project"
+    place.mkdir()
+    assert found(place, program() | {"README.md": ""}, monkeypatch, cache=True) == set()
+    assert found(place, {}, monkeypatch, cache=True) == set()
+    used = {"train.py": PROGRAM.format(imported="from parts import step", line="print(step)"), "README.md": "step(net)"}
+    assert found(place, {name: used[name]}, monkeypatch, cache=True) == {STEP}
+    assert found(place, program() | {"README.md": ""}, monkeypatch, cache=True) == set()
