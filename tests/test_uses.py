@@ -57,11 +57,12 @@ def program(imported: str = "", line: str = "net(torch.ones(1, 4))") -> dict[str
 
 
 UNUSED = {
-    "nothing imports it": program(),
+    "its file is imported": program("import parts"),
     "another name of it is imported": program("from parts import F", "F.relu(net(torch.ones(1, 4)))"),
     "another thing has its name": program("from parts import F", "F.relu(net.step)"),
-    "only itself": program() | {"more.py": "import parts\n\n\ndef again(*given):\n    again(parts.step(*given))\n"},
-    "a text speaks of it": program() | {"README.md": "The step of training is small, and taken."},
+    "only itself": program("import more")
+    | {"more.py": "import parts\n\n\ndef again(*given):\n    again(parts.step(*given))\n"},
+    "a text speaks of it": program("import parts") | {"README.md": "The step of training is small, and taken."},
     "a class of which other methods are called": program("from parts import Steps", "Steps().others()"),
 }
 
@@ -82,17 +83,29 @@ USED = {
     ),
     "a method by its name": (program("from parts import Steps", "print(Steps, net.inner)"), {METHOD}),
     "a method by another one": (program("from parts import Steps", "Steps().taken(*range(9))"), {METHOD}),
+    "by a class that is one": (
+        program("from more import Other", "Other().taken(*range(9))")
+        | {"more.py": "import parts\n\n\nclass Other(parts.Steps):\n    pass\n"},
+        {METHOD},
+    ),
     "under a computed name": (program("import parts, sys", "getattr(parts, sys.argv[1])"), {STEP, METHOD}),
-    "by a computed import": (program("import importlib, sys", "importlib.import_module(sys.argv[1])"), {STEP}),
+    "by a computed import": (program("import importlib, parts, sys", "importlib.import_module(sys.argv[1])"), {STEP}),
     "by a decorator": (
-        program() | {"parts.py": PARTS.replace("def step", "REGISTRY = []\n\n\n@REGISTRY.append\ndef step")},
+        program("import parts")
+        | {"parts.py": PARTS.replace("def step", "REGISTRY = []\n\n\n@REGISTRY.append\ndef step")},
         {("parts.py", 10)},
     ),
-    "in a table": (program() | {"parts.py": f"{PARTS}\n\nTABLE = {{'step': step}}\n"}, {STEP}),
-    "by a test": (program() | {"test_parts.py": "import parts\n\n\ndef test_it():\n    parts.step\n"}, {STEP}),
-    "in a configuration": (program() | {"run.yaml": "steps:\n  - parts.step\n"}, {STEP}),
-    "in a shell script": (program() | {"run.sh": 'python -c "import parts; parts.step(*range(3))"\n'}, {STEP}),
-    "in code that people are shown": (program() | {"README.md": "`step(net, batch, labels)`\n"}, {STEP}),
+    "in a table": (program("import parts") | {"parts.py": f"{PARTS}\n\nTABLE = {{'step': step}}\n"}, {STEP}),
+    "by a test": (
+        program("import parts") | {"test_parts.py": "import parts\n\n\ndef test_it():\n    parts.step\n"},
+        {STEP},
+    ),
+    "in a configuration": (program("import parts") | {"run.yaml": "steps:\n  - parts.step\n"}, {STEP}),
+    "in a shell script": (
+        program("import parts") | {"run.sh": 'python -c "import parts; parts.step(*range(3))"\n'},
+        {STEP},
+    ),
+    "in code that people are shown": (program("import parts") | {"README.md": "`step(net, batch, labels)`\n"}, {STEP}),
     "by a library, of whose class its own is one": (
         program("from parts import Steps", "print(Steps())")
         | {
@@ -103,10 +116,11 @@ USED = {
         {("parts.py", 17)},
     ),
     "by others, who install the package": (
-        {f"pack/{name}": text for name, text in program().items()}
+        {f"pack/{name}": text for name, text in program("import parts").items()}
         | {"pack/__init__.py": "", "pyproject.toml": '[project]\nname = "pack"\nversion = "1"\n'},
         {("pack/parts.py", 6), ("pack/parts.py", 14)},
     ),
+    "by others, who import a file that nothing here does": (program(), {STEP, METHOD}),
     "there is no program": ({"parts.py": PARTS}, {STEP, METHOD}),
     "the program does nothing": ({"parts.py": PARTS, "train.py": "def main():\n    print()\n"}, {STEP, METHOD}),
 }
@@ -125,8 +139,8 @@ def test_what_is_used_since_is_told_though_walks_are_remembered(
 ) -> None:
     place = tmp_path / "project"
     place.mkdir()
-    assert found(place, program() | {"README.md": ""}, monkeypatch, cache=True) == set()
+    assert found(place, program("import parts") | {"README.md": ""}, monkeypatch, cache=True) == set()
     assert found(place, {}, monkeypatch, cache=True) == set()
     used = {"train.py": PROGRAM.format(imported="from parts import step", line="print(step)"), "README.md": "step(net)"}
     assert found(place, {name: used[name]}, monkeypatch, cache=True) == {STEP}
-    assert found(place, program() | {"README.md": ""}, monkeypatch, cache=True) == set()
+    assert found(place, program("import parts") | {"README.md": ""}, monkeypatch, cache=True) == set()

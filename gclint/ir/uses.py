@@ -83,7 +83,9 @@ class Uses:
 
     def _sees(self, user: Unit, unit: Unit) -> bool:
         """Whether a name in one unit may stand for another one: a method's may, wherever it is."""
-        return unit.owner is not None or unit in self._mentions.called(user)
+        if unit.owner is not None or unit in self._mentions.called(user):
+            return True
+        return any(unit in self._mentions.named(user.path, name, None) for name in user.bases or ())
 
     def _is_used_anyway(self, unit: Unit) -> bool:
         """Whether a unit runs, or is there for others, whatever names it."""
@@ -98,9 +100,20 @@ class Uses:
         )
 
     def _is_given_to_others(self, unit: Unit) -> bool:
-        """Whether a unit is a public one of a package that the project is installed as."""
+        """Whether a unit is a public one of a package that the project is installed as, or of a file that nothing
+        imports and that does nothing by itself.
+        """
         public = not any(name.startswith("_") and not name.startswith("__") for name in unit.name.split("."))
-        return public and self._is_distributed and self._in_own_package(os.path.dirname(unit.path))
+        installed = self._is_distributed and self._in_own_package(os.path.dirname(unit.path))
+        return public and (installed or self._is_left_alone(unit.path))
+
+    def _is_left_alone(self, path: str) -> bool:
+        outline = self._mentions.outline(path)
+        return path not in self._imported and outline is not None and not outline.module.identifiers
+
+    @cached_property
+    def _imported(self) -> frozenset[str]:
+        return frozenset().union(*map(self._mentions.files, self._paths))
 
     @cached_property
     def _is_distributed(self) -> bool:
