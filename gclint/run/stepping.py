@@ -85,3 +85,10 @@ def every_few_rounds(event: Event, run: Run) -> dict[str, Value]:
     remainders: dict[str, Value] = run.facts.get(REMAINDERS, {})
     names = {atom.key.partition("==")[0] for atom, _ in everything(event.guard, tacit=False)}
     return {name: remainders[name] for name in names if name in remainders}
+
+
+def waits_in_some_round(event: Event, run: Run) -> bool:
+    """Whether what happens at an event's place waits for a count of rounds: the last round, walked by itself where what
+    is gone over is known, may not.
+    """
+    return any(every_few_rounds(each, run) for each in run.of_type(type(event)) if each.site.node is event.site.node)

@@ -54,7 +54,7 @@ from gclint.run.guards import all_of
 from gclint.run.parallel import inside, models_of, trained
 from gclint.run.parts_of_guards import everything
 from gclint.run.run import Run, ways
-from gclint.run.stepping import every_few_rounds
+from gclint.run.stepping import every_few_rounds, waits_in_some_round
 from gclint.run.values import NOTHING, Alternative, Const, Object, root
 
 from ..words import BACKWARD
@@ -191,7 +191,7 @@ def _every_round(cleared: GradientsCleared, step: OptimizerStep, added: list[Bac
     """Whether the step waits for a count of rounds that clearing does not wait for, nor every backward."""
     waits = every_few_rounds(step, run).keys()
     inner = [each for each in added if each.moment.loops == step.moment.loops]
-    if not waits or not inner or every_few_rounds(cleared, run):
+    if not waits or not inner or waits_in_some_round(cleared, run):
         return False
     with_step = everything(step.guard, tacit=False)
     others = {(atom, not held) for atom, held in with_step if atom.key.partition("==")[0] in waits}
