@@ -43,7 +43,7 @@ from collections.abc import Iterator
 from gclint.finding import Aspect, Finding, Fix
 from gclint.rule import Reproduction, Rule
 from gclint.run import rewrite
-from gclint.run.events import AttributeSet, Backward, GradientsCleared, GradientsClipped, OptimizerStep, RunEnded
+from gclint.run.events import AttributeSet, Backward, Event, GradientsCleared, GradientsClipped, OptimizerStep, RunEnded
 from gclint.run.guards import all_of
 from gclint.run.parallel import inside, models_of, trained
 from gclint.run.run import Run
@@ -71,7 +71,7 @@ rule = Rule(
 @rule.on(RunEnded)
 def clipped_in_every_round(event: RunEnded, run: Run) -> Iterator[Finding]:
     """Are gradients clipped in rounds whose gradients the next rounds add to?"""
-    if not event.whole or any(each.name == "grad" for each in run.of_type(AttributeSet)):
+    if not event.whole:
         return
     told: set[int] = set()
     for step in run.of_type(OptimizerStep):
@@ -108,9 +108,27 @@ def _adds_up(step: OptimizerStep, waits: dict[str, Value], run: Run) -> bool:
     """
     here = step.moment.loops
     added = [each for each in run.of_type(Backward) if each.moment.loops == here and _is_for(trained(each), step)]
-    cleared = [each for each in run.of_type(GradientsCleared) if each.moment.loops == here and _clears(each, step)]
     in_each = all(waits.keys().isdisjoint(every_few_rounds(each, run)) for each in added)
-    return bool(added) and in_each and all(waits_in_some_round(each, run) for each in cleared)
+    return (
+        bool(added)
+        and in_each
+        and not any(each.guard <= other.guard for each in _cleared(step, run) for other in added)
+    )
+
+
+def _cleared(step: OptimizerStep, run: Run) -> Iterator[Event]:
+    """Where the gradients of a step are cleared in its loop without waiting for a count of rounds."""
+    for each in run.of_type(GradientsCleared, AttributeSet):
+        if isinstance(each, AttributeSet):
+            clears = each.name == "grad" and each.value.is_const(None)
+        else:
+            clears = each.target is step.optimizer or _is_for([root(inside(each.target))], step)
+        if (
+            clears
+            and each.moment.loops[: len(step.moment.loops)] == step.moment.loops
+            and not waits_in_some_round(each, run)
+        ):
+            yield each
 
 
 def _of_each_round(clip: GradientsClipped, step: OptimizerStep, run: Run) -> bool:
@@ -129,10 +147,6 @@ def _is_for(models: list[Object], step: OptimizerStep) -> bool:
     """Whether the gradients of some models may be those that a step uses."""
     mine = set(models_of(step.optimizer.attributes.get("params", NOTHING)))
     return not mine or not models or any(root(inside(each)) in mine for each in models)
-
-
-def _clears(cleared: GradientsCleared, step: OptimizerStep) -> bool:
-    return cleared.target is step.optimizer or _is_for([root(inside(cleared.target))], step)
 
 
 def _before_the_step(clip: GradientsClipped, step: OptimizerStep) -> Fix | None:
