@@ -109,26 +109,23 @@ def _adds_up(step: OptimizerStep, waits: dict[str, Value], run: Run) -> bool:
     here = step.moment.loops
     added = [each for each in run.of_type(Backward) if each.moment.loops == here and _is_for(trained(each), step)]
     in_each = all(waits.keys().isdisjoint(every_few_rounds(each, run)) for each in added)
-    return (
-        bool(added)
-        and in_each
-        and not any(each.guard <= other.guard for each in _cleared(step, run) for other in added)
-    )
+    cleared = list(_cleared(step, run))
+    return bool(added) and in_each and not any(each.guard <= other.guard for each in cleared for other in added)
 
 
 def _cleared(step: OptimizerStep, run: Run) -> Iterator[Event]:
     """Where the gradients of a step are cleared in its loop without waiting for a count of rounds."""
+    here = step.moment.loops
     for each in run.of_type(GradientsCleared, AttributeSet):
-        if isinstance(each, AttributeSet):
-            clears = each.name == "grad" and each.value.is_const(None)
-        else:
-            clears = each.target is step.optimizer or _is_for([root(inside(each.target))], step)
-        if (
-            clears
-            and each.moment.loops[: len(step.moment.loops)] == step.moment.loops
-            and not waits_in_some_round(each, run)
-        ):
+        inner = each.moment.loops[: len(here)] == here
+        if inner and _clears(each, step) and not waits_in_some_round(each, run):
             yield each
+
+
+def _clears(event: GradientsCleared | AttributeSet, step: OptimizerStep) -> bool:
+    if isinstance(event, AttributeSet):
+        return event.name == "grad" and bool(event.value.is_const(None))
+    return event.target is step.optimizer or _is_for([root(inside(event.target))], step)
 
 
 def _of_each_round(clip: GradientsClipped, step: OptimizerStep, run: Run) -> bool:

@@ -49,17 +49,13 @@ from gclint.run.events import AttributeSet, Backward, Event, Forward, LibraryCal
 from gclint.run.parallel import forwards_of, inside, models_of
 from gclint.run.run import Run
 from gclint.run.stepping import together
-from gclint.run.values import Class, Object, Value, root
+from gclint.run.values import Object, Value, root
 
 from ..words import BACKWARD
+from .modes import has_mode
 from .rounds import comes_again, is_new, way_to
 
 CHANGES: tuple[Aspect, ...] = ("modes", "random", "loss", "gradients", "updates", "buffers")
-WITHOUT_MODE = {
-    *("Linear", "Bilinear", "Conv1d", "Conv2d", "Conv3d", "ConvTranspose1d", "ConvTranspose2d", "ConvTranspose3d"),
-    *("LayerNorm", "GroupNorm", "RMSNorm", "Embedding", "EmbeddingBag", "PReLU", "RNNCell", "LSTMCell", "GRUCell"),
-}
-
 rule = Rule(
     code="GCL708",
     name="eval-not-left",
@@ -98,7 +94,7 @@ def trains_on(event: RunEnded, run: Run) -> Iterator[Finding]:
                     continue
                 if is_new(forward.model, forward, loop.node):
                     continue
-                sure = _has_mode(forward.model)
+                sure = has_mode(forward.model)
                 if sure is False or not together(forward, left):
                     continue
                 told.add(left.site.node_id)
@@ -179,21 +175,6 @@ def _tried(forward: Forward, start: int, end: int, run: Run) -> bool:
     trained = {item for each in run.of_type(Backward) for item in each.forwards}
     other = (each for each in run.of_type(Forward) if each.model is forward.model and each.activation not in trained)
     return any(start < run.place(each) < end for each in other)
-
-
-def _has_mode(model: Object) -> bool | None:
-    """Whether a layer of a model behaves otherwise in evaluation; None where not all of its layers are known."""
-    if model.kind == "layer":
-        return model.class_name not in WITHOUT_MODE and ("Dropout" in model.class_name or "Norm" in model.class_name)
-    if model.kind == "modules":
-        parts = [item for value in model.items or [] for item in value.objects()]
-    elif isinstance(model.type, Class) and model.kind == "module" and not model.open:
-        parts = [item for value in model.attributes.values() for item in value.objects()]
-        parts = [item for item in parts if item.kind not in ("forward", "parameter", "tensor", "criterion")]
-    else:
-        return None
-    known = [_has_mode(part) for part in parts if part is not model.parent]
-    return True if True in known else None if None in known else False
 
 
 def _back(forward: Forward, loop: ast.AST) -> Fix | None:
