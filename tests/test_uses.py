@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -56,6 +57,10 @@ def program(imported: str = "", line: str = "net(torch.ones(1, 4))") -> dict[str
     return {"parts.py": PARTS, "train.py": PROGRAM.format(imported=imported, line=line)}
 
 
+def _cell(text: str) -> dict[str, object]:
+    return {"cell_type": "code", "id": "a", "metadata": {}, "source": text, "outputs": [], "execution_count": None}
+
+
 UNUSED = {
     "its file is imported": program("import parts"),
     "another name of it is imported": program("from parts import F", "F.relu(net(torch.ones(1, 4)))"),
@@ -99,6 +104,11 @@ USED = {
     "by a test": (
         program("import parts") | {"test_parts.py": "import parts\n\n\ndef test_it():\n    parts.step\n"},
         {STEP},
+    ),
+    "by whoever works in a notebook": (
+        program("import parts")
+        | {"parts.ipynb": json.dumps({"nbformat": 4, "nbformat_minor": 5, "metadata": {}, "cells": [_cell(PARTS)]})},
+        {("parts.ipynb", 7), ("parts.ipynb", 15)},
     ),
     "in a configuration": (program("import parts") | {"run.yaml": "steps:\n  - parts.step\n"}, {STEP}),
     "in a shell script": (

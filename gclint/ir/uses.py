@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 
 NOTHING_MORE = frozenset(("object", "ABC"))
 """Bases of a class of which nothing is called for that."""
-_TESTS = re.compile(r"test_.*\.py|.*_test\.py|conftest\.py")
+_CALLED_BY_OTHERS = re.compile(r"test_.*\.py|.*_test\.py|conftest\.py|.*\.ipynb")
+"""Files whose definitions pytest calls, or whoever works in a notebook."""
 _DISTRIBUTES = {
     "pyproject.toml": re.compile(rb"^\[(?:project|tool\.(?:poetry|flit|pdm|hatch)\b.*)\]", re.MULTILINE),
     "setup.cfg": re.compile(rb"^\[(?:metadata|options)\]", re.MULTILINE),
@@ -93,7 +94,7 @@ class Uses:
         return (
             not outer.defines
             or outer.decorators is not None
-            or _TESTS.fullmatch(os.path.basename(unit.path)) is not None
+            or _CALLED_BY_OTHERS.fullmatch(os.path.basename(unit.path)) is not None
             or self._is_given_to_others(unit)
             or unit.path in self._looked_into
             or (unit.owner is None and self._is_called_by_name)
