@@ -182,11 +182,11 @@ def mark_trainable(it: Interpreter, item: Object, literal: str, site: Site) -> N
     set_state(it, item, "trainable", const(literal), const(before))
     for part in _told_apart(item) if literal in ("all", "none") else ():
         set_state(it, part, "trainable", const(literal), part.state["trainable"])
-    it.guard = held
-    it.emit(TrainableChanged(it.moment(site=site), item, before, literal))
     for outer in holders(item):
         if trainable(outer) != literal:
-            outer.state["trainable"] = const("some")
+            set_state(it, outer, "trainable", const("some"), const(trainable(outer)))
+    it.guard = held
+    it.emit(TrainableChanged(it.moment(site=site), item, before, literal))
 
 
 def _told_apart(item: Object) -> list[Object]:

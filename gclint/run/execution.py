@@ -85,6 +85,7 @@ def _augmented(it: Interpreter, statement: ast.AugAssign) -> None:
             rest.append((guard, held))
     if rest:
         value = operate(it, statement.op, type(old)(rest), new, it.site(statement.target))
+        value = loops.after_others(it, statement.target, value)
         kept = [pair for pair in old if pair not in rest]
         names.assign(it, statement.target, type(old)([*value, *kept]), statement.value)
 
