@@ -15,7 +15,7 @@ from ..run.values import NOTHING, TRUE, Object, Value, const, of, root
 from . import module_trees
 from .module_trees import Named, children_of, modules_of, own_parameters, parameters_of, set_trains
 from .registry import Framework
-from .torch_modules import promote, set_state, trainable
+from .torch_modules import loosen, promote, set_state, trainable
 
 framework = Framework("torch.parameters")
 
@@ -244,5 +244,4 @@ def part_replaced(it: Interpreter, item: Object, value: Value, node: object) -> 
         item.state["trainable"] = const("some")
     if any(part.kind in ("layer", "modules", "module") for part in value.objects()):
         for outer in (item, *holders(item)):
-            if trainable(outer) == "none":
-                outer.state["trainable"] = const("some")
+            loosen(outer)
