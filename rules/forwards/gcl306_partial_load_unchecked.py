@@ -119,6 +119,7 @@ def _is_model(item: Object) -> bool:
         "vision_model",
         "ddp",
         "dp",
+        "average",
         "fsdp",
         "fsdp2",
     )
