@@ -11,6 +11,7 @@ from ..run.calls import Call
 from ..run.defaults import unsure
 from ..run.folding import folded
 from ..run.guards import ALWAYS, complement
+from ..run.renaming import is_put_back
 from ..run.values import NONE, NOTHING, TRUE, Class, Const, Object, Value, const, of, union
 from .builtin_sequences import in_order
 from .copies import shallow_copy
@@ -171,7 +172,7 @@ def dict_get(call: Call) -> Value:
     assert call.receiver is not None
     item = call.receiver
     pops = call.last == "pop"
-    if pops:
+    if pops and not is_put_back(call.site.module, call.site.node):
         item.state["taken_out"] = TRUE
     if item.entries is None:
         return call.unknown()
@@ -185,7 +186,8 @@ def dict_get(call: Call) -> Value:
 def unknown_pop(call: Call) -> Value:
     """Something is taken out of what nobody knows."""
     assert call.receiver is not None
-    call.receiver.state["taken_out"] = TRUE
+    if not is_put_back(call.site.module, call.site.node):
+        call.receiver.state["taken_out"] = TRUE
     return call.foreign()
 
 

@@ -18,6 +18,7 @@ from ..run.values import (
     NOTHING,
     TRUE,
     Class,
+    Const,
     Function,
     Object,
     Value,
@@ -343,9 +344,11 @@ def trains_now(part: Object) -> None:
 
 
 def loosen(item: Object) -> None:
-    """Of a module that is frozen, on whatever condition, a part may train from now on."""
-    if trainable(item) in ("none", "some"):
-        item.state["trainable"] = const("some")
+    """Of a module a part may train from now on where it is frozen."""
+    held = _training(item)
+    if held.is_const("none"):
+        frozen, some = Const("none"), Const("some")
+        item.state["trainable"] = Value((guard, some if part == frozen else part) for guard, part in held)
 
 
 def run_forward(call: Call, item: Object, forward: Value | None) -> Value | None:

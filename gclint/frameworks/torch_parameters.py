@@ -15,7 +15,7 @@ from ..run.values import NOTHING, TRUE, Object, Value, const, of, root
 from . import module_trees
 from .module_trees import Named, children_of, modules_of, own_parameters, parameters_of, set_trains
 from .registry import Framework
-from .torch_modules import promote, set_state, trainable
+from .torch_modules import loosen, promote, set_state, trainable
 
 framework = Framework("torch.parameters")
 
@@ -182,11 +182,11 @@ def mark_trainable(it: Interpreter, item: Object, literal: str, site: Site) -> N
     set_state(it, item, "trainable", const(literal), const(before))
     for part in _told_apart(item) if literal in ("all", "none") else ():
         set_state(it, part, "trainable", const(literal), part.state["trainable"])
-    it.guard = held
-    it.emit(TrainableChanged(it.moment(site=site), item, before, literal))
     for outer in holders(item):
         if trainable(outer) != literal:
-            outer.state["trainable"] = const("some")
+            set_state(it, outer, "trainable", const("some"), const(trainable(outer)))
+    it.guard = held
+    it.emit(TrainableChanged(it.moment(site=site), item, before, literal))
 
 
 def _told_apart(item: Object) -> list[Object]:
@@ -244,5 +244,4 @@ def part_replaced(it: Interpreter, item: Object, value: Value, node: object) -> 
         item.state["trainable"] = const("some")
     if any(part.kind in ("layer", "modules", "module") for part in value.objects()):
         for outer in (item, *holders(item)):
-            if trainable(outer) == "none":
-                outer.state["trainable"] = const("some")
+            loosen(outer)

@@ -183,10 +183,10 @@ def state_dict(call: Call) -> Value:
 
 
 def _prefix_of(item: Object, call: Call) -> str:
-    """What stands before every name in the state dict of a module: "module." for DDP and DataParallel, "_orig_mod."
-    for what torch.compile gave, where the code names it as it named that.
+    """What stands before every name in the state dict of a module: "module." for DDP, DataParallel and averages,
+    "_orig_mod." for what torch.compile gave, where the code names it as it named that.
     """
-    if item.kind in ("ddp", "dp"):
+    if item.kind in ("ddp", "dp", "average"):
         return "module."
     compiled, read = item.known("compiled_as").constant(), call.method.node if call.method is not None else None
     if call.method is None or compiled is None or not isinstance(read, ast.Attribute):

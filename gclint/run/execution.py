@@ -25,6 +25,7 @@ from .events import AttributeSet, LoopNameRebound
 from .guards import NEVER, narrowed
 from .jumps import BREAK, CONTINUE, RAISE, RETURN, leave
 from .parts_of_guards import everything
+from .renaming import is_put_back
 from .values import MISSING, NONE, TRUE, Alternative, Const, External, Object, assigned, of
 
 if TYPE_CHECKING:
@@ -85,6 +86,7 @@ def _augmented(it: Interpreter, statement: ast.AugAssign) -> None:
             rest.append((guard, held))
     if rest:
         value = operate(it, statement.op, type(old)(rest), new, it.site(statement.target))
+        value = loops.after_others(it, statement.target, value)
         kept = [pair for pair in old if pair not in rest]
         names.assign(it, statement.target, type(old)([*value, *kept]), statement.value)
 
@@ -138,7 +140,8 @@ def _delete(it: Interpreter, statement: ast.Delete) -> None:
             for guard, held in owner:
                 with it.under(guard) as possible:
                     if possible and isinstance(held, Object):
-                        held.state["taken_out"] = TRUE
+                        if not is_put_back(it.module, item):
+                            held.state["taken_out"] = TRUE
                         changes.take_out(it, held, key, item)
 
 

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from ..ir.syntax import For, nodes
+from ..ir.syntax import For, dotted, nodes
 from . import conditions, elements, names
 from .events import Loop
 from .guards import ALWAYS, Guard, either, narrowed
@@ -106,14 +106,47 @@ def _over(it: Interpreter, rounds: Rounds, statement: For, iterable: Value) -> N
     each, before = elements.rounds(it, iterable), _contents(iterable)
     if each is not None and len(each) <= MOST_ROUNDS and _one_by_one(rounds, iterable, each, before):
         return
-    if not rounds.is_incomplete:
-        changed = _contents(iterable) != before
-        it.vague += 1
-        known = NOTHING if changed else elements.element(it, iterable, statement.iter)
-        rounds.walk(ALWAYS, known or of(it.unknown("element", it.site(statement.iter))))
-        it.vague -= 1
+    changed = _contents(iterable) != before
+    known = NOTHING if changed else elements.element(it, iterable, statement.iter)
+    _any_round(it, rounds, ALWAYS, known or of(it.unknown("element", it.site(statement.iter))))
     bound = it.module.bound_in(statement)
     _widen(it, rounds, bound.stored if each is not None else bound.counted)
+
+
+def _any_round(it: Interpreter, rounds: Rounds, guard: Guard, value: Value | None = None) -> None:
+    """Walk the body once for all the rounds that nobody counts: what each makes of what it was may be anything there,
+    and after them.
+    """
+    counted = [name for name, held in _literals(it, it.module.bound_in(rounds.loop).counted).items() if held]
+    for name in counted:
+        made = it.unknown(name, it.site(rounds.loop))
+        made.each = True
+        it.bind(name, of(made))
+    it.vague += 1
+    rounds.walk(guard, value)
+    it.vague -= 1
+    for name in counted:
+        if any(item.each for item in (it.scope.lookup(name) or NOTHING).objects()):
+            it.bind(name, of(it.unknown(name, it.site(rounds.loop))))
+
+
+def after_others(it: Interpreter, target: ast.expr, value: Value) -> Value:
+    """What `target += ...` makes of a literal: anything, where rounds that nobody counts did the same to it before,
+    as of an attribute, an entry or a name of another scope. Of names of its own the loop takes care.
+    """
+    if it.vague and all(isinstance(item, Const) for _, item in value) and _outlives(it, target):
+        made = it.unknown(it.module.code(target), it.site(target))
+        made.each = True
+        return of(made)
+    return value
+
+
+def _outlives(it: Interpreter, target: ast.expr) -> bool:
+    """Whether something was there before a loop around whose rounds nobody counts."""
+    if isinstance(target, ast.Name):
+        return it.scope.home(target.id) is not it.scope
+    held = target.value if isinstance(target, (ast.Attribute, ast.Subscript)) else target
+    return bool(dotted(held)) and any(item.vague < it.vague for item in it.evaluate(held).objects())
 
 
 def _one_by_one(rounds: Rounds, iterable: Value, each: Elements, before: list[list[Value]]) -> bool:
@@ -158,21 +191,22 @@ def walk_while(it: Interpreter, statement: ast.While) -> None:
     rounds = Rounds(it, statement)
     it.run.facts.setdefault(ASKED, {})[statement] = _asked(it, statement)
     stored = it.module.bound_in(statement).stored
+    always = isinstance(statement.test, ast.Constant)
     while True:
         goes_on, _ = conditions.decide(it, statement.test)
         if goes_on is None or it.is_dead or it.steps < 0:
             break
-        before, open_ = _literals(it, stored), isinstance(statement.test, ast.Constant) or not _decides(it, statement)
-        held = _held(it, statement)
-        it.vague += open_
+        if rounds.is_costly or not (always or _decides(it, statement)):
+            _any_round(it, rounds, goes_on)
+            _widen(it, rounds, stored)
+            break
+        before, held = _literals(it, stored), _held(it, statement)
+        it.vague += always
         rounds.walk(goes_on)
-        it.vague -= open_
+        it.vague -= always
         after = _literals(it, stored)
         if _alternatives(after) == _alternatives(before) and _held(it, statement) == held:
             _widen(it, rounds, [name for name in stored if after[name] != before[name]])
-            break
-        if rounds.is_costly or (open_ and not isinstance(statement.test, ast.Constant)):
-            _widen(it, rounds, stored)
             break
     rounds.end()
 

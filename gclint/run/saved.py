@@ -26,8 +26,8 @@ class Saved:
 
 
 def file_key(path: Value, site: Site, index: int) -> str:
-    """What tells one file from another: its literal name, the object, or the expression that names it; of a file that
-    is open what it was opened by.
+    """What tells one file from another: its literal name, the object, or the expression that names it, of a variable
+    that which it was given; of a file that is open what it was opened by.
     """
     item = path.only()
     if isinstance(item, Object) and item.kind == "file" and item.site is not None:
@@ -37,8 +37,8 @@ def file_key(path: Value, site: Site, index: int) -> str:
     node = rewrite.call_node(site)
     given = node.args if node is not None else []
     text = site.module.code(given[index]) if index < len(given) else ""
-    if text.replace("_", "").replace(".", "").isidentifier() and isinstance(item, Object) and not item.text:
-        return f"#{item.id}"
+    if text.replace("_", "").replace(".", "").isidentifier() and isinstance(item, Object):
+        return item.text or f"#{item.id}"
     return text or (f"#{item.id}" if isinstance(item, Object) else "")
 
 

@@ -211,13 +211,18 @@ def _is_same(seeding: LibraryCall, inside: list[LibraryCall]) -> bool:
 
 
 def _changes(seeding: LibraryCall, loop: Loop, run: Run) -> bool:
-    """Whether the code of a worker's seeding reads what the loop sets anew in each round."""
+    """Whether the code of a worker's seeding reads what the loop sets anew in each round, of what was there before the
+    worker was.
+    """
+    worker = seeding.moment.inside("worker")
     bodies = [enclosing_function(site.module, site.node) for site in _own_code(seeding)]
     apart = [body for body in bodies if isinstance(body, FUNCTIONS) and loop.node not in nodes(body)]
     read = {name for body in bodies for name in (free_names(body) if body in apart else read_names(body))}
     asked = {part.attr for body in bodies for part in nodes(body) if isinstance(part, ast.Attribute)}
-    changed = (each for each in run.of_type(AttributeSet) if loop in each.moment.loops)
-    set_ = {each.name for each in changed if each.moment.inside("worker") is None}
+    changed = [
+        each for each in run.of_type(AttributeSet) if loop in each.moment.loops and each.moment.inside("worker") is None
+    ]
+    set_ = {each.name for each in changed if each.target is None or worker is None or each.target.id < worker.id}
     return bool(read & varying_names(loop.node) or asked & set_)
 
 

@@ -5,7 +5,8 @@ Finds state dicts that are taken from a model under a wrapper and loaded into th
 reverse.
 
 ## Why it breaks
-DistributedDataParallel and DataParallel put `module.` in front of every name, torch.compile `_orig_mod.`.
+DistributedDataParallel and DataParallel put `module.` in front of every name, as torch's AveragedModel and timm's
+ModelEmaV2 do, torch.compile `_orig_mod.`.
 A strict load raises `RuntimeError: Error(s) in loading state_dict: Missing key(s) in state_dict`; with
 `strict=False` nothing at all is loaded, silently.
 
@@ -46,14 +47,14 @@ from gclint.run.values import Object
 from .resumed import FILE, is_resumed, own_saves
 
 MISSING = "RuntimeError: Error(s) in loading state_dict: Missing key(s) in state_dict"
-MODULES = ("ddp", "dp", "module", "model", "modules", "layer", "diffusers_model", "vision_model")
+MODULES = ("ddp", "dp", "average", "module", "model", "modules", "layer", "diffusers_model", "vision_model")
 INNER = {"module.": "module", "_orig_mod.": "_orig_mod"}
 
 rule = Rule(
     code="GCL305",
     name="state-dict-prefix-mismatch",
     docs=__doc__ or "",
-    words=(("load_state_dict",), ("DistributedDataParallel", "DataParallel", "compile")),
+    words=(("load_state_dict",), ("DistributedDataParallel", "DataParallel", "compile", "AveragedModel", "ModelEmaV")),
     certainty=("fails", "fragile"),
     fixable="safe",
     oracles=("keys",),

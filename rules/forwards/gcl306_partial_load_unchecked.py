@@ -25,7 +25,8 @@ if loaded.missing_keys:
 ## When it is fine
 The result, or more of the filtered dict than whether it is empty, is looked at, or the code itself works out which
 names are missing; entries that were kept on the model itself, its own state dict among them, or that of a model of
-which it is a copy; adapters or parts that are not trained; entries that the code takes out by name, such as a head;
+which it is a copy; adapters or parts that are not trained; entries that the code takes out by name, such as a head, and
+does not put back under another;
 files to which the program itself, or the model's class, saved a part; what distributed checkpoint read, which raises
 for names that the files lack; strictness that the code decides, by an argument or by a strict load of the same file in
 the other branch; a second attempt in an `except` that says the strict one failed.
@@ -118,6 +119,7 @@ def _is_model(item: Object) -> bool:
         "vision_model",
         "ddp",
         "dp",
+        "average",
         "fsdp",
         "fsdp2",
     )

@@ -25,7 +25,7 @@ Or `torch.load(path, weights_only=False)`, for files that you trust: it runs wha
 ## When it is fine
 State dicts of modules, optimizers, schedulers and scalers; classes named by `safe_globals` or `add_safe_globals`; torch
 before 2.6; a file that may as well be one with nothing but tensors. That a file of an option, or of another program, is
-the one that is saved here is told by what is read of it: fragile.
+the one that is saved here is told by what is read of it: fragile, as is what the first run keeps for the others.
 
 ## Evidence
 torch 2.13.0: Namespace, numpy scalars and arrays, Path, defaultdict and modules raise; OrderedDict does
@@ -43,7 +43,7 @@ from gclint.finding import Finding, Fix
 from gclint.ir.syntax import Site, dotted
 from gclint.rule import Reproduction, Rule
 from gclint.run import rewrite
-from gclint.run.closures import calls_in
+from gclint.run.closures import calls_in, enclosing_function
 from gclint.run.events import LibraryCall, RunEnded
 from gclint.run.guards import ALWAYS, Guard
 from gclint.run.run import Run, together
@@ -51,7 +51,7 @@ from gclint.run.saved import Saved, file_key, saves
 from gclint.run.values import NOTHING, Class, Object, Value
 
 from .loads import is_made_by, loads_beside
-from .resumed import entries_of, is_resumed, may_be
+from .resumed import ANY_KEY, entries_of, is_resumed, may_be
 
 SYMPTOM = "UnpicklingError: Weights only load failed"
 LOADS = ("load(", "load,", "load)", "import load", "load as")
@@ -92,7 +92,7 @@ def more_than_tensors(event: RunEnded, run: Run) -> Iterator[Finding]:
             continue
         file = file_key(call.get("f", 0), load.site, 0)
         known = _first([each for each in files if file and each.file == file], load.guard, made)
-        found = known or _saved_earlier(load, file, files, made, run)
+        found = known or _kept_by_the_first(load, file, files, made) or _saved_earlier(load, file, files, made, run)
         if found is not None:
             yield _finding(run, load.site, *found, known=known is not None)
     for site, read, makers in loads_beside(run) if files else ():
@@ -131,11 +131,21 @@ def _written(saved: Saved) -> tuple[ast.AST, ...]:
     return tuple(item.site.node for item in saved.content.objects() if item.site is not None)
 
 
+def _kept_by_the_first(load: LibraryCall, file: str, files: list[Saved], made: dict[Object, str]) -> Found | None:
+    """The save by the first run of what the others load in its stead: in the other branch of one function."""
+    around = enclosing_function(load.site.module, load.site.node)
+    same = [each for each in files if file and each.file == file]
+    beside = [each for each in same if enclosing_function(each.site.module, each.site.node) is around]
+    apart = bool(beside) and all(together(load.guard, each.guard) is None for each in same)
+    found = _all(same, ALWAYS, made) if apart else None
+    return (found[0], load.guard, found[2]) if found is not None else None
+
+
 def _saved_earlier(load: LibraryCall, file: str, files: list[Saved], made: dict[Object, str], run: Run) -> Found | None:
     """The save by an earlier run of what this one goes on from: it reads what is saved there, and more than a model."""
     path = load.call.get("f", 0) if load.call is not None else NOTHING
     for item in load.result.objects():
-        read = {name for name in item.attributes if name.startswith("[")}
+        read = {name for name in item.attributes if name.startswith("[")} - ANY_KEY
         if read and (len(read) > 1 or is_resumed(item, run)):
             held = [each for each in _holding(read, files) if may_be(each, path, file)]
             found = _all(held, load.guard, made)

@@ -27,7 +27,8 @@ optimizer.load_state_dict(saved["optimizer"])
 ## When it is fine
 Training anew from saved weights; files of another program; SGD without momentum, which keeps nothing; a schedule that
 is told its `last_epoch` after the optimizer was loaded, that is stepped to where it stood or made from the epoch of the
-file, or that reckons the next rate from the last one alone, as `ExponentialLR` does; random state.
+file, or that reckons the next rate from the last one alone, as `ExponentialLR` does; random state. That training goes
+on is told by a number of the file or, for the schedule alone and fragile, by the optimizer's state that is loaded.
 
 ## Evidence
 torch 2.13.0: of ten steps of AdamW under a cosine, interrupted after five, the last learning rate is 0.05 for 0 and the
@@ -53,9 +54,11 @@ from gclint.run.values import NOTHING, Const, Object, Value, ancestors, const
 
 from ..words import BACKWARD
 from .resumed import FILE, Left, is_resumed, left_in_file, same
-from .unkept import goes_on, kept_nowhere
+from .unkept import goes_on, kept_nowhere, schedules_left
 
 CHANGES: tuple[Aspect, ...] = ("updates", "loaded", "loss", "gradients")
+Told = dict[tuple[Object, Object], Site]
+"""Where it is told of something that it begins anew beside a file."""
 KEPT_BY = {"optimizer": "optimizer", "schedule": "schedule", "scaler": "gradient scaler"}
 INITIAL = "initial_lr"
 
@@ -81,6 +84,7 @@ def left(event: RunEnded, run: Run) -> Iterator[Finding]:
     """Does training go on from a file whose optimizer or schedule nobody loads?"""
     if not event.whole:
         return
+    told: Told = {}
     for load in run.of_type(StateDictLoaded):
         held = [item if item.type == FILE else item.parent for item in load.source.objects()]
         for file in (each for each in held if each is not None and each.type == FILE):
@@ -93,7 +97,7 @@ def left(event: RunEnded, run: Run) -> Iterator[Finding]:
                 and (guard := together(load.guard, used.guard)) is not None
             ]
             if not parts:
-                yield from _begins_anew(load, file, run)
+                yield from _begins_anew(load, file, told, run)
                 continue
             parts.sort(key=lambda part: _certainty(part[0].of))
             first, used, guard = parts[0]
@@ -110,14 +114,16 @@ def left(event: RunEnded, run: Run) -> Iterator[Finding]:
             )
 
 
-def _begins_anew(load: StateDictLoaded, file: Object, run: Run) -> Iterator[Finding]:
-    """Does training go on from a file with an optimizer or a schedule whose state is kept nowhere?"""
+def _begins_anew(load: StateDictLoaded, file: Object, told: Told, run: Run) -> Iterator[Finding]:
+    """Does training go on from a file with an optimizer or a schedule whose state is kept nowhere? One load tells."""
+    anew = list(kept_nowhere(load, file, run))
     parts = [
         (item, used, guard)
-        for counted, item in kept_nowhere(load, file, run)
+        for counted, item in anew or schedules_left(load, file, run)
         if not _keeps_nothing(item)
         and (used := _used(item, load, run)) is not None
         and (guard := together(counted, used.guard)) is not None
+        and told.setdefault((file, item), load.site) == load.site
     ]
     parts.sort(key=lambda part: _certainty(part[0]))
     for first, used, guard in parts[:1]:
@@ -127,7 +133,7 @@ def _begins_anew(load: StateDictLoaded, file: Object, run: Run) -> Iterator[Find
             load.site,
             f"training goes on from this file without the state of the {what}, which is saved nowhere",
             guard=guard,
-            certainty=_certainty(first),
+            certainty=_certainty(first) if anew else "fragile",
             symptom=f"silent: the {what} begins anew",
             related=[(used.site, "used on here")],
         )

@@ -43,6 +43,19 @@ def kept_nowhere(load: StateDictLoaded, file: Object, run: Run) -> Iterator[tupl
             yield guard, item
 
 
+def schedules_left(load: StateDictLoaded, file: Object, run: Run) -> Iterator[tuple[Guard, Object]]:
+    """The schedules of an optimizer whose own state is loaded from a file of the program's own, where theirs is neither
+    saved nor loaded: the rate is the file's until their first step, each with the guard of the load.
+    """
+    optimizers = [item for item in load.target.objects() if item.kind == "optimizer"]
+    if not optimizers or not own_saves(load, file, run) or any(run.modules_with(WHOLE)):
+        return
+    for item in [each for each in run.makers if each.kind == "schedule"] if _all_is_known(load, run) else ():
+        of_these = any(same(held, one) for held in _optimizers(item) for one in optimizers)
+        if of_these and not item.escaped and not _is_kept(item, run) and not goes_on(item, file, run):
+            yield load.guard, item
+
+
 def _all_is_known(load: StateDictLoaded, run: Run) -> bool:
     """Whether of all states that are taken it is known of what they are, those aside that go back to where they are
     from.
