@@ -51,7 +51,7 @@ from gclint.finding import Aspect, Certainty, Finding, Fix
 from gclint.frameworks.torch_schedules import TOTALS, WARMED_UP
 from gclint.rule import Reproduction, Rule
 from gclint.run.events import Iterated, LibraryCall, Loop, OptimizerStep, RunEnded
-from gclint.run.guards import compatible
+from gclint.run.guards import Guard, all_of, compatible
 from gclint.run.loops import ITERATED
 from gclint.run.parts_of_guards import everything
 from gclint.run.run import Run
@@ -59,7 +59,7 @@ from gclint.run.stepping import every_few_rounds, goes_over
 from gclint.run.values import NOTHING, Alternative, Const, Object, Value, ancestors
 
 from .moves import behind_loop
-from .prepared import once_for_each_process, preparing
+from .prepared import accumulated, once_for_each_process, preparing
 
 CHANGES: tuple[Aspect, ...] = ("updates", "loss")
 ENDS = frozenset({"CosineAnnealingLR", "OneCycleLR", "PolynomialLR", *WARMED_UP})
@@ -67,6 +67,7 @@ ENDS = frozenset({"CosineAnnealingLR", "OneCycleLR", "PolynomialLR", *WARMED_UP}
 SYMPTOM = "silent: the learning rate does not end where it is meant to"
 
 Found = tuple[str, Certainty, Fix | None]
+IN_PARTS = "the schedule is made for all batches, and stepped once for several of them"
 BY_PROCESSES: Found = (
     "accelerate steps the schedule once for each process: stepped once per epoch, it ends too early",
     "fragile",
@@ -103,8 +104,7 @@ def other_units(event: RunEnded, run: Run) -> Iterator[Finding]:
             continue
         total, guard = _total(schedule), step.guard
         if schedule in prepared:
-            several = once_for_each_process(step, total, prepared[schedule], run)
-            found, guard = (BY_PROCESSES, several) if several is not None else (None, guard)
+            found, guard = _of_prepared(step, total, prepared[schedule], run)
         else:
             found = next((each for ask in QUESTIONS if (each := ask(step, total, run))), None) if total else None
         if found is None or not run.condition(guard).is_short:
@@ -185,16 +185,51 @@ def _in_batches(step: LibraryCall, total: Value, run: Run) -> Found | None:
 
 def _in_parts(step: LibraryCall, total: Value, run: Run) -> Found | None:
     """Made for all batches, stepped once for several of them."""
-    parts = ancestors(total)
-    if not parts & _batches(step, run, True):
+    if not _counts_rounds(step, total, run):
         return None
+    parts = ancestors(total)
     for number in every_few_rounds(step, run).values():
-        several = [item for _, item in number if item not in (Const(0), Const(1))]
-        if several and not any(item in parts for _, item in number):
-            sure = all(isinstance(item, Const) for _, item in number) and len(several) == len(number.alternatives)
-            words = "the schedule is made for all batches, and stepped once for several of them"
-            return words, "fails" if sure else "fragile", None
-    return None
+        if _is_several(number, parts):
+            sure = all(isinstance(item, Const) and item not in (Const(0), Const(1)) for _, item in number)
+            return IN_PARTS, "fails" if sure else "fragile", None
+    by_accelerate = accumulated(step, run)
+    return (IN_PARTS, "fragile", None) if _is_several(by_accelerate, parts) else None
+
+
+def _is_several(number: Value, parts: set[Alternative]) -> bool:
+    """Whether a number of rounds may be above one, and is no part of what a total was computed from."""
+    return any(item not in (Const(0), Const(1), Const(None)) for _, item in number) and not any(
+        item in parts for _, item in number
+    )
+
+
+def _counts_rounds(step: LibraryCall, total: Value, run: Run) -> bool:
+    """Whether a total counts the rounds of the loops around a step: those over a loader, by its length or by that of
+    its data and the size of its batches, or those of a range that ends there.
+    """
+    parts, loops = ancestors(total), step.moment.loops
+    if loops and _same(_stop(loops[-1], run), total):
+        return True
+    return any(item in parts or _by_size(item, parts) for item in _batches(step, run, True))
+
+
+def _by_size(loader: Alternative, parts: set[Alternative]) -> bool:
+    """Whether a number was computed from how many items a loader has, and from the size of its batches."""
+    if not isinstance(loader, Object):
+        return False
+    data, size = loader.attributes.get("dataset", NOTHING), loader.attributes.get("batch_size", NOTHING)
+    sizes = {item for _, item in size} - {Const(None), Const(1)}
+    return bool(sizes & parts) and not parts.isdisjoint(data.objects())
+
+
+def _of_prepared(step: LibraryCall, total: Value, prepare: LibraryCall, run: Run) -> tuple[Found | None, Guard]:
+    """The same of a schedule that accelerate prepared, and the condition for it."""
+    several = once_for_each_process(step, total, prepare, run)
+    if several is not None:
+        return BY_PROCESSES, several
+    guard = all_of((step.guard, prepare.guard))
+    found = _in_parts(step, total, run) if total and guard is not None else None
+    return (found[0], "fragile", None) if found is not None else None, guard or step.guard
 
 
 def _in_phases(step: LibraryCall, total: Value, run: Run) -> Found | None:
