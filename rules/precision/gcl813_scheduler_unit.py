@@ -2,7 +2,7 @@
 
 ## What it does
 Finds learning rate schedules that are made for a number of epochs and stepped in every batch, the other way round, made
-for all batches and stepped once for several, or made for the first phase of a loop and stepped in all of its phases;
+for all batches and stepped once for several (also by accelerate's `accumulate`), or made for the first phase of a loop and stepped in all of its phases;
 and those that accelerate prepared and that are stepped once per epoch.
 
 ## Why it breaks
@@ -31,7 +31,8 @@ for epoch in range(epochs):
 ```
 
 ## When it is fine
-Equal units: epochs per epoch, batches per batch, `len(loader) * epochs // accumulation` per accumulated step; schedules
+Equal units: epochs per epoch, batches per batch, `len(loader) * epochs // accumulation` per accumulated step, which is
+when a schedule steps that accelerate prepared; schedules
 that restart on purpose; those that a trainer steps, or accelerate in every batch, or once with `split_batches=True` or
 `step_scheduler_with_optimizer=False`; one for the first phase that is stepped in it only.
 
@@ -39,7 +40,8 @@ that restart on purpose; those that a trainer steps, or accelerate in every batc
 torch 2.13.0: with T_max in epochs, stepped per batch, the learning rate is at its maximum at the end of each of ten
 epochs; a linear one over all batches, stepped once for eight, ends at 87 %. A cosine over the first
 half of the rounds is at 0 after that half, and at its maximum again after the second.
-accelerate 1.15.0, two processes: a cosine for four epochs is at 0 after two and at its maximum after four.
+accelerate 1.15.0, two processes: a cosine for four epochs is at 0 after two and at its maximum after four; one process,
+four accumulated rounds: a linear one for all batches ends at 75 %.
 """
 
 from __future__ import annotations
@@ -56,7 +58,7 @@ from gclint.run.loops import ITERATED
 from gclint.run.parts_of_guards import everything
 from gclint.run.run import Run
 from gclint.run.stepping import every_few_rounds, goes_over
-from gclint.run.values import NOTHING, Alternative, Const, Object, Value, ancestors
+from gclint.run.values import NOTHING, Alternative, Const, Object, Value, ancestors, of, sources, union
 
 from .moves import behind_loop
 from .prepared import accumulated, once_for_each_process, preparing
@@ -107,6 +109,8 @@ def other_units(event: RunEnded, run: Run) -> Iterator[Finding]:
             found, guard = _of_prepared(step, total, prepared[schedule], run)
         else:
             found = next((each for ask in QUESTIONS if (each := ask(step, total, run))), None) if total else None
+        if found is not None and found[0] == IN_PARTS and schedule not in prepared:
+            guard = schedule.born  # which rounds step is what this is about
         if found is None or not run.condition(guard).is_short:
             continue  # under too many conditions it is not told any more what the total was made of
         words, certainty, fix = found
@@ -198,9 +202,9 @@ def _in_parts(step: LibraryCall, total: Value, run: Run) -> Found | None:
 
 def _is_several(number: Value, parts: set[Alternative]) -> bool:
     """Whether a number of rounds may be above one, and is no part of what a total was computed from."""
-    return any(item not in (Const(0), Const(1), Const(None)) for _, item in number) and not any(
-        item in parts for _, item in number
-    )
+    several = [item for _, item in number if item not in (Const(0), Const(1), Const(None))]
+    options = [item for item in several if isinstance(item, Object)]
+    return bool(several) and parts.isdisjoint(options or several)
 
 
 def _counts_rounds(step: LibraryCall, total: Value, run: Run) -> bool:
@@ -210,16 +214,32 @@ def _counts_rounds(step: LibraryCall, total: Value, run: Run) -> bool:
     parts, loops = ancestors(total), step.moment.loops
     if loops and _same(_stop(loops[-1], run), total):
         return True
-    return any(item in parts or _by_size(item, parts) for item in _batches(step, run, True))
+    return any(item in parts or _by_size(item, parts, run) for item in _batches(step, run, True))
 
 
-def _by_size(loader: Alternative, parts: set[Alternative]) -> bool:
-    """Whether a number was computed from how many items a loader has, and from the size of its batches."""
+def _by_size(loader: Alternative, parts: set[Alternative], run: Run) -> bool:
+    """Whether a number was divided by the size of a loader's batches: what an option says, or where the number was
+    computed from the loader's data.
+    """
     if not isinstance(loader, Object):
         return False
-    data, size = loader.attributes.get("dataset", NOTHING), loader.attributes.get("batch_size", NOTHING)
-    sizes = {item for _, item in size} - {Const(None), Const(1)}
-    return bool(sizes & parts) and not parts.isdisjoint(data.objects())
+    size = loader.attributes.get("batch_size", NOTHING)
+    whole = sources(of(loader))
+    for each in run.of_type(LibraryCall):  # a stream of webdataset makes its batches itself
+        if each.call is not None and each.name == "webdataset.batched" and not whole.isdisjoint(each.result.objects()):
+            size = union((size, each.call.get("batchsize", 0)))
+    divisors = {item for part in parts for item in _divisor(part)}
+    sized = {item for _, item in size} & divisors - {Const(None), Const(1)}
+    own = not parts.isdisjoint(loader.attributes.get("dataset", NOTHING).objects())
+    return any(own or isinstance(item, Object) for item in sized)
+
+
+def _divisor(number: Alternative) -> set[Alternative]:
+    """What a quotient was divided by, and what that was computed from."""
+    node = number.site.node if isinstance(number, Object) and number.site is not None else None
+    if not isinstance(number, Object) or not isinstance(node, ast.BinOp) or len(number.made_of) != 2:
+        return set()
+    return ancestors(number.made_of[1]) if isinstance(node.op, (ast.Div, ast.FloorDiv)) else set()
 
 
 def _of_prepared(step: LibraryCall, total: Value, prepare: LibraryCall, run: Run) -> tuple[Found | None, Guard]:
