@@ -335,7 +335,7 @@ def enable_input_require_grads(call: Call) -> Value:
 
 @framework.method("model", "post_init")
 def post_init(call: Call) -> Value:
-    """The last of a model's own __init__: it has the weights made, by the project's `init_weights` where there is one."""
+    """The last of a model's own __init__: the weights are made, by the project's `init_weights` where there is one."""
     assert call.receiver is not None
     held = class_attribute(call.receiver.type, "init_weights") if isinstance(call.receiver.type, Class) else None
     own = [(guard, item.bound(call.receiver)) for guard, item in held or () if isinstance(item, Function)]

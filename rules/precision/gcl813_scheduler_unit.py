@@ -2,8 +2,8 @@
 
 ## What it does
 Finds learning rate schedules that are made for a number of epochs and stepped in every batch, the other way round, made
-for all batches and stepped once for several (also by accelerate's `accumulate`), or made for the first phase of a loop and stepped in all of its phases;
-and those that accelerate prepared and that are stepped once per epoch.
+for all batches and stepped once for several (also by accelerate's `accumulate`), or made for the first phase of a loop
+and stepped in all of its phases; and those that accelerate prepared and that are stepped once per epoch.
 
 ## Why it breaks
 A schedule counts its own steps. One for as many epochs that is stepped in every batch ends within the first epoch, and

@@ -47,6 +47,7 @@ from gclint.run.run import Run, ways
 from gclint.run.values import Const
 
 from ..words import BACKWARD
+
 KEEPS_NOTHING = {
     *("Dropout", "Dropout1d", "Dropout2d", "Dropout3d", "AlphaDropout", "FeatureAlphaDropout", "Identity"),
     *("Embedding", "EmbeddingBag", "Flatten", "Unflatten"),

@@ -69,7 +69,8 @@ def accumulated(step: LibraryCall, run: Run) -> Value:
     for accelerator in (each for each in blocks if each is not None):
         asked = {atom.key for atom, held in step.guard if held} & stepping_keys(accelerator)
         if asked or (prepare is not None and _leaves_rounds_out(prepare)):
-            return accelerator.attributes.get("gradient_accumulation_steps", NOTHING)
+            held: Value = accelerator.attributes.get("gradient_accumulation_steps", NOTHING)
+            return held
     return NOTHING
 
 

@@ -27,8 +27,8 @@ for epoch in range(epochs):
 
 ## When it is fine
 `train()` at the head of the round or after the evaluation, also in a helper; `eval()` of frozen parts only, or at the
-head of the round for the steps themselves; a loop that ends with its evaluation; a switch after which another one comes in every round, which is then
-the one to blame; a model in which no layer has a mode.
+head of the round for the steps themselves; a loop that ends with its evaluation; a switch after which another one
+comes in every round, which is then the one to blame; a model in which no layer has a mode.
 
 ## Evidence
 torch 2.13.0: of a Sequential with Dropout, `training` is True in the steps of the first epoch and False in all others.
