@@ -23,8 +23,8 @@ apply_activation_checkpointing(model, check_fn=lambda part: isinstance(part, Blo
 ```
 
 ## When it is fine
-The result is not used, and the check goes by name; `offload_to_cpu` with torch 1, or for a `checkpoint_fn` of one's own;
-a layer whose forward takes any keyword.
+The result is not used, and the check goes by name; `offload_to_cpu` with torch 1, or for a `checkpoint_fn`; a
+layer whose forward takes any keyword.
 
 ## Evidence
 torch 2.13.0: `'NoneType' object is not callable`; a wrapper around every submodule; TypeError. `offload_to_cpu=False`:
