@@ -25,7 +25,9 @@ def epoch_of(sampler: Object) -> str:
     begins = next((each for each in methods if each.name == "__iter__"), None)
     others = {name for each in methods if each.name not in ("__init__", "__iter__") for name in _set_by(each)}
     settable = others | ({"epoch"} if sampler.is_a("DistributedSampler") else set())
-    for call in calls_in(begins) if begins is not None else ():
+    if begins is None:
+        return ""
+    for call in calls_in(begins):
         if isinstance(call.func, ast.Attribute) and call.func.attr in SEEDINGS and len(call.args) == 1:
             seed = definition(modules[begins], call.args[0])
             changing = {each.attr for each in _own(begins, seed)} & settable - _set_by(begins)
