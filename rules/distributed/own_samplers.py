@@ -28,7 +28,8 @@ def epoch_of(sampler: Object) -> str:
     if begins is None:
         return ""
     for call in calls_in(begins):
-        if isinstance(call.func, ast.Attribute) and call.func.attr in SEEDINGS and len(call.args) == 1:
+        called = definition(modules[begins], call.func)
+        if isinstance(called, ast.Attribute) and called.attr in SEEDINGS and len(call.args) == 1:
             seed = definition(modules[begins], call.args[0])
             changing = {each.attr for each in _own(begins, seed)} & settable - _set_by(begins)
             if len(changing) == 1 and not any(calls_in(seed)) and _is_certain(sampler, begins, call):
@@ -50,11 +51,16 @@ def _set_by(method: ast.FunctionDef) -> set[str]:
 
 def _is_certain(sampler: Object, method: ast.FunctionDef, call: ast.Call) -> bool:
     """Whether a method comes to a call in any case, for what the attributes are that it asks about."""
-    for outer in ast.walk(method):
-        if not isinstance(outer, ast.If) or not any(call is each for part in outer.body for each in ast.walk(part)):
-            continue
-        name = next((each.attr for each in _own(method, outer.test) if each is outer.test), "")
-        if sampler.attributes.get(name, NOTHING).constant() is not True:
+    for outer in (each for each in ast.walk(method) if isinstance(each, ast.If)):
+        taken = next((truth for truth in (True, False) if _holds(outer.body if truth else outer.orelse, call)), None)
+        test, turned = outer.test, False
+        while isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+            test, turned = test.operand, not turned
+        name = next((each.attr for each in _own(method, test) if each is test), "")
+        if taken is not None and sampler.attributes.get(name, NOTHING).constant() is not (taken is not turned):
             return False
-    left = [part for outer in ast.walk(method) if isinstance(outer, ast.If) for part in outer.orelse]
-    return not any(call is each for part in left for each in ast.walk(part))
+    return True
+
+
+def _holds(block: list[ast.stmt], call: ast.Call) -> bool:
+    return any(call is each for part in block for each in ast.walk(part))
