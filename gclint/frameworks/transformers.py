@@ -14,7 +14,23 @@ from ..run.calls import Call
 from ..run.events import CheckpointingEnabled, Generated, ModelLoaded
 from ..run.interpreter import Interpreter
 from ..run.invocation import instantiate
-from ..run.values import FALSE, NONE, TRUE, Class, Const, External, Object, Value, const, of, replaced, root, union
+from ..run.names import class_attribute
+from ..run.values import (
+    FALSE,
+    NONE,
+    TRUE,
+    Class,
+    Const,
+    External,
+    Function,
+    Object,
+    Value,
+    const,
+    of,
+    replaced,
+    root,
+    union,
+)
 from .key_value_caches import fills_cache
 from .own_models import tell_modules
 from .registry import Framework
@@ -314,4 +330,15 @@ def enable_input_require_grads(call: Call) -> Value:
     """The embedding's output asks for its gradient."""
     assert call.receiver is not None
     set_state(call.it, call.receiver, "input_grads", TRUE, FALSE)
+    return NONE
+
+
+@framework.method("model", "post_init")
+def post_init(call: Call) -> Value:
+    """The last of a model's own __init__: the weights are made, by the project's `init_weights` where there is one."""
+    assert call.receiver is not None
+    held = class_attribute(call.receiver.type, "init_weights") if isinstance(call.receiver.type, Class) else None
+    own = [(guard, item.bound(call.receiver)) for guard, item in held or () if isinstance(item, Function)]
+    if own:
+        call.it.call(Value(own), Call(call.it, call.site, "init_weights"))
     return NONE

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from ..ir.syntax import With
 from . import names
-from .exceptions import catches
+from .catching import catches
 from .guards import Guard, either
 from .jumps import RAISE
 from .values import NONE, Class, Object, Value, const

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import ast
-import builtins
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
 from ..ir.syntax import Try, dotted
 from . import imports
+from .catching import catches
 from .guards import Atom, Guard, either, narrowed
 from .jumps import RAISE, Jump, left
-from .values import NOTHING, Alternative, Class, External, Object, Value, of, union
+from .values import NOTHING, Value, of, union
 
 if TYPE_CHECKING:
     from ..ir.syntax import Module
@@ -28,7 +28,9 @@ def walk_try(it: Interpreter, statement: Try) -> None:
     it.handlers.append(it.site(statement))
     held, mark, risks = it.guard, len(it.jumps), it.risks
     kinds = [it.evaluate(handler.type) if handler.type is not None else None for handler in statement.handlers]
+    it.catching.append(kinds)
     it.execute(statement.body)
+    it.catching.pop()
     it.handlers.pop()
     end = it.guard
     unsure = it.risks > risks and not imports.succeeds(it, statement.body)
@@ -74,41 +76,6 @@ def _handle(it: Interpreter, handler: ast.ExceptHandler, mark: int, raised: Valu
     it.handled = held
     made += it.jumps[mark:]
     del it.jumps[mark:]
-
-
-def catches(kind: Value, raised: Value) -> bool:
-    """Whether an `except` of this type catches what was raised, as far as both are known."""
-    wanted = [name for _, item in kind for name in _names(item)]
-    thrown = [item for _, item in raised]
-    return not thrown or any(_is_one(item, wanted) for item in thrown)
-
-
-def _names(item: Alternative) -> list[Class | str]:
-    if isinstance(item, Object) and item.items is not None:
-        return [name for value in item.items for _, part in value for name in _names(part)]
-    if isinstance(item, External):
-        return [item.name.rsplit(".", 1)[-1]]
-    return [item] if isinstance(item, Class) else []
-
-
-def _is_one(thrown: Alternative, wanted: list[Class | str]) -> bool:
-    """Whether something raised is one of these types, or of a type below one of them."""
-    kind = thrown.type if isinstance(thrown, Object) else thrown
-    if isinstance(kind, Class):
-        lineage = list(kind.ancestry())
-        above = [base for item in lineage for base in (_above(item.name) if isinstance(item, External) else [])]
-        return any(each in lineage or each in above for each in wanted)
-    name = kind.name if isinstance(kind, External) else str(kind) if isinstance(kind, str) else ""
-    return not name or any(each in wanted for each in _above(name))
-
-
-def _above(name: str) -> list[Class | str]:
-    """The names of an exception of Python's and of those that it is a kind of; of any other, that of Exception too."""
-    last = name.rsplit(".", 1)[-1]
-    known = getattr(builtins, last, None)
-    if isinstance(known, type) and issubclass(known, BaseException):
-        return [each.__name__ for each in known.__mro__]
-    return [last, "Exception", "BaseException"]
 
 
 def _needed(it: Interpreter, statement: Try, handler: ast.ExceptHandler) -> Atom:

@@ -121,6 +121,7 @@ class Interpreter:
         self.rounds: list[Rounds] = []
         self.contexts: list[Object] = []
         self.handlers: list[Site] = []
+        self.catching: list[list[Value | None]] = []
         self.forwards: list[Object] = []
         self.modules: dict[str, Scope] = {}
         self.brought: set[str] = set()

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from .catching import catches
 from .guards import MOST_CONDITIONS, NEVER, Guard, conj, either, narrowed, tacit, widened, without
 from .values import NOTHING, Value
 
@@ -34,7 +35,7 @@ class Jump:
 def leave(it: Interpreter, kind: str, raised: Value = NOTHING, unsaid: bool = False) -> None:
     """Control leaves here, for all of the guard."""
     if it.guard is not NEVER:
-        if kind == RAISE and not _would_be_caught(it):
+        if kind == RAISE and not _would_be_caught(it, raised):
             it.run.facts.setdefault(ENDINGS, []).append(it.guard)
         it.jumps.append(Jump(kind, it.guard, len(it.frames), raised, unsaid))
         it.guard = NEVER
@@ -48,15 +49,19 @@ def leave_under(it: Interpreter, guard: Guard, raised: Value, unsaid: bool = Tru
     """
     both = conj(it.guard, guard)
     if both is not None and it.guard is not NEVER:
-        if unsaid and both == it.guard and not _would_be_caught(it):
+        if unsaid and both == it.guard and not _would_be_caught(it, raised):
             return
         jump = Jump(RAISE, both, len(it.frames), raised, unsaid)
         it.jumps.append(jump)
         it.guard = left(it.guard, [jump])
 
 
-def _would_be_caught(it: Interpreter) -> bool:
-    return bool(it.handlers) or any(manager.kind == "suppress" for manager in it.contexts)
+def _would_be_caught(it: Interpreter, raised: Value) -> bool:
+    """Whether a handler around, or a context manager, keeps what is raised from ending the program."""
+    around = (kind for kinds in it.catching for kind in kinds)
+    return any(kind is None or catches(kind, raised) for kind in around) or any(
+        manager.kind == "suppress" for manager in it.contexts
+    )
 
 
 def left(held: Guard, jumps: Sequence[Jump]) -> Guard:

@@ -36,11 +36,11 @@ from collections.abc import Iterator
 
 from gclint.finding import Finding
 from gclint.rule import Reproduction, Rule
-from gclint.run.events import Adapted, LibraryCall, RunEnded, TrainableChanged
+from gclint.run.events import Adapted, AttributeSet, Event, LibraryCall, RunEnded, TrainableChanged
 from gclint.run.guards import all_of
 from gclint.run.parallel import inside
 from gclint.run.run import Run
-from gclint.run.values import NONE, Const, Object, Value, root
+from gclint.run.values import NONE, TRUE, Const, Object, Value, root
 
 TRAINS = ("modules_to_save", "trainable_token_indices")
 EMBEDDINGS = ("embed", "wte", "lm_head", "all")
@@ -119,5 +119,17 @@ def _is_none(value: Value) -> bool:
 
 
 def _thaws(adapted: Adapted, run: Run) -> bool:
-    changes = run.of_type(TrainableChanged, start=run.place(adapted))
-    return any(each.after != "none" for each in changes)
+    """Whether something trains again later: parameters that are known, or what nobody knows, as embeddings may be."""
+    later = run.of_type(TrainableChanged, AttributeSet, LibraryCall, start=run.place(adapted))
+    return any(_lets_train(each) for each in later)
+
+
+def _lets_train(event: Event) -> bool:
+    if isinstance(event, TrainableChanged):
+        return event.after != "none"
+    if isinstance(event, AttributeSet):
+        unknown = event.target is not None and event.target.kind in ("unknown", "part")
+        return event.name == "requires_grad" and unknown and event.value.constant() is not False
+    if not isinstance(event, LibraryCall) or event.call is None or event.name != "unknown.requires_grad_":
+        return False
+    return event.call.get("requires_grad", 0, TRUE).constant() is not False

@@ -38,6 +38,7 @@ from gclint.run.closures import bound_names, read_names
 from gclint.run.devices import places_on_gpu
 from gclint.run.events import Backward, LibraryCall, RunEnded
 from gclint.run.guards import Guard, conj
+from gclint.run.meaning import definition
 from gclint.run.run import Run
 from gclint.run.stepping import every_few_rounds, reaches_a_step
 from gclint.run.values import sources
@@ -105,5 +106,9 @@ def _repeats(move: LibraryCall, backward: Backward, run: Run) -> Guard | None:
 
 def _is_kept(move: LibraryCall) -> bool:
     """Whether the copy takes the place of what is copied, for the next round."""
-    line = move.site.module.statement(move.site.node)
-    return isinstance(line, ast.Assign) and bool(set(bound_names(line)) & set(read_names(line.value)))
+    module, node = move.site.module, move.site.node
+    line = module.statement(node)
+    read = set(read_names(line.value)) if isinstance(line, ast.Assign) else set()
+    if isinstance(node, ast.Call):  # the method may be kept in a variable
+        read |= set(read_names(definition(module, node.func)))
+    return isinstance(line, ast.Assign) and bool(set(bound_names(line)) & read)

@@ -1,7 +1,8 @@
 """# set-epoch-missing (GCL220)
 
 ## What it does
-Finds a DistributedSampler that shuffles for several epochs of training and is never told which epoch it is.
+Finds a DistributedSampler that shuffles for several epochs of training and is never told which epoch it is, or a
+sampler of the project whose `__iter__` seeds its order from such a number.
 
 ## Why it breaks
 The sampler's order comes from its seed and its epoch, which stays 0: every epoch has the same batches in the same
@@ -26,7 +27,8 @@ for epoch in range(epochs):
 
 ## When it is fine
 `shuffle=False`; one epoch; `set_epoch` in a helper or through `loader.sampler`; an evaluation, whose order does not
-matter; loaders that accelerate, Fabric, Lightning or Trainer prepare, which tell the epoch themselves.
+matter; a sampler that counts its own epochs; loaders that accelerate, Fabric, Lightning or Trainer prepare, which tell
+the epoch themselves.
 
 ## Evidence
 torch 2.13.0, torch/utils/data/distributed.py: `g.manual_seed(self.seed + self.epoch)`; two gloo ranks draw equal orders
@@ -49,7 +51,8 @@ from gclint.run.run import Run
 from gclint.run.values import Object
 
 from ..words import BACKWARD
-from .loaders import epochs_of, made_in, shuffling, trained_on
+from .loaders import SAMPLER, epochs_of, made_in, shuffling, trained_on
+from .own_samplers import epoch_of
 
 CHANGES: tuple[Aspect, ...] = ("loss", "gradients", "updates")
 SYMPTOM = "silent: every epoch has the same batches in the same order"
@@ -58,8 +61,8 @@ rule = Rule(
     code="GCL220",
     name="set-epoch-missing",
     docs=__doc__ or "",
-    words=(("DistributedSampler",), BACKWARD),
-    certainty=("fails",),
+    words=(("Sampler",), BACKWARD),
+    certainty=("fails", "fragile"),
     fixable="unsafe",
     oracles=("order",),
     reproduction=Reproduction(
@@ -90,6 +93,7 @@ def same_order(event: RunEnded, run: Run) -> Iterator[Finding]:
                 sampler.site,
                 "this sampler is never told the epoch: every epoch has the same order",
                 guard=both,
+                certainty="fails" if sampler.kind == SAMPLER else "fragile",
                 symptom=SYMPTOM,
                 related=[(drawn.site, "each epoch draws from it here"), (backwards[0].site, "and trains")],
                 fixes=(_tell(sampler, epochs.node),),
@@ -100,7 +104,12 @@ def _told(run: Run) -> list[tuple[Event, Object | None]]:
     """What tells a sampler its epoch, and which one, None where that is unknown."""
     calls = [each for each in run.of_type(LibraryCall) if each.name.endswith(".set_epoch")]
     said: list[tuple[Event, Object | None]] = [(each, each.call.receiver if each.call else None) for each in calls]
-    return said + [(each, each.target) for each in run.of_type(AttributeSet) if each.name == "epoch"]
+    return said + [(each, each.target) for each in run.of_type(AttributeSet) if _is_of_epoch(each)]
+
+
+def _is_of_epoch(event: AttributeSet) -> bool:
+    """Whether what is set is the number of the epoch: torch's own, or that of a sampler of the project."""
+    return event.name == "epoch" or (event.target is not None and event.name == epoch_of(event.target))
 
 
 def _may_be_told(run: Run) -> bool:

@@ -15,6 +15,7 @@ from gclint.run.stepping import goes_over, reaches_a_step
 from gclint.run.values import NOTHING, Const, Object, Value, ancestors
 
 from ..toggles.rounds import comes_again
+from .own_samplers import epoch_of
 
 SAMPLER = "torch.DistributedSampler"
 SUPPLIERS = (".prepare", ".prepare_data_loader", ".setup_dataloaders", ".distribute")
@@ -73,6 +74,8 @@ def _shuffling(held: Value, base: Guard) -> Iterator[tuple[Guard, Object]]:
             for left, (shuffles,) in ways(guard, sampler.attributes.get("shuffle", NOTHING)):
                 if shuffles == Const(True):
                     yield left, sampler
+        elif isinstance(sampler, Object) and epoch_of(sampler):
+            yield guard, sampler
 
 
 def made_in(item: Object, run: Run) -> tuple[Loop, ...]:

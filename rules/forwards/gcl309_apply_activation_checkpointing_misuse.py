@@ -9,7 +9,8 @@ look.
 second argument is the wrapper, not the check: a check given by position is called as a wrapper and its
 answer takes the layer's place (`TypeError`). Without a check it wraps every submodule, containers too, and
 each forward is recomputed at every level. `checkpoint_wrapper` has no `use_reentrant`, unless a `checkpoint_fn`
-takes it: `TypeError: got multiple values for keyword argument`.
+takes it: `TypeError: got multiple values for keyword argument`. From torch 2.0 on it has no `offload_to_cpu` either:
+it hands on what it does not know, to the forward of the layer that it wraps, be it True or False.
 
 ## Example
 ```python
@@ -22,16 +23,21 @@ apply_activation_checkpointing(model, check_fn=lambda part: isinstance(part, Blo
 ```
 
 ## When it is fine
-The result is not used, and the check goes by name.
+The result is not used, and the check goes by name; `offload_to_cpu` with torch 1, or for a `checkpoint_fn`; a
+layer whose forward takes any keyword.
 
 ## Evidence
-torch 2.13.0: `'NoneType' object is not callable`; a wrapper around every submodule; TypeError.
+torch 2.13.0: `'NoneType' object is not callable`; a wrapper around every submodule; TypeError. `offload_to_cpu=False`:
+`Linear.forward() got an unexpected keyword argument 'offload_to_cpu'`, ValueError where it is reentrant
+(pytorch/pytorch#85459 took the argument away).
 """
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+
+from packaging.version import Version
 
 from gclint.finding import Edit, Finding, Fix
 from gclint.ir.syntax import Site
@@ -41,8 +47,9 @@ from gclint.run.calls import Call
 from gclint.run.closures import body_of
 from gclint.run.events import LibraryCall
 from gclint.run.run import Run
-from gclint.run.values import Const, Function
+from gclint.run.values import NOTHING, Const, External, Function, Partial, Value
 
+OFFLOAD = "offload_to_cpu"
 MODULE = "torch.distributed.algorithms._checkpoint.checkpoint_wrapper"
 
 rule = Rule(
@@ -50,6 +57,7 @@ rule = Rule(
     name="apply-activation-checkpointing-misuse",
     docs=__doc__ or "",
     words=(("apply_activation_checkpointing", "checkpoint_wrapper"),),
+    certainty=("fails", "fragile"),
     fixable="safe",
     reproduction=Reproduction(
         "bad_result_used.py",
@@ -75,6 +83,7 @@ def misuse(event: LibraryCall, run: Run) -> Iterator[Finding]:
             symptom="TypeError: got multiple values for keyword argument 'use_reentrant'",
             fixes=(_by_variant(call),),
         )
+    yield from _offloads(event, call, run)
     if last != "apply_activation_checkpointing":
         return
     if event.moment.result_used and (edit := _unassigned(event.site)) is not None:
@@ -106,6 +115,36 @@ def misuse(event: LibraryCall, run: Run) -> Iterator[Finding]:
             guard=event.guard,
             symptom="silent: each layer is recomputed at every level of the model",
         )
+
+
+def _offloads(event: LibraryCall, call: Call, run: Run) -> Iterator[Finding]:
+    """Is the wrapper given an argument that it had in torch 1 only, itself or by a partial of it?"""
+    version = run.targets.version("torch")
+    if version is not None and version < Version("2.0"):
+        return
+    for given, places in _given(event, call):
+        if OFFLOAD in given and "checkpoint_fn" not in given:
+            yield rule.finding(
+                run,
+                places.get(OFFLOAD, event.site),
+                f"checkpoint_wrapper takes no {OFFLOAD} from torch 2.0 on: it goes to the forward of the layer",
+                guard=event.guard,
+                certainty="fragile",
+                symptom=f"TypeError: forward() got an unexpected keyword argument '{OFFLOAD}'",
+                versions=("torch",),
+            )
+
+
+def _given(event: LibraryCall, call: Call) -> Iterator[tuple[Mapping[str, Value], Mapping[str, Site]]]:
+    """The keywords that checkpoint_wrapper is given at a call, each lot with their places."""
+    last = event.name.rsplit(".", 1)[-1]
+    if last == "checkpoint_wrapper" and not call.gives("checkpoint_fn", 2):
+        yield call.keywords, call.places
+    wrappers = call.get("checkpoint_wrapper_fn", 1) if last == "apply_activation_checkpointing" else NOTHING
+    for _, item in wrappers:
+        made = item.function if isinstance(item, Partial) else None
+        if isinstance(item, Partial) and isinstance(made, External) and made.name.endswith(".checkpoint_wrapper"):
+            yield item.keywords, item.places
 
 
 def _unassigned(site: Site) -> Edit | None:

@@ -21,7 +21,8 @@ model = AutoModelForCausalLM.from_pretrained(name)
 Quantised models: `device_map={"": PartialState().local_process_index}`.
 
 ## When it is fine
-One process; a map that puts the whole model on this process's device, also when it is assigned in a branch.
+One process; a map that puts the whole model on this process's device, also when it is assigned in a branch; a branch
+that is left to runs under FSDP, where no launch says that there are any.
 
 ## Evidence
 accelerate 1.12 and 1.15 (`Accelerator.prepare_model`: `len(model.hf_device_map) > 1`), huggingface/transformers#31557,
@@ -34,16 +35,18 @@ from collections.abc import Iterator
 
 from gclint.finding import Finding, Fix
 from gclint.frameworks.peft import is_quantised
+from gclint.frameworks.sharding import PLAIN_DDP
 from gclint.rule import Reproduction, Rule
 from gclint.run import rewrite
 from gclint.run.events import Backward, TrainerStarted
-from gclint.run.guards import DISTRIBUTED
+from gclint.run.guards import DEEPSPEED, DISTRIBUTED, FSDP, Guard, satisfiable
 from gclint.run.run import Run, together
 from gclint.run.values import Const, Object
 
 from ..words import TRAINS
 
 SPREAD = ("auto", "balanced", "balanced_low_0", "sequential")
+COMMON: tuple[Guard, ...] = (PLAIN_DDP, frozenset({(DEEPSPEED, True)}))
 SYMPTOM = "ValueError: You can't train a model that has been loaded with `device_map='auto'` in any distributed mode."
 
 rule = Rule(
@@ -71,6 +74,8 @@ def spread_in_each_process(event: Backward | TrainerStarted, run: Run) -> Iterat
             held = together(event.guard, model.born, guard, several)
             if held is None or not evident or not (isinstance(item, Const) and item.value in SPREAD):
                 continue
+            if (FSDP, True) not in run.assumed and not any(satisfiable(held | kind | run.assumed) for kind in COMMON):
+                continue  # the code asks how the processes work together, and spreads it for none that is launched
             certain = bool(run.assumed) or "process_group" in run.facts
             place = model.sites.get("device_map", model.site)
             assert place is not None

@@ -40,7 +40,6 @@ from collections.abc import Iterator
 from gclint.finding import Aspect, Finding, Fix
 from gclint.rule import Reproduction, Rule
 from gclint.run import rewrite
-from gclint.run.conditions import item_atom
 from gclint.run.events import (
     AttributeSet,
     Backward,
@@ -58,6 +57,7 @@ from gclint.run.stepping import every_few_rounds, waits_in_some_round
 from gclint.run.values import NOTHING, Alternative, Const, Object, root
 
 from ..words import BACKWARD
+from .prepared import stepping_keys
 
 CHANGES: tuple[Aspect, ...] = ("updates", "accumulation", "gradients", "loss", "trained")
 LOST = "the gradients are cleared before the step: it has none"
@@ -119,7 +119,7 @@ def at_the_head(event: RunEnded, run: Run) -> Iterator[Finding]:
         if block is None or accelerator is None:
             continue
         rounds = accelerator.attributes.get(STEPS, NOTHING)
-        for cleared, added in _before_backward(step, block, _steps(accelerator), run):
+        for cleared, added in _before_backward(step, block, stepping_keys(accelerator), run):
             for guard, (number,) in ways(added.guard, rounds):
                 if cleared.site.node_id in told or not _is_several(number):
                     continue
@@ -147,13 +147,6 @@ def _accelerator(block: Object, optimizer: Object, run: Run) -> Object | None:
         if any(optimizer in value.objects() for value in call.inputs()):
             return call.receiver
     return None
-
-
-def _steps(accelerator: Object) -> set[str]:
-    """The keys of the condition that a round is one that steps, which is when a prepared optimizer clears anyway."""
-    held = [accelerator, *accelerator.attributes.get("gradient_state", NOTHING).objects()]
-    asked = [item for each in held for item in each.attributes.get("sync_gradients", NOTHING).objects()]
-    return {item_atom(item).key for item in asked}
 
 
 def _before_backward(

@@ -2,8 +2,8 @@
 
 ## What it does
 Finds learning rate schedules that are made for a number of epochs and stepped in every batch, the other way round, made
-for all batches and stepped once for several, or made for the first phase of a loop and stepped in all of its phases;
-and those that accelerate prepared and that are stepped once per epoch.
+for all batches and stepped once for several (also by accelerate's `accumulate`), or made for the first phase of a loop
+and stepped in all of its phases; and those that accelerate prepared and that are stepped once per epoch.
 
 ## Why it breaks
 A schedule counts its own steps. One for as many epochs that is stepped in every batch ends within the first epoch, and
@@ -31,7 +31,8 @@ for epoch in range(epochs):
 ```
 
 ## When it is fine
-Equal units: epochs per epoch, batches per batch, `len(loader) * epochs // accumulation` per accumulated step; schedules
+Equal units: epochs per epoch, batches per batch, `len(loader) * epochs // accumulation` per accumulated step, which is
+when a schedule steps that accelerate prepared; schedules
 that restart on purpose; those that a trainer steps, or accelerate in every batch, or once with `split_batches=True` or
 `step_scheduler_with_optimizer=False`; one for the first phase that is stepped in it only.
 
@@ -39,7 +40,8 @@ that restart on purpose; those that a trainer steps, or accelerate in every batc
 torch 2.13.0: with T_max in epochs, stepped per batch, the learning rate is at its maximum at the end of each of ten
 epochs; a linear one over all batches, stepped once for eight, ends at 87 %. A cosine over the first
 half of the rounds is at 0 after that half, and at its maximum again after the second.
-accelerate 1.15.0, two processes: a cosine for four epochs is at 0 after two and at its maximum after four.
+accelerate 1.15.0, two processes: a cosine for four epochs is at 0 after two and at its maximum after four; one process,
+four accumulated rounds: a linear one for all batches ends at 75 %.
 """
 
 from __future__ import annotations
@@ -51,15 +53,15 @@ from gclint.finding import Aspect, Certainty, Finding, Fix
 from gclint.frameworks.torch_schedules import TOTALS, WARMED_UP
 from gclint.rule import Reproduction, Rule
 from gclint.run.events import Iterated, LibraryCall, Loop, OptimizerStep, RunEnded
-from gclint.run.guards import compatible
+from gclint.run.guards import Guard, all_of, compatible
 from gclint.run.loops import ITERATED
 from gclint.run.parts_of_guards import everything
 from gclint.run.run import Run
 from gclint.run.stepping import every_few_rounds, goes_over
-from gclint.run.values import NOTHING, Alternative, Const, Object, Value, ancestors
+from gclint.run.values import NOTHING, Alternative, Const, Object, Value, ancestors, of, sources, union
 
 from .moves import behind_loop
-from .prepared import once_for_each_process, preparing
+from .prepared import accumulated, once_for_each_process, preparing
 
 CHANGES: tuple[Aspect, ...] = ("updates", "loss")
 ENDS = frozenset({"CosineAnnealingLR", "OneCycleLR", "PolynomialLR", *WARMED_UP})
@@ -67,6 +69,7 @@ ENDS = frozenset({"CosineAnnealingLR", "OneCycleLR", "PolynomialLR", *WARMED_UP}
 SYMPTOM = "silent: the learning rate does not end where it is meant to"
 
 Found = tuple[str, Certainty, Fix | None]
+IN_PARTS = "the schedule is made for all batches, and stepped once for several of them"
 BY_PROCESSES: Found = (
     "accelerate steps the schedule once for each process: stepped once per epoch, it ends too early",
     "fragile",
@@ -103,10 +106,11 @@ def other_units(event: RunEnded, run: Run) -> Iterator[Finding]:
             continue
         total, guard = _total(schedule), step.guard
         if schedule in prepared:
-            several = once_for_each_process(step, total, prepared[schedule], run)
-            found, guard = (BY_PROCESSES, several) if several is not None else (None, guard)
+            found, guard = _of_prepared(step, total, prepared[schedule], run)
         else:
             found = next((each for ask in QUESTIONS if (each := ask(step, total, run))), None) if total else None
+        if found is not None and found[0] == IN_PARTS and schedule not in prepared:
+            guard = schedule.born  # which rounds step is what this is about
         if found is None or not run.condition(guard).is_short:
             continue  # under too many conditions it is not told any more what the total was made of
         words, certainty, fix = found
@@ -185,16 +189,67 @@ def _in_batches(step: LibraryCall, total: Value, run: Run) -> Found | None:
 
 def _in_parts(step: LibraryCall, total: Value, run: Run) -> Found | None:
     """Made for all batches, stepped once for several of them."""
-    parts = ancestors(total)
-    if not parts & _batches(step, run, True):
+    if not _counts_rounds(step, total, run):
         return None
+    parts = ancestors(total)
     for number in every_few_rounds(step, run).values():
-        several = [item for _, item in number if item not in (Const(0), Const(1))]
-        if several and not any(item in parts for _, item in number):
-            sure = all(isinstance(item, Const) for _, item in number) and len(several) == len(number.alternatives)
-            words = "the schedule is made for all batches, and stepped once for several of them"
-            return words, "fails" if sure else "fragile", None
-    return None
+        if _is_several(number, parts):
+            sure = all(isinstance(item, Const) and item not in (Const(0), Const(1)) for _, item in number)
+            return IN_PARTS, "fails" if sure else "fragile", None
+    by_accelerate = accumulated(step, run)
+    return (IN_PARTS, "fragile", None) if _is_several(by_accelerate, parts) else None
+
+
+def _is_several(number: Value, parts: set[Alternative]) -> bool:
+    """Whether a number of rounds may be above one, and is no part of what a total was computed from."""
+    several = [item for _, item in number if item not in (Const(0), Const(1), Const(None))]
+    options = [item for item in several if isinstance(item, Object)]
+    return bool(several) and parts.isdisjoint(options or several)
+
+
+def _counts_rounds(step: LibraryCall, total: Value, run: Run) -> bool:
+    """Whether a total counts the rounds of the loops around a step: those over a loader, by its length or by that of
+    its data and the size of its batches, or those of a range that ends there.
+    """
+    parts, loops = ancestors(total), step.moment.loops
+    if loops and _same(_stop(loops[-1], run), total):
+        return True
+    return any(item in parts or _by_size(item, parts, run) for item in _batches(step, run, True))
+
+
+def _by_size(loader: Alternative, parts: set[Alternative], run: Run) -> bool:
+    """Whether a number was divided by the size of a loader's batches: what an option says, or where the number was
+    computed from the loader's data.
+    """
+    if not isinstance(loader, Object):
+        return False
+    size = loader.attributes.get("batch_size", NOTHING)
+    whole = sources(of(loader))
+    for each in run.of_type(LibraryCall):  # a stream of webdataset makes its batches itself
+        if each.call is not None and each.name == "webdataset.batched" and not whole.isdisjoint(each.result.objects()):
+            size = union((size, each.call.get("batchsize", 0)))
+    divisors = {item for part in parts for item in _divisor(part)}
+    sized = {item for _, item in size} & divisors - {Const(None), Const(1)}
+    own = not parts.isdisjoint(loader.attributes.get("dataset", NOTHING).objects())
+    return any(own or isinstance(item, Object) for item in sized)
+
+
+def _divisor(number: Alternative) -> set[Alternative]:
+    """What a quotient was divided by, and what that was computed from."""
+    node = number.site.node if isinstance(number, Object) and number.site is not None else None
+    if not isinstance(number, Object) or not isinstance(node, ast.BinOp) or len(number.made_of) != 2:
+        return set()
+    return ancestors(number.made_of[1]) if isinstance(node.op, (ast.Div, ast.FloorDiv)) else set()
+
+
+def _of_prepared(step: LibraryCall, total: Value, prepare: LibraryCall, run: Run) -> tuple[Found | None, Guard]:
+    """The same of a schedule that accelerate prepared, and the condition for it."""
+    several = once_for_each_process(step, total, prepare, run)
+    if several is not None:
+        return BY_PROCESSES, several
+    guard = all_of((step.guard, prepare.guard))
+    found = _in_parts(step, total, run) if total and guard is not None else None
+    return (found[0], "fragile", None) if found is not None else None, guard or step.guard
 
 
 def _in_phases(step: LibraryCall, total: Value, run: Run) -> Found | None:

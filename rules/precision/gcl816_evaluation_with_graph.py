@@ -24,7 +24,8 @@ def evaluate(model, loader):
 
 ## When it is fine
 Under `torch.no_grad()` or `inference_mode()`, also through a decorator; gradients that are used, for a saliency map, an
-attack or an adaptation; a frozen model; one forward between the steps, which is let go at once.
+attack or an adaptation; a frozen model; one forward between the steps, which is let go at once; parts that keep nothing
+large in evaluation mode: embeddings, dropout, what changes shapes only.
 
 ## Evidence
 torch 2.13.0: the output of a forward in evaluation mode has a graph, which holds the activations of all layers.
@@ -46,6 +47,12 @@ from gclint.run.run import Run, ways
 from gclint.run.values import Const
 
 from ..words import BACKWARD
+
+KEEPS_NOTHING = {
+    *("Dropout", "Dropout1d", "Dropout2d", "Dropout3d", "AlphaDropout", "FeatureAlphaDropout", "Identity"),
+    *("Embedding", "EmbeddingBag", "Flatten", "Unflatten"),
+}
+"""Layers whose backward, in evaluation mode, needs none of their activations; indices at most."""
 
 rule = Rule(
     code="GCL816",
@@ -99,9 +106,10 @@ def _evaluates(forward: Forward) -> bool:
 
 
 def _records(forward: Forward) -> bool:
-    """Whether autograd surely records a forward: no block is around it that nobody knows."""
-    if forward.called.kind == "part":  # a method, for all that is known
-        return False
+    """Whether autograd surely keeps activations of a forward: no block is around it that nobody knows."""
+    called = forward.called
+    if called.kind == "part" or (called.kind == "layer" and called.class_name in KEEPS_NOTHING):
+        return False  # a part is a method, for all that is known
     known = all(item.kind == "context" and not item.is_a("set_grad_enabled") for item in forward.moment.contexts)
     return known and forward.moment.unrecorded() is None
 

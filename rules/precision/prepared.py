@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 
+from gclint.run.conditions import item_atom
 from gclint.run.events import LibraryCall, OptimizerStep
 from gclint.run.guards import DISTRIBUTED, Guard, all_of, compatible
 from gclint.run.parallel import alone, is_group_of_one
@@ -56,3 +57,37 @@ def _is_plain(item: Alternative) -> bool:
         return isinstance(item, Const)
     node = item.site.node if item.site is not None else None
     return item.kind == "option" or isinstance(node, ast.BinOp)
+
+
+def accumulated(step: LibraryCall, run: Run) -> Value:
+    """How many rounds accelerate accumulates for one step of a schedule that it prepared, or that is asked whether this
+    is a round that steps.
+    """
+    schedule = step.call.receiver if step.call is not None else None
+    prepare = preparing(run).get(schedule) if schedule is not None else None
+    blocks = [each.call.receiver for each in run.of_type(LibraryCall) if _accumulates(each, step) and each.call]
+    for accelerator in (each for each in blocks if each is not None):
+        asked = {atom.key for atom, held in step.guard if held} & stepping_keys(accelerator)
+        if asked or (prepare is not None and _leaves_rounds_out(prepare)):
+            held: Value = accelerator.attributes.get("gradient_accumulation_steps", NOTHING)
+            return held
+    return NOTHING
+
+
+def _accumulates(block: LibraryCall, step: LibraryCall) -> bool:
+    """Whether accelerate accumulates in the rounds in which a schedule is stepped."""
+    return block.name == "accelerator.accumulate" and block.moment.loops == step.moment.loops != ()
+
+
+def _leaves_rounds_out(prepare: LibraryCall) -> bool:
+    """Whether what accelerate prepares there steps in the rounds only in which optimizers step."""
+    keeper = prepare.call.receiver if prepare.call is not None else None
+    held = keeper.attributes.get("step_scheduler_with_optimizer", NOTHING) if keeper is not None else NOTHING
+    return not held or held.constant() is True
+
+
+def stepping_keys(accelerator: Object) -> set[str]:
+    """The keys of the condition that a round is one that steps, which is when a prepared optimizer clears anyway."""
+    held = [accelerator, *accelerator.attributes.get("gradient_state", NOTHING).objects()]
+    asked = [item for each in held for item in each.attributes.get("sync_gradients", NOTHING).objects()]
+    return {item_atom(item).key for item in asked}

@@ -27,7 +27,8 @@ for epoch in range(epochs):
 
 ## When it is fine
 `train()` at the head of the round or after the evaluation, also in a helper; `eval()` of frozen parts only, or at the
-head of the round for the steps themselves; a loop that ends with its evaluation; a model in which no layer has a mode.
+head of the round for the steps themselves; a loop that ends with its evaluation; a switch after which another one
+comes in every round, which is then the one to blame; a model in which no layer has a mode.
 
 ## Evidence
 torch 2.13.0: of a Sequential with Dropout, `training` is True in the steps of the first epoch and False in all others.
@@ -91,6 +92,8 @@ def trains_on(event: RunEnded, run: Run) -> Iterator[Finding]:
                 if loop is None or not isinstance(loop.node, LOOPS) or left.site.node_id in told:
                     continue
                 if _returns(forward, left, loop, of_model, run) or not comes_again(left, loop.node):
+                    continue
+                if any(_comes_later(other, left, forward, loop, run) for other in of_model.left):
                     continue
                 if is_new(forward.model, forward, loop.node):
                     continue
@@ -168,6 +171,17 @@ def _returns(forward: Forward, left: LibraryCall, loop: Loop, modes: _Modes, run
         return any(end < place < start for place in places)
     pretrained = inside(forward.model).known("pretrained").constant() is True
     return any(place < start or place > end for place in places) or (pretrained and not modes.back)
+
+
+def _comes_later(other: LibraryCall, left: LibraryCall, forward: Forward, loop: Loop, run: Run) -> bool:
+    """Whether another switch comes, in every round that trains, after this one and before the model is trained again:
+    it is that one which decides.
+    """
+    start, end, place = run.place(forward), run.place(left), run.place(other)
+    around = other.moment.loops
+    if loop not in around or around != forward.moment.loops[: len(around)] or not other.guard <= forward.guard:
+        return False
+    return end < place < start if end < start else place < start or place > end
 
 
 def _tried(forward: Forward, start: int, end: int, run: Run) -> bool:

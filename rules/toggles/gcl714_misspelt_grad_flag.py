@@ -46,7 +46,7 @@ from gclint.ir.layout import on_its_own
 from gclint.ir.syntax import Site
 from gclint.rule import Reproduction, Rule
 from gclint.run import rewrite
-from gclint.run.events import AttributeSet
+from gclint.run.events import AttributeSet, LibraryCall, RunEnded
 from gclint.run.parts_of_guards import without_elements
 from gclint.run.run import Run
 from gclint.run.values import NOTHING, Class, Object
@@ -81,18 +81,28 @@ rule = Rule(
 
 
 @rule.on(AttributeSet)
-def nothing_reads_it(event: AttributeSet, run: Run) -> Iterator[Finding]:
+def set_on_a_module(event: AttributeSet, run: Run) -> Iterator[Finding]:
     """Is the flag set on something that has no such flag?"""
     target = event.target
-    if target is None or not (event.name == FLAG or _is_misspelt(event)) or _has_its_own(target, event.name):
+    if target is None or event.name != FLAG or not _is_module(target) or _has_its_own(target, event.name):
         return
-    if event.name == FLAG and _is_module(target) and not event.guard - without_elements(event.guard):
-        words = "`requires_grad` is set on a module: its parameters keep what they have"
-    elif event.name != FLAG and (_is_module(target) or _may_learn(target, event)) and not _is_read(event.name, run):
-        words = f"`{event.name}` is no flag of tensors or modules: nothing reads it"
-    else:
-        return
-    yield rule.finding(
+    if not event.guard - without_elements(event.guard):
+        yield _finding(event, "`requires_grad` is set on a module: its parameters keep what they have", run)
+
+
+@rule.on(RunEnded)
+def nothing_reads_it(_: RunEnded, run: Run) -> Iterator[Finding]:
+    """Is something set that is nearly the flag, and that the program reads nowhere?"""
+    for event in run.of_type(AttributeSet):
+        target = event.target
+        if target is None or event.name == FLAG or not _is_misspelt(event) or _has_its_own(target, event.name):
+            continue
+        if (_is_module(target) or _may_learn(target, event)) and not _is_read(event.name, run):
+            yield _finding(event, f"`{event.name}` is no flag of tensors or modules: nothing reads it", run)
+
+
+def _finding(event: AttributeSet, words: str, run: Run) -> Finding:
+    return rule.finding(
         run,
         event.site,
         words,
@@ -116,7 +126,9 @@ def _is_read(name: str, run: Run) -> bool:
     if name == FLAG + "_":
         return False
     read = re.compile(rf"\.{name}\b(?!\s*=[^=])|(?:get|has)attr\(.*['\"]{name}['\"]")
-    return any(read.search(module.text) for module in run.modules_with(name))
+    asked = (each for each in run.of_type(LibraryCall) if each.name in ("builtins.getattr", "builtins.hasattr"))
+    by_value = any(each.call is not None and each.call.get("name", 1).constant() == name for each in asked)
+    return by_value or any(read.search(module.text) for module in run.modules_with(name))
 
 
 def _is_module(item: Object) -> bool:
