@@ -167,9 +167,8 @@ class _Programs:
         self.walk_all([*each_once, *further], "programs")
         imported = set(self.files)
         waiting = [path for path in first if not entries[path] and path not in imported]
-        acting = [path for path in waiting if self._acts(path)]
-        self.walk_all([Task(path, Entry()) for path in acting], "programs")
-        if acting or any(self._does_something(*held) for held in entries.items()) or self._any_acts(entries):
+        self.walk_all([Task(path, Entry()) for path in waiting if self._acts(path)], "programs")
+        if any(self._does_something(*held) for held in entries.items()) or self._any_runs(entries):
             self.reach.heed_uses()
         self.walk_all([Task(path, None) for path in paths if self.reach.anything_in(path)], "modules")
 
@@ -250,14 +249,14 @@ class _Programs:
         """Whether one of the ways in which a file is started does more than to define what nothing calls."""
         outline = self.project.outline(path) if entries else None
         called = any(entry.function for entry in entries)
-        return called or (outline is not None and bool(outline.module.identifiers))
+        return called or (outline is not None and outline.runs)
 
-    def _any_acts(self, paths: Iterable[str]) -> bool:
-        """Whether one of the files that no other imports does something where it is imported."""
+    def _any_runs(self, paths: Iterable[str]) -> bool:
+        """Whether one of the files that no other imports is a program without saying so."""
         paths = list(paths)
         imported = {file for path in paths for file in self.reach.mentions.files(path)}
         outlines = (self.project.outline(path) for path in paths if path not in imported)
-        return any(outline is not None and outline.acts for outline in outlines)
+        return any(outline is not None and outline.runs for outline in outlines)
 
     def _acts(self, path: str) -> bool:
         """Whether a file that nothing starts is a program all the same, by what its top level does; one that imports

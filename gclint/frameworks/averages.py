@@ -16,7 +16,7 @@ from .registry import Framework
 framework = Framework("averages", kinds={"average": "module"})
 
 
-@framework.function("torch:AveragedModel")
+@framework.function("torch.optim.swa_utils.AveragedModel")
 @framework.function("timm:ModelEmaV2", "timm:ModelEmaV3")
 def make_average(call: Call) -> Value:
     """A module with a copy of a model inside."""

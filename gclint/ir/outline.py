@@ -103,7 +103,8 @@ class Outline:
     executes. `promised` only type checkers see: what a package that loads its parts on demand has. `module` is what the
     top level does besides importing and naming things. `importing` are its statements that import; `words` those of
     rules in the others. Importing it `acts` where more than names comes of that; elsewhere what it `calls`, and whose
-    results it has `assigned`, decides whether it does.
+    results it has `assigned`, decides whether it does. Started by itself it `runs` where it calls something for its own
+    sake, or loops.
     """
 
     units: dict[str, list[Unit]] = field(default_factory=dict)
@@ -113,6 +114,7 @@ class Outline:
     importing: list[Importing] = field(default_factory=list)
     words: frozenset[str] = frozenset()
     acts: bool = False
+    runs: bool = False
     calls: frozenset[str] = frozenset()
     assigned: frozenset[str] = frozenset()
     module: Unit = field(default_factory=lambda: Unit("", "", "", NO_WORDS))
@@ -151,6 +153,7 @@ class Outline:
             "importing": [[each.plain, each.imports, sorted(each.words)] for each in self.importing],
             "words": sorted(self.words),
             "acts": self.acts,
+            "runs": self.runs,
             "calls": _joined(self.calls),
             "assigned": _joined(self.assigned),
             "module": self.module.kept(),
@@ -194,6 +197,7 @@ def outline_from(told: dict[str, Any], path: str, vocabulary: Vocabulary) -> Out
         ],
         frozenset(told["words"]),
         told["acts"],
+        told["runs"],
         frozenset(told["calls"].split()),
         frozenset(told["assigned"].split()),
         unit(told["module"], ""),

@@ -48,6 +48,7 @@ _ACTS = re.compile(
     r"|^[ \t]*[A-Za-z_][\w.]*\.\w+[ \t]*[-+|]?=(?!=)",
     re.MULTILINE,
 )
+_CALLS = re.compile(r"(?!warnings\.|logger\.|logging\.|print\(|sys\.path\.)[A-Za-z_][\w.]*\(")
 _ASSIGNS = re.compile(r"[A-Za-z_][\w.]*[ \t]*=(?!=)")
 _LOOPS = re.compile(r"(?:for|while|with|del|async|match)\b")
 _CALLED = re.compile(r"([A-Za-z_]\w*)\(")
@@ -137,6 +138,8 @@ class _Scan:
             self._import(chunk, plain)
         if not plain and ("(" in chunk or _WRITES.match(chunk)):
             self._doing.append(chunk)
+        if any(each.match(chunk) for each in (_ONLY_WHEN_STARTED, _LOOPS, _CALLS)):
+            self._made.runs = True
         for name in dict.fromkeys((*_bound(chunk), *_NESTED.findall(chunk))):
             self._made.units.setdefault(name, []).append(self._unit(name, chunk))
 

@@ -110,7 +110,7 @@ class Uses:
 
     def _is_left_alone(self, path: str) -> bool:
         outline = self._mentions.outline(path)
-        return path not in self._imported and outline is not None and not outline.module.identifiers
+        return path not in self._imported and outline is not None and not outline.runs
 
     @cached_property
     def _imported(self) -> frozenset[str]:
