@@ -253,9 +253,9 @@ class _Programs:
 
     def _any_runs(self, paths: Iterable[str]) -> bool:
         """Whether one of the files that no other imports is a program without saying so."""
-        paths = list(paths)
-        imported = {file for path in paths for file in self.reach.mentions.files(path)}
-        outlines = (self.project.outline(path) for path in paths if path not in imported)
+        own = [path for path in paths if not self.reach.mentions.is_alone(path)]
+        imported = {file for path in own for file in self.reach.mentions.files(path)}
+        outlines = (self.project.outline(path) for path in own if path not in imported)
         return any(outline is not None and outline.runs for outline in outlines)
 
     def _acts(self, path: str) -> bool:

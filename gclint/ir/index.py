@@ -21,11 +21,13 @@ from .scan import code_of, outline_of
 if TYPE_CHECKING:
     from ..source.source import Source
 
-LOOKS_UP = re.compile(
-    r"\bgetattr\(\s*[^,()]+(?:\([^()]*\))?\s*,\s*(?!r?['\"][^'\"]*['\"]\s*[,)])"
-    r"|(?<![\w.])(?:globals|eval|exec)\(|\bFire\(|\bapp\.run\(\)"
-)
-"""Where something is looked up, or may be, under a name that is computed, given, or written in a string."""
+LOOKS_UP = {
+    "getattr(": re.compile(r"\bgetattr\(\s*[^,()]+(?:\([^()]*\))?\s*,\s*(?!r?['\"][^'\"]*['\"]\s*[,)])"),
+    **{name: re.compile(rf"(?<![\w.]){re.escape(name)}") for name in ("globals(", "eval(", "exec(")},
+    **{name: re.compile(rf"\b{re.escape(name)}") for name in ("Fire(", "app.run()")},
+}
+"""Where something is looked up, or may be, under a name that is computed, given, or written in a string: the text that
+stands in each, and all of it."""
 BY_NAME = ("instantiate", "import_module", "__import__")
 PARTS = ("settings", "words", "words_in_code", "calls_by_name", "looks_up", "outline")
 NOT_WHAT_WAS_KEPT = (AttributeError, IndexError, KeyError, TypeError, ValueError)
@@ -79,7 +81,10 @@ class FileIndex:
     def looks_up(self) -> bool:
         """Whether it may look up what no text names, in itself or in what it imports."""
         kept = self._kept.pop("looks_up", None)
-        return kept if isinstance(kept, bool) else LOOKS_UP.search(self._source.decoded()) is not None
+        if isinstance(kept, bool):
+            return kept
+        text = self._source.decoded()
+        return any(word in text and pattern.search(text) is not None for word, pattern in LOOKS_UP.items())
 
     @cached_property
     def outline(self) -> Outline:

@@ -42,7 +42,7 @@ def kept(learnt: Learnt, prints: Fingerprints, given: Sequence[str]) -> dict[str
         "names": sorted(prints.names),
         "files": prints.files,
         "leading": {path: sorted(held) for path, held in sorted(learnt.leading.items())},
-        "unused": {path: sorted(held) for path, held in sorted(learnt.unused.items())},
+        "unused": None if learnt.unused is None else {path: sorted(held) for path, held in learnt.unused.items()},
         "own": sorted(learnt.names),
         "started": [[*asked, answer] for asked, answer in sorted(learnt.started.items())],
         "acting": learnt.acting,
@@ -66,7 +66,7 @@ def still(entry: dict[str, Any], reach: Reach, project: Project, given: Sequence
             entry["acting"].pop(path, None)
     leading = {path: set(held) for path, held in entry["leading"].items()}
     started = {(path, name): answer for path, name, answer in entry["started"]}
-    unused = {path: set(held) for path, held in entry["unused"].items()}
+    unused = {path: set(held) for path, held in entry["unused"].items()} if entry["unused"] is not None else None
     return Learnt(leading, unused, set(entry["own"]), started, dict(entry["acting"]))
 
 
@@ -85,7 +85,8 @@ def _fingerprint(path: str, reach: Reach, names: AbstractSet[str], whole: bool) 
     outline = reach.mentions.outline(path)
     if outline is None:
         return WHOLE
-    told = [*settings, str(words.holds_anchor(path)), *map(str, reach.finds_by_name(path)), *sorted(words.at_top(path))]
+    finds = (words.holds_anchor(path), reach.calls_by_name(path), reach.looks_up(path), outline.runs)
+    told = [*settings, *map(str, finds), *sorted(words.at_top(path))]
     told += [f"{name} {sorted(rules)}" for name, rules in words.bound(path).items()]
     told += map(repr, (item for held in outline.imports.values() for item in held))
     told += ["", *map(repr, (item for held in outline.promised.values() for item in held))]

@@ -26,12 +26,12 @@ if TYPE_CHECKING:
 @dataclass
 class Learnt:
     """What leads to a finding: the definitions of each file, by name (`Class.method`, "" for the top level), which of
-    them nothing uses, their own names, and whether a program leads there that starts with a file, or with a function of
-    it. And which files that nothing starts are programs all the same.
+    them nothing uses (None before that is asked), their own names, and whether a program leads there that starts with
+    a file, or with a function of it. And which files that nothing starts are programs all the same.
     """
 
     leading: dict[str, set[str]] = field(default_factory=dict)
-    unused: dict[str, set[str]] = field(default_factory=dict)
+    unused: dict[str, set[str]] | None = None
     names: set[str] = field(default_factory=set)
     started: dict[tuple[str, str], bool] = field(default_factory=dict)
     acting: dict[str, bool] = field(default_factory=dict)
@@ -80,18 +80,21 @@ class Reach:
                 since = looked.get(path)
                 looked[path] = len(self._taking_part)
                 grown |= self._grow_in(path, self._taking_part[since or 0 :], since is None)
-        self._learn_uses()
-
-    def _learn_uses(self) -> None:
-        """Work out which of the units that lead to a finding nothing uses."""
-        units = [unit for path, names in self.learnt.leading.items() for unit in self.units(path) if unit.name in names]
-        self.learnt.unused.clear()
-        for unit in Uses(self._project, self.mentions, self.paths).unused(units):
-            self.learnt.unused.setdefault(unit.path, set()).add(unit.name)
 
     def heed_uses(self) -> None:
-        """From here on only definitions matter that something uses: the project has programs of its own."""
-        self._only_used = True
+        """From here on only definitions matter that something uses: the project has programs of its own. What a
+        described library has is there for others.
+        """
+        self._only_used = self.gated
+        if not self.gated or self.learnt.unused is not None:
+            return
+        paths = self.paths or self._followed(self._unlearnt)
+        own = [path for path in paths if not self.mentions.is_alone(path)]
+        names = ((path, self.learnt.leading.get(path, ())) for path in own)
+        units = [unit for path, held in names if held for unit in self.units(path) if unit.name in held]
+        self.learnt.unused = {}
+        for unit in Uses(self._project, self.mentions, own).unused(units):
+            self.learnt.unused.setdefault(unit.path, set()).add(unit.name)
 
     def _grow_in(self, path: str, fresh: Sequence[str], first: bool) -> bool:
         """Give the units of a file their parts, as far as they have new ones by these `fresh` names, or by what was
@@ -127,7 +130,7 @@ class Reach:
         """Take what was learnt of the same files before; the rest is worked out when it is asked for."""
         self._unlearnt = paths
         self.learnt.leading.update(learnt.leading)
-        self.learnt.unused.update(learnt.unused)
+        self.learnt.unused = learnt.unused
         self.learnt.names.update(learnt.names)
         self.learnt.started.update(learnt.started)
         self.learnt.acting.update(learnt.acting)
@@ -141,7 +144,8 @@ class Reach:
     def leading(self, path: str) -> set[str]:
         """The names of what a file defines that leads to a finding, as far as it matters."""
         held = self.learnt.leading.get(path, set())
-        return held - self.learnt.unused.get(path, set()) if self._only_used else held
+        unused = self.learnt.unused if self._only_used else None
+        return held - unused.get(path, set()) if unused is not None else held
 
     def could_fire(self, gate: Words, read: Iterable[str]) -> bool:
         """Whether a rule with this gate could say anything of a program that `read` these files: what holds for the
@@ -182,10 +186,10 @@ class Reach:
         told = self._project.told(path)
         return told is not None and told.calls_by_name
 
-    def finds_by_name(self, path: str) -> tuple[bool, bool]:
-        """Whether a file may import or call what no text names, and whether it may look that up where it imports it."""
-        told = self._project.told(path)
-        return (told.calls_by_name, told.looks_up) if told is not None else (False, False)
+    def looks_up(self, path: str) -> bool:
+        """Whether a file of the project's own may look up what no text names, in itself or in what it imports."""
+        told = self._project.told(path) if not self.mentions.is_alone(path) else None
+        return told is not None and told.looks_up
 
     def anything_in(self, path: str) -> bool:
         """Whether anything that a file defines matters."""

@@ -13,6 +13,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from ..source.folders import SETS_UP
 from ..source.kinds import kind_of
 from ..source.source import content
 from ..source.stamps import read_by_analyses
@@ -22,6 +23,7 @@ from .outline import Outline, Unit
 from .resolve import SOURCE_DIRECTORIES
 
 if TYPE_CHECKING:
+    from .index import FileIndex
     from .project import Project
 
 NOTHING_MORE = frozenset(("object", "ABC"))
@@ -31,10 +33,11 @@ _CALLED_BY_OTHERS = re.compile(r"test_.*\.py|.*_test\.py|conftest\.py|.*\.ipynb"
 _DISTRIBUTES = {
     "pyproject.toml": re.compile(rb"^\[(?:project|tool\.(?:poetry|flit|pdm|hatch)\b.*)\]", re.MULTILINE),
     "setup.cfg": re.compile(rb"^\[(?:metadata|options)\]", re.MULTILINE),
-    "setup.py": re.compile(rb"\b(?:setuptools|distutils|skbuild)\b"),
+    "setup.py": SETS_UP,
 }
 _SHOWN_IN_CODE = re.compile(r"\b(\w+)[ \t]*\(|\bimport[ \t]+(.+)")
-MOST_BYTES = 1_000_000
+MOST_BYTES = 20_000_000
+"""How much of a project's other texts is read; where there is more, as of data in JSON, all may be named there."""
 
 
 class Uses:
@@ -134,22 +137,30 @@ class Uses:
     @cached_property
     def _looked_into(self) -> frozenset[str]:
         """The files in which something may be looked up under a name that no text spells out."""
-        looking = [path for path in self._paths if (told := self._project.told(path)) is not None and told.looks_up]
+        looking = [path for path, told in self._told() if told.looks_up]
         return frozenset(looking).union(*map(self._mentions.files, looking))
 
     @cached_property
     def _is_called_by_name(self) -> bool:
         """Whether some file imports others under names that no text spells out."""
-        told = (self._project.told(path) for path in self._paths if path.endswith(".py"))
-        return any(each is not None and each.calls_by_name for each in told)
+        return any(told.calls_by_name for path, told in self._told() if path.endswith(".py"))
+
+    def _told(self) -> Iterator[tuple[str, FileIndex]]:
+        told = ((path, self._project.told(path)) for path in self._paths)
+        return ((path, each) for path, each in told if each is not None)
 
     def _named_in_texts(self, names: set[str]) -> set[str]:
         """Those of some names that stand in another file of the project, of which a text for people shows code."""
-        found, known = set[str](), set(self._paths)
+        found, known, left = set[str](), set(self._paths), MOST_BYTES
         for entry in read_by_analyses(os.fspath(self._project.root)):
-            if os.path.realpath(entry.path) not in known:
-                text = content(entry.path, MOST_BYTES).decode("utf-8", "replace")
-                found |= names & (_shown(text) if kind_of(entry.name) == "other" else identifiers_in(text))
+            if os.path.realpath(entry.path) in known:
+                continue
+            data = content(entry.path, left)
+            left -= len(data)
+            if left <= 0:
+                return names
+            text = data.decode("utf-8", "replace")
+            found |= names & (_shown(text) if kind_of(entry.name) == "other" else identifiers_in(text))
         return found
 
 
@@ -165,10 +176,11 @@ def _spread(start: Iterable[Unit], uses: dict[Unit, list[Unit]], used: set[Unit]
 
 def _spelled(by_name: dict[str, list[Unit]], outline: Outline) -> dict[str, list[Unit]]:
     """Units by their names, and by those that a file imports them under."""
-    aliases = {
-        alias: by_name[name] for name in by_name.keys() & outline.aliases.keys() for alias in outline.aliases[name]
-    }
-    return {**by_name, **{name: [*aliases[name], *by_name.get(name, ())] for name in aliases}}
+    found = dict(by_name)
+    for name in by_name.keys() & outline.aliases.keys():
+        for alias in outline.aliases[name]:
+            found[alias] = [*found.get(alias, ()), *by_name[name]]
+    return found
 
 
 def _named_by(unit: Unit) -> frozenset[str]:
