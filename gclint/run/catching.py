@@ -3,8 +3,17 @@
 from __future__ import annotations
 
 import builtins
+from typing import NamedTuple
 
+from ..ir.syntax import Site
 from .values import Alternative, Class, External, Object, Value
+
+
+class Handlers(NamedTuple):
+    """The handlers of a `try`: where it stands, and what each catches, None for everything."""
+
+    site: Site
+    kinds: list[Value | None]
 
 
 def catches(kind: Value, raised: Value) -> bool:

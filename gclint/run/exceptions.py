@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from ..ir.syntax import Try, dotted
 from . import imports
-from .catching import catches
+from .catching import Handlers, catches
 from .guards import Atom, Guard, either, narrowed
 from .jumps import RAISE, Jump, left
 from .values import NOTHING, Value, of, union
@@ -25,12 +25,10 @@ def walk_try(it: Interpreter, statement: Try) -> None:
     """A `try` statement. What is known to be raised goes to the first handler that catches it; where something in the
     block may raise besides, each handler runs under the condition that it is needed.
     """
-    it.handlers.append(it.site(statement))
     held, mark, risks = it.guard, len(it.jumps), it.risks
     kinds = [it.evaluate(handler.type) if handler.type is not None else None for handler in statement.handlers]
-    it.catching.append(kinds)
+    it.handlers.append(Handlers(it.site(statement), kinds))
     it.execute(statement.body)
-    it.catching.pop()
     it.handlers.pop()
     end = it.guard
     unsure = it.risks > risks and not imports.succeeds(it, statement.body)

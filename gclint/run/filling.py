@@ -32,17 +32,17 @@ def _filled(it: Interpreter, item: Deferred) -> Value:
 
     if item in it.filling:
         return of(it.unknown(item.member))
-    held, steps = (it.guard, it.frames, it.handlers, it.catching), it.steps
+    held, steps = (it.guard, it.frames, it.handlers), it.steps
     mark = len(it.jumps)
     before = set(it.modules)
     it.filling.add(item)
-    it.guard, it.frames, it.handlers, it.catching = item.guard, it.frames[:1], [], []
+    it.guard, it.frames, it.handlers = item.guard, it.frames[:1], []
     try:
         return forced(it, member_of(it, item.path, item.member) if item.member else it.import_module(item.path))
     finally:
         it.filling.discard(item)
         del it.jumps[mark:]
-        it.guard, it.frames, it.handlers, it.catching = held
+        it.guard, it.frames, it.handlers = held
         it.aside, it.steps = it.aside + steps - it.steps, steps
         if it.run.entry is item.site.module:
             for path in it.modules.keys() - before:

@@ -36,6 +36,7 @@ from .values import (
 )
 
 if TYPE_CHECKING:
+    from .catching import Handlers
     from ..frameworks.registry import Library
     from ..ir.project import Project
     from .calls import Call
@@ -120,8 +121,7 @@ class Interpreter:
         self.loops: list[Loop] = []
         self.rounds: list[Rounds] = []
         self.contexts: list[Object] = []
-        self.handlers: list[Site] = []
-        self.catching: list[list[Value | None]] = []
+        self.handlers: list[Handlers] = []
         self.forwards: list[Object] = []
         self.modules: dict[str, Scope] = {}
         self.brought: set[str] = set()
@@ -216,7 +216,7 @@ class Interpreter:
             tuple(frame.site for frame in self.frames if frame.site is not None),
             tuple(self.loops),
             tuple(self.contexts),
-            tuple(self.handlers),
+            tuple(each.site for each in self.handlers),
             tuple(self.forwards),
             self.expression_statement is not place.node,
             self.vague,

@@ -58,7 +58,7 @@ def leave_under(it: Interpreter, guard: Guard, raised: Value, unsaid: bool = Tru
 
 def _would_be_caught(it: Interpreter, raised: Value) -> bool:
     """Whether a handler around, or a context manager, keeps what is raised from ending the program."""
-    around = (kind for kinds in it.catching for kind in kinds)
+    around = (kind for handlers in it.handlers for kind in handlers.kinds)
     return any(kind is None or catches(kind, raised) for kind in around) or any(
         manager.kind == "suppress" for manager in it.contexts
     )

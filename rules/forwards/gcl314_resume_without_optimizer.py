@@ -123,8 +123,9 @@ def _begins_anew(load: StateDictLoaded, file: Object, told: Told, run: Run) -> I
         if not _keeps_nothing(item)
         and (used := _used(item, load, run)) is not None
         and (guard := together(counted, used.guard)) is not None
-        and told.setdefault((file, item), load.site) == load.site
+        and told.get((file, item), load.site) == load.site
     ]
+    told |= {(file, item): load.site for item, _, _ in parts}
     parts.sort(key=lambda part: _certainty(part[0]))
     for first, used, guard in parts[:1]:
         what = " and the ".join(dict.fromkeys(KEPT_BY[item.kind] for item, _, _ in parts))

@@ -125,7 +125,8 @@ def _cleared(step: OptimizerStep, run: Run) -> Iterator[Event]:
 def _clears(event: GradientsCleared | AttributeSet, step: OptimizerStep) -> bool:
     if isinstance(event, AttributeSet):
         return event.name == "grad" and bool(event.value.is_const(None))
-    return event.target is step.optimizer or _is_for([root(inside(event.target))], step)
+    target = event.target
+    return target is step.optimizer or target.kind == "unknown" or _is_for([root(inside(target))], step)
 
 
 def _of_each_round(clip: GradientsClipped, step: OptimizerStep, run: Run) -> bool:
@@ -141,9 +142,9 @@ def _of_each_round(clip: GradientsClipped, step: OptimizerStep, run: Run) -> boo
 
 
 def _is_for(models: list[Object], step: OptimizerStep) -> bool:
-    """Whether the gradients of some models may be those that a step uses."""
+    """Whether the gradients of some models are those that a step uses, as far as all of them are known."""
     mine = set(models_of(step.optimizer.attributes.get("params", NOTHING)))
-    return not mine or not models or any(root(inside(each)) in mine for each in models)
+    return any(root(inside(each)) in mine for each in models)
 
 
 def _before_the_step(clip: GradientsClipped, step: OptimizerStep) -> Fix | None:

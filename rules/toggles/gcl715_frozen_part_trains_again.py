@@ -48,11 +48,12 @@ from gclint.frameworks.torch_modules import trainable
 from gclint.frameworks.torch_states import is_inside, mode_set
 from gclint.rule import Reproduction, Rule
 from gclint.run import rewrite
-from gclint.run.events import Backward, LibraryCall, ModuleCalled, RunEnded, TrainerStarted
+from gclint.run.events import Backward, Event, LibraryCall, ModuleCalled, RunEnded, TrainerStarted
+from gclint.run.names import class_attribute
 from gclint.run.parallel import inside
 from gclint.run.run import Run
 from gclint.run.stepping import receiver_text, together
-from gclint.run.values import Object
+from gclint.run.values import Class, Function, Object
 
 from ..words import TRAINS
 from .modes import has_mode
@@ -63,7 +64,7 @@ rule = Rule(
     code="GCL715",
     name="frozen-part-trains-again",
     docs=__doc__ or "",
-    words=((".eval",), TRAINS, ("requires_grad", "no_grad", "freeze")),
+    words=((".eval",), TRAINS, ("requires_grad", "freeze")),
     certainty=("fragile",),
     fixable="unsafe",
     oracles=(),
@@ -107,29 +108,51 @@ def _put_back(
     part: Object, left: LibraryCall, modes: list[LibraryCall], run: Run
 ) -> LibraryCall | TrainerStarted | None:
     """What has put a part into training mode when it is used and trained with; None where nothing has."""
-    trainers: list[TrainerStarted] = run.of_type(TrainerStarted)
-    trainers = [each for each in trainers if any(is_inside(part, model) for model in each.models)]
-    if trainers:
-        return trainers[0]
-    uses = [each for each in run.of_type(ModuleCalled) if is_inside(each.module, part)]
+    trainers: list[TrainerStarted] = [each for each in run.of_type(TrainerStarted) if _puts_into_training(each, part)]
     last = max((run.place(each) for each in run.of_type(Backward)), default=0)
-    switches = [each for each in modes if each.call is not None and is_inside(part, _receiver(each))]
-    for use in uses:
-        if not run.place(left) < run.place(use) < last:
-            continue
+    switches: list[LibraryCall] = [each for each in modes if each.call is not None and is_inside(part, _receiver(each))]
+    for use in _uses(part, left, switches, run):
         before = [each for each in switches if run.place(each) < run.place(use)]
-        if before and _is_training(before[-1]) and _receiver(before[-1]) is not part:
+        if not run.place(left) < run.place(use) < last or not before:
+            continue
+        started = next((each for each in trainers if _is_within(use, each)), None)
+        if started is not None and not _is_within(before[-1], started):
+            return started
+        if mode_set(before[-1], part) and _receiver(before[-1]) is not part:
             return before[-1]
     return None
+
+
+def _uses(part: Object, left: LibraryCall, switches: list[LibraryCall], run: Run) -> list[ModuleCalled]:
+    """Where a part is called; of a library's model, whose forward is not walked, where a whole is called that has it,
+    unless it is put into evaluation mode once more on the way.
+    """
+    calls: list[ModuleCalled] = run.of_type(ModuleCalled)
+    own = [each for each in calls if is_inside(each.module, part)]
+    again = any(mode_set(each, part) is False and run.place(each) > run.place(left) for each in switches)
+    return own if own or part.kind != "model" or again else [each for each in calls if is_inside(part, each.module)]
+
+
+def _puts_into_training(started: TrainerStarted, part: Object) -> bool:
+    """Whether Trainer puts the model that a part is of into training mode, and no class around the part has a `train`
+    of its own, which may leave it out.
+    """
+    holders = [part]
+    while (holder := holders[-1].parent) is not None:
+        holders.append(holder)
+    own = (class_attribute(each.type, "train") for each in holders if isinstance(each.type, Class))
+    inner = any(is_inside(part, model) for model in started.models)
+    return inner and not any(isinstance(item, Function) for held in own for _, item in held or ())
+
+
+def _is_within(event: Event, started: TrainerStarted) -> bool:
+    """Whether something happens in what a trainer runs."""
+    return any(site.node is started.site.node for site in (*event.moment.stack, event.site))
 
 
 def _receiver(event: LibraryCall) -> Object:
     assert event.call is not None and event.call.receiver is not None
     return event.call.receiver
-
-
-def _is_training(event: LibraryCall) -> bool:
-    return bool(mode_set(event, _receiver(event)))
 
 
 def _once_more(back: LibraryCall, part: Object) -> Fix | None:
