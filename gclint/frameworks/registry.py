@@ -21,7 +21,8 @@ from ..packs import FRAMEWORKS, brought
 from ..run import environment
 from ..run.events import Iterated, LibraryCall
 from ..run.names import class_attribute
-from ..run.values import TRUE, Class, External, Function, Object, Value, adopt, union
+from ..run.values import TRUE, Class, External, Function, Object, Value, union
+from ..run.wholes import adopt
 
 if TYPE_CHECKING:
     from ..ir.syntax import Site

@@ -22,13 +22,13 @@ from ..run.values import (
     Function,
     Object,
     Value,
-    adopt,
     assigned,
     const,
     of,
     root,
     union,
 )
+from ..run.wholes import adopt
 from .adapted_layers import is_adapted
 from .registry import Framework
 

@@ -36,10 +36,10 @@ from .values import (
 )
 
 if TYPE_CHECKING:
-    from .catching import Handlers
     from ..frameworks.registry import Library
     from ..ir.project import Project
     from .calls import Call
+    from .catching import Handlers
     from .loops import Rounds
     from .run import Run
 

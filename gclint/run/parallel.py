@@ -9,6 +9,7 @@ from .events import Backward, Event, Forward, LibraryCall, TrainerStarted
 from .guards import DISTRIBUTED, Guard
 from .run import SEVERAL, Run, ways
 from .values import Const, Object, Value, root
+from .wholes import SHARED
 
 
 def alone(run: Run) -> bool:
@@ -70,12 +71,14 @@ def forwards_of(event: Backward, run: Run) -> list[Forward]:
 
 
 def trained(event: Event) -> list[Object]:
-    """The models that get gradients at a backward, or in a trainer."""
+    """The models that get gradients at a backward, or in a trainer, with those whose parts they share."""
     if isinstance(event, TrainerStarted):
         return list(event.models)
-    if isinstance(event, Backward):
-        return list(dict.fromkeys(item.attributes["of"].objects()[0] for item in event.forwards))
-    return []
+    if not isinstance(event, Backward):
+        return []
+    models = dict.fromkeys(item.attributes["of"].objects()[0] for item in event.forwards)
+    shared = (part for model in models for part in model.known(SHARED).objects())
+    return list(models | dict.fromkeys(map(root, shared)))
 
 
 def since(run: Run, first: Event, *kinds: type) -> list[Event]:

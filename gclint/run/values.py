@@ -454,12 +454,6 @@ class Scope:
         return self
 
 
-def adopt(whole: Object, part: Object) -> None:
-    """Something is a part of something else from now on, unless it has a whole already or is around that itself."""
-    if part.parent is None and root(whole) is not part:
-        part.parent = whole
-
-
 def ancestors(value: Value) -> set[Alternative]:
     """All that a value was computed from, itself included."""
     found: set[Alternative] = set()

@@ -136,8 +136,7 @@ def _kept_by_the_first(load: LibraryCall, file: str, files: list[Saved], made: d
     around = enclosing_function(load.site.module, load.site.node)
     same = [each for each in files if file and each.file == file]
     beside = [each for each in same if enclosing_function(each.site.module, each.site.node) is around]
-    apart = bool(beside) and all(together(load.guard, each.guard) is None for each in same)
-    found = _all(same, ALWAYS, made) if apart else None
+    found = _all(same, ALWAYS, made) if beside and _never_together(load, same) else None
     return (found[0], load.guard, found[2]) if found is not None else None
 
 
@@ -149,9 +148,15 @@ def _saved_earlier(load: LibraryCall, file: str, files: list[Saved], made: dict[
         if read and (len(read) > 1 or is_resumed(item, run)):
             held = [each for each in _holding(read, files) if may_be(each, path, file)]
             found = _all(held, load.guard, made)
-            first = _all(held, ALWAYS, made) if found is None and any(_is_kept(item, each) for each in held) else None
+            earlier = found is None and (any(_is_kept(item, each) for each in held) or _never_together(load, held))
+            first = _all(held, ALWAYS, made) if earlier else None
             return found or (None if first is None else (first[0], load.guard, first[2]))
     return None
+
+
+def _never_together(load: LibraryCall, files: list[Saved]) -> bool:
+    """Whether no run that loads a file saves any of these: one way to start the program saves what another loads."""
+    return all(together(load.guard, each.guard) is None for each in files)
 
 
 def _is_kept(file: Object, saved: Saved) -> bool:

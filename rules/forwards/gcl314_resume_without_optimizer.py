@@ -99,6 +99,10 @@ def left(event: RunEnded, run: Run) -> Iterator[Finding]:
             if not parts:
                 yield from _begins_anew(load, file, told, run)
                 continue
+            again = all(told.get((file, each.of), load.site) != load.site for each, _, _ in parts)
+            told |= {(file, each.of): load.site for each, _, _ in parts if (file, each.of) not in told}
+            if again:
+                continue
             parts.sort(key=lambda part: _certainty(part[0].of))
             first, used, guard = parts[0]
             what = " and the ".join(dict.fromkeys(KEPT_BY[each.of.kind] for each, _, _ in parts))
