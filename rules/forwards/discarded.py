@@ -126,6 +126,26 @@ def read_from(event: LibraryCall) -> ast.Attribute | None:
     return read if isinstance(read, ast.Attribute) else None
 
 
+def called_on(event: LibraryCall) -> Object | None:
+    """What a call computes from: the object of a method, or the tensor that a function of torch is given first, which
+    leaves it as it was.
+    """
+    call, name = event.call, event.name.rpartition(".")
+    if call is None or call.receiver is not None:
+        return call.receiver if call is not None else None
+    of_torch = name[0] in ("torch", "torch.nn.functional") and name[2] in COMPUTED
+    given = call.get("input", 0).only() if of_torch and not call.gives("out") and not call.gives("inplace") else None
+    return given if isinstance(given, Object) else None
+
+
+def kept(event: LibraryCall) -> ast.expr | None:
+    """How that is written which a call leaves as it was; None where that is not to be seen."""
+    node, method = event.site.node, read_from(event)
+    if event.call is not None and event.call.receiver is None:
+        return node.args[0] if isinstance(node, ast.Call) and node.args else None
+    return method.value if method is not None else None
+
+
 def read_again(event: LibraryCall, what: ast.expr) -> Site | None:
     """Where something is read as if a call had changed it: later, in a next round, by what holds it, or by the caller
     that handed it over. None where nothing does, or where the call only tries whether it can be done.
@@ -181,6 +201,8 @@ def _loop_around(module: Module, node: ast.AST, function: ast.AST) -> ast.AST | 
 
 
 def _is_alike(module: Module, node: ast.AST, name: str) -> bool:
-    """Whether what is read gets the same method called: then it counts as unchanged."""
-    method = module.parents.get(node)
-    return isinstance(method, ast.Attribute) and method.attr == name
+    """Whether what is read gets the same method called, or the same function: then it counts as unchanged."""
+    around = module.parents.get(node)
+    if isinstance(around, ast.Call) and around.args[:1] == [node]:
+        return dotted(around.func).rpartition(".")[2] == name
+    return isinstance(around, ast.Attribute) and around.attr == name

@@ -1,8 +1,8 @@
 """# discarded-result (GCL315)
 
 ## What it does
-Finds calls whose result is thrown away although they change nothing: a tensor's `clamp()` or `to()`, a Dataset's
-`filter()`, `merge_and_unload()`, `accelerator.prepare()`.
+Finds calls whose result is thrown away although they change nothing: a tensor's `clamp()` or `to()`, `torch.clamp()`
+of one, a Dataset's `filter()`, `merge_and_unload()`, `accelerator.prepare()`.
 
 ## Why it breaks
 These give something new and leave what they are called on as it was. The numbers are not clamped, the batch stays on
@@ -53,11 +53,12 @@ from .discarded import (
     COMPUTED,
     CONVERTED,
     SHAPED,
+    called_on,
     does_nothing_else,
     is_said_to_be_a_tensor,
     is_tensor,
+    kept,
     read_again,
-    read_from,
 )
 
 CHANGES: tuple[Aspect, ...] = (
@@ -95,8 +96,8 @@ def thrown_away(event: RunEnded, run: Run) -> Iterator[Finding]:
     unused = [each for each in run.of_type(LibraryCall) if not each.moment.result_used and each.call is not None]
     made = run.makers if unused else {}
     for each in unused:
-        method, item = each.name.rpartition(".")[2], each.call.receiver
-        if item is None or read_from(each) is None or _is_shown(each):
+        method, item = each.name.rpartition(".")[2], called_on(each)
+        if item is None or kept(each) is None or _is_shown(each):
             continue
         if item.kind in (DATASET, SPLITS) and does_nothing_else(each):
             yield from _unchanged(each, "fails", "set", "rows and columns", run)
@@ -126,19 +127,18 @@ def _is_shown(event: LibraryCall) -> bool:
 
 
 def _unchanged(event: LibraryCall, certainty: Certainty, what: str, facts: str, run: Run) -> Iterator[Finding]:
-    method = read_from(event)
-    kept = method.value if method is not None else None
-    if method is None or not isinstance(kept, (ast.Name, ast.Attribute, ast.Subscript)) or event.call is None:
+    unchanged, method = kept(event), event.name.rpartition(".")[2]
+    if not isinstance(unchanged, (ast.Name, ast.Attribute, ast.Subscript)):
         return
-    again = read_again(event, kept)
-    if again is None and not _is_of_parameter(event.call.receiver):
+    again = read_again(event, unchanged)
+    if again is None and not _is_of_parameter(called_on(event)):
         return
     site, module = event.site, event.site.module
-    own = again is None or isinstance(kept, ast.Attribute) or _around(again) is _around(site)
+    own = again is None or isinstance(unchanged, ast.Attribute) or _around(again) is _around(site)
     yield _told(
         run,
         event,
-        f"`{method.attr}()` gives a new {what}, which is thrown away: `{module.code(kept)}` stays as it was",
+        f"`{method}()` gives a new {what}, which is thrown away: `{module.code(unchanged)}` stays as it was",
         package="torch" if what == "tensor" else "datasets",
         certainty=certainty,
         symptom=f"silent: {facts} are as before",
@@ -237,15 +237,14 @@ def _told(
 
 def _kept(event: LibraryCall) -> Fix | None:
     """Keep the result by the name of what it was made of."""
-    node, module, call = event.site.node, event.site.module, event.call
-    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute) or call is None:
+    node, module, item = event.site.node, event.site.module, called_on(event)
+    if not isinstance(node, ast.Call):
         return None
-    names = node.args if node.func.attr == "prepare" else [node.func.value]
-    known = all(isinstance(each, (ast.Name, ast.Attribute, ast.Subscript)) for each in names)
-    leaf = (
-        call.receiver is not None and call.receiver.type == "torch.nn.Parameter"
-    )  # takes no plain tensor in its place
-    if not known or leaf or (node.keywords and node.func.attr == "prepare"):
+    prepared, what = event.name.endswith(".prepare"), kept(event)
+    names = node.args if prepared else [what] if what is not None else []
+    known = bool(names) and all(isinstance(each, (ast.Name, ast.Attribute, ast.Subscript)) for each in names)
+    leaf = item is not None and item.type == "torch.nn.Parameter"  # takes no plain tensor in its place
+    if not known or leaf or (node.keywords and prepared):
         return None
     text = f"{', '.join(map(module.code, names))} = "
     return Fix("keep", "Keep the result", (rewrite.put_before(event.site, text),), "unsafe", intent=CHANGES)
