@@ -9,6 +9,7 @@ import pytest
 
 from gclint.check.engine import check
 from gclint.check.request import Request
+from gclint.ir import uses
 
 PARTS = """
 from torch.nn import functional as F
@@ -154,3 +155,10 @@ def test_what_is_used_since_is_told_though_walks_are_remembered(
     used = {"train.py": PROGRAM.format(imported="from parts import step", line="print(step)"), "README.md": "step(net)"}
     assert found(place, {name: used[name]}, monkeypatch, cache=True) == {STEP}
     assert found(place, program("import parts") | {"README.md": ""}, monkeypatch, cache=True) == set()
+
+
+def test_where_there_is_too_much_text_to_read_all_may_be_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    texts = program("import parts") | {"data.json": json.dumps(["a"] * 100)}
+    assert found(tmp_path, texts, monkeypatch) == set()
+    monkeypatch.setattr(uses, "MOST_BYTES", 100)
+    assert found(tmp_path, texts, monkeypatch) == {STEP, METHOD}
