@@ -33,6 +33,7 @@ from .memory import Memory
 from .walks import CONFIGURATION_KINDS, Entered, Key, Task, Walked, Wanted, keep
 
 if TYPE_CHECKING:
+    from ..ir.reach import Learnt
     from ..run.observed import Observed
     from ..run.run import Run
     from .walker import Walker
@@ -99,7 +100,7 @@ def analyse(
         inquiry = Inquiry(Project(root, sources), {**target, **other}, asking)
         older = _Programs(inquiry, [], memory=Memory(inquiry, memory) if memory != "" else None)
         try:
-            older.these(walks)
+            older.these(walks, programs.reach.learnt)
         finally:
             older.end()
         return older.found.values()
@@ -138,9 +139,9 @@ class _Programs:
             from .walker import Walker
         return Walker(self.inquiry, self.runs)
 
-    def these(self, walks: Collection[Wanted]) -> None:
-        """Make walks that were made before, for other releases."""
-        self._learn(dict.fromkeys(wanted.task.path for wanted in walks))
+    def these(self, walks: Collection[Wanted], learnt: Learnt) -> None:
+        """Make walks that were made before, for other releases: through all that led to a finding of any rule then."""
+        self.reach.recall([wanted.task.path for wanted in walks], learnt)
         for wanted in walks:
             self._take(wanted, self._walked(wanted))
 

@@ -85,3 +85,44 @@ def test_only_what_a_program_imports_is_named() -> None:
     assert run.used(("torch", "transformers")) == ("torch", "transformers")
     run.imported["torch"] = run.imported["torch.nn"] = Site.at(Module("", "", ast.Module([], [])), ast.Module([], []))
     assert run.used(("torch", "transformers")) == ["torch"]
+
+
+ENGINE = """import misc
+
+
+def train(model, loader, optimizer):
+    held = misc.Meter()
+    for x in loader:
+        loss = model(x).mean()
+        held.add(loss)
+        loss.backward()
+        optimizer.step()
+"""
+MISC = """import torch
+from torch._six import inf
+
+
+class Meter:
+    def __init__(self):
+        self.seen = []
+
+    def add(self, x):
+        self.seen.append(x)
+
+
+def norm(model):
+    return torch.norm(torch.stack([p.grad.norm(inf) for p in model.parameters()]))
+"""
+
+
+@pytest.mark.parametrize("options", [(), ("--select", "GCL906")])
+def test_a_walk_for_another_release_goes_through_what_the_first_one_did(
+    options: tuple[str, ...], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Only another rule's words lead from the one file to the other."""
+    (tmp_path / "train.py").unlink()
+    (tmp_path / "engine.py").write_text(ENGINE)
+    (tmp_path / "misc.py").write_text(MISC)
+    assert main(["check", "--no-cache", "--output-format", "concise", *options, "."]) == 1
+    out = capsys.readouterr().out
+    assert "misc.py:2:1: GCL906 [*] `torch._six` is gone [torch 2.4.1 to 2.13.0 (every supported release)]" in out
