@@ -183,12 +183,21 @@ def read_out(call: Call) -> Value:
 @framework.function("torch.mean", "torch.sum")
 @framework.method("unknown", "mean", "sum")
 def reduced(call: Call) -> Value:
-    """The mean or the sum: of what carries a graph it carries one."""
+    """The mean or the sum, over all or within each example: of what carries a graph it carries one."""
+    is_method = call.receiver is not None
     given = of(call.receiver) if call.receiver is not None else call.get("input", 0)
+    over = call.get("dim", 0 if is_method else 1)
     made = call.it.derived(call.site, call.inputs())
     scale_of(made, given)
-    made.state["reduced"] = const(call.last)
+    made.state["reduced"] = const(f"{call.last} within" if _leaves_the_batch(over) else call.last)
     return of(made)
+
+
+def _leaves_the_batch(over: Value) -> bool:
+    """Whether the dimensions that are gone over are known, and the first, of the examples, is none of them."""
+    held = over.only()
+    numbers = held.items if isinstance(held, Object) and held.items is not None else [over] if over else []
+    return bool(numbers) and all(number.constant() not in (None, 0) for number in numbers)
 
 
 @framework.method("unknown", "requires_grad_")

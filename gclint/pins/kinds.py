@@ -63,6 +63,6 @@ def reader_of(name: str, directory: str) -> tuple[int, Reader] | None:
     if directory in ("requirements", "constraints") and name.endswith((".txt", ".in")):
         return 1, read_requirements
     for rank, (pattern, read) in enumerate(KINDS):
-        if pattern.fullmatch(name):
+        if pattern.fullmatch(name) and directory != "docs":  # there they say what the pages are built with
             return rank, read
     return (HINTS, read_told) if TOLD.fullmatch(name) else None

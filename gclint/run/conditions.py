@@ -18,6 +18,8 @@ T = TypeVar("T")
 
 _EXTERNAL_ATOMS = {"torch.version.hip": ROCM, "torch.version.cuda": CUDA}
 MOST_MEMBERS = 40
+REACHED = (ast.Gt, ast.GtE, ast.Lt, ast.LtE, ast.Eq)
+COMPARED = "compared"  # of the run's facts: what was last on both sides of such a comparison within loops
 
 
 def decide(it: Interpreter, node: ast.expr) -> tuple[Guard | None, Guard | None]:
@@ -60,6 +62,8 @@ def _compared(it: Interpreter, node: ast.Compare) -> list[Branch]:
     """`a < b`, and `a < b < c`, in which each is evaluated once."""
     values = [it.evaluate(part) for part in (node.left, *node.comparators)]
     if len(node.ops) == 1:
+        if it.loops and isinstance(node.ops[0], REACHED):
+            it.run.facts.setdefault(COMPARED, {})[node, it.loops[-1]] = values
         return _together(it, compare(it, values[0], node.ops[0], values[1], node))
 
     def compare_at(place: int) -> list[Branch]:

@@ -48,7 +48,7 @@ from gclint.run.stepping import every_few_rounds, receiver_text
 from gclint.run.values import Const, Object, Value, ancestors, of
 
 from ..words import BACKWARD, LOSSES
-from .written_out import is_mean_of_numbers
+from .written_out import WITHIN, is_mean_of_numbers
 
 CHANGES: tuple[Aspect, ...] = ("loss", "gradients", "updates")
 MOST_PARTS = 60
@@ -122,7 +122,7 @@ def _is_a_mean(loss: Value, run: Run) -> bool:
         return False
     if not ends:
         return is_mean_of_numbers(loss, run)
-    taken = {item.known("reduced").constant() for item in parts if item.known("reduced")}
+    taken = {item.known("reduced").constant() for item in parts if item.known("reduced")} - set(WITHIN)
     return all(
         kind == "mean" or (kind == "none" and taken == {"mean"})
         for kind in (item.known("reduction").constant() for item in ends)

@@ -2,8 +2,9 @@
 
 ## What it does
 Finds learning rate schedules that are made for a number of epochs and stepped in every batch, the other way round, made
-for all batches and stepped once for several (also by accelerate's `accumulate`), or made for the first phase of a loop
-and stepped in all of its phases; and those that accelerate prepared and that are stepped once per epoch.
+for all batches and stepped once for several (also by accelerate's `accumulate`), made for the first phase of a loop
+and stepped in all of its phases, or made for as many steps as a loop counts to and stepped more or less often than it
+counts; and those that accelerate prepared and that are stepped once per epoch.
 
 ## Why it breaks
 A schedule counts its own steps. One for as many epochs that is stepped in every batch ends within the first epoch, and
@@ -60,6 +61,7 @@ from gclint.run.run import Run
 from gclint.run.stepping import every_few_rounds, goes_over
 from gclint.run.values import NOTHING, Alternative, Const, Object, Value, ancestors, of, sources, union
 
+from .counted import divisors, ends_at, same_number
 from .moves import behind_loop
 from .prepared import accumulated, once_for_each_process, preparing
 
@@ -70,6 +72,10 @@ SYMPTOM = "silent: the learning rate does not end where it is meant to"
 
 Found = tuple[str, Certainty, Fix | None]
 IN_PARTS = "the schedule is made for all batches, and stepped once for several of them"
+TOO_EARLY = "the loop counts several steps of the schedule as one: it ends too early"
+NOT_TO_ITS_END = "the loop counts several for one step of the schedule: it does not come to its end"
+BY_COUNTER = (TOO_EARLY, NOT_TO_ITS_END)
+BY_ROUNDS = (IN_PARTS, *BY_COUNTER)
 BY_PROCESSES: Found = (
     "accelerate steps the schedule once for each process: stepped once per epoch, it ends too early",
     "fragile",
@@ -109,9 +115,9 @@ def other_units(event: RunEnded, run: Run) -> Iterator[Finding]:
             found, guard = _of_prepared(step, total, prepared[schedule], run)
         else:
             found = next((each for ask in QUESTIONS if (each := ask(step, total, run))), None) if total else None
-        if found is not None and found[0] == IN_PARTS and schedule not in prepared:
+        if found is not None and found[0] in BY_ROUNDS and schedule not in prepared:
             guard = schedule.born  # which rounds step is what this is about
-        if found is None or not run.condition(guard).is_short:
+        if found is None or not (found[0] in BY_COUNTER or run.condition(guard).is_short):
             continue  # under too many conditions it is not told any more what the total was made of
         words, certainty, fix = found
         told.add(schedule)
@@ -149,20 +155,11 @@ def _batches(step: LibraryCall, run: Run, inside: bool) -> set[Alternative]:
     return {each.item for each in over if inside == goes_over(loops, each) and (inside or each.moment.loops == loops)}
 
 
-def _same(one: Value, other: Value) -> bool:
-    """Whether two numbers are the same for all that may be: one thing, or equal ones above 1."""
-    for guard, first in one:
-        for held, second in other:
-            if first == second and compatible(guard, held) and first not in (Const(None), Const(0), Const(1)):
-                return True
-    return False
-
-
 def _in_epochs(step: LibraryCall, total: Value, run: Run) -> Found | None:
     """Made for as many epochs as there are, stepped in a loop within the epoch."""
     loops = step.moment.loops
-    outer = next((index for index, loop in enumerate(loops) if _same(_stop(loop, run), total)), None)
-    if outer is None or outer + 1 >= len(loops) or _same(_stop(loops[-1], run), total):
+    outer = next((index for index, loop in enumerate(loops) if same_number(_stop(loop, run), total)), None)
+    if outer is None or outer + 1 >= len(loops) or same_number(_stop(loops[-1], run), total):
         return None
     if any(_stop(loop, run).constant() == 1 for loop in loops[outer + 1 :]) or not _with_every_step(step, run):
         return None
@@ -179,7 +176,7 @@ def _with_every_step(step: LibraryCall, run: Run) -> bool:
 def _in_batches(step: LibraryCall, total: Value, run: Run) -> Found | None:
     """Made for all batches, stepped once after each loop over them."""
     loops, parts = step.moment.loops, ancestors(total)
-    if not loops or any(_same(_stop(loop, run), total) for loop in loops) or parts & _batches(step, run, True):
+    if not loops or any(same_number(_stop(loop, run), total) for loop in loops) or parts & _batches(step, run, True):
         return None
     if not parts & _batches(step, run, False):
         return None
@@ -212,7 +209,7 @@ def _counts_rounds(step: LibraryCall, total: Value, run: Run) -> bool:
     its data and the size of its batches, or those of a range that ends there.
     """
     parts, loops = ancestors(total), step.moment.loops
-    if loops and _same(_stop(loops[-1], run), total):
+    if loops and same_number(_stop(loops[-1], run), total):
         return True
     return any(item in parts or _by_size(item, parts, run) for item in _batches(step, run, True))
 
@@ -261,7 +258,7 @@ def _in_phases(step: LibraryCall, total: Value, run: Run) -> Found | None:
     whole = (each.known("stop") for each in over.objects() if each.known("start").constant() == 0)
     for rounds in (item for stop in whole for item in stop.objects()):
         terms = _terms(rounds)
-        if any(_same(term, total) and _is_more(terms[1 - index]) for index, term in enumerate(terms)):
+        if any(same_number(term, total) and _is_more(terms[1 - index]) for index, term in enumerate(terms)):
             return "the schedule is made for one part of the rounds, and stepped in all of them", "fragile", None
     return None
 
@@ -280,7 +277,17 @@ def _is_more(number: Value) -> bool:
     return bool(known) and all(isinstance(each, (int, float)) and each > 1 for each in known)
 
 
-QUESTIONS = (_in_epochs, _in_batches, _in_parts, _in_phases)
+def _by_counter(step: LibraryCall, total: Value, run: Run) -> Found | None:
+    """Made for as many steps as the loop ends after, by a counter that counts more rounds for one, or fewer."""
+    stepped = divisors(step.guard, run)
+    for end, counted in ends_at(step, run):
+        rounds = divisors(counted, run)
+        if stepped != rounds and same_number(end, total):
+            return TOO_EARLY if rounds - stepped else NOT_TO_ITS_END, "fragile", None
+    return None
+
+
+QUESTIONS = (_in_epochs, _in_batches, _in_parts, _in_phases, _by_counter)
 
 
 def _after_loop(step: LibraryCall, loop: ast.AST) -> Fix | None:

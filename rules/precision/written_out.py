@@ -16,6 +16,8 @@ NUMBER_BY_NUMBER = frozenset(
 """What torch computes of each number of a tensor alone, as a function or as a method (torch/_torch_docs.py)."""
 SHAPED = frozenset({"view", "reshape", "squeeze", "unsqueeze", "contiguous", "flatten", "to", "cuda"})
 DRAWN = frozenset({"torch.randn_like", "torch.rand_like", "torch.randn", "torch.rand"})
+WITHIN = ("mean within", "sum within")
+"""What is taken over what belongs to one example: afterwards there is a number for each of them."""
 MOST_PARTS = 60
 
 
@@ -53,7 +55,7 @@ class Numbers:
         node = item.site.node if item.site is not None else None
         if "loss" in item.state:
             return item.known("reduction").constant() in ("none", "mean")
-        if item.known("reduced").constant() == "mean":
+        if item.known("reduced").constant() in ("mean", *WITHIN):
             return self.hold(item.known("scaled_from"))
         if isinstance(node, ast.BinOp):
             return self._are_of_two(item, node.op)
