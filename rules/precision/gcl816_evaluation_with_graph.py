@@ -58,7 +58,7 @@ rule = Rule(
     code="GCL816",
     name="evaluation-with-graph",
     docs=__doc__ or "",
-    words=((".eval",), BACKWARD),
+    words=(BACKWARD, (".step",)),
     certainty=("fragile",),
     fixable="unsafe",
     reproduction=Reproduction(
@@ -69,17 +69,18 @@ rule = Rule(
 
 @rule.on(RunEnded)
 def with_graph(event: RunEnded, run: Run) -> Iterator[Finding]:
-    """Does a model keep graphs in evaluation mode that no backward goes through?"""
+    """Does a model keep graphs in evaluation mode, or after all training, that no backward goes through?"""
     if not event.whole or any(each.name.endswith("autograd.grad") for each in run.of_type(LibraryCall)):
         return
     used = {item for each in run.of_type(Backward) for item in each.forwards}
     trained = {item.attributes["of"].only() for item in used}
     steps = {loop for each in run.of_type(Backward) for loop in each.moment.loops}
+    last = max((run.place(each) for each in run.of_type(Backward)), default=-1)
     told: set[Site] = set()
     for forward in run.of_type(Forward):
         if forward.activation is None or forward.activation in used or forward.model not in trained:
             continue
-        if not _evaluates(forward) or steps.issuperset(forward.moment.loops):
+        if steps.issuperset(forward.moment.loops) or not (run.place(forward) > last or _evaluates(forward)):
             continue
         if not _records(forward) or trainable(forward.model) == "none" or not satisfiable(forward.guard):
             continue
