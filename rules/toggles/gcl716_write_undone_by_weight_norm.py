@@ -54,7 +54,6 @@ from gclint.run.guards import Guard, conj
 from gclint.run.run import Run
 from gclint.run.values import External, Object, Value
 
-
 NORMS = {
     "torch.nn.utils.weight_norm": "name",
     **dict.fromkeys((f"torch.nn.utils.parametrizations.{name}" for name in ("weight_norm", "spectral_norm")), "name"),

@@ -40,7 +40,7 @@ with which argparse does the same. https://docs.python.org/3/library/argparse.ht
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from gclint.finding import Aspect, Certainty, Edit, Finding, Fix, Location
 from gclint.frameworks.arguments import destination, flags_of, given_argument, options_of
@@ -51,6 +51,7 @@ from gclint.rule import Reproduction, Rule
 from gclint.run import rewrite
 from gclint.run.calls import Call
 from gclint.run.events import Backward, LibraryCall, RunEnded, TrainerStarted
+from gclint.run.guards import Guard, conj
 from gclint.run.run import Run
 from gclint.run.values import NONE, Class, Const, External, Object
 from gclint.source.source import shown
@@ -109,18 +110,22 @@ def _is_bool(option: Call) -> bool:
 
 def _told(option: Call, parse: Call, parsed: LibraryCall, run: Run) -> Iterator[Finding]:
     """What is wrong with an option: the surest first."""
-    flags = flags_of(option)
-    default = option.get("default", None, NONE).constant()
-    given = _given_off(flags, parse, run)
+    default = option.get("default", None, NONE)
+    text = default.constant()
+    given = _given_off(flags_of(option), parse, run)
     if given is not None:
         word, places = given
-        yield _finding(option, parsed, run, f'a command gives `{word}` for this, and `bool("{word}")` is True', places)
-    elif isinstance(default, str) and default.lower() in OFF:
-        text = f'argparse makes `bool("{default}")` of this default, which is True'
-        yield _finding(option, parsed, run, text, [])
-    elif default and not _is_set_elsewhere(option, parse) and _takes_the_command_line(parse):
-        text = "this is on by default, and no word switches it off: `bool` is True of every text but the empty one"
-        yield _finding(option, parsed, run, text, [], "fragile")
+        message = f'a command gives `{word}` for this, and `bool("{word}")` is True'
+        yield _finding(option, run, message, parsed.guard, "fails", places)
+    elif isinstance(text, str) and text.lower() in OFF:
+        message = f'argparse makes `bool("{text}")` of this default, which is True'
+        yield _finding(option, run, message, parsed.guard, "fails")
+    elif not _is_set_elsewhere(option, parse) and _takes_the_command_line(parse):
+        message = "this is on by default, and no word switches it off: `bool` is True of every text but the empty one"
+        for held in default.where(lambda item: isinstance(item, Const) and bool(item.value)):
+            guard = conj(parsed.guard, held)
+            if guard is not None:
+                yield _finding(option, run, message, guard, "fragile")
 
 
 def _given_off(flags: list[str], parse: Call, run: Run) -> tuple[str, list[Location]] | None:
@@ -156,32 +161,33 @@ def _is_set_elsewhere(option: Call, parse: Call) -> bool:
 
 
 def _is_read(option: Call, run: Run) -> bool:
-    """Whether any code takes the option from the settings: as an attribute, by its name, or as an argument."""
+    """Whether any code takes the option from the settings: as an attribute, or through a dict of them."""
     name = destination(option, flags_of(option))
-    return any(_reads(module, name, option) for module in run.modules_with(name))
+    as_dict = any(True for word in ("vars", "__dict__") for _ in run.modules_with(word))
+    return name in run.options_read or (as_dict and any(_takes(module, name) for module in run.modules_with(name)))
 
 
-def _reads(module: Module, name: str, option: Call) -> bool:
+def _takes(module: Module, name: str) -> bool:
+    """Whether code has an argument of a name, which a dict may fill, or looks that name up."""
     for node in ast.walk(module.tree):
-        if isinstance(node, ast.Attribute) and node.attr == name and isinstance(node.ctx, ast.Load):
+        if isinstance(node, ast.arg) and node.arg == name:
+            return True
+        if isinstance(node, ast.Constant) and node.value == name:
             holder = module.parents.get(node)
-            if not isinstance(holder, ast.Call) or holder.func is not node:
+            asked = holder.func if isinstance(holder, ast.Call) and holder.args[:1] == [node] else None
+            if isinstance(holder, ast.Subscript) or (isinstance(asked, ast.Attribute) and asked.attr in ("get", "pop")):
                 return True
-        elif isinstance(node, ast.arg) and node.arg == name:
-            return True
-        elif isinstance(node, ast.Constant) and node.value == name and option.site.node not in module.ancestors(node):
-            return True
     return False
 
 
 def _finding(
-    option: Call, parsed: LibraryCall, run: Run, text: str, places: list[Location], certainty: Certainty = "fails"
+    option: Call, run: Run, message: str, guard: Guard, certainty: Certainty, places: Sequence[Location] = ()
 ) -> Finding:
     return rule.finding(
         run,
         option.site,
-        text,
-        guard=parsed.guard,
+        message,
+        guard=guard,
         certainty=certainty,
         symptom="silent: what is meant to be off is on",
         related=places[:3],
