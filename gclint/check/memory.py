@@ -131,7 +131,7 @@ class Memory:
     def _asked(self, wanted: Wanted) -> list[Any]:
         """What a walk is given besides the files that it reads."""
         task, before, _, until = wanted
-        launches = repr((self._inquiry.entries.launches(task.path), sorted(until)))
+        launches = repr((self._inquiry.entries.commands(task.path), sorted(until)))
         if task.entry is not None:
             return [launches]
         leading = sorted(self._inquiry.reach.leading(task.path))

@@ -100,6 +100,7 @@ class Walker:
         run = Run(made.targets, assumed(launch), path=made.path)
         run.listener = lambda event: self._listen(event, run, made)
         run.failures = made.problems
+        run.commands = tuple(self.entries.commands(made.path))
         if launch is not None:
             run.launch_places = (launch,)
             run.facts["arguments"] = (*launch.arguments, *rank_option(launch, made.targets))

@@ -161,7 +161,7 @@ def parse_arguments(call: Call) -> Value:
     for option in options:
         flags = flags_of(option)
         if flags:
-            name = _destination(option, flags)
+            name = destination(option, flags)
             value = _option(option, name, flags, words, free, preset.get(name))
             if words is not None and words == launched(call.it) and given_argument(words, flags) is not None:
                 value = placed(value, _place(option, flags))
@@ -227,7 +227,8 @@ def _is_named(option: Call) -> bool:
     return all(isinstance(value.only(), Const) for value in option.positional)
 
 
-def _destination(option: Call, flags: list[str]) -> str:
+def destination(option: Call, flags: list[str]) -> str:
+    """The attribute under which an option is kept."""
     chosen = next((flag for flag in flags if flag.startswith("--")), flags[0])
     return names.const_text(option.get("dest")) or chosen.lstrip("-").replace("-", "_")
 

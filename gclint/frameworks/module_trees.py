@@ -28,7 +28,7 @@ from ..run.values import (
     union,
 )
 from .registry import is_own_module
-from .torch_modules import BOTH, INSTANCE_NORMS, OF_LAYERS, PARAMETERLESS, settings_of, trainable
+from .torch_modules import BOTH, INSTANCE_NORMS, OF_LAYERS, PARAMETERLESS, REPARAMETRISED, settings_of, trainable
 
 MOST_PARAMETERS = 200
 
@@ -61,6 +61,22 @@ def modules_of(it: Interpreter, item: Object, prefix: str = "", around: tuple[Ob
     return found
 
 
+def seen_below(item: Object, around: tuple[Object, ...] = ()) -> list[Named]:
+    """The modules that the code is seen to put below a module, inner ones first, also where there may be more."""
+    own = isinstance(item.type, Class) and item.kind == "module"
+    values = [*(item.items or ()), *(item.attributes.values() if own else ())]
+    found: dict[Object, Named] = {}
+    around = (*around, item)
+    for guard, part in [pair for value in values for pair in value]:
+        if not isinstance(part, Object) or part in around or part.kind not in ("module", "layer", "modules"):
+            continue
+        for each in (*seen_below(part, around), Named("", part, ALWAYS)):
+            both = conj(guard, each.guard)
+            if both is not None and len(found) < MOST_PARAMETERS:
+                found.setdefault(each.item, Named("", each.item, both))
+    return list(found.values())
+
+
 def surely_below(item: Object) -> Iterator[Object]:
     """A module and those below it that are there in any case, also where others are not known."""
     found: dict[Object, None] = {}
@@ -79,7 +95,8 @@ def surely_below(item: Object) -> Iterator[Object]:
 
 def children_of(it: Interpreter, item: Object) -> list[Named] | None:
     """The modules directly below a module; None where they are not known."""
-    if item.each or item.open or "adapter" in item.state or "layers_wrapped" in item.sites:
+    open_to_others = item.open and REPARAMETRISED not in item.state
+    if item.each or open_to_others or "adapter" in item.state or "layers_wrapped" in item.sites:
         return None
     if item.kind == "criterion":
         return []
@@ -143,7 +160,7 @@ def _is_parameter(part: Object) -> bool:
 def parameters_of(it: Interpreter, item: Object) -> list[Named] | None:
     """All parameters below a module, in PyTorch's order; None where they are not known."""
     tree = modules_of(it, item)
-    if tree is None:
+    if tree is None or any(REPARAMETRISED in each.item.state for each in tree):
         return None
     return [
         Named(f"{each.name}.{own.name}" if each.name else own.name, own.item, guard)

@@ -80,6 +80,8 @@ _BUILDER = re.compile(r"torchvision\.models\.(\w+\.)*(?!get_(weight|model_)|list
 """What builds a whole network, which is a module for certain."""
 
 MAX_NESTED = 2
+REPARAMETRISED = "reparametrised"
+"""What is known of a module that has other parameters than it was built with, and no other modules."""
 
 _NORM = ("num_features", "eps", "momentum", "affine", "track_running_stats")
 _CONVOLUTION = ("in_channels", "out_channels", "kernel_size", "stride", "padding", "dilation", "groups", "bias")
@@ -198,6 +200,8 @@ def reparametrised(call: Call) -> Value:
     """A module some of whose parameters are others from now on."""
     given = call.get("module", 0)
     for item in given.objects():
+        if not item.open:
+            item.state[REPARAMETRISED] = TRUE
         item.open = True
         trains_now(item)
     return given

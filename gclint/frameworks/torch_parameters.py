@@ -13,7 +13,7 @@ from ..run.interpreter import Interpreter
 from ..run.parts_of_guards import without_elements
 from ..run.values import NOTHING, TRUE, Object, Value, const, of, root
 from . import module_trees
-from .module_trees import Named, children_of, modules_of, own_parameters, parameters_of, set_trains
+from .module_trees import Named, children_of, modules_of, own_parameters, parameters_of, seen_below, set_trains
 from .registry import Framework
 from .torch_modules import loosen, promote, set_state, trainable
 
@@ -82,11 +82,14 @@ def own_parameter(it: Interpreter, item: Object, name: str, node: object) -> Val
 
 @framework.method("module", "apply")
 def apply_to_each(call: Call) -> Value:
-    """`module.apply(f)`: f is called with each module, the inner ones first (torch/nn/modules/module.py)."""
+    """`module.apply(f)`: f is called with each module, the inner ones first (torch/nn/modules/module.py); where there
+    may be others, with what stands for those, and with those that are seen.
+    """
     assert call.receiver is not None
     known = modules_of(call.it, call.receiver)
     if known is None:
-        parts = [(ALWAYS, _one_part(call)), (ALWAYS, of(call.receiver))]
+        seen = [(each.guard, of(each.item)) for each in seen_below(call.receiver)]
+        parts = [(ALWAYS, _one_part(call)), *seen, (ALWAYS, of(call.receiver))]
     else:
         parts = [(each.guard, of(each.item)) for each in reversed(known)]
     for guard, part in parts:

@@ -96,14 +96,15 @@ class Entries:
         source = self._project.sources.get(path)
         return _chosen(self._all_launches(path), _called_by_script(source) if source is not None else "")
 
-    def _all_launches(self, path: str) -> list[Launch]:
+    def commands(self, path: str) -> list[Launch]:
+        """Everything that starts the file, also what says nothing more than another."""
         near = self._started_near(path).launches.get(path, [])
         everywhere = self._started_below(self._project.root).launches.get(path, [])
-        if not near and not everywhere:
-            return []
         told = {(launch.path, launch.line) for launch in near}
-        known = [*near, *(item for item in everywhere if (item.path, item.line) not in told)]
-        own = [launch for launch in known if not is_readme(launch.path) or _tells_more(launch)]
+        return [*near, *(item for item in everywhere if (item.path, item.line) not in told)]
+
+    def _all_launches(self, path: str) -> list[Launch]:
+        own = [launch for launch in self.commands(path) if not is_readme(launch.path) or _tells_more(launch)]
         own.sort(key=lambda one: (is_readme(one.path), not one.distributed, str(one.path), one.line))
         return own
 

@@ -148,6 +148,8 @@ def of_object(it: Interpreter, item: Object, name: str, node: ast.expr) -> Value
         return of(owner)
     held = item.attributes.get(name)
     if held is not None:
+        if item.kind == "namespace":
+            it.run.options_read.add(name)
         gone = held.where(is_missing)
         return there(held) if gone else held
     if isinstance(item.type, Class):

@@ -53,8 +53,10 @@ class Run:
     program imports, also where they were not walked, `beside_with` those in the folder of its file that it does not
     import. `absent` says of an environment variable whether the process starts without it.
     `heap` has what the walk made, the object of the number n at n - 1.
+    `options_read` are the names of the options that the code takes as attributes of what a parser gave.
     `assumed` holds the conditions that the launcher decides; they are never stated.
-    `launch_places` are the launches that decide them. `found` has the guard of every finding that was made of this
+    `launch_places` are the launches that decide them, `commands` all that start the file, be they walked or not.
+    `found` has the guard of every finding that was made of this
     run, `impossible` are those whose guard cannot hold. `failures` has the parts of gclint that raised. `path` is the
     file of the entry.
     """
@@ -62,6 +64,7 @@ class Run:
     targets: Targets
     assumed: Guard = ALWAYS
     launch_places: tuple[Any, ...] = ()
+    commands: tuple[Any, ...] = ()
     environment: dict[str, Value] = field(default_factory=dict)
     environment_sites: dict[str, Site] = field(default_factory=dict)
     modules_with: Callable[[str], Iterable[Module]] = field(default=no_modules, repr=False)
@@ -71,6 +74,7 @@ class Run:
     import_sites: dict[str, Site] = field(default_factory=dict)
     initialised: dict[str, Site] = field(default_factory=dict)
     models: list[Object] = field(default_factory=list)
+    options_read: set[str] = field(default_factory=set, repr=False)
     heap: list[Object] = field(default_factory=list, repr=False)
     events: list[Event] = field(default_factory=list)
     overrides: dict[str, Value] = field(default_factory=dict)

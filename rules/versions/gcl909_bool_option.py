@@ -1,0 +1,210 @@
+"""# bool-option (GCL909)
+
+## What it does
+Finds options of argparse with `type=bool` that cannot be switched off: a command of the project (in a script, a README,
+a notebook) gives a word such as `False` for one, its default is such a word, or it is on by default.
+
+## Why it breaks
+argparse calls `bool` with the text of the word. `bool("False")` is True, as is that of every text but the empty one:
+`--pretrained False` switches on what it is meant to switch off, and the run is another than the command says. Nothing
+is raised.
+
+## Example
+```python
+parser.add_argument("--pretrained", type=bool, default=True)
+```
+```sh
+python train.py --pretrained False
+```
+
+## Use instead
+```python
+def true_or_false(word):
+    return word.lower() not in ("", "0", "false", "no", "off")
+
+parser.add_argument("--pretrained", type=true_or_false, default=True)
+```
+`action=argparse.BooleanOptionalAction` (Python 3.9) is shorter, and takes `--pretrained` and `--no-pretrained` in place
+of `--pretrained True` and `--pretrained False`: commands have to be written anew.
+
+## When it is fine
+A function of its own (`str2bool`), `ast.literal_eval`, `action="store_true"`; an option that is off by default and that
+no command gives a word for off; one whose default is set by `set_defaults`, or that nothing reads. HfArgumentParser,
+click, absl, fire and tyro read such words themselves.
+
+## Evidence
+Python 3.12, argparse: `parse_args(["--pretrained", "False"]).pretrained` is True; so is the default `"False"`, a text,
+with which argparse does the same. https://docs.python.org/3/library/argparse.html#type says not to use bool() here.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+
+from gclint.finding import Aspect, Certainty, Edit, Finding, Fix, Location
+from gclint.frameworks.arguments import destination, flags_of, given_argument, options_of
+from gclint.ir.gate import where
+from gclint.ir.syntax import Module, Site
+from gclint.launch import Launch
+from gclint.rule import Reproduction, Rule
+from gclint.run import rewrite
+from gclint.run.calls import Call
+from gclint.run.events import Backward, LibraryCall, RunEnded, TrainerStarted
+from gclint.run.guards import Guard, conj
+from gclint.run.run import Run
+from gclint.run.values import NONE, Class, Const, External, Object
+from gclint.source.source import shown
+
+from ..words import TRAINS
+
+CHANGES: tuple[Aspect, ...] = ("steps", "backwards", "loss", "gradients", "trained", "updates", "modes", "loaded")
+OFF = ("false", "0", "no", "off", "f", "n", "none")
+PARSERS = "argparse.ArgumentParser"
+CONVERTER = "true_or_false"
+WRITTEN = f'def {CONVERTER}(word):\n    return word.lower() not in ("", "0", "false", "no", "off")\n'
+
+rule = Rule(
+    code="GCL909",
+    name="bool-option",
+    docs=__doc__ or "",
+    words=((where("bool", r".*(?:\btype\W+bool\b|[\s(,]bool\s*[,)])"),), ("add_argument",), TRAINS),
+    certainty=("fails", "fragile"),
+    fixable="unsafe",
+    oracles=(),
+    reproduction=Reproduction(
+        "bad_given_false.py",
+        "bad_given_false.fixed.py",
+        raises="AssertionError: --freeze False froze it",
+        intent=(*CHANGES, "lost"),
+    ),
+)
+
+
+@rule.on(RunEnded)
+def not_switched_off(event: RunEnded, run: Run) -> Iterator[Finding]:
+    """Is an option that the training reads on, whatever word is given for it?"""
+    if not run.of_type(Backward, TrainerStarted):
+        return
+    for parsed in run.of_type(LibraryCall):
+        call = parsed.call
+        if not parsed.name.startswith("parser.parse_") or call is None or not _is_of_argparse(call.receiver):
+            continue
+        for option in options_of(run, call.receiver):
+            if _is_bool(option) and flags_of(option) and _is_read(option, run):
+                yield from _told(option, call, parsed, run)
+
+
+def _is_of_argparse(parser: Object | None) -> bool:
+    """Whether it is argparse's own parser, or a class of the project that is one."""
+    if parser is None or not isinstance(parser.type, Class):
+        return parser is not None and parser.type == PARSERS
+    bases = [base.name for base in parser.type.ancestry() if isinstance(base, External)]
+    return bases == [PARSERS] or bases == [PARSERS, "builtins.object"]
+
+
+def _is_bool(option: Call) -> bool:
+    kind = option.get("type").only()
+    return isinstance(kind, External) and kind.name == "builtins.bool" and not option.open
+
+
+def _told(option: Call, parse: Call, parsed: LibraryCall, run: Run) -> Iterator[Finding]:
+    """What is wrong with an option: the surest first."""
+    default = option.get("default", None, NONE)
+    text = default.constant()
+    given = _given_off(flags_of(option), parse, run)
+    if given is not None:
+        word, places = given
+        message = f'a command gives `{word}` for this, and `bool("{word}")` is True'
+        yield _finding(option, run, message, parsed.guard, "fails", places)
+    elif isinstance(text, str) and text.lower() in OFF:
+        message = f'argparse makes `bool("{text}")` of this default, which is True'
+        yield _finding(option, run, message, parsed.guard, "fails")
+    elif not _is_set_elsewhere(option, parse) and _takes_the_command_line(parse):
+        message = "this is on by default, and no word switches it off: `bool` is True of every text but the empty one"
+        for held in default.where(lambda item: isinstance(item, Const) and bool(item.value)):
+            guard = conj(parsed.guard, held)
+            if guard is not None:
+                yield _finding(option, run, message, guard, "fragile")
+
+
+def _given_off(flags: list[str], parse: Call, run: Run) -> tuple[str, list[Location]] | None:
+    """The word for off that is given for an option, and where: in the call that parses, or in the commands that start
+    the program.
+    """
+    given = parse.get("args", 0, NONE).only()
+    if isinstance(given, Object) and given.items is not None and not given.label.startswith("sys.argv"):
+        words = [str(value.constant()) for value in given.items]
+        word = given_argument(words, flags)
+        return (word, [parse.site.location("given here")]) if word and word.lower() in OFF else None
+    found: dict[str, list[Location]] = {}
+    commands: tuple[Launch, ...] = run.commands
+    for launch in commands:
+        word = given_argument(launch.arguments, flags)
+        if word and word.lower() in OFF:
+            place = Location(shown(str(launch.path)), launch.line, 1, launch.line, 1, "given here")
+            found.setdefault(word, []).append(place)
+    return next(iter(found.items()), None)
+
+
+def _takes_the_command_line(parse: Call) -> bool:
+    """Whether the words that are parsed are not written in the call."""
+    given = parse.get("args", 0, NONE).only()
+    return given == Const(None) or (isinstance(given, Object) and given.label.startswith("sys.argv"))
+
+
+def _is_set_elsewhere(option: Call, parse: Call) -> bool:
+    """Whether the option may have another default than its own."""
+    parser = parse.receiver
+    assert parser is not None
+    return parser.open or destination(option, flags_of(option)) in (parser.entries or {})
+
+
+def _is_read(option: Call, run: Run) -> bool:
+    """Whether any code takes the option from the settings: as an attribute, or through a dict of them."""
+    name = destination(option, flags_of(option))
+    as_dict = any(True for word in ("vars", "__dict__") for _ in run.modules_with(word))
+    return name in run.options_read or (as_dict and any(_takes(module, name) for module in run.modules_with(name)))
+
+
+def _takes(module: Module, name: str) -> bool:
+    """Whether code has an argument of a name, which a dict may fill, or looks that name up."""
+    for node in ast.walk(module.tree):
+        if isinstance(node, ast.arg) and node.arg == name:
+            return True
+        if isinstance(node, ast.Constant) and node.value == name:
+            holder = module.parents.get(node)
+            asked = holder.func if isinstance(holder, ast.Call) and holder.args[:1] == [node] else None
+            if isinstance(holder, ast.Subscript) or (isinstance(asked, ast.Attribute) and asked.attr in ("get", "pop")):
+                return True
+    return False
+
+
+def _finding(
+    option: Call, run: Run, message: str, guard: Guard, certainty: Certainty, places: Sequence[Location] = ()
+) -> Finding:
+    return rule.finding(
+        run,
+        option.site,
+        message,
+        guard=guard,
+        certainty=certainty,
+        symptom="silent: what is meant to be off is on",
+        related=places[:3],
+        fixes=(_read_the_word(option),),
+        versions=(),
+    )
+
+
+def _read_the_word(option: Call) -> Fix | None:
+    """Give the option a function that reads the word: every command goes on to work."""
+    given = rewrite.argument(option.site, "type") if rewrite.call_node(option.site) is not None else None
+    if given is None or not isinstance(given.value, ast.Name) or given.value.id != "bool":
+        return None
+    module = option.site.module
+    text = "".join(module.lines)
+    if CONVERTER in text and WRITTEN not in text:
+        return None
+    edit = rewrite.replace(Site.at(module, given.value), CONVERTER)
+    edits: list[Edit] = [] if WRITTEN in text else rewrite.ensure_import(module, f"\n\n{WRITTEN.rstrip()}")
+    return Fix("read-the-word", "Read the word that is given", (*edits, edit), "unsafe", intent=CHANGES)
