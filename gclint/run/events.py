@@ -271,6 +271,14 @@ class Added(Event):
 
 
 @dataclass
+class Compared(Event):
+    """In a loop two things are compared by which is the greater one, and nobody knows the answer."""
+
+    left: Value = NOTHING
+    right: Value = NOTHING
+
+
+@dataclass
 class OptimizerStep(Event):
     """An optimizer changes its parameters, by itself or through a gradient scaler."""
 
