@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from . import environment, ordering
+from .events import Compared
 from .guards import ALWAYS, CUDA, DISTRIBUTED, NEVER, ROCM, Atom, Guard, Words, compatible, complement, conj, either
 from .values import MISSING, Alternative, Const, External, Missing, Object, Value, release_in
 
@@ -18,8 +19,7 @@ T = TypeVar("T")
 
 _EXTERNAL_ATOMS = {"torch.version.hip": ROCM, "torch.version.cuda": CUDA}
 MOST_MEMBERS = 40
-REACHED = (ast.Gt, ast.GtE, ast.Lt, ast.LtE, ast.Eq)
-COMPARED = "compared"  # of the run's facts: what was last on both sides of such a comparison within loops
+COMPARISONS = (ast.Lt, ast.LtE, ast.Gt, ast.GtE, ast.Eq)
 
 
 def decide(it: Interpreter, node: ast.expr) -> tuple[Guard | None, Guard | None]:
@@ -62,9 +62,10 @@ def _compared(it: Interpreter, node: ast.Compare) -> list[Branch]:
     """`a < b`, and `a < b < c`, in which each is evaluated once."""
     values = [it.evaluate(part) for part in (node.left, *node.comparators)]
     if len(node.ops) == 1:
-        if it.loops and isinstance(node.ops[0], REACHED):
-            it.run.facts.setdefault(COMPARED, {})[node, it.loops[-1]] = values
-        return _together(it, compare(it, values[0], node.ops[0], values[1], node))
+        found = _together(it, compare(it, values[0], node.ops[0], values[1], node))
+        if it.loops and len(found) > 1 and isinstance(node.ops[0], COMPARISONS):
+            it.emit(Compared(it.moment(node), values[0], values[1]))
+        return found
 
     def compare_at(place: int) -> list[Branch]:
         one = ast.copy_location(ast.Compare(node.left, [node.ops[place]], [node.comparators[place]]), node)

@@ -271,6 +271,14 @@ class Added(Event):
 
 
 @dataclass
+class Compared(Event):
+    """In a loop it is asked which of two things is the greater one, or if they are equal: nobody knows the answer."""
+
+    left: Value = NOTHING
+    right: Value = NOTHING
+
+
+@dataclass
 class OptimizerStep(Event):
     """An optimizer changes its parameters, by itself or through a gradient scaler."""
 

@@ -6,10 +6,12 @@ import operator
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from .arithmetic import REMAINDERS
 from .events import LibraryCall
 from .guards import ALWAYS, DISTRIBUTED, NEVER, Atom, Guard, complement, conj, satisfiable, without
+from .parts_of_guards import everything
 from .run import Run
-from .values import NOTHING, Const, Object
+from .values import NOTHING, Const, Object, of, root, sources
 
 if TYPE_CHECKING:
     from .calls import Call
@@ -22,6 +24,8 @@ GIVEN = {"torch.distributed.init_process_group": ("rank", 4), "torch.cuda.set_de
 """What takes the process's number, and by which argument."""
 FLAGS = ("is_main_process", "is_local_main_process", "is_last_process", "is_global_zero")
 LAST = "is_last_process"
+READS = ("yaml.", "json.", "toml.", "tomli.", "tomllib.", "omegaconf.", "argparse.")
+"""Libraries by which settings are read that are the same for all processes."""
 TESTS = {"Eq": operator.eq, "Gt": operator.gt, "GtE": operator.ge, "Lt": operator.lt, "LtE": operator.le}
 
 
@@ -68,6 +72,56 @@ def _told(run: Run) -> tuple[dict[Object, None], dict[Object, None]]:
             given.update(dict.fromkeys(each.call.given(*GIVEN[each.name], NOTHING).objects()))
         keepers.update((item, None) for item in each.result.objects() if item.kind in KEEPERS)
     return given, keepers
+
+
+def meets_both(guard: Guard, run: Run) -> bool:
+    """Whether process 0 and process 1 both may meet a guard, whatever may tell them apart in it."""
+    parts = [atom for atom, _ in everything(guard) if atom.of]
+    flags = {f"#{item.id}" for _, item in _flags(run)}
+    told = {atom.of[0] for atom in parts if atom.of[0] in flags or _may_tell(atom, run)}
+    for process in (0, 1):
+        answers = {atom: _answer(process, atom, run) for atom in parts if atom.of[0] in told}
+        met = conj(guard, frozenset((atom, truth) for atom, truth in answers.items() if truth is not None))
+        if met is None or not satisfiable(met):
+            return False
+    return True
+
+
+def _answer(process: int, atom: Atom, run: Run) -> bool | None:
+    """What a condition comes to where that which it asks about is the number of a process, or says that it is the first
+    or the last.
+    """
+    asked, *literal = atom.of
+    if literal:
+        return _compared(process, atom.test, literal[0])
+    counted = any(asked == f"#{item.id}" for item in numbers(run))
+    last = any(asked == f"#{item.id}" and name == LAST for name, item in _flags(run))
+    return process != 0 if counted or last else process == 0
+
+
+def _may_tell(atom: Atom, run: Run) -> bool:
+    """Whether a condition may be about the process, for all that is known: about what is computed from its number, or
+    about something unknown that is true or false, or that is compared with one of the first numbers.
+    """
+    asked, *literal = atom.of
+    subject = run.subject(asked)
+    if subject is None or subject.each or subject.origins or asked in run.facts.get(REMAINDERS, {}):
+        return False
+    parts = sources(of(subject))
+    if not parts.isdisjoint(numbers(run)):
+        return True
+    if literal:
+        return isinstance(literal[0], Const) and _compared(0, atom.test, literal[0]) != _compared(
+            1, atom.test, literal[0]
+        )
+    return subject.kind != "option" and not _is_explained(subject, parts, run)
+
+
+def _is_explained(subject: Object, parts: set[Object], run: Run) -> bool:
+    """Whether it is known from what something is computed: by functions of libraries, or read from a file."""
+    made = run.makers.get(subject) or run.makers.get(root(subject))
+    whole = made is not None and (made.result.objects() == [subject] or made.name.startswith(READS))
+    return whole and not any("foreign" in part.state for part in parts)
 
 
 class Pair:

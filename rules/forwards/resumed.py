@@ -108,9 +108,12 @@ def _last(site: Site | None) -> str:
     return receiver_text(site).rpartition(".")[2] if site is not None else ""
 
 
-def own_saves(load: StateDictLoaded, file: Object, run: Run) -> list[tuple[Saved, dict[str, Value]]]:
+def own_saves(
+    load: StateDictLoaded, file: Object, run: Run, whole: bool = True
+) -> list[tuple[Saved, dict[str, Value]]]:
     """Where the program itself may have saved the file that is loaded, a state of the same model among all that is read
-    of it; each with what stands in it by key, nothing where it is that state alone.
+    of it, or where not the `whole` need be in it, among two things of that; each with what stands in it by key, nothing
+    where it is that state alone.
     """
     read, path = _read(file), file.attributes.get("path", NOTHING)
     models = [root(inside(item)) for item in load.target.objects()]
@@ -122,7 +125,7 @@ def own_saves(load: StateDictLoaded, file: Object, run: Run) -> list[tuple[Saved
         for each in saves(run)
         for entries in ([{}] if alone else entries_of(each.content))
         if may_be(each, path, name)
-        and read <= (ANY_KEY if alone else set(entries))
+        and (read <= (ANY_KEY if alone else set(entries)) or (not whole and len(read & set(entries)) > 1))
         and _is_of(each.content if alone else entries.get(key, NOTHING), models)
     ]
 

@@ -7,8 +7,7 @@ from collections.abc import Iterator
 
 from gclint.ir.syntax import LOOPS, nodes
 from gclint.run.arithmetic import REMAINDERS
-from gclint.run.conditions import COMPARED
-from gclint.run.events import LibraryCall, Loop
+from gclint.run.events import Compared, LibraryCall
 from gclint.run.guards import Guard, compatible
 from gclint.run.parts_of_guards import everything
 from gclint.run.run import Run
@@ -20,14 +19,13 @@ LEAVES = (ast.Break, ast.Return)
 def ends_at(step: LibraryCall, run: Run) -> Iterator[tuple[Value, Guard]]:
     """The numbers at which loops around a step are left, each with when the counter that reaches it counts."""
     loops = {loop.node for loop in step.moment.loops}
-    compared: dict[tuple[ast.Compare, Loop], list[Value]] = run.facts.get(COMPARED, {})
-    for (node, loop), (left, right) in compared.items():
-        if loop in step.moment.loops and _leaves_a_loop(node, loops, step):
-            yield from ((right, guard) for guard in _counts(left, loops))
-            yield from ((left, guard) for guard in _counts(right, loops))
+    for each in run.of_type(Compared):
+        if each.moment.loops[-1] in step.moment.loops and _leaves_a_loop(each.site.node, loops, step):
+            yield from ((each.right, guard) for guard in _counts(each.left, loops))
+            yield from ((each.left, guard) for guard in _counts(each.right, loops))
 
 
-def _leaves_a_loop(node: ast.Compare, loops: set[ast.AST], step: LibraryCall) -> bool:
+def _leaves_a_loop(node: ast.AST, loops: set[ast.AST], step: LibraryCall) -> bool:
     """Whether a comparison alone decides that one of these loops is left."""
     module = step.site.module
     test = module.parents.get(node)
@@ -42,13 +40,12 @@ def _counts(number: Value, loops: set[ast.AST]) -> Iterator[Guard]:
     for guard, item in number:
         site = item.site if isinstance(item, Object) else None
         node = site.module.parents.get(site.node) if site is not None and not isinstance(site.node, ast.stmt) else None
-        if isinstance(node, ast.AugAssign) and isinstance(node.op, ast.Add) and _is_one(node.value):
-            if any(node in nodes(loop) for loop in loops):
-                yield guard
+        if isinstance(node, ast.AugAssign) and _is_one_more(node) and any(node in nodes(loop) for loop in loops):
+            yield guard
 
 
-def _is_one(node: ast.expr) -> bool:
-    return isinstance(node, ast.Constant) and node.value == 1
+def _is_one_more(node: ast.AugAssign) -> bool:
+    return isinstance(node.op, ast.Add) and isinstance(node.value, ast.Constant) and node.value.value == 1
 
 
 def divisors(guard: Guard, run: Run) -> set[Alternative]:

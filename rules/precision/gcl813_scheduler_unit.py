@@ -54,7 +54,7 @@ from gclint.finding import Aspect, Certainty, Finding, Fix
 from gclint.frameworks.torch_schedules import TOTALS, WARMED_UP
 from gclint.rule import Reproduction, Rule
 from gclint.run.events import Iterated, LibraryCall, Loop, OptimizerStep, RunEnded
-from gclint.run.guards import Guard, all_of, compatible
+from gclint.run.guards import Guard, all_of
 from gclint.run.loops import ITERATED
 from gclint.run.parts_of_guards import everything
 from gclint.run.run import Run

@@ -80,7 +80,8 @@ def with_graph(event: RunEnded, run: Run) -> Iterator[Finding]:
     for forward in run.of_type(Forward):
         if forward.activation is None or forward.activation in used or forward.model not in trained:
             continue
-        if steps.issuperset(forward.moment.loops) or not (run.place(forward) > last or _evaluates(forward)):
+        after_all = run.place(forward) > last and steps.isdisjoint(forward.moment.loops)
+        if steps.issuperset(forward.moment.loops) or not (after_all or _evaluates(forward)):
             continue
         if not _records(forward) or trainable(forward.model) == "none" or not satisfiable(forward.guard):
             continue

@@ -1,0 +1,147 @@
+"""# all-ranks-write-one-file (GCL230)
+
+## What it does
+Finds files of a run of several processes that every process writes to the same path.
+
+## Why it breaks
+The processes write one file at once, each from its beginning. Who reads it meanwhile, as a run that goes on from the
+last checkpoint does, finds a torn file. Where what they write differs in length, as by a log of each process's own,
+the file stays torn. Nothing is raised until it is loaded.
+
+## Example
+```python
+dist.init_process_group("nccl")
+train(model)
+torch.save(model.module.state_dict(), "model.pt")
+```
+
+## Use instead
+```python
+if dist.get_rank() == 0:
+    torch.save(model.module.state_dict(), "model.pt")
+```
+
+## When it is fine
+A test of the process's number around it, also of one on each machine; a path with the number in it; one process; what
+writes on one process by itself, as `accelerator.save`, `Trainer.save_model` and Lightning do; what all processes have
+to call, as `torch.distributed.checkpoint.save`. Where a state is put together from shards, all processes have to take
+it, and one to write it.
+
+## Evidence
+torch 2.13.0, two gloo ranks, `torch.save` of 1.6 MB to one path, 100 times: 92 of 200 loads that came at once raise
+"PytorchStreamReader failed reading". After a barrier no file of equal contents is torn, and 79 of 100 are where one
+process's has a text of 5 kB more. transformers 5.23: `save_pretrained` writes unless `is_main_process=False` is given,
+and so does `Trainer._save`; `Trainer.save_model` asks `args.should_save` before.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from gclint.finding import Finding, Fix
+from gclint.ir.layout import on_its_own
+from gclint.rule import Reproduction, Rule
+from gclint.run import rewrite
+from gclint.run.events import LibraryCall, RunEnded, Wrapped
+from gclint.run.guards import DISTRIBUTED, Guard
+from gclint.run.parallel import alone, is_group_of_one
+from gclint.run.ranks import meets_both
+from gclint.run.run import SEVERAL, Run, together
+from gclint.run.values import Value
+
+from .own_files import is_of_all
+
+PATHS = {
+    "torch.save": ("f", 1),
+    "safetensors.torch.save_file": ("filename", 1),
+    "safetensors.torch.save_model": ("filename", 1),
+    "trainer._save": ("output_dir", 0),
+}
+"""What writes a file on each process that calls it, and by which argument it is told where."""
+OF_MODELS = ("save_pretrained", ("save_directory", 0), "is_main_process")
+GROUP = "torch.distributed.init_process_group"
+ON_SEVERAL: Guard = frozenset({(DISTRIBUTED, True)})
+ASKS = "torch.distributed.get_rank() == 0"
+
+rule = Rule(
+    code="GCL230",
+    name="all-ranks-write-one-file",
+    docs=__doc__ or "",
+    words=(("torch.save", "import save", "save_pretrained", "save_file", "save_model", "._save("),),
+    certainty=("fragile",),
+    fixable="unsafe",
+    oracles=(),
+    reproduction=Reproduction(
+        "bad_last_checkpoint.py",
+        "bad_last_checkpoint.fixed.py",
+        processes=2,
+        raises="AssertionError: the file is torn",
+        intent=("saved",),
+    ),
+)
+
+
+@rule.on(RunEnded)
+def written_by_all(event: RunEnded, run: Run) -> Iterator[Finding]:
+    """Do all processes of a run write the same file?"""
+    if alone(run) or is_group_of_one(run):
+        return
+    several, told = _several(run), set[ast.AST]()
+    if several is None:
+        return
+    for each in run.of_type(LibraryCall):
+        path = _written(each)
+        guard = together(each.guard, several, ON_SEVERAL) if path else None
+        if guard is None or each.site.node in told or not is_of_all(path, run) or not meets_both(guard, run):
+            continue
+        told.add(each.site.node)
+        yield rule.finding(
+            run,
+            each.site,
+            "every process writes this file: they write it at once, and who reads it may find it torn",
+            guard=guard,
+            certainty="fragile",
+            symptom="silent: the file is torn when it is loaded",
+            related=run.launch_locations("started on more than one process here"),
+            fixes=(_on_one(each, run),),
+        )
+
+
+def _several(run: Run) -> Guard | None:
+    """The guard under which it is known that there are several processes: the launcher starts them, or the program."""
+    if (DISTRIBUTED, True) in run.assumed:
+        return frozenset()
+    joined = [each.guard for each in run.of_type(LibraryCall) if each.name == GROUP]
+    return min(joined, key=len, default=frozenset()) if SEVERAL in run.facts else None
+
+
+def _written(event: LibraryCall) -> Value:
+    """The path of the file that a call writes on each process that makes it; nothing for any other call."""
+    call = event.call
+    if call is None or call.open:
+        return Value(())
+    if event.name in PATHS:
+        return call.get(*PATHS[event.name])
+    name, path, asked = OF_MODELS
+    model = call.receiver
+    if event.name.rpartition(".")[2] != name or model is None or call.gives(asked):
+        return Value(())
+    return call.get(*path) if call.it.library.is_kind(model, "module") else Value(())
+
+
+def _on_one(event: LibraryCall, run: Run) -> Fix | None:
+    """Let the first process write, where the statement has nothing in it that all processes have to take part in."""
+    module, site = event.site.module, event.site
+    line = on_its_own(module, site.node)
+    if not isinstance(line, ast.Expr) or line.value is not site.node or any(_is_sharded(run)):
+        return None
+    joined = any(each.name == GROUP for each in run.of_type(LibraryCall))
+    asked = ASKS if joined else f"not torch.distributed.is_initialized() or {ASKS}"
+    guarded = rewrite.put_before(site, f"if {asked}:\n{rewrite.indentation(site)}    ")
+    edits = (*rewrite.ensure_import(module, "import torch"), guarded)
+    return Fix("one", "Let the first process write", edits, "unsafe", intent=("saved",))
+
+
+def _is_sharded(run: Run) -> Iterator[bool]:
+    return (True for each in run.of_type(Wrapped) if each.wrapper.kind == "fsdp")

@@ -1,0 +1,205 @@
+"""Numbers that a training keeps as the best so far: what is compared with them, and what is saved by the answer."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from gclint.ir.syntax import Module, Site, dotted, nodes
+from gclint.run.closures import contains, enclosing_function
+from gclint.run.events import Compared, LibraryCall
+from gclint.run.guards import Atom, conj, satisfiable
+from gclint.run.meaning import handed_over
+from gclint.run.parts_of_guards import everything
+from gclint.run.run import Run
+from gclint.run.values import NOTHING, Const, External, Missing, Object, Value, sources
+
+DEPTH = 4
+ORDERED = ("Gt", "GtE", "Lt", "LtE")
+COPIED = ("dst", 1)
+WRITES = {
+    "torch.save": ("f", 1),
+    "safetensors.torch.save_file": ("filename", 1),
+    "safetensors.torch.save_model": ("filename", 1),
+    "save_pretrained": ("save_directory", 0),
+    "save_state": ("output_dir", 0),
+    **{f"shutil.{name}": COPIED for name in ("copy", "copy2", "copyfile", "move")},
+    **{f"os.{name}": COPIED for name in ("replace", "rename")},
+}
+"""What writes a file, and by which argument it is told where."""
+OF_NOW = (
+    *("time.", "datetime.", "uuid.", "random.", "secrets."),
+    *("tempfile.mk", "tempfile.NamedTemporaryFile", "tempfile.TemporaryDirectory"),
+)
+
+
+@dataclass(frozen=True)
+class Best:
+    """A number that begins as a literal and takes over what is better: the comparison, the number and what it is
+    compared with, where it begins, and the text of what keeps it there.
+    """
+
+    compared: Compared
+    value: Value
+    metric: Value
+    begins: Site
+    text: str
+
+
+def bests(run: Run) -> Iterator[Best]:
+    """The comparisons, in loops, of something computed with the best so far, which is a literal in the first round."""
+    for each in run.of_type(Compared):
+        node = each.site.node
+        sides = ((node.left, each.left), (node.comparators[0], each.right))
+        for (best, value), (metric, given) in (sides, sides[::-1]):
+            if begins(value) and _is_measured(given):
+                kept = _kept(each, best, metric)
+                if kept is not None:
+                    yield Best(each, value, given, *kept)
+
+
+def begins(value: Value, depth: int = DEPTH) -> bool:
+    """Whether something is a number that is written in the code, or worked out of such."""
+    return bool(value) and all(_is_first(item, depth) for _, item in value if not isinstance(item, Missing))
+
+
+def _is_first(item: object, depth: int) -> bool:
+    if isinstance(item, Const):
+        return item.value is None or isinstance(item.value, (int, float))
+    if isinstance(item, External):
+        return True
+    parts = item.made_of if isinstance(item, Object) and depth else ()
+    return bool(parts) and all(begins(part, depth - 1) for part in parts)
+
+
+def _is_measured(value: Value) -> bool:
+    """Whether something is computed while the program runs, and no count of rounds."""
+    return bool(value.objects()) and all(isinstance(item, Object) and item.kind != "option" for _, item in value)
+
+
+def _kept(event: Compared, best: ast.expr, metric: ast.expr) -> tuple[Site, str] | None:
+    """Where the best so far begins, and the text of what keeps it, if it takes over what it is compared with: through
+    parameters of functions too.
+    """
+    module, callers = event.site.module, list(event.moment.stack)
+    waiting = [(each, metric) for each in _places(best)]
+    loops = [each.node for each in event.moment.loops]
+    while True:
+        for place, given in waiting:
+            scope = enclosing_function(module, place)
+            bound = list(_bindings(module, scope, place))
+            if any(_names(value) & _names(given) and _comes_again(module, line, place, loops) for line, value in bound):
+                first = next((Site.at(module, line) for line, value in bound if _is_written(value)), event.site)
+                return first, module.code(place)
+        caller = callers.pop() if callers else None
+        if caller is None:
+            return None
+        waiting = [
+            (one, other)
+            for each in waiting
+            if (one := _given(module, each[0], caller)) is not None
+            for other in [_given(module, each[1], caller) or each[1]]
+        ]
+        module = caller.module
+
+
+def _given(module: Module, what: ast.expr, caller: Site) -> ast.expr | None:
+    """What a caller gave for a parameter of the function in which it is read."""
+    return handed_over(module, enclosing_function(module, what), what, caller)
+
+
+def _places(node: ast.expr) -> list[ast.expr]:
+    """The names, attributes and entries in a side of a comparison, also where something is added to them."""
+    if isinstance(node, ast.BinOp):
+        return [*_places(node.left), *_places(node.right)]
+    return [node] if isinstance(node, (ast.Name, ast.Attribute, ast.Subscript)) else []
+
+
+def _bindings(module: Module, scope: ast.AST, place: ast.expr) -> Iterator[tuple[ast.Assign, ast.expr]]:
+    """What is assigned to the same place: of a name in its function, of anything else in the whole module."""
+    text = module.code(place)
+    own = isinstance(place, ast.Name) and not _is_global(place.id, scope)
+    for line in nodes(scope if own else module.tree):
+        if isinstance(line, ast.Assign):
+            pairs = [pair for target in line.targets for pair in _pairs(target, line.value)]
+            yield from ((line, value) for target, value in pairs if module.code(target) == text)
+
+
+def _pairs(target: ast.expr, value: ast.expr) -> Iterator[tuple[ast.expr, ast.expr]]:
+    """The single targets of an assignment, each with what it is given."""
+    if not isinstance(target, ast.Tuple):
+        yield target, value
+    elif isinstance(value, ast.Tuple):
+        yield from zip(target.elts, value.elts, strict=False)
+    else:
+        yield from ((each, value) for each in target.elts)
+
+
+def _comes_again(module: Module, line: ast.stmt, place: ast.expr, loops: list[ast.AST]) -> bool:
+    """Whether what is bound is there in the next round: in a loop of the function, or beyond the function."""
+    return not isinstance(place, ast.Name) or any(contains(loop, line, module) for loop in loops)
+
+
+def _is_global(name: str, scope: ast.AST) -> bool:
+    return any(isinstance(each, (ast.Global, ast.Nonlocal)) and name in each.names for each in nodes(scope))
+
+
+def _is_written(value: ast.expr) -> bool:
+    """Whether something is a literal, a name of a module, or worked out of literals."""
+    if isinstance(value, ast.Call):
+        return all(isinstance(each, ast.Constant) for each in value.args) and not value.keywords
+    if isinstance(value, ast.UnaryOp):
+        return _is_written(value.operand)
+    return isinstance(value, (ast.Constant, ast.Attribute))
+
+
+def _names(node: ast.expr) -> set[str]:
+    return {text for each in nodes(node) if isinstance(each, (ast.Name, ast.Attribute)) and (text := dotted(each))}
+
+
+def lets_save(best: Best, run: Run) -> Iterator[LibraryCall]:
+    """What is written to one and the same file where something was better, and only there."""
+    held = {f"#{item.id}" for item in best.metric.objects()}, {_key(item) for _, item in best.value}
+    for each in run.of_type(LibraryCall, start=run.place(best.compared)):
+        path = _path(each)
+        asked = (atom for atom, _ in everything(each.guard) if path and atom.test in ORDERED)
+        atoms = [atom for atom in asked if _asks(atom, *held)]
+        if _decide(atoms, each) and _is_one(path, each, run):
+            yield each
+
+
+def _key(item: object) -> object:
+    return f"#{item.id}" if isinstance(item, Object) else item
+
+
+def _asks(atom: Atom, metric: set[str], best: set[object]) -> bool:
+    return len(atom.of) == 2 and any(one in metric and other in best for one, other in (atom.of, atom.of[::-1]))
+
+
+def _decide(atoms: Iterable[Atom], event: LibraryCall) -> bool:
+    """Whether something happens on one of two answers alone."""
+    ways = [conj(event.guard, frozenset((atom, truth) for atom in atoms)) for truth in (True, False)]
+    return sum(way is not None and satisfiable(way) for way in ways) == 1
+
+
+def _path(event: LibraryCall) -> Value:
+    """The path to which a call writes; nothing for any other."""
+    name = event.name if event.name in WRITES else event.name.rpartition(".")[2]
+    if event.call is None or name not in WRITES:
+        return NOTHING
+    return event.call.get(*WRITES[name])
+
+
+def _is_one(path: Value, event: LibraryCall, run: Run) -> bool:
+    """Whether each round, and each run of the program, writes to the same path, for all that is known."""
+    here, calls = event.moment.loops[:1], run.of_type(LibraryCall)
+    others = [each for each in calls if each.site.node is event.site.node and each.moment.loops[:1] == here]
+    constants = {_path(each).constant() for each in others} - {None}
+    parts = sources(path.possible(event.guard))
+    return len(constants) < 2 and not any(part.each or part.origins or _is_of_now(part, run) for part in parts)
+
+
+def _is_of_now(part: Object, run: Run) -> bool:
+    made = run.makers.get(part)
+    return made is not None and made.name.startswith(OF_NOW)
