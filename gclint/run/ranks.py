@@ -105,11 +105,11 @@ def _may_tell(atom: Atom, run: Run) -> bool:
     """
     asked, *literal = atom.of
     subject = run.subject(asked)
-    if subject is None or subject.each or subject.origins or asked in run.facts.get(REMAINDERS, {}):
+    parts = sources(of(subject)) if subject is not None else set()
+    if subject is None or not parts.isdisjoint(numbers(run)):
+        return subject is not None
+    if subject.origins or asked in run.facts.get(REMAINDERS, {}):
         return False
-    parts = sources(of(subject))
-    if not parts.isdisjoint(numbers(run)):
-        return True
     if literal:
         return isinstance(literal[0], Const) and _compared(0, atom.test, literal[0]) != _compared(
             1, atom.test, literal[0]
