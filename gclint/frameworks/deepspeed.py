@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from ..run.calls import Call
 from ..run.events import Wrapped
-from ..run.values import NONE, NOTHING, Const, Object, Value, of, union
+from ..run.values import FALSE, NONE, NOTHING, Const, External, Object, Value, const, of, union
+from .arguments import options_of
 from .registry import Framework
 from .system import lifted
-from .torch_distributed import call_ddp, inner_module
+from .torch_distributed import call_ddp, inner_module, no_sync
 from .torch_modules import promote, set_state
 from .torch_training import emit_backward
 
 framework = Framework("deepspeed", kinds={"engine": "module"})
+STEPS, ROUNDS = "gradient_accumulation_steps", "rounds"
 
 
 def configuration(call: Call, given: Value) -> Value:
@@ -33,6 +35,19 @@ def remember(call: Call, model: Object, given: Value) -> None:
     set_state(call.it, model, "deepspeed", found if found else of(call.it.unknown("deepspeed", call.site)), NONE)
 
 
+@framework.function("deepspeed.add_config_arguments")
+def add_options(call: Call) -> Value:
+    """The parser, with the options that the launcher gives (deepspeed/__init__.py, the same from 0.3 to 0.19.8)."""
+    given = call.get("parser", 0)
+    for parser in given.objects():
+        for name in ("--deepspeed", "--deepscale"):
+            more = {"action": const("store_true"), "default": FALSE}
+            options_of(call.run, parser).append(Call(call.it, call.site, "", [const(name)], more))
+            more = {"type": of(External("builtins.str")), "default": NONE}
+            options_of(call.run, parser).append(Call(call.it, call.site, "", [const(f"{name}_config")], more))
+    return given
+
+
 @framework.function("deepspeed.initialize")
 def initialize(call: Call) -> Value:
     """(engine, optimizer, loader, scheduler)."""
@@ -41,9 +56,12 @@ def initialize(call: Call) -> Value:
     inner = call.get("model", 1)
     made.attributes["module"] = inner
     made.site = call.site
+    given = call.get("config", None, call.get("config_params", None, NOTHING))
+    said = union(setting(held, STEPS) for held in configuration(call, given).objects())
+    made.attributes[ROUNDS] = said or of(it.unknown(STEPS, call.site))
     for model in inner.objects():
         promote(model)
-        remember(call, model, call.get("config", None, call.get("config_params", None, NOTHING)))
+        remember(call, model, given)
         it.emit(Wrapped(it.moment(site=call.site), model, made))
     result = it.new("tuple", "", "", call.site)
     names = ("optimizer", "loader", "scheduler")
@@ -52,6 +70,7 @@ def initialize(call: Call) -> Value:
 
 
 framework.calling("engine")(call_ddp)
+framework.method("engine", "no_sync")(no_sync)
 framework.attribute("engine", "module")(inner_module)
 
 
@@ -66,6 +85,12 @@ def backward(call: Call) -> Value:
 def step(call: Call) -> Value:
     """The engine's own step, which clears the gradients as well."""
     return NONE
+
+
+@framework.method("engine", STEPS)
+def rounds(call: Call) -> Value:
+    """How many rounds a step takes, by which `backward` divides the loss."""
+    return call.receiver.attributes[ROUNDS] if call.receiver is not None else call.unknown()
 
 
 def setting(config: Object, *keys: str) -> Value:

@@ -240,6 +240,10 @@ class Library:
     def constant(self, it: Interpreter, name: str) -> Value | None:
         """The value of a library's name; None when it is just that name."""
         handler = self.all.constants.get(name)
+        if handler is None and name.endswith(".__version__"):
+            from .releases import version_of
+
+            handler = version_of(name.partition(".")[0])
         return handler(it) if handler is not None else None
 
     def element(self, it: Interpreter, item: Object, site: Site) -> Value | None:

@@ -52,10 +52,13 @@ class TorchVersion(Release):
         return Version(self) >= Version(other)
 
 
-def _version_of(package: str) -> Callable[[Interpreter], Value]:
+def version_of(package: str) -> Callable[[Interpreter], Value]:
+    """What reads a package's `__version__`: a release of one that nobody judges for is known where it is pinned."""
+
     def read(it: Interpreter) -> Value:
         """The version that the run is judged for."""
-        version = it.run.targets.version(package)
+        target = it.run.targets[package]
+        version = target.version if package in PACKAGES or target.exact else None
         if version is None:
             made = it.unknown(f"{package}.__version__")
             made.state["release"] = const(package)
@@ -66,7 +69,7 @@ def _version_of(package: str) -> Callable[[Interpreter], Value]:
 
 
 for _package in PACKAGES:
-    framework.constant(f"{_package}.__version__")(_version_of(_package))
+    framework.constant(f"{_package}.__version__")(version_of(_package))
 
 
 @framework.function("packaging.version.Version", "packaging.version.parse")

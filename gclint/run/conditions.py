@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from . import environment, ordering
 from .events import Compared
 from .guards import ALWAYS, CUDA, DISTRIBUTED, NEVER, ROCM, Atom, Guard, Words, compatible, complement, conj, either
-from .values import MISSING, Alternative, Const, External, Missing, Object, Value, release_in
+from .values import MISSING, Alternative, Const, External, Method, Missing, Object, Value, release_in
 
 if TYPE_CHECKING:
     from .interpreter import Interpreter
@@ -115,6 +115,8 @@ def truths(it: Interpreter, item: Alternative) -> list[Branch]:
     if isinstance(item, External):
         atom = _EXTERNAL_ATOMS.get(item.name)
         return [(ALWAYS, True)] if atom is None else _both(atom)
+    if isinstance(item, Method) and _may_be_any(item):
+        return _both(_read_off(item))
     if not isinstance(item, Object):
         return [(ALWAYS, True)]
     if item.kind in _UNDECIDED or _may_be_empty(item):
@@ -124,6 +126,18 @@ def truths(it: Interpreter, item: Alternative) -> list[Branch]:
         return [(ALWAYS, True)]
     there = either(either(value.where(_is_there)) for value in held)
     return [(guard, truth) for guard, truth in ((there, True), (complement(there), False)) if guard != NEVER]
+
+
+def _may_be_any(item: Alternative) -> bool:
+    """Whether it is read off something unknown, under a name that a method of some library has."""
+    return isinstance(item, Method) and item.receiver.kind in _UNDECIDED
+
+
+def _read_off(item: Method) -> Atom:
+    """The condition "what is read off this unknown is true"."""
+    held = item.receiver
+    text = f"{held.text or '[...]'}.{item.name}"
+    return Atom(f"#{held.id}.{item.name}", f"if `{text}`", f"unless `{text}`", each=held.each, unread=_is_unread(held))
 
 
 def _may_be_empty(item: Object) -> bool:
@@ -308,6 +322,8 @@ def equality(it: Interpreter, first: Alternative, second: Alternative, node: ast
             return _both(atom)
         return _text_atom(it, first, second, node) if node is not None else _both(item_atom(first))
     if isinstance(second, Object) and second.kind in _UNDECIDED and node is not None:
+        return _text_atom(it, first, second, node)
+    if node is not None and (_may_be_any(first) or _may_be_any(second)):
         return _text_atom(it, first, second, node)
     if isinstance(first, Const) != isinstance(second, Const):
         return [(ALWAYS, False)]

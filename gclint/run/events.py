@@ -260,6 +260,13 @@ class LossComputed(Event):
 
 
 @dataclass
+class Asserted(Event):
+    """The program goes on from an assertion: where it `fails`, it does not."""
+
+    fails: Guard = ALWAYS
+
+
+@dataclass
 class Added(Event):
     """Two things are added of which one was computed from what a model gave, while autograd records: `left + right`, or
     `left += right`, at the place of what is added to.

@@ -21,7 +21,7 @@ from . import (
     names,
 )
 from .evaluation import operate
-from .events import AttributeSet, LoopNameRebound
+from .events import Asserted, AttributeSet, LoopNameRebound
 from .guards import NEVER, narrowed
 from .jumps import BREAK, CONTINUE, RAISE, RETURN, leave
 from .parts_of_guards import everything
@@ -117,6 +117,7 @@ def _continue(it: Interpreter, statement: ast.Continue) -> None:
 def _assert(it: Interpreter, statement: ast.Assert) -> None:
     _, fails = conditions.decide(it, statement.test)
     if fails is not None:
+        it.emit(Asserted(it.moment(statement), fails))
         with it.under(fails) as possible:
             if possible:
                 leave(it, RAISE, of(External("builtins.AssertionError")), unsaid=True)
