@@ -312,6 +312,8 @@ def as_dict(call: Call) -> Value:
         made.entries = item.attributes if call.last == "vars" else dict(item.attributes)
         made.sites.update(item.sites)
         made.open = not isinstance(item.type, Class)
+        if item.kind == "namespace":
+            made.state[containers.OF_OPTIONS] = TRUE
     return of(made)
 
 

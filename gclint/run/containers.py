@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from .interpreter import Interpreter
 
 MOST_KEYS = 24
+OF_OPTIONS = "options"
+"""What is known of a dict that has the options that a parser gave."""
 
 
 def subscript(it: Interpreter, base: Value, node: ast.Subscript) -> Value:
@@ -124,6 +126,8 @@ def item_at(it: Interpreter, item: Object, key: Alternative, node: ast.AST) -> V
 def entry_of(it: Interpreter, item: Object, key: object) -> Value | None:
     """What a dict has under a literal key, `MISSING` where it has none; None where nobody knows."""
     assert item.entries is not None
+    if OF_OPTIONS in item.state:
+        it.run.options_read.add(str(key))
     if key in item.entries:
         return item.entries[key]
     if item.keyed is None:

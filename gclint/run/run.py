@@ -53,7 +53,7 @@ class Run:
     program imports, also where they were not walked, `beside_with` those in the folder of its file that it does not
     import. `absent` says of an environment variable whether the process starts without it.
     `heap` has what the walk made, the object of the number n at n - 1.
-    `options_read` are the names of the options that the code takes as attributes of what a parser gave.
+    `options_read` are the names of the options that the code takes from what a parser gave, or from the dict of it.
     `assumed` holds the conditions that the launcher decides; they are never stated.
     `launch_places` are the launches that decide them, `commands` all that start the file, be they walked or not.
     `found` has the guard of every finding that was made of this
