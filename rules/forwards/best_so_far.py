@@ -163,9 +163,10 @@ def lets_save(best: Best, run: Run) -> Iterator[LibraryCall]:
     held = {f"#{item.id}" for item in best.metric.objects()}, {_key(item) for _, item in best.value}
     for each in run.of_type(LibraryCall, start=run.place(best.compared)):
         path = _path(each)
-        asked = (atom for atom, _ in everything(each.guard) if path and atom.test in ORDERED)
-        atoms = [atom for atom in asked if _asks(atom, *held)]
-        if _decide(atoms, each) and _is_one(path, each, run):
+        if not path:
+            continue
+        atoms = [atom for atom, _ in everything(each.guard) if atom.test in ORDERED and _asks(atom, *held)]
+        if atoms and _is_one(path, each, run) and _decide(atoms, each):
             yield each
 
 
