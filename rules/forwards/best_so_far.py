@@ -158,15 +158,17 @@ def _names(node: ast.expr) -> set[str]:
     return {text for each in nodes(node) if isinstance(each, (ast.Name, ast.Attribute)) and (text := dotted(each))}
 
 
-def lets_save(best: Best, run: Run) -> Iterator[LibraryCall]:
-    """What is written to one and the same file where something was better, and only there."""
+def lets_save(best: Best, file: Object, run: Run) -> Iterator[LibraryCall]:
+    """What is written where something was better, and only there, to one file, also by a run that goes on from another
+    file.
+    """
     held = {f"#{item.id}" for item in best.metric.objects()}, {_key(item) for _, item in best.value}
     for each in run.of_type(LibraryCall, start=run.place(best.compared)):
         path = _path(each)
         if not path:
             continue
         atoms = [atom for atom, _ in everything(each.guard) if atom.test in ORDERED and _asks(atom, *held)]
-        if atoms and _is_one(path, each, run) and _decide(atoms, each):
+        if atoms and _is_one(path, file, each, run) and _decide(atoms, each):
             yield each
 
 
@@ -192,13 +194,17 @@ def _path(event: LibraryCall) -> Value:
     return event.call.get(*WRITES[name])
 
 
-def _is_one(path: Value, event: LibraryCall, run: Run) -> bool:
-    """Whether each round, and each run of the program, writes to the same path, for all that is known."""
+def _is_one(path: Value, file: Object, event: LibraryCall, run: Run) -> bool:
+    """Whether each round, and each run that goes on from a file, writes to the same path, for all that is known: of a
+    folder that is made anew for each run the file could not be read.
+    """
     here, calls = event.moment.loops[:1], run.of_type(LibraryCall)
     others = [each for each in calls if each.site.node is event.site.node and each.moment.loops[:1] == here]
     constants = {_path(each).constant() for each in others} - {None}
     parts = sources(path.possible(event.guard))
-    return len(constants) < 2 and not any(part.each or part.origins or _is_of_now(part, run) for part in parts)
+    found = sources(file.attributes.get("path", NOTHING))
+    varies = any(part.each or part.origins or (part not in found and _is_of_now(part, run)) for part in parts)
+    return len(constants) < 2 and not varies
 
 
 def _is_of_now(part: Object, run: Run) -> bool:
