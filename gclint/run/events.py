@@ -272,7 +272,9 @@ class Added(Event):
 
 @dataclass
 class Compared(Event):
-    """In a loop two things are compared by which is the greater one, and nobody knows the answer."""
+    """In a loop two things are compared by which is the greater one, and nobody knows the answer; or something that the
+    code binds there or keeps is asked whether it is None, and is.
+    """
 
     left: Value = NOTHING
     right: Value = NOTHING
