@@ -6,6 +6,7 @@ import ast
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from ..ir.syntax import LOOPS
 from . import environment, ordering
 from .events import Compared
 from .guards import ALWAYS, CUDA, DISTRIBUTED, NEVER, ROCM, Atom, Guard, Words, compatible, complement, conj, either
@@ -63,7 +64,11 @@ def _compared(it: Interpreter, node: ast.Compare) -> list[Branch]:
     values = [it.evaluate(part) for part in (node.left, *node.comparators)]
     if len(node.ops) == 1:
         found = _together(it, compare(it, values[0], node.ops[0], values[1], node))
+<<<<<<< HEAD
         if it.loops and len(found) > 1 and isinstance(node.ops[0], COMPARISONS):
+=======
+        if it.loops and ((len(found) > 1 and isinstance(node.ops[0], ORDERS)) or _is_none_yet(it, node, values)):
+>>>>>>> wB
             it.emit(Compared(it.moment(node), values[0], values[1]))
         return found
 
@@ -72,6 +77,15 @@ def _compared(it: Interpreter, node: ast.Compare) -> list[Branch]:
         return _together(it, compare(it, values[place], node.ops[place], values[place + 1], one))
 
     return _in_turn(it, range(len(node.ops)), compare_at, True)
+
+
+def _is_none_yet(it: Interpreter, node: ast.Compare, values: list[Value]) -> bool:
+    """Whether something that a loop binds, or an attribute, is asked whether it is None, and is."""
+    if not isinstance(node.ops[0], ast.Is) or any(value.only() != Const(None) for value in values):
+        return False
+    held = node.left
+    bound = [it.module.bound_in(each.node).stored for each in it.loops[-1:] if isinstance(each.node, LOOPS)]
+    return isinstance(held, ast.Attribute) or (isinstance(held, ast.Name) and any(held.id in names for names in bound))
 
 
 def _connected(it: Interpreter, node: ast.BoolOp) -> list[Branch]:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from gclint.ir.syntax import Module, Site, dotted, nodes
 from gclint.run.closures import contains, enclosing_function
+from gclint.run.conditions import ORDERS
 from gclint.run.events import Compared, LibraryCall
-from gclint.run.guards import Atom, conj, satisfiable
+from gclint.run.guards import Atom, Guard, conj, satisfiable
 from gclint.run.meaning import handed_over
 from gclint.run.parts_of_guards import everything
 from gclint.run.run import Run
@@ -48,15 +49,33 @@ class Best:
 
 
 def bests(run: Run) -> Iterator[Best]:
-    """The comparisons, in loops, of something computed with the best so far, which is a literal in the first round."""
+    """The comparisons, in loops, of something computed with the best so far, which is a literal in the first round, or
+    None.
+    """
     for each in run.of_type(Compared):
         node = each.site.node
-        sides = ((node.left, each.left), (node.comparators[0], each.right))
-        for (best, value), (metric, given) in (sides, sides[::-1]):
-            if begins(value) and _is_measured(given):
-                kept = _kept(each, best, metric)
+        left, right = (node.left, each.left), (node.comparators[0], each.right)
+        if isinstance(node.ops[0], ast.Is):
+            yield from _from_none(each)
+        else:
+            for (best, value), (metric, given) in ((left, right), (right, left)):
+                kept = _kept(each, best, metric) if begins(value) and _is_measured(given) else None
                 if kept is not None:
                     yield Best(each, value, given, *kept)
+
+
+def _from_none(event: Compared) -> Iterator[Best]:
+    """What is asked whether it is None yet, and in the same function compared with something computed."""
+    module, node = event.site.module, event.site.node
+    text = module.code(node.left)
+    for other in nodes(enclosing_function(module, node)):
+        if isinstance(other, ast.Compare) and isinstance(other.ops[0], ORDERS):
+            left, right = other.left, other.comparators[0]
+            for best, metric in ((left, right), (right, left)):
+                held = any(module.code(each) == text for each in _places(best))
+                kept = _kept(event, best, metric) if held else None
+                if kept is not None:
+                    yield Best(event, event.left, NOTHING, *kept)
 
 
 def begins(value: Value, depth: int = DEPTH) -> bool:
@@ -74,8 +93,8 @@ def _is_first(item: object, depth: int) -> bool:
 
 
 def _is_measured(value: Value) -> bool:
-    """Whether something is computed while the program runs, and no count of rounds."""
-    return bool(value.objects()) and all(isinstance(item, Object) and item.kind != "option" for _, item in value)
+    """Whether something may be computed while the program runs."""
+    return any(item.kind != "option" for item in value.objects())
 
 
 def _kept(event: Compared, best: ast.expr, metric: ast.expr) -> tuple[Site, str] | None:
@@ -158,29 +177,50 @@ def _names(node: ast.expr) -> set[str]:
     return {text for each in nodes(node) if isinstance(each, (ast.Name, ast.Attribute)) and (text := dotted(each))}
 
 
-def lets_save(best: Best, run: Run) -> Iterator[LibraryCall]:
-    """What is written to one and the same file where something was better, and only there."""
-    held = {f"#{item.id}" for item in best.metric.objects()}, {_key(item) for _, item in best.value}
+def lets_save(best: Best, file: Object, run: Run) -> Iterator[LibraryCall]:
+    """What is written where something was better, and only there, to one file, also by a run that goes on from another
+    file.
+    """
     for each in run.of_type(LibraryCall, start=run.place(best.compared)):
         path = _path(each)
-        asked = (atom for atom, _ in everything(each.guard) if path and atom.test in ORDERED)
-        atoms = [atom for atom in asked if _asks(atom, *held)]
-        if _decide(atoms, each) and _is_one(path, each, run):
+        if path and _is_one(path, file, each, run) and _decides(best, each):
             yield each
+
+
+def _decides(best: Best, event: LibraryCall) -> bool:
+    """Whether something happens on one of the two answers alone, of something computed, or where a question is met."""
+    asked = [atom for atom, _ in everything(event.guard) if atom.test in ORDERED and len(atom.of) == 2]
+    held = {_key(item) for _, item in best.value}
+    if not best.metric:
+        return _is_within(event, best.compared.site)
+    for guard, item in best.metric:
+        about = [atom for atom in asked if isinstance(item, Object) and _asks(atom, f"#{item.id}", held)]
+        whole = conj(event.guard, guard) if about else None
+        if whole is not None and sum(_may_be(whole, about, truth) for truth in (True, False)) == 1:
+            return True
+    return False
+
+
+def _is_within(event: LibraryCall, asked: Site) -> bool:
+    """Whether something happens in the block that a question opens."""
+    module = asked.module
+    outer = next((each for each in module.ancestors(asked.node) if isinstance(each, ast.stmt)), None)
+    chain = [each.node for each in (*event.moment.stack, event.site) if each.module is module]
+    blocks = outer.body if isinstance(outer, ast.If) and contains(outer.test, asked.node, module) else []
+    return any(contains(line, node, module) for line in blocks for node in chain)
+
+
+def _may_be(guard: Guard, atoms: list[Atom], truth: bool) -> bool:
+    whole = conj(guard, frozenset((atom, truth) for atom in atoms))
+    return whole is not None and satisfiable(whole)
 
 
 def _key(item: object) -> object:
     return f"#{item.id}" if isinstance(item, Object) else item
 
 
-def _asks(atom: Atom, metric: set[str], best: set[object]) -> bool:
-    return len(atom.of) == 2 and any(one in metric and other in best for one, other in (atom.of, atom.of[::-1]))
-
-
-def _decide(atoms: Iterable[Atom], event: LibraryCall) -> bool:
-    """Whether something happens on one of two answers alone."""
-    ways = [conj(event.guard, frozenset((atom, truth) for atom in atoms)) for truth in (True, False)]
-    return sum(way is not None and satisfiable(way) for way in ways) == 1
+def _asks(atom: Atom, metric: str, best: set[object]) -> bool:
+    return any(one == metric and other in best for one, other in (atom.of, atom.of[::-1]))
 
 
 def _path(event: LibraryCall) -> Value:
@@ -191,13 +231,17 @@ def _path(event: LibraryCall) -> Value:
     return event.call.get(*WRITES[name])
 
 
-def _is_one(path: Value, event: LibraryCall, run: Run) -> bool:
-    """Whether each round, and each run of the program, writes to the same path, for all that is known."""
+def _is_one(path: Value, file: Object, event: LibraryCall, run: Run) -> bool:
+    """Whether each round, and each run that goes on from a file, writes to the same path, for all that is known: of a
+    folder that is made anew for each run the file could not be read.
+    """
     here, calls = event.moment.loops[:1], run.of_type(LibraryCall)
     others = [each for each in calls if each.site.node is event.site.node and each.moment.loops[:1] == here]
     constants = {_path(each).constant() for each in others} - {None}
     parts = sources(path.possible(event.guard))
-    return len(constants) < 2 and not any(part.each or part.origins or _is_of_now(part, run) for part in parts)
+    found = sources(file.attributes.get("path", NOTHING))
+    varies = any(part.each or part.origins or (part not in found and _is_of_now(part, run)) for part in parts)
+    return len(constants) < 2 and not varies
 
 
 def _is_of_now(part: Object, run: Run) -> bool:

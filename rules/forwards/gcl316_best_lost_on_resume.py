@@ -51,7 +51,7 @@ from gclint.run.values import Object
 
 from ..words import BACKWARD
 from .best_so_far import Best, begins, bests, lets_save
-from .resumed import FILE, goes_on_under, own_saves
+from .resumed import file_of, goes_on_under, own_saves, saved_alike
 
 rule = Rule(
     code="GCL316",
@@ -80,7 +80,7 @@ def begins_anew(event: RunEnded, run: Run) -> Iterator[Finding]:
             held = together(guard, best.compared.guard)
             if best.begins in told or held is None or run.place(load) > run.place(best.compared):
                 continue
-            save = next(lets_save(best, run), None) if begins(best.value.possible(held)) else None
+            save = next(lets_save(best, file, run), None) if begins(best.value.possible(held)) else None
             if save is None or together(guard, save.guard) is None:
                 continue
             told.add(best.begins)
@@ -99,12 +99,19 @@ def begins_anew(event: RunEnded, run: Run) -> Iterator[Finding]:
 def _resumes(run: Run) -> Iterator[tuple[StateDictLoaded, Object, Guard]]:
     """The loads from files of the program's own from which training counts on, each with the guard of that."""
     for load in run.of_type(StateDictLoaded):
-        held = [item if item.type == FILE else item.parent for item in load.source.objects()]
-        for file in (each for each in held if isinstance(each, Object) and each.type == FILE):
-            counted = goes_on_under(file, run)
+        for item in load.source.objects():
+            file = file_of(item)
+            counted = goes_on_under(file, run) if file is not None else None
             guard = together(load.guard, counted) if counted is not None else None
-            if guard is not None and own_saves(load, file, run, whole=False):
+            if file is not None and guard is not None and _is_own(load, item, file, run):
                 yield load, file, guard
+
+
+def _is_own(load: StateDictLoaded, item: Object, file: Object, run: Run) -> bool:
+    """Whether the program itself may have saved a file: the model's state in it, or what else is read beside it."""
+    if item is file or item.parent is file:
+        return bool(own_saves(load, file, run, whole=False))
+    return any(True for _ in saved_alike(file, run))
 
 
 def _restored(best: Best, load: StateDictLoaded, file: Object, run: Run) -> Fix | None:

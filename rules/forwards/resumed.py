@@ -130,6 +130,23 @@ def own_saves(
     ]
 
 
+def saved_alike(file: Object, run: Run) -> Iterator[Saved]:
+    """Where the program may have saved a file, by two or more of the keys that are read of it."""
+    read, path = _read(file), file.attributes.get("path", NOTHING)
+    name = file_key(path, file.site, 0) if file.site is not None else ""
+    for each in saves(run):
+        if may_be(each, path, name) and any(len(read & set(entries)) > 1 for entries in entries_of(each.content)):
+            yield each
+
+
+def file_of(item: Object) -> Object | None:
+    """The file in which something was read, however deep in it; None where it comes from none."""
+    held: Object | None = item
+    while held is not None and held.type != FILE:
+        held = held.parent
+    return held
+
+
 def _read(file: Object) -> set[str]:
     """The keys that are read of a file, as they are written."""
     return {name for name in file.attributes if name.startswith("[")}
