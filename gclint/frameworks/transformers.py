@@ -11,7 +11,7 @@ import re
 from typing import TYPE_CHECKING
 
 from ..run.calls import Call
-from ..run.events import CheckpointingEnabled, Generated, ModelLoaded
+from ..run.events import CheckpointingEnabled, Generated, ModelLoaded, ModuleCalled
 from ..run.interpreter import Interpreter
 from ..run.invocation import instantiate
 from ..run.names import class_attribute
@@ -194,6 +194,7 @@ def call_model(call: Call) -> Value | None:
         from .torch_modules import call_module
 
         return call_module(call)
+    call.it.emit(ModuleCalled(call.it.moment(site=call.site), item, call))
     made = call.it.derived(call.site, call.positional + list(call.keywords.values()))
     made.kind = "output"
     if call.it.forwards:

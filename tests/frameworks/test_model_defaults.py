@@ -18,6 +18,7 @@ from transformers.models.auto.configuration_auto import CONFIG_MAPPING_NAMES  # 
 from transformers.models.auto.tokenization_auto import TOKENIZER_MAPPING_NAMES  # noqa: E402
 
 from gclint.frameworks.model_defaults import PUBLISHED_WITHOUT, UNTIED, WITHOUT_PADDING  # noqa: E402
+from gclint.frameworks.model_dropout import DROPPING  # noqa: E402
 
 RAISES = "Cannot handle batch sizes > 1"
 
@@ -61,3 +62,10 @@ def test_published_ones_whose_tokenizer_has_none() -> None:
 def test_output_layers_with_weights_of_their_own(name: str) -> None:
     assert getattr(transformers, f"{name}Config")().tie_word_embeddings is False
     assert hasattr(transformers, f"{name}ForCausalLM")
+
+
+@pytest.mark.parametrize("name", DROPPING)
+def test_families_that_drop_something(name: str) -> None:
+    settings = vars(getattr(transformers, f"{name}Config")())
+    told = ("dropout", "dropout_rate", "embd_pdrop", "hidden_dropout", "hidden_dropout_prob")
+    assert any(settings.get(each, 0) > 0 for each in told)
