@@ -64,11 +64,7 @@ def _compared(it: Interpreter, node: ast.Compare) -> list[Branch]:
     values = [it.evaluate(part) for part in (node.left, *node.comparators)]
     if len(node.ops) == 1:
         found = _together(it, compare(it, values[0], node.ops[0], values[1], node))
-<<<<<<< HEAD
-        if it.loops and len(found) > 1 and isinstance(node.ops[0], COMPARISONS):
-=======
-        if it.loops and ((len(found) > 1 and isinstance(node.ops[0], ORDERS)) or _is_none_yet(it, node, values)):
->>>>>>> wB
+        if it.loops and ((len(found) > 1 and isinstance(node.ops[0], COMPARISONS)) or _is_none_yet(it, node, values)):
             it.emit(Compared(it.moment(node), values[0], values[1]))
         return found
 

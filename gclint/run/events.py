@@ -279,13 +279,9 @@ class Added(Event):
 
 @dataclass
 class Compared(Event):
-<<<<<<< HEAD
-    """In a loop it is asked which of two things is the greater one, or if they are equal: nobody knows the answer."""
-=======
-    """In a loop two things are compared by which is the greater one, and nobody knows the answer; or something that the
-    code binds there or keeps is asked whether it is None, and is.
+    """In a loop it is asked which of two things is the greater one, or if they are equal, and nobody knows the answer;
+    or something that the code binds there or keeps is asked whether it is None, and is.
     """
->>>>>>> wB
 
     left: Value = NOTHING
     right: Value = NOTHING
