@@ -20,7 +20,8 @@ T = TypeVar("T")
 
 _EXTERNAL_ATOMS = {"torch.version.hip": ROCM, "torch.version.cuda": CUDA}
 MOST_MEMBERS = 40
-COMPARISONS = (ast.Lt, ast.LtE, ast.Gt, ast.GtE, ast.Eq)
+ORDERS = (ast.Lt, ast.LtE, ast.Gt, ast.GtE)
+COMPARISONS = (*ORDERS, ast.Eq)
 
 
 def decide(it: Interpreter, node: ast.expr) -> tuple[Guard | None, Guard | None]:
