@@ -67,7 +67,7 @@ def bests(run: Run) -> Iterator[Best]:
 def _from_none(event: Compared) -> Iterator[Best]:
     """What is asked whether it is None yet, and in the same function compared with something computed."""
     module, node = event.site.module, event.site.node
-    text = module.code(node.left)
+    text = module.code(node.left) if isinstance(node, ast.Compare) else ""
     for other in nodes(enclosing_function(module, node)):
         if isinstance(other, ast.Compare) and isinstance(other.ops[0], ORDERS):
             left, right = other.left, other.comparators[0]
