@@ -29,8 +29,8 @@ the engine's is known to be the same.
 
 ## Evidence
 accelerate 1.15: a loss of 5.0 divided by 2 gives gradients of 1.25 with N = 2, for 2.5. DeepSpeed 0.19.8 on a CPU: four
-rounds of a loss that is divided by 4 move a weight by 0.25, for 1.0; 0.1 to 0.16.4 divide it in
-`DeepSpeedEngine.backward` of `deepspeed/runtime/engine.py` (`deepspeed/pt/deepspeed_light.py` until 0.2).
+rounds of a loss that is divided by 4 move a weight by 0.25, for 1.0; 0.2 to 0.16.5 divide it in
+`DeepSpeedEngine.backward` of `deepspeed/runtime/engine.py`.
 """
 
 from __future__ import annotations
