@@ -78,7 +78,7 @@ def _compared(it: Interpreter, node: ast.Compare) -> list[Branch]:
 
 def _is_none_yet(it: Interpreter, node: ast.Compare, values: list[Value]) -> bool:
     """Whether something that a loop binds, or an attribute, is asked whether it is None, and is."""
-    if not isinstance(node.ops[0], ast.Is) or any(value.only() != Const(None) for value in values):
+    if not isinstance(node.ops[0], (ast.Is, ast.IsNot)) or any(value.only() != Const(None) for value in values):
         return False
     held = node.left
     bound = [it.module.bound_in(each.node).stored for each in it.loops[-1:] if isinstance(each.node, LOOPS)]

@@ -24,7 +24,9 @@ GIVEN = {"torch.distributed.init_process_group": ("rank", 4), "torch.cuda.set_de
 """What takes the process's number, and by which argument."""
 FLAGS = ("is_main_process", "is_local_main_process", "is_last_process", "is_global_zero")
 LAST = "is_last_process"
-READS = ("yaml.", "json.", "toml.", "tomli.", "tomllib.", "omegaconf.", "argparse.")
+LOOKS = ("len", "isinstance", "hasattr", "issubclass", "exists", "isfile", "isdir", "startswith", "endswith")
+"""What looks at something without giving anything of it: no process's number comes of that."""
+READS = ("yaml.", "json.", "toml.", "tomli.", "tomllib.", "omegaconf.")
 """Libraries by which settings are read that are the same for all processes."""
 TESTS = {"Eq": operator.eq, "Gt": operator.gt, "GtE": operator.ge, "Lt": operator.lt, "LtE": operator.le}
 
@@ -108,12 +110,12 @@ def _may_tell(atom: Atom, run: Run) -> bool:
     parts = sources(of(subject)) if subject is not None else set()
     if subject is None or not parts.isdisjoint(numbers(run)):
         return subject is not None
-    if subject.origins or asked in run.facts.get(REMAINDERS, {}):
+    made = run.makers.get(subject)
+    looked = made is not None and made.name.rpartition(".")[2] in LOOKS
+    if subject.origins or looked or asked in run.facts.get(REMAINDERS, {}):
         return False
     if literal:
-        return isinstance(literal[0], Const) and _compared(0, atom.test, literal[0]) != _compared(
-            1, atom.test, literal[0]
-        )
+        return _answer(0, atom, run) is not _answer(1, atom, run)
     return subject.kind != "option" and not _is_explained(subject, parts, run)
 
 

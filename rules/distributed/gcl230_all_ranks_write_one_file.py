@@ -68,7 +68,10 @@ rule = Rule(
     code="GCL230",
     name="all-ranks-write-one-file",
     docs=__doc__ or "",
-    words=(("torch.save", "import save", "save_pretrained", "save_file", "save_model", "._save("),),
+    words=(
+        ("save(", "save,", "save)", "import save", "save as", "save_pretrained", "save_file", "save_model", "._save"),
+        ("distributed", "multiprocessing", "accelerate", "transformers", "lightning", "deepspeed"),
+    ),
     certainty=("fragile",),
     fixable="unsafe",
     oracles=(),

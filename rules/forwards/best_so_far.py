@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from gclint.ir.syntax import Module, Site, dotted, nodes
+from gclint.ir.syntax import FUNCTIONS, Module, Site, dotted, nodes, parameters
 from gclint.run.closures import contains, enclosing_function
 from gclint.run.conditions import ORDERS
 from gclint.run.events import Compared, LibraryCall
@@ -55,7 +55,7 @@ def bests(run: Run) -> Iterator[Best]:
     for each in run.of_type(Compared):
         node = each.site.node
         left, right = (node.left, each.left), (node.comparators[0], each.right)
-        if isinstance(node.ops[0], ast.Is):
+        if isinstance(node.ops[0], (ast.Is, ast.IsNot)):
             yield from _from_none(each)
         else:
             for (best, value), (metric, given) in ((left, right), (right, left)):
@@ -109,8 +109,8 @@ def _kept(event: Compared, best: ast.expr, metric: ast.expr) -> tuple[Site, str]
             scope = enclosing_function(module, place)
             bound = list(_bindings(module, scope, place))
             if any(_names(value) & _names(given) and _comes_again(module, line, place, loops) for line, value in bound):
-                first = next((Site.at(module, line) for line, value in bound if _is_written(value)), event.site)
-                return first, module.code(place)
+                first = [line for line, value in bound if not _names(value) & _names(given)] or _defaults(scope, place)
+                return Site.at(module, first[0]) if first else event.site, module.code(place)
         caller = callers.pop() if callers else None
         if caller is None:
             return None
@@ -121,6 +121,12 @@ def _kept(event: Compared, best: ast.expr, metric: ast.expr) -> tuple[Site, str]
             for other in [_given(module, each[1], caller) or each[1]]
         ]
         module = caller.module
+
+
+def _defaults(scope: ast.AST, place: ast.expr) -> list[ast.expr]:
+    """What a parameter is where it is not given."""
+    given = parameters(scope.args) if isinstance(scope, FUNCTIONS) and isinstance(place, ast.Name) else []
+    return [default for each, default in given if each.arg == place.id and default is not None]
 
 
 def _given(module: Module, what: ast.expr, caller: Site) -> ast.expr | None:
@@ -164,15 +170,6 @@ def _is_global(name: str, scope: ast.AST) -> bool:
     return any(isinstance(each, (ast.Global, ast.Nonlocal)) and name in each.names for each in nodes(scope))
 
 
-def _is_written(value: ast.expr) -> bool:
-    """Whether something is a literal, a name of a module, or worked out of literals."""
-    if isinstance(value, ast.Call):
-        return all(isinstance(each, ast.Constant) for each in value.args) and not value.keywords
-    if isinstance(value, ast.UnaryOp):
-        return _is_written(value.operand)
-    return isinstance(value, (ast.Constant, ast.Attribute))
-
-
 def _names(node: ast.expr) -> set[str]:
     return {text for each in nodes(node) if isinstance(each, (ast.Name, ast.Attribute)) and (text := dotted(each))}
 
@@ -202,12 +199,15 @@ def _decides(best: Best, event: LibraryCall) -> bool:
 
 
 def _is_within(event: LibraryCall, asked: Site) -> bool:
-    """Whether something happens in the block that a question opens."""
+    """Whether something happens where a question with one answer leads: in its block, or after one that ends there."""
     module = asked.module
     outer = next((each for each in module.ancestors(asked.node) if isinstance(each, ast.stmt)), None)
+    if not isinstance(outer, ast.If) or not contains(outer.test, asked.node, module):
+        return False
+    block = module.block(outer)
+    after = block[block.index(outer) + 1 :] if isinstance(outer.body[-1], (ast.Return, ast.Continue)) else []
     chain = [each.node for each in (*event.moment.stack, event.site) if each.module is module]
-    blocks = outer.body if isinstance(outer, ast.If) and contains(outer.test, asked.node, module) else []
-    return any(contains(line, node, module) for line in blocks for node in chain)
+    return any(contains(line, node, module) for line in (*outer.body, *outer.orelse, *after) for node in chain)
 
 
 def _may_be(guard: Guard, atoms: list[Atom], truth: bool) -> bool:
