@@ -125,8 +125,9 @@ def _kept(event: Compared, best: ast.expr, metric: ast.expr) -> tuple[Site, str]
 
 def _defaults(scope: ast.AST, place: ast.expr) -> list[ast.expr]:
     """What a parameter is where it is not given."""
-    given = parameters(scope.args) if isinstance(scope, FUNCTIONS) and isinstance(place, ast.Name) else []
-    return [default for each, default in given if each.arg == place.id and default is not None]
+    if not isinstance(scope, FUNCTIONS) or not isinstance(place, ast.Name):
+        return []
+    return [default for each, default in parameters(scope.args) if each.arg == place.id and default is not None]
 
 
 def _given(module: Module, what: ast.expr, caller: Site) -> ast.expr | None:
