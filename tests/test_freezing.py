@@ -31,7 +31,7 @@ LOADED = """import torch
 from torch import nn
 from transformers import AutoModelForSequenceClassification
 
-net = AutoModelForSequenceClassification.from_pretrained("bert-base-uncased")
+net = AutoModelForSequenceClassification.from_pretrained("bert-base-uncased").train()
 """
 TRAINING = """optimizer = torch.optim.SGD([p for p in net.parameters() if p.requires_grad], lr=0.1)
 for batch in torch.load("batches.pt"):
