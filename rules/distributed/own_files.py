@@ -7,7 +7,7 @@ from gclint.run.run import Run
 from gclint.run.values import Object, Value, sources
 
 OF_EACH = (
-    *("time.", "datetime.", "uuid.", "random.", "socket.", "os.getpid", "secrets."),
+    *("time.", "datetime.", "uuid.", "random.", "socket.", "os.getpid", "secrets.", "io."),
     *("tempfile.mk", "tempfile.NamedTemporaryFile", "tempfile.TemporaryDirectory"),
 )
 """What gives each process something of its own."""
