@@ -1,4 +1,4 @@
-"""Which models of transformers drop something in training, by their families and by published names.
+"""Which models of transformers drop something in training, by their families and by the names of published weights.
 
 The families are those whose configuration says so where nobody says otherwise (transformers 5.23,
 models/*/configuration_*.py); held against what is installed by tests/frameworks/test_model_defaults.py.
@@ -16,48 +16,39 @@ from .model_defaults import making_of
 
 DROPPING = (
     *("Bart", "Bert", "BertGeneration", "BigBird", "BigBirdPegasus", "BioGpt", "Blenderbot", "BlenderbotSmall"),
-    *(
-        "CTRL",
-        "Camembert",
-        "Canine",
-        "ConvBert",
-        "DPR",
-        "Data2VecAudio",
-        "Data2VecText",
-        "Deberta",
-        "DebertaV2",
-        "Detr",
-    ),
-    *("DistilBert", "Electra", "Ernie", "Esm", "FNet", "FSMT", "Flaubert", "Funnel", "GPT2", "GPTBigCode", "Hubert"),
-    *("IBert", "LED", "LayoutLM", "LayoutLMv2", "LayoutLMv3", "Lilt", "LongT5", "Longformer", "Luke", "Lxmert"),
-    *("M2M100", "MBart", "MPNet", "MT5", "Marian", "MarkupLM", "MegatronBert", "Mra", "Mvp", "Nystromformer", "OPT"),
-    *("OpenAIGPT", "PLBart", "Pegasus", "PegasusX", "ProphetNet", "RoCBert", "RoFormer", "Roberta"),
-    *("RobertaPreLayerNorm", "Splinter", "SqueezeBert", "SwitchTransformers", "T5", "Tapas", "UMT5", "UniSpeech"),
-    *("VisualBert", "Wav2Vec2", "WavLM", "XGLM", "XLM", "XLMRoberta", "XLMRobertaXL", "XLNet", "Xmod", "Yoso"),
+    *("CTRL", "Camembert", "Canine", "ConvBert", "DPR", "Data2VecAudio", "Data2VecText", "Deberta"),
+    *("DebertaV2", "Detr", "DistilBert", "Electra", "Ernie", "Esm", "FNet", "FSMT", "Flaubert", "Funnel"),
+    *("GPT2", "GPTBigCode", "Hubert", "IBert", "LED", "LayoutLM", "LayoutLMv2", "LayoutLMv3", "Lilt", "LongT5"),
+    *("Longformer", "Luke", "Lxmert", "M2M100", "MBart", "MPNet", "MT5", "Marian", "MarkupLM", "MegatronBert"),
+    *("Mra", "Mvp", "Nystromformer", "OPT", "OpenAIGPT", "PLBart", "Pegasus", "PegasusX", "ProphetNet"),
+    *("RoCBert", "RoFormer", "Roberta", "RobertaPreLayerNorm", "Splinter", "SqueezeBert", "SwitchTransformers"),
+    *("T5", "Tapas", "UMT5", "UniSpeech", "VisualBert", "Wav2Vec2", "WavLM", "XGLM", "XLM", "XLMRoberta"),
+    *("XLMRobertaXL", "XLNet", "Xmod", "Yoso"),
 )
 """Families whose layers have dropout above 0 by default."""
 
 HEADS = r"(?:Pre[tT]rained|Model|For|LMHead|DoubleHeads|MTHead|With|Encoder|LM|QuestionEncoder|ContextEncoder|Reader)"
 
-PUBLISHED = (
-    r"(?:google-bert/)?bert-(?:base|large)-.*",
-    r"(?:FacebookAI/)?(?:xlm-)?roberta-(?:base|large)(?:-mnli)?",
-    r"(?:distilbert/)?(?:distilbert-base-.*|distilroberta-base|distilgpt2)",
-    r"(?:openai-community/)?gpt2(?:-medium|-large|-xl)?",
-    r"(?:google-t5/)?t5-(?:small|base|large|3b|11b)",
-    r"google/(?:flan-t5|t5-v1_1|mt5)-(?:small|base|large|xl|xxl)",
-    r"google/electra-(?:small|base|large)-discriminator",
-    r"facebook/bart-(?:base|large)(?:-cnn|-mnli|-xsum)?",
-    r"microsoft/deberta-(?:v3-)?(?:xsmall|small|base|large)",
-    r"microsoft/(?:codebert|graphcodebert|mpnet)-base",
-    r"Salesforce/codet5-(?:small|base|large)",
-    r"(?:xlnet/)?xlnet-(?:base|large)-cased",
-    r"hfl/chinese-(?:roberta|bert)-wwm-ext",
-    r"allenai/(?:scibert_scivocab_(?:un)?cased|longformer-base-4096)",
-    r"dmis-lab/biobert-.*",
-    r"facebook/opt-(?:125m|350m|1\.3b|2\.7b|6\.7b|13b)",
-)
-"""Published weights whose config.json has such a dropout."""
+PUBLISHED = {
+    "Bart": "facebook/bart-large",
+    "Bert": "google-bert/bert-base-uncased",
+    "Deberta": "microsoft/deberta-base",
+    "DistilBert": "google/distilbert-base-uncased",
+    "Electra": "google/electra-small-discriminator",
+    "GPT2": "openai-community/gpt2",
+    "Longformer": "allenai/longformer-base-4096",
+    "MPNet": "microsoft/mpnet-base",
+    "MT5": "google/mt5-small",
+    "OPT": "facebook/opt-350m",
+    "Roberta": "FacebookAI/roberta-base",
+    "T5": "google-t5/t5-small",
+    "XLNet": "xlnet/xlnet-large-cased",
+}
+"""Some of them with the published weights that transformers names for their defaults: of those the other sizes have the
+same dropout.
+"""
+SIZE = r"-(?:tiny|mini|small|medium|base|large|x+l|x+large|\d+(?:\.\d+)?[bm])\b"
+LETTERS = r"-(?:un)?cased$"
 
 
 def drops_in_training(model: Object, run: Run) -> Guard | None:
@@ -99,4 +90,15 @@ def _is_dropping(owner: str) -> bool:
 
 def _is_published(name: Alternative) -> bool:
     text = name.value if isinstance(name, Const) else None
-    return isinstance(text, str) and any(re.fullmatch(each, text) for each in PUBLISHED)
+    return isinstance(text, str) and any(_is_of_series(text, each) for each in PUBLISHED.values())
+
+
+def _is_of_series(name: str, published: str) -> bool:
+    """Whether a name is that of published weights or of another size of them, with or without who published them."""
+    owner, _, own = name.rpartition("/")
+    publisher, _, known = published.rpartition("/")
+    return owner in ("", publisher) and _without_size(own) == _without_size(known)
+
+
+def _without_size(name: str) -> str:
+    return re.sub(SIZE, "", re.sub(LETTERS, "", name))

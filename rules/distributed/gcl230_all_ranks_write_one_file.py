@@ -50,16 +50,12 @@ from gclint.run.ranks import meets_both
 from gclint.run.run import SEVERAL, Run, together
 from gclint.run.values import Value
 
+from ..writes import FOLDER, PRETRAINED, TENSORS
 from .own_files import is_of_all
 
-PATHS = {
-    "torch.save": ("f", 1),
-    "safetensors.torch.save_file": ("filename", 1),
-    "safetensors.torch.save_model": ("filename", 1),
-    "trainer._save": ("output_dir", 0),
-}
+PATHS = {**TENSORS, "trainer._save": ("output_dir", 0)}
 """What writes a file on each process that calls it, and by which argument it is told where."""
-OF_MODELS = ("save_pretrained", ("save_directory", 0), "is_main_process")
+ASKED = "is_main_process"
 GROUP = "torch.distributed.init_process_group"
 ON_SEVERAL: Guard = frozenset({(DISTRIBUTED, True)})
 ASKS = "torch.distributed.get_rank() == 0"
@@ -126,11 +122,10 @@ def _written(event: LibraryCall) -> Value:
         return Value(())
     if event.name in PATHS:
         return call.get(*PATHS[event.name])
-    name, path, asked = OF_MODELS
     model = call.receiver
-    if event.name.rpartition(".")[2] != name or model is None or call.gives(asked):
+    if event.name.rpartition(".")[2] != PRETRAINED or model is None or call.gives(ASKED):
         return Value(())
-    return call.get(*path) if call.it.library.is_kind(model, "module") else Value(())
+    return call.get(*FOLDER) if call.it.library.is_kind(model, "module") else Value(())
 
 
 def _on_one(event: LibraryCall, run: Run) -> Fix | None:

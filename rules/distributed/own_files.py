@@ -6,10 +6,9 @@ from gclint.run.ranks import numbers
 from gclint.run.run import Run
 from gclint.run.values import Object, Value, sources
 
-OF_EACH = (
-    *("time.", "datetime.", "uuid.", "random.", "socket.", "os.getpid", "secrets.", "io."),
-    *("tempfile.mk", "tempfile.NamedTemporaryFile", "tempfile.TemporaryDirectory"),
-)
+from ..writes import OF_NOW, is_given_by
+
+OF_EACH = (*OF_NOW, "socket.", "os.getpid", "io.")
 """What gives each process something of its own."""
 
 
@@ -23,6 +22,4 @@ def is_of_all(path: Value, run: Run) -> bool:
 
 def _may_differ(part: Object, run: Run) -> bool:
     """Whether something may be another one in each process: it is computed from data, or nobody knows how."""
-    made = run.makers.get(part)
-    own = made is not None and made.name.startswith(OF_EACH)
-    return own or bool(part.origins) or "foreign" in part.state
+    return is_given_by(part, OF_EACH, run) or bool(part.origins) or "foreign" in part.state

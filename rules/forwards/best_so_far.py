@@ -16,23 +16,19 @@ from gclint.run.parts_of_guards import everything
 from gclint.run.run import Run
 from gclint.run.values import NOTHING, Const, External, Missing, Object, Value, sources
 
+from ..writes import FOLDER, OF_NOW, PRETRAINED, TENSORS, is_given_by
+
 DEPTH = 4
 ORDERED = ("Gt", "GtE", "Lt", "LtE")
 COPIED = ("dst", 1)
 WRITES = {
-    "torch.save": ("f", 1),
-    "safetensors.torch.save_file": ("filename", 1),
-    "safetensors.torch.save_model": ("filename", 1),
-    "save_pretrained": ("save_directory", 0),
+    **TENSORS,
+    PRETRAINED: FOLDER,
     "save_state": ("output_dir", 0),
     **{f"shutil.{name}": COPIED for name in ("copy", "copy2", "copyfile", "move")},
     **{f"os.{name}": COPIED for name in ("replace", "rename")},
 }
 """What writes a file, and by which argument it is told where."""
-OF_NOW = (
-    *("time.", "datetime.", "uuid.", "random.", "secrets."),
-    *("tempfile.mk", "tempfile.NamedTemporaryFile", "tempfile.TemporaryDirectory"),
-)
 
 
 @dataclass(frozen=True)
@@ -241,10 +237,5 @@ def _is_one(path: Value, file: Object, event: LibraryCall, run: Run) -> bool:
     constants = {_path(each).constant() for each in others} - {None}
     parts = sources(path.possible(event.guard))
     found = sources(file.attributes.get("path", NOTHING))
-    varies = any(part.each or part.origins or (part not in found and _is_of_now(part, run)) for part in parts)
+    varies = any(part.each or part.origins or (part not in found and is_given_by(part, OF_NOW, run)) for part in parts)
     return len(constants) < 2 and not varies
-
-
-def _is_of_now(part: Object, run: Run) -> bool:
-    made = run.makers.get(part)
-    return made is not None and made.name.startswith(OF_NOW)

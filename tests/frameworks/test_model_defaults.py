@@ -18,7 +18,7 @@ from transformers.models.auto.configuration_auto import CONFIG_MAPPING_NAMES  # 
 from transformers.models.auto.tokenization_auto import TOKENIZER_MAPPING_NAMES  # noqa: E402
 
 from gclint.frameworks.model_defaults import PUBLISHED_WITHOUT, UNTIED, WITHOUT_PADDING  # noqa: E402
-from gclint.frameworks.model_dropout import DROPPING  # noqa: E402
+from gclint.frameworks.model_dropout import DROPPING, PUBLISHED  # noqa: E402
 
 RAISES = "Cannot handle batch sizes > 1"
 
@@ -69,3 +69,10 @@ def test_families_that_drop_something(name: str) -> None:
     settings = vars(getattr(transformers, f"{name}Config")())
     told = ("dropout", "dropout_rate", "embd_pdrop", "hidden_dropout", "hidden_dropout_prob")
     assert any(settings.get(each, 0) > 0 for each in told)
+
+
+@pytest.mark.parametrize("name", PUBLISHED)
+def test_published_weights_that_transformers_names_for_its_defaults(name: str) -> None:
+    assert name in DROPPING
+    told = inspect.getsource(sys.modules[getattr(transformers, f"{name}Config").__module__])
+    assert f'checkpoint="{PUBLISHED[name]}"' in told
