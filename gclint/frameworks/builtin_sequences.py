@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from itertools import product
 from typing import Any
 
-from ..run import changes, conditions, elements
+from ..run import changes, comparison, elements
 from ..run.calls import Call
 from ..run.elements import Arrangement
 from ..run.folding import folded
@@ -65,7 +65,7 @@ def _converted(call: Call, given: Value, item: Alternative) -> Value:
         made = folded(call.it, _TYPES[call.last], [of(item), *call.positional[1:]])
         return call.unknown() if made is None else placed(made, item.place)
     if call.last == "bool":
-        return Value([(guard, Const(truth)) for guard, truth in conditions.truths(call.it, item)])
+        return Value([(guard, Const(truth)) for guard, truth in comparison.truths(call.it, item)])
     if isinstance(item, Object) and item.kind in ("world_size", "local_rank"):
         return of(item)
     return of(call.it.derived(call.site, [given]))
@@ -119,7 +119,7 @@ def of_literal(call: Call) -> Value:
 def asked_of_text(call: Call) -> Value:
     """A method of a text that nobody knows, which is true or false."""
     (asked,) = call.unknown().objects()
-    return Value([(guard, Const(truth)) for guard, truth in conditions.truths(call.it, asked)])
+    return Value([(guard, Const(truth)) for guard, truth in comparison.truths(call.it, asked)])
 
 
 def _split(call: Call, method: Any) -> Value:
@@ -379,7 +379,7 @@ def _is_true(call: Call, value: Value) -> Guard:
     ways = [
         narrowed(guard, decided)
         for guard, item in value
-        for decided, truth in conditions.truths(call.it, item)
+        for decided, truth in comparison.truths(call.it, item)
         if truth
     ]
     return either(ways)
@@ -444,7 +444,7 @@ def any_or_all(call: Call) -> Value:
         both
         for guard, part in each
         for held, item in part
-        for decided, truth in conditions.truths(call.it, item)
+        for decided, truth in comparison.truths(call.it, item)
         if truth == wanted and (both := all_of((guard, held, decided))) is not None
     ]
     found = either(ways)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from ..run import changes, conditions
+from ..run import changes, comparison
 from ..run.guards import ALWAYS, NEVER, Guard, complement, conj, either
 from ..run.interpreter import Interpreter
 from ..run.values import (
@@ -229,7 +229,7 @@ def set_trains(it: Interpreter, parameter: Object, value: Value) -> None:
 
 
 def _truths(it: Interpreter, held: Guard, item: Alternative) -> Iterator[tuple[Guard, bool]]:
-    for guard, truth in conditions.truths(it, item):
+    for guard, truth in comparison.truths(it, item):
         both = conj(held, guard)
         if both is not None:
             yield both, truth

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..run.arithmetic import scale_of
 from ..run.calls import Call
-from ..run.conditions import truths
+from ..run.comparison import truths
 from ..run.events import GradientsCleared, GradientsClipped, OptimizerStep, ScalerUsed
 from ..run.values import NONE, TRUE, Value, of
 from .registry import Framework

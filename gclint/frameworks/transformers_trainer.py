@@ -187,7 +187,7 @@ def _columns(call: Call, forward: Function) -> dict[str, Value]:
 
 
 def _checkpoint_by_arguments(it: Interpreter, model: Object, args: Object) -> None:
-    from ..run.conditions import truths
+    from ..run.comparison import truths
 
     if "unsloth" in model.state:
         return  # its own flag decides (unsloth/models/_utils.py)

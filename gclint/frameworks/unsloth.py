@@ -10,7 +10,7 @@ from 2026.10.6 on a trainer picks find_unused_parameters=False for adapters that
 from __future__ import annotations
 
 from ..run.calls import Call
-from ..run.conditions import truths
+from ..run.comparison import truths
 from ..run.events import ModelLoaded
 from ..run.values import FALSE, NONE, TRUE, Const, Value, assigned, const, of
 from .peft import adapt

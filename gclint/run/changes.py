@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..ir.syntax import Site
-from . import conditions, containers, environment
+from . import comparison, containers, environment
 from .defaults import unsure
 from .elements import (
     ANY,
@@ -95,7 +95,7 @@ def store(it: Interpreter, item: Object, key: Value, value: Value, site: Site) -
 
 
 def _store(it: Interpreter, item: Object, key: Alternative, value: Value, site: Site) -> None:
-    key = conditions.known_literal(it, key)
+    key = comparison.known_literal(it, key)
     if item.entries is not None:
         if isinstance(key, Const):
             old = containers.entry_of(it, item, key.value) or of(MISSING)
@@ -145,14 +145,14 @@ def _is_one_key(it: Interpreter, item: Object, key: Object) -> bool:
     """Whether a key that nobody knows is the same whenever it is met here, and the only such key of a dict."""
     alone = is_counted(item) or (item.keyed is not None and item.keyed[0] is key)
     few = len(item.entries or {}) <= containers.MOST_KEYS
-    return alone and few and conditions.is_undecided(key) and not key.each and it.vague == item.vague
+    return alone and few and comparison.is_undecided(key) and not key.each and it.vague == item.vague
 
 
 def _gone_from_keyed(it: Interpreter, item: Object, key: Const, guard: Guard) -> None:
     """Where the unknown key of a dict equals a literal, nothing is under it any more."""
     if item.keyed is not None and key.value not in (item.entries or {}):
         other, held = item.keyed
-        ((same, _), _) = conditions.equality(it, other, key)
+        ((same, _), _) = comparison.equality(it, other, key)
         way = conj(guard, same)
         if way is not None:
             item.keyed = other, assigned(way, of(MISSING), held)
@@ -212,7 +212,7 @@ def take_out(it: Interpreter, item: Object, key: Value, node: ast.AST) -> Value:
 
 
 def _taken_out(it: Interpreter, item: Object, key: Alternative, node: ast.AST) -> Value:
-    key = conditions.known_literal(it, key)
+    key = comparison.known_literal(it, key)
     held = containers.item_at(it, item, key, node)
     if not isinstance(key, Const) or it.is_dead:
         if item.items is not None:
@@ -247,7 +247,7 @@ def pop(it: Interpreter, item: Object, key: Value, default: Value | None, node: 
 
 def _drop(it: Interpreter, item: Object, key: Alternative) -> None:
     """The entry of a key is gone."""
-    entries, key = item.entries or {}, conditions.known_literal(it, key)
+    entries, key = item.entries or {}, comparison.known_literal(it, key)
     if isinstance(key, Const):
         if key.value in entries:
             _remove(it, entries, key.value, since(it, item))

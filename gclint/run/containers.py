@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from ..ir.syntax import nodes
-from . import conditions, environment
+from . import comparison, environment
 from .elements import ANY, any_of, chosen, is_counted, is_missing, mix, one_of, sliced, there
 from .folding import folded
 from .guards import ALWAYS, NEVER, Guard, complement, conj, either
@@ -103,7 +103,7 @@ def _at_key(it: Interpreter, item: Alternative, key: Value, node: ast.Subscript)
 
 def item_at(it: Interpreter, item: Object, key: Alternative, node: ast.AST) -> Value:
     """What stands at one key of a container; what is not there raises where everything is known."""
-    key = conditions.known_literal(it, key)
+    key = comparison.known_literal(it, key)
     if not isinstance(key, Const):
         return _at_unknown(it, item, key, node)
     if item.entries is not None:
@@ -133,7 +133,7 @@ def entry_of(it: Interpreter, item: Object, key: object) -> Value | None:
     if item.keyed is None:
         return None if item.open or item.each else of(MISSING)
     other, held = item.keyed
-    ((same, _), (different, _)) = conditions.equality(it, other, Const(key))
+    ((same, _), (different, _)) = comparison.equality(it, other, Const(key))
     return union([held.under(same), of(MISSING).under(different)])
 
 
@@ -205,7 +205,7 @@ def _by_unknown(
 
 def is_told(key: Alternative, keys: Sequence[object]) -> bool:
     """Whether conditions tell which of these literals an unknown key is: there are some, and not too many."""
-    return isinstance(key, Object) and conditions.is_undecided(key) and 0 < len(keys) <= MOST_KEYS
+    return isinstance(key, Object) and comparison.is_undecided(key) and 0 < len(keys) <= MOST_KEYS
 
 
 def each_by_key(
@@ -214,7 +214,7 @@ def each_by_key(
     """What there is where an unknown key is each of these literals, and the guard under which it is none of them."""
     parts, none = [], ALWAYS
     for each in keys:
-        ((yes, _), (no, _)) = conditions.equality(it, key, Const(each))
+        ((yes, _), (no, _)) = comparison.equality(it, key, Const(each))
         with it.under(none | yes) as possible:
             if possible:
                 parts.append(what(each).under(yes))
@@ -250,7 +250,7 @@ def look_up(it: Interpreter, item: Object, key: Value, default: Value | None, no
 
 
 def _or_default(it: Interpreter, item: Object, key: Alternative, default: Value | None, node: ast.AST) -> Value:
-    key = conditions.known_literal(it, key)
+    key = comparison.known_literal(it, key)
     if isinstance(key, Const):
         held = entry_of(it, item, key.value)
         if held is None:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from ..ir.syntax import FunctionDef, Site, arguments, dotted, parameters
-from . import arithmetic, changes, comprehensions, conditions, containers, elements, names
+from . import arithmetic, changes, comparison, comprehensions, conditions, containers, elements, names
 from .calls import Call
 from .folding import folded
 from .guards import ALWAYS, Guard, compatible, conj, either, narrowed
@@ -121,7 +121,7 @@ def _decided(it: Interpreter, left: Value, is_and: bool, right: ast.expr) -> Val
     parts: list[tuple[Guard, Alternative]] = []
     open_: list[Guard] = []
     for guard, item in left.possible(it.guard):
-        for decided, truth in conditions.truths(it, item):
+        for decided, truth in comparison.truths(it, item):
             here = conj(guard, decided)
             if here is None or not compatible(here, it.guard):
                 continue

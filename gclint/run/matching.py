@@ -6,7 +6,7 @@ import ast
 from functools import partial
 from typing import TYPE_CHECKING
 
-from . import conditions, names
+from . import comparison, conditions, names
 from .guards import ALWAYS, NEVER, Atom, Guard, complement, conj, either, narrowed
 from .values import Value, const, of
 
@@ -49,7 +49,7 @@ def _matches(it: Interpreter, subject: Value, pattern: ast.pattern, statement: a
     if isinstance(pattern, (ast.MatchValue, ast.MatchSingleton)):
         wanted = const(pattern.value) if isinstance(pattern, ast.MatchSingleton) else it.evaluate(pattern.value)
         node = ast.copy_location(ast.Compare(statement.subject, [ast.Eq()], [ast.Constant(None)]), statement.subject)
-        found = conditions.compare(it, subject, ast.Eq(), wanted, node)
+        found = comparison.compare(it, subject, ast.Eq(), wanted, node)
         return either(guard for guard, truth in found if truth)
     atom = Atom(f"pattern:{id(pattern)}", partial(_words, it.module, statement, pattern), "")
     return frozenset({(atom, True)})

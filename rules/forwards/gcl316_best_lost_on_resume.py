@@ -103,15 +103,8 @@ def _resumes(run: Run) -> Iterator[tuple[StateDictLoaded, Object, Guard]]:
             file = file_of(item)
             counted = goes_on_under(file, run) if file is not None else None
             guard = together(load.guard, counted) if counted is not None else None
-            if file is not None and guard is not None and _is_own(load, item, file, run):
+            if file is not None and guard is not None and (own_saves(load, file, run) or saved_alike(file, run)):
                 yield load, file, guard
-
-
-def _is_own(load: StateDictLoaded, item: Object, file: Object, run: Run) -> bool:
-    """Whether the program itself may have saved a file: the model's state in it, or what else is read beside it."""
-    if item is file or item.parent is file:
-        return bool(own_saves(load, file, run, whole=False))
-    return any(True for _ in saved_alike(file, run))
 
 
 def _restored(best: Best, load: StateDictLoaded, file: Object, run: Run) -> Fix | None:
@@ -128,7 +121,7 @@ def _restored(best: Best, load: StateDictLoaded, file: Object, run: Run) -> Fix 
         for key, value in zip(each.keys, each.values, strict=True)
         if isinstance(key, ast.Constant) and module.code(value) == best.text
     ]
-    saved = [entries for _, entries in own_saves(load, file, run, whole=False)]
+    saved = [entries for _, entries in own_saves(load, file, run)] or saved_alike(file, run)
     keys = [key for key in written if all(f"[{key!r}]" in entries for entries in saved)]
     if not keys or module.span(best.begins.node).line > module.span(node).line:
         return None

@@ -108,12 +108,9 @@ def _last(site: Site | None) -> str:
     return receiver_text(site).rpartition(".")[2] if site is not None else ""
 
 
-def own_saves(
-    load: StateDictLoaded, file: Object, run: Run, whole: bool = True
-) -> list[tuple[Saved, dict[str, Value]]]:
+def own_saves(load: StateDictLoaded, file: Object, run: Run) -> list[tuple[Saved, dict[str, Value]]]:
     """Where the program itself may have saved the file that is loaded, a state of the same model among all that is read
-    of it, or where not the `whole` need be in it, among two things of that; each with what stands in it by key, nothing
-    where it is that state alone.
+    of it; each with what stands in it by key, nothing where it is that state alone.
     """
     read, path = _read(file), file.attributes.get("path", NOTHING)
     models = [root(inside(item)) for item in load.target.objects()]
@@ -125,18 +122,19 @@ def own_saves(
         for each in saves(run)
         for entries in ([{}] if alone else entries_of(each.content))
         if may_be(each, path, name)
-        and (read <= (ANY_KEY if alone else set(entries)) or (not whole and len(read & set(entries)) > 1))
+        and read <= (ANY_KEY if alone else set(entries))
         and _is_of(each.content if alone else entries.get(key, NOTHING), models)
     ]
 
 
-def saved_alike(file: Object, run: Run) -> Iterator[Saved]:
-    """Where the program may have saved a file, by two or more of the keys that are read of it."""
+def saved_alike(file: Object, run: Run) -> list[dict[str, Value]]:
+    """What stands, by key, in what the program may have saved as a file, where two or more of the keys that are read of
+    it are there.
+    """
     read, path = _read(file), file.attributes.get("path", NOTHING)
     name = file_key(path, file.site, 0) if file.site is not None else ""
-    for each in saves(run):
-        if may_be(each, path, name) and any(len(read & set(entries)) > 1 for entries in entries_of(each.content)):
-            yield each
+    held = [entries for each in saves(run) if may_be(each, path, name) for entries in entries_of(each.content)]
+    return [entries for entries in held if len(read & set(entries)) > 1]
 
 
 def file_of(item: Object) -> Object | None:

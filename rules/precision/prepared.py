@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from gclint.run.conditions import item_atom
+from gclint.run.comparison import item_atom
 from gclint.run.events import LibraryCall, OptimizerStep
 from gclint.run.guards import DISTRIBUTED, Guard, all_of, compatible
 from gclint.run.parallel import alone, is_group_of_one
