@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import pytest
 
-from gclint.run import conditions
+from gclint.run import comparison
 
 OPERATORS: dict[type[ast.cmpop], Callable[[int, int], bool]] = {
     ast.Eq: operator.eq,
@@ -39,12 +39,12 @@ def means_several(kind: str, sign: type[ast.cmpop], literal: int) -> bool | None
 def test_what_a_comparison_says_of_the_number_of_processes(kind: str, sign: type[ast.cmpop], literal: int) -> None:
     if kind == "world_size" and literal < 1:
         return
-    assert conditions._process_count(kind, sign(), literal) == means_several(kind, sign, literal)
-    assert conditions._process_count(kind, sign(), str(literal)) == means_several(kind, sign, literal)
+    assert comparison._process_count(kind, sign(), literal) == means_several(kind, sign, literal)
+    assert comparison._process_count(kind, sign(), str(literal)) == means_several(kind, sign, literal)
 
 
 @pytest.mark.parametrize("kind", ["world_size", "local_rank"])
 def test_a_number_that_is_there_means_a_launcher(kind: str) -> None:
-    assert conditions._process_count(kind, ast.IsNot(), None) is True
-    assert conditions._process_count(kind, ast.Is(), None) is False
-    assert conditions._process_count(kind, ast.Eq(), 1.5) is None
+    assert comparison._process_count(kind, ast.IsNot(), None) is True
+    assert comparison._process_count(kind, ast.Is(), None) is False
+    assert comparison._process_count(kind, ast.Eq(), 1.5) is None

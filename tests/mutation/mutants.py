@@ -17,8 +17,8 @@ from .operators import OPERATORS
 
 ROOT = Path(__file__).parent.parent.parent
 OF_THE_RUN = (
-    "changes comprehensions conditions containers contexts elements environment evaluation exceptions execution "
-    "folding formula guards invocation jumps loops matching names values"
+    "changes comparison comprehensions conditions containers contexts elements environment evaluation exceptions "
+    "execution folding formula guards invocation jumps loops matching names values"
 )
 OF_FRAMEWORKS = "builtin_containers builtin_sequences module_trees"
 CORE = [

@@ -143,6 +143,13 @@ def test_development_requirements_come_last(tmp_path):
     assert decided(tmp_path, "torch") == ("2.6.0", "requirements-gpu.txt:1")
 
 
+def test_what_pages_are_built_with_is_not_what_one_trains_with(tmp_path):
+    write(tmp_path, {"docs/requirements.txt": "sphinx\nzzz==1.0\n"})
+    assert decided(tmp_path, "zzz") == ("None", "unknown")
+    write(tmp_path, {"requirements/train.txt": "zzz==1.0\n"})
+    assert decided(tmp_path, "zzz") == ("1.0", "requirements/train.txt:1")
+
+
 def test_nothing_above_the_root_is_read(tmp_path):
     write(tmp_path, {"requirements.txt": "zzz==1.0\n", "project/requirements.txt": "-r ../requirements.txt\n"})
     assert decided(tmp_path / "project", "zzz") == ("None", "unknown")
