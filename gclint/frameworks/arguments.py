@@ -18,7 +18,7 @@ from ..run.commands import command
 from ..run.interpreter import Interpreter
 from ..run.pages import place_of, placed
 from ..run.run import OPTIONS, Run
-from ..run.values import MISSING, NONE, Const, External, Function, Object, Value, const, of
+from ..run.values import MISSING, NONE, NOTHING, Const, External, Function, Object, Value, const, of
 from .registry import Framework
 
 framework = Framework("arguments", kinds={"option": "unknown"})
@@ -251,16 +251,21 @@ def _option(
 ) -> Value:
     """The value of one option: from the words, else the default, open to the launch when no words are known."""
     action = names.const_text(option.get("action"))
+    stored = const(action == "store_true") if action in ("store_true", "store_false") else NOTHING
+    if stored:
+        default = default or option.get("default", None, const(action != "store_true"))
+        if default.constant() is stored.constant() and not option.open:
+            return stored  # given or not
     if words is None:
-        if action in ("store_true", "store_false"):
+        if stored:
             return of(unknown_option(option.it, name, option))
         return overridable(option.it, name, default or option.get("default", None, NONE), option)
     positional = not flags[0].startswith("-")
     given = given_argument(words, flags) if not positional else free.pop(0) if free else None
     if given == RANK:
         return environment.number(option.it, "LOCAL_RANK", option.site)
-    if action in ("store_true", "store_false"):
-        return const((given is not None) == (action == "store_true"))
+    if stored and given is not None:
+        return stored
     if given is None:
         negated = any(f"--no-{name.replace('_', '-')}" == word.replace("_", "-") for word in words)
         return const(False) if negated else default or option.get("default", None, NONE)

@@ -1,7 +1,8 @@
 """# removed-torch-function (GCL906)
 
 ## What it does
-Finds functions that the target version of torch no longer has, and those that warn that they will go.
+Finds functions that the target version of torch no longer has, and those that warn that they will go; and
+`iterator.next()` of a DataLoader.
 
 ## Why it breaks
 The call raises: `RuntimeError: This function was deprecated since version 1.9 and is now removed`, or that torch has no
@@ -25,7 +26,8 @@ torch.nn.init.xavier_uniform_(layer.weight)
 Older targets; a `try` that falls back on the other name; a condition on the release, or on whether torch has the name.
 
 ## Evidence
-torch 2.13.0: each name was called; what it raised or warned of is the table that gclint goes by.
+torch 2.13.0: each name was called; what it raised or warned of is the table that gclint goes by. The method `next` of
+a DataLoader's iterator is gone since 1.13 (https://github.com/pytorch/pytorch/issues/80181, a build of that release).
 """
 
 from __future__ import annotations
@@ -62,7 +64,7 @@ rule = Rule(
             *sorted(where(f"{name}(", rf".*(?<!\w)(?<!self\.)(?<!fft\.)(?<!def ){name}\(") for name in DISTINCT),
             *(where(f".{name}(", rf".*(?<!linalg)(?<!fft)\.{name}\(") for name in TENSORS_TOO),
             *(f"init.{name}(" for name in INITS),
-            *("torch._six", "functorch", "custom_fwd", "custom_bwd"),
+            *("torch._six", "functorch", "custom_fwd", "custom_bwd", ".next("),
         ),
         ("torch",),
     ),
@@ -93,6 +95,22 @@ def called(event: LibraryCall, run: Run) -> Iterator[Finding]:
         certainty="fails" if gone else "fragile",
         symptom=GONE_ERRORS[name.rpartition(".")[2]] if gone else "a warning; an error once the name is gone",
         fixes=(_renamed(event.site, name, row) if call.name == name else None,),
+    )
+
+
+@rule.on(LibraryCall)
+def taken_by_method(event: LibraryCall, run: Run) -> Iterator[Finding]:
+    """Is the next batch asked of a loader's iterator by the name that Python 2 had for it?"""
+    version = run.targets.version("torch")
+    if event.name != "loader.next" or version is None or version < Version("1.13") or _asked(event):
+        return
+    yield rule.finding(
+        run,
+        event.site,
+        "the iterator of a DataLoader has no method `next` any more: it is `next(iterator)` now",
+        guard=event.guard,
+        symptom="AttributeError: '_MultiProcessingDataLoaderIter' object has no attribute 'next'",
+        fixes=(_by_function(event.site),),
     )
 
 
@@ -145,6 +163,15 @@ def _import_of_inf(site: Site) -> Fix | None:
         return None
     names = ", ".join(alias.name + (f" as {alias.asname}" if alias.asname else "") for alias in node.names)
     return Fix("new-name", "Import it from torch", (rewrite.replace(site, f"from torch import {names}"),))
+
+
+def _by_function(site: Site) -> Fix | None:
+    """Python's function in place of the method."""
+    node = rewrite.call_node(site)
+    if node is None or not isinstance(node.func, ast.Attribute) or node.args or node.keywords:
+        return None
+    text = f"next({site.module.code(node.func.value)})"
+    return Fix("new-name", "Call Python's next", (rewrite.replace(site, text),))
 
 
 def _renamed(site: Site, name: str, row: Name) -> Fix | None:
