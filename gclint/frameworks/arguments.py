@@ -7,6 +7,7 @@ condition that nobody overrides it.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 
 from ..ir.syntax import Site
@@ -158,11 +159,14 @@ def parse_arguments(call: Call) -> Value:
     preset = call.receiver.entries or {}
     for name, default in preset.items():
         made.attributes[name] = default if words is not None else overridable(call.it, name, default, call)
+    kept = Counter(destination(option, flags) for option in options if (flags := flags_of(option)))
     for option in options:
         flags = flags_of(option)
         if flags:
             name = destination(option, flags)
-            value = _option(option, name, flags, words, free, preset.get(name))
+            if kept[name] > 1 and words is not None and name in made.sites and given_argument(words, flags) is None:
+                continue  # what another option that is kept under the same name says stands
+            value = _option(option, name, flags, words, free, preset.get(name), alone=kept[name] == 1)
             if words is not None and words == launched(call.it) and given_argument(words, flags) is not None:
                 value = placed(value, _place(option, flags))
             open_to_more = call.receiver.open or not _is_named(option) or not PASSED_ON.isdisjoint(words or ())
@@ -247,14 +251,22 @@ def _free_words(options: Sequence[Call], words: Sequence[str]) -> list[str]:
 
 
 def _option(
-    option: Call, name: str, flags: list[str], words: Sequence[str] | None, free: list[str], default: Value | None
+    option: Call,
+    name: str,
+    flags: list[str],
+    words: Sequence[str] | None,
+    free: list[str],
+    default: Value | None,
+    alone: bool,
 ) -> Value:
-    """The value of one option: from the words, else the default, open to the launch when no words are known."""
+    """The value of one option, which may be `alone` under its name: from the words, else the default, open to the
+    launch when no words are known.
+    """
     action = names.const_text(option.get("action"))
     stored = const(action == "store_true") if action in ("store_true", "store_false") else NOTHING
     if stored:
         default = default or option.get("default", None, const(action != "store_true"))
-        if default.constant() is stored.constant() and not option.open:
+        if default.constant() is stored.constant() and alone and not option.open:
             return stored  # given or not
     if words is None:
         if stored:

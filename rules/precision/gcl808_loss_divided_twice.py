@@ -98,7 +98,9 @@ def divided_twice(event: LibraryCall, run: Run) -> Iterator[Finding]:
 def _divides(event: LibraryCall, call: Call) -> bool:
     """Whether a backward divides the loss by the accumulated rounds."""
     of_engine = event.name == "engine.backward"
-    kept = of_engine and (event.moment.inside("no_sync") or call.get("scale_wrt_gas", None, TRUE).constant() is not True)
+    kept = of_engine and (
+        event.moment.inside("no_sync") or call.get("scale_wrt_gas", None, TRUE).constant() is not True
+    )
     return event.name in LIBRARIES and not kept
 
 
