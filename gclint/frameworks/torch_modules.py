@@ -181,6 +181,7 @@ def make_of_another_module(call: Call) -> Value | None:
     found = call.foreign()
     for item in found.objects() if _BUILDER.match(call.name) else ():
         promote(item)
+        item.type = call.name
     return found
 
 

@@ -231,9 +231,9 @@ def insert_before(site: Site, *lines: str) -> Edit | None:
 
 
 def insert_after(site: Site, *lines: str) -> Edit | None:
-    """Put statements on lines of their own after the statement that holds a node."""
+    """Put statements on lines of their own after the statement that holds a node, or a whole block that is given."""
     line = line_of(site.module, site.node)
-    if not line or isinstance(line[-1], COMPOUND):
+    if not line or (isinstance(line[-1], COMPOUND) and line[-1] is not site.node):
         return None
     place = site.module.span(line[-1])
     lead, newline = indentation(site), _newline(site)

@@ -33,7 +33,6 @@ torch 2.13.0: the output of a forward in evaluation mode has a graph, which hold
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterator
 
 from gclint.finding import Edit, Finding, Fix
@@ -42,10 +41,9 @@ from gclint.ir.syntax import FUNCTIONS, Site, nodes
 from gclint.rule import Reproduction, Rule
 from gclint.run.closures import enclosing_function
 from gclint.run.events import Backward, Forward, LibraryCall, RunEnded
-from gclint.run.guards import satisfiable
-from gclint.run.run import Run, ways
-from gclint.run.values import Const
+from gclint.run.run import Run
 
+from ..evaluations import from_outside, is_in_mode, untrained
 from ..words import BACKWARD
 
 KEEPS_NOTHING = {
@@ -72,20 +70,16 @@ def with_graph(event: RunEnded, run: Run) -> Iterator[Finding]:
     """Does a model keep graphs in evaluation mode, or after all training, that no backward goes through?"""
     if not event.whole or any(each.name.endswith("autograd.grad") for each in run.of_type(LibraryCall)):
         return
-    used = {item for each in run.of_type(Backward) for item in each.forwards}
-    trained = {item.attributes["of"].only() for item in used}
     steps = {loop for each in run.of_type(Backward) for loop in each.moment.loops}
     last = max((run.place(each) for each in run.of_type(Backward)), default=-1)
     told: set[Site] = set()
-    for forward in run.of_type(Forward):
-        if forward.activation is None or forward.activation in used or forward.model not in trained:
-            continue
+    for forward in untrained(run):
         after_all = run.place(forward) > last and steps.isdisjoint(forward.moment.loops)
-        if steps.issuperset(forward.moment.loops) or not (after_all or _evaluates(forward)):
+        if not after_all and not is_in_mode(forward, training=False):
             continue
-        if not _records(forward) or trainable(forward.model) == "none" or not satisfiable(forward.guard):
+        if not _records(forward) or trainable(forward.model) == "none":
             continue
-        site = _from_outside(forward)
+        site = from_outside(forward)
         if site in told:
             continue
         told.add(site)
@@ -100,13 +94,6 @@ def with_graph(event: RunEnded, run: Run) -> Iterator[Finding]:
         )
 
 
-def _evaluates(forward: Forward) -> bool:
-    """Whether a forward is in evaluation mode in every case in which it is come to."""
-    assert forward.activation is not None
-    modes = [mode for _, (mode,) in ways(forward.guard, forward.activation.known("training"))]
-    return bool(modes) and all(mode == Const(False) for mode in modes)
-
-
 def _records(forward: Forward) -> bool:
     """Whether autograd surely keeps activations of a forward: no block is around it that nobody knows."""
     called = forward.called
@@ -114,20 +101,6 @@ def _records(forward: Forward) -> bool:
         return False  # a part is a method, for all that is known
     known = all(item.kind == "context" and not item.is_a("set_grad_enabled") for item in forward.moment.contexts)
     return known and forward.moment.unrecorded() is None
-
-
-def _from_outside(forward: Forward) -> Site:
-    """Where a model is called: of the parts that a method of it calls, where that method is."""
-    site = forward.site
-    for caller in reversed(forward.moment.stack):
-        held = site.module.parents.get(enclosing_function(site.module, site.node))
-        names = (
-            [each.name for each in held.body if isinstance(each, FUNCTIONS)] if isinstance(held, ast.ClassDef) else []
-        )
-        if forward.called is forward.model or "forward" not in names:
-            break
-        site = caller
-    return site
 
 
 def _decorated(site: Site, run: Run) -> Fix | None:

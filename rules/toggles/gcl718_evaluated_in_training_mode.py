@@ -1,0 +1,142 @@
+"""# evaluated-in-training-mode (GCL718)
+
+## What it does
+Finds evaluations of a model that is still in the training mode of the steps before.
+
+## Why it breaks
+Dropout goes on to drop, so that each evaluation gives other and lower numbers. Batch norm computes with the statistics
+of each batch, so that a result hangs on what else is in it, and learns from the data of the evaluation: what is kept as
+the best model is chosen by such numbers, and has seen the data that it is judged by. `torch.no_grad()` changes nothing
+of that. Nothing is raised.
+
+## Example
+```python
+for epoch in range(epochs):
+    for x, y in train_loader:
+        step(model, x, y)
+    with torch.no_grad():
+        for x, y in val_loader:
+            correct += (model(x).argmax(1) == y).sum()
+```
+
+## Use instead
+```python
+    model.eval()
+    with torch.no_grad():
+        for x, y in val_loader:
+            correct += (model(x).argmax(1) == y).sum()
+    model.train()
+```
+
+## When it is fine
+`eval()` on the way to it; a model without dropout and running statistics; `train()` that is called for what follows, as
+for several draws with dropout, or for new statistics of batch norm; outputs that nobody uses; what is computed within
+the steps themselves, as a target or a sample; what comes before all training.
+
+## Evidence
+torch 2.13.0: two evaluations of one model with Dropout give different numbers, and one under `torch.no_grad()` moves
+`running_mean` of a BatchNorm1d. https://docs.pytorch.org/docs/stable/notes/autograd.html#evaluation-mode-nn-module-eval
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gclint.finding import Aspect, Finding, Fix
+from gclint.frameworks.torch_states import is_inside, mode_set
+from gclint.ir.syntax import LOOPS, Site
+from gclint.rule import Reproduction, Rule
+from gclint.run import rewrite
+from gclint.run.closures import enclosing_function
+from gclint.run.events import Backward, Forward, LibraryCall, RunEnded
+from gclint.run.parallel import inside, trained
+from gclint.run.run import Run
+from gclint.run.values import root
+
+from ..evaluations import from_outside, is_in_mode, untrained
+from ..words import BACKWARD
+from .modes import has_mode, is_own
+
+CHANGES: tuple[Aspect, ...] = ("modes", "random", "buffers")
+
+rule = Rule(
+    code="GCL718",
+    name="evaluated-in-training-mode",
+    docs=__doc__ or "",
+    words=(BACKWARD, (".step",)),
+    certainty=("fragile",),
+    fixable="unsafe",
+    oracles=("evaluating",),
+    reproduction=Reproduction(
+        "bad_epochs.py", "bad_epochs.fixed.py", raises="AssertionError: two evaluations differ", intent=CHANGES
+    ),
+)
+
+
+@rule.on(RunEnded)
+def evaluates(event: RunEnded, run: Run) -> Iterator[Finding]:
+    """Is a model evaluated in the mode in which it was trained just before?"""
+    if not event.whole or any(not each.forwards for each in run.of_type(Backward)):
+        return
+    modes = [each for each in run.of_type(LibraryCall) if each.name.endswith((".eval", ".train"))]
+    told: set[Site] = set()
+    for forward in untrained(run):
+        steps = _steps_before(forward, modes, run)
+        if not steps or not forward.moment.result_used or not _trains(forward, modes, run):
+            continue
+        site = from_outside(forward)
+        if site in told or has_mode(forward.called) is False or has_mode(forward.model) is False:
+            continue
+        told.add(site)
+        yield rule.finding(
+            run,
+            site,
+            "this evaluates the model in the mode of its training: nothing calls `eval()` before",
+            guard=forward.guard,
+            certainty="fragile",
+            symptom="silent: dropout drops, and batch norm learns from the data of the evaluation",
+            related=[(steps[-1].site, "it is trained here")],
+            fixes=(_in_evaluation(forward, steps, modes),),
+        )
+
+
+def _trains(forward: Forward, modes: list[LibraryCall], run: Run) -> bool:
+    """Whether a model is in training mode: put into it, or made by the program and never put into another."""
+    model = inside(forward.model)
+    if forward.activation is not None and forward.activation.known("training"):
+        return is_in_mode(forward, training=True)
+    before = (each.call for each in modes if run.place(each) < run.place(forward))
+    held = [call.receiver for call in before if call is not None and call.receiver is not None]
+    made = is_own(model) and not model.escaped and "training" not in model.attributes
+    return made and all(is_own(each) and not is_inside(model, each) for each in map(root, held))
+
+
+def _steps_before(forward: Forward, modes: list[LibraryCall], run: Run) -> list[Backward]:
+    """The backwards that train a model before a forward, since the last call that put it into training mode."""
+    end = run.place(forward)
+    calls = (run.place(each) for each in modes if mode_set(each, forward.model))
+    since = max((place for place in calls if place < end), default=-1)
+    backwards = (each for each in run.of_type(Backward) if since < run.place(each) < end)
+    return [each for each in backwards if forward.model in trained(each)]
+
+
+def _in_evaluation(forward: Forward, steps: list[Backward], modes: list[LibraryCall]) -> Fix | None:
+    """Put what is called into evaluation mode before the loop around it, and back after it, where nothing does that
+    before the next steps.
+    """
+    site = forward.site
+    function = getattr(site.node, "func", None)
+    around = [each for each in site.module.ancestors(site.node) if isinstance(each, LOOPS)]
+    home = enclosing_function(site.module, site.node)
+    own = [each for each in around if enclosing_function(site.module, each) is home]
+    inner = [each for each in own if not any(each is loop.node for step in steps for loop in step.moment.loops)]
+    if not inner or function is None:
+        return None
+    name, loop = site.module.code(function), Site.at(site.module, inner[-1])
+    returns = any(
+        mode_set(each, forward.model) and set(each.moment.loops) & set(forward.moment.loops) for each in modes
+    )
+    edits = [rewrite.insert_before(loop, f"{name}.eval()")]
+    edits += [] if returns else [rewrite.insert_after(loop, f"{name}.train()")]
+    made = [each for each in edits if each is not None]
+    return Fix("eval", "Evaluate in evaluation mode", tuple(made), "unsafe", intent=CHANGES) if made else None
