@@ -112,9 +112,9 @@ def _trains(forward: Forward, modes: list[LibraryCall], run: Run) -> bool:
 
 
 def _steps_before(forward: Forward, modes: list[LibraryCall], run: Run) -> list[Backward]:
-    """The backwards that train a model before a forward, since the last call that put it into training mode."""
+    """The backwards that train a model before a forward, since the last call that set its mode, or that of a part."""
     end = run.place(forward)
-    calls = (run.place(each) for each in modes if mode_set(each, forward.model))
+    calls = (run.place(each) for each in modes if mode_set(each, forward.model) is not None)
     since = max((place for place in calls if place < end), default=-1)
     backwards = (each for each in run.of_type(Backward) if since < run.place(each) < end)
     return [each for each in backwards if forward.model in trained(each)]
