@@ -20,6 +20,9 @@ from .registry import Framework
 
 framework = Framework("process starters")
 
+EACH_ITS_OWN = "processes with arguments of their own"
+"""The fact that holds the places at which processes are started each with what it alone is given."""
+
 
 @contextmanager
 def on_processes(it: Interpreter, several: bool) -> Iterator[None]:
@@ -91,6 +94,7 @@ def start_process(call: Call) -> Value:
     several = _rounds(it, loop.iter).constant() != 1
     if several:
         shows_processes(it, call.site)
+        it.run.facts.setdefault(EACH_ITS_OWN, set()).add(call.site)
     with on_processes(it, several):
         it.call(held["target"], started)
     return NONE

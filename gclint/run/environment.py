@@ -30,6 +30,7 @@ _NUMBERS = {
 }
 _ONLY_OF_SEVERAL = ("LOCAL_RANK", "RANK", "WORLD_SIZE")
 _ONLY_READ = frozenset({"builtins", "copy", "json", "logging", "os", "pprint", "subprocess"})
+DEVICES = "CUDA_VISIBLE_DEVICES"
 _LEFT_TO_THE_SHELL = ("$", "`")
 
 
@@ -69,7 +70,18 @@ def membership(it: Interpreter, name: str) -> list[tuple[Guard, bool]] | None:
 def put(it: Interpreter, name: str, value: Value, node: ast.AST) -> None:
     """A variable is set."""
     _keep(it, name, value, node)
+    if name == DEVICES and it.guard == it.run.assumed and str(value.constant()).isdecimal():
+        _alone(it)
     it.emit(EnvSet(it.moment(node), name, value, bool(it.filling)))
+
+
+def _alone(it: Interpreter) -> None:
+    """The program takes one device, always the same: unless a launcher is known, it is not one of several processes, of
+    which the second would find no device.
+    """
+    if all(atom is not DISTRIBUTED for atom, _ in it.run.assumed):
+        leave_under(it, frozenset({(DISTRIBUTED, True)}), of(External("builtins.RuntimeError")), unsaid=False)
+        it.run.assumed |= {(DISTRIBUTED, False)}
 
 
 def put_default(it: Interpreter, name: str, value: Value, node: ast.AST) -> Value:

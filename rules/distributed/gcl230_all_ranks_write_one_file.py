@@ -40,6 +40,7 @@ import ast
 from collections.abc import Iterator
 
 from gclint.finding import Finding, Fix
+from gclint.frameworks.process_starters import EACH_ITS_OWN
 from gclint.ir.layout import on_its_own
 from gclint.rule import Reproduction, Rule
 from gclint.run import rewrite
@@ -91,9 +92,11 @@ def written_by_all(event: RunEnded, run: Run) -> Iterator[Finding]:
         return
     for each in run.of_type(LibraryCall):
         path = _written(each)
-        guard = together(each.guard, several, ON_SEVERAL) if path else None
+        guard = together(each.guard, several, ON_SEVERAL) if path and several & ON_SEVERAL <= each.guard else None
         if guard is None or each.site.node in told or not is_of_all(path, run) or not meets_both(guard, run):
             continue
+        if not run.facts.get(EACH_ITS_OWN, set()).isdisjoint(each.moment.stack):
+            continue  # its arguments are those of this process, and what they say of the path nobody knows
         told.add(each.site.node)
         yield rule.finding(
             run,

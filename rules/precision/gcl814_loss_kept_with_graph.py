@@ -44,7 +44,7 @@ from gclint.run.arithmetic import multiples
 from gclint.run.closures import enclosing_function
 from gclint.run.events import Added, AttributeSet, Backward, LibraryCall, RunEnded
 from gclint.run.run import Run
-from gclint.run.values import Const, Object, of
+from gclint.run.values import NOTHING, Const, Object, of
 
 from ..words import BACKWARD, LOSSES
 
@@ -80,8 +80,18 @@ def kept(event: RunEnded, run: Run) -> Iterator[Finding]:
         if call.site.node_id in told or call.call.receiver.vague >= call.moment.vague:
             continue
         for item in call.call.positional[0].objects():
+            if not _comes_of_more(item, call.call.receiver):
+                continue
             told.add(call.site.node_id)
             yield from _told(call, item, rewrite.positional(call.site, 0), run)
+
+
+def _comes_of_more(item: Object, kept: Object) -> bool:
+    """Whether a loss comes of data that is another one each time something is put into a list, for all that is known:
+    not of several models for the batch for which the list was made.
+    """
+    given = [held for each in item.origins for held in each.attributes.get("inputs", NOTHING).objects()]
+    return not given or any(held.vague > kept.vague for held in given)
 
 
 def _told(event: Added | LibraryCall, item: Object, node: ast.expr | None, run: Run) -> Iterator[Finding]:
