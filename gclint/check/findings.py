@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
+from sys import version
 from typing import Any, Protocol
 
 from gclint.check.garbage import collected_rarely
@@ -20,9 +21,10 @@ from gclint.finding import Finding, Location
 from gclint.ir.gate import Words, spelled
 from gclint.ir.outside import Outside, outside, settings_in
 from gclint.report.content import UNREADABLE, Problem
+from gclint.source.cache import Cache, digest
 from gclint.source.depth import deeply
 from gclint.source.source import Source, in_place
-from gclint.source.syntax import syntax_error
+from gclint.source.syntax import parses, syntax_error
 from gclint.source.templates import is_template
 from gclint.timing import stage
 
@@ -61,7 +63,7 @@ class Judge:
 
     `gated` asks only the rules whose words occur; `heeds_noqa` is off where another program heeds `# noqa`. What the
     analysis did is kept in the project's cache, which without a configuration lies below `remembers`; nowhere with "".
-    `problems` says which packs of rules could not be loaded.
+    `problems` says which packs of rules could not be loaded, `parsed` has the digests of files that are known to parse.
     """
 
     analyse: Analyse
@@ -70,6 +72,7 @@ class Judge:
     heeds_noqa: bool = True
     remembers: str = ""
     problems: tuple[Problem, ...] = ()
+    parsed: set[str] = field(default_factory=set, compare=False)
 
     def codes(self) -> list[str]:
         """Return every code there is, gclint's own among them, sorted."""
@@ -127,14 +130,14 @@ def _judged(batch: Batch, judge: Judge, changed: Mapping[str, Source] | None) ->
     if judge.gated:
         with stage("gate: words"):
             rules = _admitted(rules, sources.values(), batch.root, batch.settings.target)
+    memory = batch.settings.cache_below(judge.remembers) if judge.remembers else ""
     if rules:
-        analyse = judge.analyse
-        if judge.remembers:
-            analyse = partial(analyse, memory=batch.settings.cache_below(judge.remembers))
+        analyse = partial(judge.analyse, memory=memory) if memory else judge.analyse
         answer = analyse(list(sources.values()), batch.root, batch.settings.target, rules)
         made.findings += answer.findings
         made.problems += [_problem(item) for item in answer.problems]
-    _syntax(batch, sources, made)
+    with stage("files that do not parse"):
+        _syntax(sources, made, judge.parsed, memory)
     made.findings = _asked_for(made.findings, sources, batch.settings, enabled, judge.heeds_noqa)
     return made
 
@@ -185,16 +188,27 @@ def _data(source: Source) -> bytes:
     return source.data if source.notebook is None else source.text.encode("utf-8", "surrogatepass")
 
 
-def _syntax(batch: Batch, sources: Mapping[str, Source], made: Judgement) -> None:
-    """Add a GCL000 for each named Python file that does not parse and that the analysis did not look at."""
+def _syntax(sources: Mapping[str, Source], made: Judgement, parsed: set[str], memory: str) -> None:
+    """Add a GCL000 for each Python file that does not parse and that the analysis did not look at. Those that do are
+    added to `parsed`, and kept in the directory `memory` unless it is "".
+    """
     told = {finding.location.path for finding in made.findings if finding.code == UNREADABLE}
-    for path in sorted(batch.named & sources.keys()):
-        source = sources[path]
-        if path in told or source.kind not in {"python", "notebook"}:
+    known = Cache(memory, f"parsed-{digest([version])}") if memory else None
+    for path, source in sorted(sources.items()):
+        if path in told or source.kind not in {"python", "notebook"} or source.digest in parsed:
             continue
-        wrong = syntax_error(source.text)
-        if wrong and not is_template(source.text):
-            made.findings.append(unreadable(path, f"not valid Python: {wrong.message}", "", wrong.line, wrong.column))
+        if known is None or known.get(place := str(source.absolute)) != source.digest:
+            wrong = None if parses(source.decoded()) else syntax_error(source.text)
+            if wrong and not is_template(source.text):
+                made.findings.append(
+                    unreadable(path, f"not valid Python: {wrong.message}", "", wrong.line, wrong.column)
+                )
+                continue
+            if known is not None:
+                known.put(place, source.digest)
+        parsed.add(source.digest)
+    if known is not None:
+        known.save()
 
 
 def _asked_for(

@@ -10,6 +10,7 @@ from typing import NamedTuple
 from gclint.source.depth import too_deep
 
 MARKERS = ("<<<<<<< ", "=======\n", ">>>>>>> ")
+NO_FEATURE = "no_such_feature_of_python"
 UNFINISHED = "a merge was not finished, its conflict markers stand here"
 
 
@@ -57,6 +58,21 @@ def is_python(text: str) -> bool:
         return False
     except (RecursionError, MemoryError):
         return True
+    return True
+
+
+def parses(text: str) -> bool:
+    """Return whether this Python's own parser reads `text`, for two thirds of what `ast.parse` takes: no tree is made,
+    as the feature that it is made to ask for first does not exist.
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            compile(f"from __future__ import {NO_FEATURE}\n{text}", "", "exec", dont_inherit=True)
+        except SyntaxError as error:
+            return error.lineno == 1 and NO_FEATURE in (error.msg or "")
+        except UNREADABLE:
+            return False
     return True
 
 

@@ -68,6 +68,28 @@ def test_unreadable_file_is_a_finding_and_status_2_and_the_rest_goes_on(gclint, 
     assert "b.py:2:5: GCL101" in out
 
 
+def test_a_broken_file_of_a_folder_is_told_also_without_any_training_in_it(gclint, project):
+    (project / "tools").mkdir()
+    (project / "tools" / "old.py").write_text('"""Of another age."""\nprint "x"\n')
+    (project / "tools" / "new.py").write_text('"""Fine."""\nfrom __future__ import annotations\nx: y = 1\n')
+    for _ in range(2):
+        status, out, _ = gclint("check", "--output-format", "concise")
+        assert status == 2 and out.splitlines()[0].startswith("tools/old.py:2:1: GCL000 not valid Python: Missing paren")
+    (project / "tools" / "old.py").write_text('print("x")\n')
+    assert gclint("check")[0] == 0
+
+
+def test_what_is_known_to_parse_is_not_parsed_again(gclint, project, monkeypatch):
+    for name in ("a.py", "b.py", "c.py"):
+        (project / name).write_text(f"x = '{name}'\n")
+    asked = []
+    monkeypatch.setattr("gclint.check.findings.parses", lambda text: asked.append(text) or True)
+    gclint("check")
+    (project / "b.py").write_text("x = 'another'\n")
+    gclint("check")
+    assert sorted(asked) == ["x = 'a.py'\n", "x = 'another'\n", "x = 'b.py'\n", "x = 'c.py'\n"]
+
+
 def test_unreadable_file_is_told_whatever_is_selected(gclint, project):
     (project / "a.py").write_bytes(b"\0")
     assert gclint("check", "--select", "GCL201")[0] == 2

@@ -5,7 +5,7 @@ import pytest
 from gclint.finding import Edit, Finding, Fix, Location
 from gclint.fix.edits import BadEdit, Chosen, apply, apply_all, compatible, spans_of
 from gclint.fix.soundness import Unsound, check_sound
-from gclint.source.syntax import syntax_error
+from gclint.source.syntax import fault_here, parses, syntax_error
 
 
 def edit(line, column, end_line, end_column, text, path="a.py"):
@@ -142,3 +142,24 @@ def test_syntax_newer_than_this_python_is_right():
     assert syntax_error("def f[T](x: T) -> T: ...\n") is None
     assert syntax_error("def f(:\n") is not None
     assert syntax_error("(" * 3000 + ")" * 3000) is not None
+
+
+@pytest.mark.parametrize(
+    ("text", "right"),
+    [
+        ("", True),
+        ("x = 1", True),
+        ('"""Page."""\nfrom __future__ import annotations\n', True),
+        ("from __future__ import braces\n", True),
+        ("def f():\n    return 1\nreturn 2\n", True),
+        ("x = '\\d'\n", True),
+        ("print 'x'\n", False),
+        ("  x = 1\n", False),
+        ("x = (\n", False),
+        ("x = 1\0\n", False),
+        ("(" * 3000 + ")" * 3000, False),
+    ],
+)
+def test_whether_a_text_parses_is_what_the_parser_says(text: str, right: bool) -> None:
+    assert parses(text) is right
+    assert (fault_here(text) is None) is right
