@@ -1,7 +1,8 @@
-"""Modules that hold a running average of another one's weights: of torch, and timm's second and third.
+"""What holds a running average of a module's weights: of torch, and timm's three.
 
 Each holds a copy as `module` and its names have that in front (torch/optim/swa_utils.py 2.13, timm/utils/model_ema.py
-1.0); timm's first is no module.
+1.0); timm's first is no module and holds the copy as `ema`, of which timm's `get_state_dict` gives the state
+(timm/utils/model.py).
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import ast
 
 from ..run.calls import Call
 from ..run.interpreter import Interpreter
-from ..run.values import Object, Value, of
+from ..run.values import NONE, Object, Value, of
 from .registry import Framework
 
 framework = Framework("averages", kinds={"average": "module"})
@@ -23,11 +24,36 @@ def make_average(call: Call) -> Value:
     return of(call.make("average", call.name))
 
 
+@framework.function("timm:ModelEma")
+def make_first_average(call: Call) -> Value:
+    """No module, with a copy of a model inside."""
+    return of(call.make("first_average", call.name))
+
+
+@framework.method("first_average", "_load_checkpoint")
+def load_average(call: Call) -> Value:
+    """The copy gets what the file has under the key `state_dict_ema`; where there is none a log says so."""
+    return NONE
+
+
+@framework.function("timm:get_state_dict")
+def state_of(call: Call) -> Value | None:
+    """The state of a model, of that in a wrapper, or of the copy in an average."""
+    held = call.get("model", 0).objects()
+    if len(held) != 1 or held[0].kind not in ("average", "first_average"):
+        return None
+    made = call.it.new("dict", "state_dict", "", call.site)
+    made.entries, made.open = {}, True
+    made.attributes["of"] = of(held[0])
+    return of(made)
+
+
+@framework.attribute("first_average", "ema")
 @framework.attribute("average", "module")
 def copied(it: Interpreter, item: Object, name: str, node: ast.AST) -> Value | None:
     """The copy, whose names are the model's."""
-    if "module" not in item.attributes:
-        made = it.new("module", "", f"{item.label}.module", it.site(node))
+    if name not in item.attributes:
+        made = it.new("module", "", f"{item.label}.{name}", it.site(node))
         made.parent = item
-        item.attributes["module"] = of(made)
-    return item.attributes["module"]
+        item.attributes[name] = of(made)
+    return item.attributes[name]
