@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from gclint.ir.syntax import LOOPS
-from gclint.run.events import Backward, Iterated, LibraryCall, Loop
+from gclint.run.events import Backward, Forward, Iterated, LibraryCall, Loop
 from gclint.run.guards import Guard, compatible
 from gclint.run.loops import ITERATED
 from gclint.run.ranks import numbers
@@ -56,7 +56,7 @@ def begun_to_train(run: Run) -> Iterator[tuple[Iterated, list[Backward]]]:
             continue
         for loader in start.call.get("", 0).objects():
             if loader.kind == "loader" and loader not in supplied and not any(each.item is loader for each, _ in over):
-                found = [each for each in _in_rounds_of(start, run) if _is_of(each, loader)]
+                found = [each for each in _in_rounds_of(start, run) if _is_of(each, loader, run)]
                 if found:
                     yield Restarted(start.moment, loader), found
 
@@ -69,9 +69,11 @@ def _in_rounds_of(start: LibraryCall, run: Run) -> Iterator[Backward]:
             yield each
 
 
-def _is_of(backward: Backward, loader: Object) -> bool:
-    """Whether a loss is computed from a batch of a loader."""
-    found = [item for item in ancestors(backward.loss) if isinstance(item, Object)]
+def _is_of(backward: Backward, loader: Object, run: Run) -> bool:
+    """Whether a loss is computed from a batch of a loader, or from what a model makes of one."""
+    called = [each.call for each in run.of_type(Forward) if each.call and each.activation in backward.forwards]
+    given = [value for call in called for value in (*call.positional, *call.keywords.values())]
+    found = {item for value in (backward.loss, *given) for item in ancestors(value) if isinstance(item, Object)}
     return any(loader in item.state.get("loader", NOTHING).objects() for each in found for item in (each, root(each)))
 
 
