@@ -45,7 +45,7 @@ def start_workers(it: Interpreter, loader: Object, site: Site) -> None:
     init, data = given.get("worker_init_fn", NOTHING), union(list(_rows_of(given.get("dataset", NOTHING))))
     workers = given.get("num_workers", NOTHING)
     alone = not workers or workers.constant() == 0
-    starts = not alone and any(isinstance(item, (Function, Partial)) for _, item in init)
+    starts = not alone and any(_is_own(item) for _, item in init)
     decides = _is_stream(data.only()) if alone else any(_decides(it, item) for _, item in data)
     if "started" in loader.state or not (starts or decides):
         return

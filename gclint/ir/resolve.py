@@ -176,8 +176,13 @@ class Imports:
 
     def _own(self, places: Iterable[Path], parts: tuple[str, ...]) -> Path | None:
         """What a package of the project has that bears a library's name and is not that library's source."""
+        places = tuple(places)
         found = self._regular(places, parts[:1])
-        return self._regular(places, parts) if found is not None and not self._is_described(found.parent) else None
+        if found is None:  # a directory without an `__init__.py` has the very file that is meant, or has nothing
+            files = (self._below(place, parts, namespaces=False) for place in places if len(parts) > 1)
+            file = next((path for path in files if path is not None), None)
+            return file if file is not None and not self._is_described(file.parent) else None
+        return self._regular(places, parts) if not self._is_described(found.parent) else None
 
     def is_described(self, path: str) -> bool:
         """Whether a file (an absolute path) is of a described library's source."""

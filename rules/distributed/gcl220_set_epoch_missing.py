@@ -51,7 +51,7 @@ from gclint.run.run import Run
 from gclint.run.values import Object
 
 from ..words import BACKWARD
-from .loaders import SAMPLER, epochs_of, made_in, shuffling, trained_on
+from .loaders import SAMPLER, begun_to_train, epochs_of, made_in, shuffling
 from .own_samplers import epoch_of
 
 CHANGES: tuple[Aspect, ...] = ("loss", "gradients", "updates")
@@ -81,7 +81,7 @@ def same_order(event: RunEnded, run: Run) -> Iterator[Finding]:
     if not event.whole or _may_be_told(run):
         return
     told: set[Object] = set()
-    for drawn, backwards in trained_on(run):
+    for drawn, backwards in begun_to_train(run):
         for guard, sampler in shuffling(drawn.item, drawn.guard):
             both = conj(guard, backwards[0].guard) if len(backwards) == 1 else guard
             epochs = _epochs(drawn, sampler, run)

@@ -55,7 +55,7 @@ from gclint.run.run import Run
 from gclint.run.values import NOTHING, Const, Function, Object, ancestors, root
 
 from ..words import BACKWARD
-from .loaders import epochs_of, made_in, trained_on, worker_counts, worker_of
+from .loaders import Restarted, begun_to_train, epochs_of, made_in, worker_counts, worker_of
 
 CHANGES: tuple[Aspect, ...] = ("loss", "gradients", "updates", "random")
 ALIKE = "all draw the same numbers, in each epoch again"
@@ -99,15 +99,16 @@ class Repeated(NamedTuple):
 def draws_again(event: RunEnded, run: Run) -> Iterator[Finding]:
     """Do the workers of a loader draw the same numbers in each epoch of training?"""
     told: set[ast.AST] = set()
-    for drawn, backwards in trained_on(run):
+    for drawn, backwards in begun_to_train(run):
         loader = drawn.item
         loop = epochs_of(drawn, made_in(loader, run), run)
         if loop is None or loader.attributes.get("persistent_workers", NOTHING).constant() not in (None, False):
             continue
+        loops = drawn.moment.loops if isinstance(drawn, Restarted) else (loop,)
         inside = [each for each in run.of_type(LibraryCall) if worker_of(each, loader) is not None]
         trains = either(each.guard for each in backwards)
         for each in (
-            *_seeded(inside, loop, run),
+            *_seeded(inside, loops, run),
             *_held(inside, loader, loop, run),
             *_unseeded(inside, loader, loop, run),
         ):
@@ -128,7 +129,7 @@ def draws_again(event: RunEnded, run: Run) -> Iterator[Finding]:
                 )
 
 
-def _seeded(inside: list[LibraryCall], loop: Loop, run: Run) -> Iterator[Repeated]:
+def _seeded(inside: list[LibraryCall], loops: tuple[Loop, ...], run: Run) -> Iterator[Repeated]:
     """The seedings of a worker that are the same each time, and what draws after them."""
     seedings = [each for each in inside if seeded_by(each) and each.call is not None]
     for generator in GENERATORS:
@@ -137,7 +138,7 @@ def _seeded(inside: list[LibraryCall], loop: Loop, run: Run) -> Iterator[Repeate
         draw = next((each for each in later if _draws(each, generator)), None)
         if last is None or draw is None or not _once(last, run):
             continue
-        if _is_same(last, inside) and not _changes(last, loop, run):
+        if _is_same(last, inside) and not any(_changes(last, loop, run) for loop in loops):
             message, fix = "the workers of each epoch start from the same seed", _from_the_epoch(last, inside)
             yield Repeated(last, draw, message, related=((draw.site, ITEM),), fix=fix)
 
@@ -197,8 +198,10 @@ def _is_same(seeding: LibraryCall, inside: list[LibraryCall]) -> bool:
     parts = [item for item in ancestors(seed) if isinstance(item, Object)]
     beginning = seeding.moment.inside("worker_init_fn") is not None
     for item in (*parts, *map(root, parts)):
-        if not beginning and item.id > worker.id and item.site == worker.site:
-            return False  # of the item that it is asked for first
+        if item.id > worker.id and item.site == worker.site:
+            if not beginning:
+                return False  # of the item that it is asked for first
+            continue  # its number, which is there where the loader is gone over, in a call as well
         made = item.site.node if item.site is not None else None
         if item.id > worker.id and isinstance(made, ast.Call) and names.get(item) not in SAME:
             return False

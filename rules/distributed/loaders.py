@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from typing import Any
 
 from gclint.ir.syntax import LOOPS
-from gclint.run.events import Backward, Iterated, LibraryCall, Loop
+from gclint.run.events import Backward, Forward, Iterated, LibraryCall, Loop
 from gclint.run.guards import Guard, compatible
 from gclint.run.loops import ITERATED
 from gclint.run.ranks import numbers
 from gclint.run.run import Run, ways
 from gclint.run.stepping import goes_over, reaches_a_step
-from gclint.run.values import NOTHING, Const, Object, Value, ancestors
+from gclint.run.values import NOTHING, Const, Object, Value, ancestors, root
 
 from ..toggles.rounds import comes_again
 from .own_samplers import epoch_of
@@ -23,14 +24,57 @@ SUPPLIERS = (".prepare", ".prepare_data_loader", ".setup_dataloaders", ".distrib
 
 def trained_on(run: Run) -> Iterator[tuple[Iterated, list[Backward]]]:
     """The loaders that a loop trains on, but none that a library prepares, which gives it a sampler of its own."""
-    supplied = {
+    supplied = _supplied(run)
+    return (each for each in drawn_to_train(run) if each[0].item not in supplied)
+
+
+def _supplied(run: Run) -> set[Object]:
+    """What is handed to a library that prepares loaders."""
+    return {
         item
         for each in run.of_type(LibraryCall)
         if each.name.endswith(SUPPLIERS) and each.call is not None
         for value in (*each.call.positional, *each.call.keywords.values())
         for item in value.objects()
     }
-    return (each for each in drawn_to_train(run) if each[0].item not in supplied)
+
+
+@dataclass
+class Restarted(Iterated):
+    """A loader that `iter` begins anew, where what trains takes the batches with `next`."""
+
+
+def begun_to_train(run: Run) -> Iterator[tuple[Iterated, list[Backward]]]:
+    """Where loaders begin that a loop trains on, whether it goes over them or takes each batch with `next`; not those
+    that a library prepares.
+    """
+    over = list(trained_on(run))
+    yield from over
+    supplied = _supplied(run)
+    for start in run.of_type(LibraryCall):
+        if start.name != "builtins.iter" or start.call is None or not start.moment.loops:
+            continue
+        for loader in start.call.get("", 0).objects():
+            if loader.kind == "loader" and loader not in supplied and not any(each.item is loader for each, _ in over):
+                found = [each for each in _in_rounds_of(start, run) if _is_of(each, loader, run)]
+                if found:
+                    yield Restarted(start.moment, loader), found
+
+
+def _in_rounds_of(start: LibraryCall, run: Run) -> Iterator[Backward]:
+    """The backwards that train in the rounds in which something happens."""
+    around = start.moment.loops
+    for each in run.of_type(Backward):
+        if each.moment.loops[: len(around)] == around and reaches_a_step(each, run):
+            yield each
+
+
+def _is_of(backward: Backward, loader: Object, run: Run) -> bool:
+    """Whether a loss is computed from a batch of a loader, or from what a model makes of one."""
+    called = [each.call for each in run.of_type(Forward) if each.call and each.activation in backward.forwards]
+    given = [value for call in called for value in (*call.positional, *call.keywords.values())]
+    found = {item for value in (backward.loss, *given) for item in ancestors(value) if isinstance(item, Object)}
+    return any(loader in item.state.get("loader", NOTHING).objects() for each in found for item in (each, root(each)))
 
 
 def drawn_to_train(run: Run) -> Iterator[tuple[Iterated, list[Backward]]]:
@@ -85,8 +129,12 @@ def made_in(item: Object, run: Run) -> tuple[Loop, ...]:
 
 
 def epochs_of(drawn: Iterated, outside: Iterable[Loop], run: Run) -> Loop | None:
-    """The loop around a drawing that draws more than once, before any of those `outside` comes."""
+    """The loop around a drawing that draws more than once, before any of those `outside` comes. What is begun anew when
+    it has come to its end may have been so in any loop around that.
+    """
     ends = set(outside)
+    if isinstance(drawn, Restarted) and ends.intersection(drawn.moment.loops):
+        return None
     for loop in reversed(drawn.moment.loops):
         if loop in ends:
             return None

@@ -139,6 +139,14 @@ def test_installed_and_standard_names_are_not_taken_for_directories(project):
         assert imports.resolve(name, 0, root / "pkg/types.py") is None, name
 
 
+def test_a_file_that_only_the_project_can_mean_below_a_library_s_name(project):
+    root = project("train.py", "datasets/prepare.py", "pkg/datasets/other.py", "transformers/__init__.py")
+    imports = Imports(root, root / "train.py")
+    assert found(root, imports.resolve("datasets.prepare", 0, root / "pkg/types.py")) == "datasets/prepare.py"
+    assert imports.resolve("datasets.other", 0, root / "train.py") is None
+    assert imports.resolve("transformers.trainer", 0, root / "train.py") is None
+
+
 def test_a_module_beside_the_script_hides_an_installed_one(project):
     root = project("train.py", "datasets.py", "queue.py")
     imports = Imports(root, root / "train.py")
