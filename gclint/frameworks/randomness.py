@@ -24,7 +24,6 @@ _SEEDS = {
 _SEEDS_ALL = {
     "transformers": "set_seed",
     "accelerate": "set_seed",
-    "icefall": "fix_random_seed",
     "lhotse": "fix_random_seed",
     "lightning": "seed_everything",
     "lightning_fabric": "seed_everything",

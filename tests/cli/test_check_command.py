@@ -74,7 +74,8 @@ def test_a_broken_file_of_a_folder_is_told_also_without_any_training_in_it(gclin
     (project / "tools" / "new.py").write_text('"""Fine."""\nfrom __future__ import annotations\nx: y = 1\n')
     for _ in range(2):
         status, out, _ = gclint("check", "--output-format", "concise")
-        assert status == 2 and out.splitlines()[0].startswith("tools/old.py:2:1: GCL000 not valid Python: Missing paren")
+        assert status == 2
+        assert out.startswith("tools/old.py:2:1: GCL000 not valid Python: Missing parentheses")
     (project / "tools" / "old.py").write_text('print("x")\n')
     assert gclint("check")[0] == 0
 
