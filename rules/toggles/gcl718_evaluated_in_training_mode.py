@@ -106,9 +106,10 @@ def _trains(forward: Forward, modes: list[LibraryCall], run: Run) -> bool:
     if forward.activation is not None and forward.activation.known("training"):
         return is_in_mode(forward, training=True)
     before = (each.call for each in modes if run.place(each) < run.place(forward))
-    held = [call.receiver for call in before if call is not None and call.receiver is not None]
+    held = [inside(root(call.receiver)) for call in before if call is not None and call.receiver is not None]
+    called = {inside(each.model) for each in run.of_type(Forward)}
     made = is_own(model) and not model.escaped and "training" not in model.attributes
-    return made and all(is_own(each) and not is_inside(model, each) for each in map(root, held))
+    return made and all(each in called and is_own(each) and not is_inside(model, each) for each in held)
 
 
 def _steps_before(forward: Forward, modes: list[LibraryCall], run: Run) -> list[Backward]:
