@@ -11,10 +11,15 @@ import ast
 
 from ..run.calls import Call
 from ..run.interpreter import Interpreter
+from ..run.parallel import inside
 from ..run.values import NONE, Object, Value, of
 from .registry import Framework
+from .torch_states import state_dict
 
 framework = Framework("averages", kinds={"average": "module"})
+
+COPIES = {"average": "module", "first_average": "ema"}
+"""The attribute that holds the copy."""
 
 
 @framework.function("torch.optim.swa_utils.AveragedModel")
@@ -36,24 +41,26 @@ def load_average(call: Call) -> Value:
     return NONE
 
 
-@framework.function("timm:get_state_dict")
-def state_of(call: Call) -> Value | None:
-    """The state of a model, of that in a wrapper, or of the copy in an average."""
-    held = call.get("model", 0).objects()
-    if len(held) != 1 or held[0].kind not in ("average", "first_average"):
-        return None
-    made = call.it.new("dict", "state_dict", "", call.site)
-    made.entries, made.open = {}, True
-    made.attributes["of"] = of(held[0])
-    return of(made)
-
-
 @framework.attribute("first_average", "ema")
 @framework.attribute("average", "module")
-def copied(it: Interpreter, item: Object, name: str, node: ast.AST) -> Value | None:
+def copied(it: Interpreter, item: Object, name: str, node: ast.AST) -> Value:
     """The copy, whose names are the model's."""
     if name not in item.attributes:
         made = it.new("module", "", f"{item.label}.{name}", it.site(node))
         made.parent = item
         item.attributes[name] = of(made)
     return item.attributes[name]
+
+
+@framework.function("timm:get_state_dict")
+def state_of(call: Call) -> Value | None:
+    """The state of the copy in an average, or of a model without what is around it."""
+    models = call.get("model", 0).objects()
+    if len(models) != 1 or call.gives("unwrap_fn", 1):
+        return None
+    held = models[0]
+    if held.kind in COPIES:
+        held = copied(call.it, held, COPIES[held.kind], call.site.node).objects()[0]
+    inner = Call(call.it, call.site, "state_dict")
+    inner.receiver = inside(held)
+    return state_dict(inner)

@@ -28,7 +28,7 @@ the project's own that looks elsewhere; a file of which nobody knows what is in 
 
 ## Evidence
 timm 1.0.27: `utils/model_ema.py`, "Failed to find state_dict_ema, starting from loaded model weights". The class is
-the same in timm 0.3.2, from which LeViT, BEiT and what was made of them took the function that does this.
+the same in timm 0.3.2, from whose time LeViT's and BEiT's functions are that do this.
 """
 
 from __future__ import annotations

@@ -43,6 +43,8 @@ from gclint.run import rewrite
 from gclint.run.arithmetic import multiples
 from gclint.run.closures import enclosing_function
 from gclint.run.events import Added, AttributeSet, Backward, LibraryCall, RunEnded
+from gclint.run.loops import GONE_THROUGH, ITERATED
+from gclint.run.parallel import inside
 from gclint.run.run import Run
 from gclint.run.values import NOTHING, Const, Object, of
 
@@ -80,18 +82,22 @@ def kept(event: RunEnded, run: Run) -> Iterator[Finding]:
         if call.site.node_id in told or call.call.receiver.vague >= call.moment.vague:
             continue
         for item in call.call.positional[0].objects():
-            if not _comes_of_more(item, call.call.receiver):
+            if _is_for_each_model(item, call, call.call.receiver, run):
                 continue
             told.add(call.site.node_id)
             yield from _told(call, item, rewrite.positional(call.site, 0), run)
 
 
-def _comes_of_more(item: Object, kept: Object) -> bool:
-    """Whether a loss comes of data that is another one each time something is put into a list, for all that is known:
-    not of several models for the batch for which the list was made.
-    """
-    given = [held for each in item.origins for held in each.attributes.get("inputs", NOTHING).objects()]
-    return not given or any(held.vague > kept.vague for held in given)
+def _is_for_each_model(item: Object, event: LibraryCall, kept: Object, run: Run) -> bool:
+    """Whether the one loop for which a list is made goes over the models that the losses are of: it holds as many."""
+    if event.moment.vague - kept.vague != 1:
+        return False
+    held = run.facts.get(ITERATED, {}).get(event.moment.loops[-1].node, NOTHING).objects()
+    for each in held:  # also of lists that are counted or paired
+        held += [part for value in each.items or [] for part in map(inside, value.objects()) if part not in held]
+        held += [part for part in each.known(GONE_THROUGH).objects() if part not in held]
+    called = [part for origin in item.origins for part in origin.attributes.get("called", NOTHING).objects()]
+    return bool(called) and all(inside(part) in held for part in called)
 
 
 def _told(event: Added | LibraryCall, item: Object, node: ast.expr | None, run: Run) -> Iterator[Finding]:

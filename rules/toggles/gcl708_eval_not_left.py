@@ -53,7 +53,7 @@ from gclint.run.stepping import together
 from gclint.run.values import Object, Value, root
 
 from ..words import BACKWARD
-from .modes import has_mode
+from .modes import called_as, has_mode
 from .rounds import comes_again, is_new, way_to
 
 CHANGES: tuple[Aspect, ...] = ("modes", "random", "loss", "gradients", "updates", "buffers")
@@ -194,14 +194,12 @@ def _tried(forward: Forward, start: int, end: int, run: Run) -> bool:
 def _back(forward: Forward, loop: ast.AST) -> Fix | None:
     """Put the model into training mode before what trains it in the loop."""
     site, body = forward.site, getattr(loop, "body", None)
-    node = site.node
-    if not body or not isinstance(node, ast.Call) or loop not in site.module.ancestors(node):
+    name, around = called_as(site), list(site.module.ancestors(site.node))
+    if not body or not name or loop not in around:
         return None
-    if not isinstance(node.func, (ast.Name, ast.Attribute)):
-        return None
-    held = [node, *site.module.ancestors(node)]
+    held = [site.node, *around]
     first = next((each for each in body if each in held), None)
     if first is None:
         return None
-    edit = rewrite.insert_before(Site.at(site.module, first), f"{site.module.code(node.func)}.train()")
+    edit = rewrite.insert_before(Site.at(site.module, first), f"{name}.train()")
     return Fix("train", "Put it back before it is trained", (edit,), "unsafe", intent=CHANGES) if edit else None

@@ -62,6 +62,7 @@ from gclint.run.stepping import together
 from gclint.run.values import Object
 
 from ..words import BACKWARD
+from .modes import called_as
 
 CHANGES: tuple[Aspect, ...] = ("modes", "random", "loss", "gradients", "updates", "buffers")
 
@@ -146,16 +147,14 @@ def _holds(built: OptimizerBuilt, model: Object) -> bool:
 
 def _train(forward: Forward, model: Object) -> Fix | None:
     """Put what is called into training mode at the head of the outermost loop around it."""
-    node, module = forward.site.node, forward.site.module
-    if not isinstance(node, ast.Call) or not isinstance(node.func, (ast.Name, ast.Attribute)):
-        return None
+    node, module, name = forward.site.node, forward.site.module, called_as(forward.site)
     around: list[ast.AST] = []
     for outer in module.ancestors(node):
         if isinstance(outer, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)):
             break
         around += [outer] if isinstance(outer, LOOPS) else []
     body = getattr(around[-1], "body", None) if around else None
-    if not body:
+    if not body or not name:
         return None
-    edit = rewrite.insert_before(Site.at(module, body[0]), f"{module.code(node.func)}.train()")
+    edit = rewrite.insert_before(Site.at(module, body[0]), f"{name}.train()")
     return Fix("train", "Put it into training mode", (edit,), "unsafe", intent=CHANGES) if edit else None

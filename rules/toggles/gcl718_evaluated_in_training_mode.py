@@ -55,7 +55,7 @@ from gclint.run.values import root
 
 from ..evaluations import from_outside, is_in_mode, untrained
 from ..words import BACKWARD
-from .modes import has_mode, is_own
+from .modes import called_as, has_mode, is_own
 
 CHANGES: tuple[Aspect, ...] = ("modes", "random", "buffers")
 
@@ -125,19 +125,19 @@ def _in_evaluation(forward: Forward, steps: list[Backward], modes: list[LibraryC
     """Put what is called into evaluation mode before the loop around it, and back after it, where nothing does that
     before the next steps.
     """
-    site = forward.site
-    function = getattr(site.node, "func", None)
+    site, name = forward.site, called_as(forward.site)
     around = [each for each in site.module.ancestors(site.node) if isinstance(each, LOOPS)]
     home = enclosing_function(site.module, site.node)
     own = [each for each in around if enclosing_function(site.module, each) is home]
     inner = [each for each in own if not any(each is loop.node for step in steps for loop in step.moment.loops)]
-    if not inner or function is None:
+    if not inner or not name:
         return None
-    name, loop = site.module.code(function), Site.at(site.module, inner[-1])
+    loop = Site.at(site.module, inner[-1])
     returns = any(
         mode_set(each, forward.model) and set(each.moment.loops) & set(forward.moment.loops) for each in modes
     )
     edits = [rewrite.insert_before(loop, f"{name}.eval()")]
     edits += [] if returns else [rewrite.insert_after(loop, f"{name}.train()")]
     made = [each for each in edits if each is not None]
-    return Fix("eval", "Evaluate in evaluation mode", tuple(made), "unsafe", intent=CHANGES) if made else None
+    whole = len(made) == len(edits)
+    return Fix("eval", "Evaluate in evaluation mode", tuple(made), "unsafe", intent=CHANGES) if whole else None

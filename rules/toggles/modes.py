@@ -2,23 +2,33 @@
 
 from __future__ import annotations
 
+import ast
 import re
 
-from gclint.run.values import Class, Const, Object, Value, const
+from gclint.ir.syntax import Site
+from gclint.run.values import NOTHING, Class, Const, Object, Value, const
 
 SAYS_HOW_MUCH: dict[str, tuple[str, int, float | bool]] = {
-    **dict.fromkeys(("BatchNorm1d", "BatchNorm2d", "BatchNorm3d"), ("track_running_stats", 4, True)),
+    **dict.fromkeys(("BatchNorm1d", "BatchNorm2d", "BatchNorm3d", "SyncBatchNorm"), ("track_running_stats", 4, True)),
     **dict.fromkeys(("LazyBatchNorm1d", "LazyBatchNorm2d", "LazyBatchNorm3d"), ("track_running_stats", 3, True)),
     **dict.fromkeys(("InstanceNorm1d", "InstanceNorm2d", "InstanceNorm3d"), ("track_running_stats", 4, False)),
-    "SyncBatchNorm": ("track_running_stats", 4, True),
+    **dict.fromkeys(
+        ("LazyInstanceNorm1d", "LazyInstanceNorm2d", "LazyInstanceNorm3d"), ("track_running_stats", 3, True)
+    ),
     **dict.fromkeys(("Dropout", "Dropout1d", "Dropout2d", "Dropout3d"), ("p", 0, 0.5)),
     **dict.fromkeys(("AlphaDropout", "FeatureAlphaDropout"), ("p", 0, 0.5)),
-    **dict.fromkeys(("RNN", "LSTM", "GRU"), ("dropout", 5, 0.0)),
+    **dict.fromkeys(("LSTM", "GRU"), ("dropout", 5, 0.0)),
+    "RNN": ("dropout", 6, 0.0),
     **dict.fromkeys(("TransformerEncoderLayer", "TransformerDecoderLayer"), ("dropout", 3, 0.1)),
     "Transformer": ("dropout", 5, 0.1),
     "MultiheadAttention": ("dropout", 2, 0.0),
+    "RReLU": ("upper", 1, 1 / 3),
 }
 """Layers of torch with a mode: the argument that says if, or how much, with its place and its default (torch 2.13)."""
+OF_LAYERS = {"RNN": ("num_layers", 2, 1), "LSTM": ("num_layers", 2, 1), "GRU": ("num_layers", 2, 1)}
+"""What drops between its layers, of which one alone has none, and the argument that says how many there are."""
+REPEATED = {"TransformerEncoder": "encoder_layer", "TransformerDecoder": "decoder_layer"}
+"""What is made of copies of a layer that it is given first."""
 NETWORK = re.compile(r"torchvision\.models\.(?!detection|segmentation|optical_flow|video|quantization|vit_)[a-z]\w*")
 """Networks of torchvision which drop, or have running statistics, as they come; its vision transformers do not."""
 
@@ -45,18 +55,32 @@ def is_own(model: Object) -> bool:
 
 
 def _layer_has_mode(layer: Object) -> bool | None:
-    """By the argument that says so; an RNN drops between its layers only, of which one has none."""
-    if layer.class_name not in SAYS_HOW_MUCH:
+    """By the argument that says so, or by the layer that it repeats."""
+    name = layer.class_name
+    if name in REPEATED:
+        known = {has_mode(item) for item in _given(layer, REPEATED[name], 0, NOTHING).objects()}
+        return known.pop() if len(known) == 1 else None
+    if name not in SAYS_HOW_MUCH:
         return False
+    setting, place, default = SAYS_HOW_MUCH[name]
+    if name in OF_LAYERS and _given(layer, *OF_LAYERS[name][:2], const(OF_LAYERS[name][2])).constant() == 1:
+        return False
+    given = _given(layer, setting, place, const(default))
+    on = {bool(each.value) if isinstance(each, Const) else None for _, each in given}
+    return on.pop() if len(on) == 1 else None
+
+
+def _given(layer: Object, name: str, place: int, default: Value) -> Value:
+    """An argument of a layer's constructor; nothing where nobody knows how it was made."""
     if layer.built is None:
-        return None
-    name, place, default = SAYS_HOW_MUCH[layer.class_name]
+        return NOTHING
     positional, keywords = layer.built
-    given = positional[place] if len(positional) > place else keywords.get(name, const(default))
-    return _is_on(given)
+    return positional[place] if len(positional) > place else keywords.get(name, default)
 
 
-def _is_on(said: Value) -> bool | None:
-    """Whether a setting is anything but off; None where nobody knows."""
-    held = [bool(item.value) if isinstance(item, Const) else None for _, item in said]
-    return held[0] if held and len(set(held)) == 1 else None
+def called_as(site: Site) -> str:
+    """How the code names the module that a call calls, itself or by its `forward`; "" where it gives it no name."""
+    function = site.node.func if isinstance(site.node, ast.Call) else None
+    if isinstance(function, ast.Attribute) and function.attr == "forward":
+        function = function.value
+    return site.module.code(function) if isinstance(function, (ast.Name, ast.Attribute)) else ""
