@@ -24,7 +24,7 @@ from gclint.report.content import UNREADABLE, Problem
 from gclint.source.cache import Cache, digest
 from gclint.source.depth import deeply
 from gclint.source.source import Source, in_place
-from gclint.source.syntax import parses, syntax_error
+from gclint.source.syntax import SyntaxFault, parses, syntax_error
 from gclint.source.templates import is_template
 from gclint.timing import stage
 
@@ -194,21 +194,28 @@ def _syntax(sources: Mapping[str, Source], made: Judgement, parsed: set[str], me
     """
     told = {finding.location.path for finding in made.findings if finding.code == UNREADABLE}
     known = Cache(memory, f"parsed-{digest([version])}") if memory else None
+    before = len(parsed)
     for path, source in sorted(sources.items()):
-        if path in told or source.kind not in {"python", "notebook"} or source.digest in parsed:
-            continue
-        if known is None or known.get(place := str(source.absolute)) != source.digest:
-            wrong = None if parses(source.decoded()) else syntax_error(source.text)
-            if wrong and not is_template(source.text):
-                made.findings.append(
-                    unreadable(path, f"not valid Python: {wrong.message}", "", wrong.line, wrong.column)
-                )
-                continue
-            if known is not None:
-                known.put(place, source.digest)
-        parsed.add(source.digest)
-    if known is not None:
+        wrong = _fault(source, parsed, known) if path not in told and source.kind in {"python", "notebook"} else None
+        if wrong is not None:
+            made.findings.append(unreadable(path, f"not valid Python: {wrong.message}", "", wrong.line, wrong.column))
+    if known is not None and len(parsed) > before:
+        known.keep_only(filter(os.path.exists, list(known.names())))
         known.save()
+
+
+def _fault(source: Source, parsed: set[str], known: Cache | None) -> SyntaxFault | None:
+    """What is wrong with a Python file, unless it is a template; one that is right is remembered."""
+    place = str(source.absolute)
+    if source.digest in parsed or (known is not None and known.get(place) == source.digest):
+        return None
+    wrong = None if parses(source.decoded()) else syntax_error(source.text)
+    if wrong is not None and not is_template(source.text):
+        return wrong
+    parsed.add(source.digest)
+    if known is not None:
+        known.put(place, source.digest)
+    return None
 
 
 def _asked_for(

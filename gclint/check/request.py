@@ -55,14 +55,11 @@ class Request:
 
 @dataclass(frozen=True)
 class Batch:
-    """Files with the same configuration and project root; `sources` by path as shown, `named` by the
-    user.
-    """
+    """Files with the same configuration and project root; `sources` by path as shown."""
 
     settings: Settings
     root: Path
     sources: Mapping[str, Source]
-    named: frozenset[str]
 
 
 @dataclass(frozen=True)
@@ -136,9 +133,8 @@ def gather(request: Request, files: Files | None = None) -> Gathered:
                 unreadable.append(error)
             continue
         members.setdefault(roots[directory], []).append(source)
-    named = frozenset(found.path for found in discovery.files if found.explicit)
     batches = tuple(
-        Batch(settings[root], Path(root), {source.path: source for source in sources}, named)
+        Batch(settings[root], Path(root), {source.path: source for source in sources})
         for root, sources in sorted(members.items())
     )
     return Gathered(batches, tuple(unreadable), len(discovery.files))
@@ -153,7 +149,7 @@ def _gather_stdin(request: Request, data: bytes) -> Gathered:
     except Unreadable as error:
         return Gathered((), (error,), 1)
     root = Path(settings.root or project_root(directory, ()))
-    return Gathered((Batch(settings, root, {source.path: source}, frozenset([source.path])),), (), 1)
+    return Gathered((Batch(settings, root, {source.path: source}),), (), 1)
 
 
 def project_root(directory: str, paths: Sequence[str], marked: dict[str, bool] | None = None) -> str:

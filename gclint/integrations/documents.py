@@ -89,7 +89,7 @@ def _with_documents(batches: Iterable[Batch], documents: Sequence[Source], reque
             directory = os.path.dirname(source.path)
             root = Path(project_root(directory, ()))
             settings = settings_of(request, directory)
-            made.append(Batch(settings, root, {source.path: source}, frozenset([source.path])))
+            made.append(Batch(settings, root, {source.path: source}))
     return tuple(made)
 
 

@@ -22,7 +22,6 @@ class Found:
 
     path: str
     absolute: str
-    explicit: bool = False
 
 
 @dataclass(frozen=True)
@@ -64,7 +63,7 @@ def discover(paths: Sequence[str], exclusion: Exclusion) -> Discovery:
         elif not os.path.exists(absolute):
             problems.append(Unreadable(path, "no such file or directory", "check the path"))
         elif not (exclusion.force and _excluded_above(absolute, exclusion)):
-            files[absolute] = Found(shown(absolute), absolute, explicit=True)
+            files[absolute] = Found(shown(absolute), absolute)
     configurations = [found for path, found in beside.items() if path not in files][:MOST_CONFIGURATIONS]
     return Discovery(_ordered(files.values()), tuple(problems), _ordered(configurations))
 

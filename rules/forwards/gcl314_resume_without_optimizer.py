@@ -47,13 +47,13 @@ from gclint.ir.syntax import Site
 from gclint.rule import Reproduction, Rule
 from gclint.run import rewrite
 from gclint.run.closures import enclosing_function
-from gclint.run.events import AttributeSet, Event, LibraryCall, OptimizerStep, RunEnded, StateDictLoaded
+from gclint.run.events import Event, LibraryCall, OptimizerStep, RunEnded, StateDictLoaded
 from gclint.run.run import Run, together
 from gclint.run.stepping import receiver_text
 from gclint.run.values import NOTHING, Const, Object, Value, ancestors, const
 
 from ..words import BACKWARD
-from .resumed import FILE, Left, is_resumed, left_in_file, same
+from .resumed import FILE, Left, is_resumed, is_told, left_in_file, same
 from .unkept import goes_on, kept_nowhere, schedules_left
 
 CHANGES: tuple[Aspect, ...] = ("updates", "loaded", "loss", "gradients")
@@ -154,16 +154,9 @@ def _used(item: Object, load: Event, run: Run) -> Event | None:
         name = "schedule.step" if item.kind == "schedule" else "scaler.step"
         calls = [each for each in run.of_type(LibraryCall) if each.name == name and each.call is not None]
         steps = [each for each in calls if each.call.receiver is not None and same(each.call.receiver, item)]
-        if item.kind == "schedule" and (_is_told(item, run) or any(_catches_up(each, run) for each in steps)):
+        if item.kind == "schedule" and (is_told(item, run) or any(_catches_up(each, run) for each in steps)):
             return None
     return next((each for each in steps if run.place(each) > run.place(load)), None)
-
-
-def _is_told(schedule: Object, run: Run) -> bool:
-    """Whether a schedule is told where it stands: when it is made, or by its attribute."""
-    given = schedule.attributes.get("last_epoch", NOTHING)
-    sets = [each.target for each in run.of_type(AttributeSet) if each.name == "last_epoch" and each.target is not None]
-    return (given.constant() != -1 and bool(given.alternatives)) or any(same(each, schedule) for each in sets)
 
 
 def _catches_up(step: LibraryCall, run: Run) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from gclint.ir.syntax import Site, dotted
-from gclint.run.events import Iterated, LibraryCall, StateDictLoaded, StateDictSaved
+from gclint.run.events import AttributeSet, Iterated, LibraryCall, StateDictLoaded, StateDictSaved
 from gclint.run.guards import Guard
 from gclint.run.loops import ASKED, ITERATED
 from gclint.run.parallel import inside
@@ -84,6 +84,13 @@ def _one_more(item: Object) -> list[Alternative]:
         return []
     parts = [part for value in item.made_of for _, part in value]
     return parts if Const(1) in parts else []
+
+
+def is_told(schedule: Object, run: Run) -> bool:
+    """Whether a schedule is told where it stands: when it is made, or by its attribute."""
+    given = schedule.attributes.get("last_epoch", NOTHING)
+    sets = [each.target for each in run.of_type(AttributeSet) if each.name == "last_epoch" and each.target is not None]
+    return (given.constant() != -1 and bool(given.alternatives)) or any(same(each, schedule) for each in sets)
 
 
 def left_in_file(load: StateDictLoaded, file: Object, run: Run) -> Iterator[Left]:

@@ -49,6 +49,8 @@ from gclint.run.events import LibraryCall, OptimizerStep, RunEnded
 from gclint.run.run import Run
 from gclint.run.values import NOTHING, Object
 
+from ..forwards.resumed import is_told
+
 CHANGES: tuple[Aspect, ...] = ("updates", "loss")
 CHANGED = Version("1.1.0.dev0")
 """From this release on a schedule is stepped after the optimizer."""
@@ -80,7 +82,7 @@ def skips_the_first(event: RunEnded, run: Run) -> Iterator[Finding]:
     told: set[Object] = set()
     for step in run.of_type(LibraryCall):
         schedule = step.call.receiver if step.name == "schedule.step" and step.call is not None else None
-        if schedule is None or schedule in told or not _begins_with_the_first(step, schedule):
+        if schedule is None or schedule in told or not _goes_on_by_one(step, schedule) or is_told(schedule, run):
             continue
         first = next(_steps_of(schedule, run), None)
         if first is None or run.place(first) < run.place(step) or not _is_at_the_head(step, first):
@@ -98,11 +100,10 @@ def skips_the_first(event: RunEnded, run: Run) -> Iterator[Finding]:
         )
 
 
-def _begins_with_the_first(step: LibraryCall, schedule: Object) -> bool:
-    """Whether a step goes on by one from the rate that the optimizer was given."""
+def _goes_on_by_one(step: LibraryCall, schedule: Object) -> bool:
+    """Whether a step goes on by one, of a schedule that begins with the rate that the optimizer was given."""
     assert step.call is not None
-    told = step.call.positional or step.call.keywords or step.call.open
-    return schedule.class_name in DECAYS and not told and not schedule.attributes.get("last_epoch", NOTHING)
+    return schedule.class_name in DECAYS and not (step.call.positional or step.call.keywords or step.call.open)
 
 
 def _steps_of(schedule: Object, run: Run) -> Iterator[OptimizerStep]:
