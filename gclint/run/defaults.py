@@ -21,6 +21,10 @@ COMPARISONS: Mapping[str, Callable[[Any, Any], bool]] = {
 }
 
 
+IS_DEFAULT = "is the default"
+"""The test of a condition that a setting equals its default, a literal, because nothing overrides it."""
+
+
 def overridable(name: str, default: Value, other: Object) -> Value:
     """A default, and the `other` thing where it is overridden; conditions call the setting by its `name`."""
     parts = []
@@ -34,6 +38,8 @@ def overridable(name: str, default: Value, other: Object) -> Value:
             f"if `{name}` is not {shown}",
             subject,
             shown,
+            of=(subject, item) if isinstance(item, Const) else (),
+            test=IS_DEFAULT,
         )
         parts.append((guard | {(atom, True)}, item))
         parts.append((guard | {(atom, False)}, other))
@@ -79,7 +85,7 @@ def _at_default(formula: Formula, default: Atom) -> bool | None:
 
 def _decided(atom: Atom, default: Atom) -> bool | None:
     """The truth of a condition on a setting where it is its default, a literal."""
-    if default.of or atom is default or default.subject not in atom.of:
+    if default.test != IS_DEFAULT or atom is default or default.subject not in atom.of:
         return None
     try:
         value = ast.literal_eval(default.literal)

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from .arithmetic import REMAINDERS
+from .defaults import IS_DEFAULT
 from .events import LibraryCall
 from .guards import ALWAYS, DISTRIBUTED, NEVER, Atom, Guard, complement, conj, satisfiable, without
 from .parts_of_guards import everything
@@ -28,7 +29,14 @@ LOOKS = ("len", "isinstance", "hasattr", "issubclass", "exists", "isfile", "isdi
 """What looks at something without giving anything of it: no process's number comes of that."""
 READS = ("yaml.", "json.", "toml.", "tomli.", "tomllib.", "omegaconf.")
 """Libraries by which settings are read that are the same for all processes."""
-TESTS = {"Eq": operator.eq, "Gt": operator.gt, "GtE": operator.ge, "Lt": operator.lt, "LtE": operator.le}
+TESTS = {
+    IS_DEFAULT: operator.eq,
+    "Eq": operator.eq,
+    "Gt": operator.gt,
+    "GtE": operator.ge,
+    "Lt": operator.lt,
+    "LtE": operator.le,
+}
 
 
 def number_of_process(call: Call) -> Object:
@@ -192,4 +200,4 @@ def _compared(process: int, test: str, literal: object) -> bool | None:
         value = int(value)
     if isinstance(value, (int, float)):
         return bool(TESTS[test](process, value))
-    return False if test == "Eq" else None
+    return False if test in ("Eq", IS_DEFAULT) else None
