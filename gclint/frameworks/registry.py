@@ -21,7 +21,7 @@ from ..packs import FRAMEWORKS, brought
 from ..run import environment
 from ..run.events import Iterated, LibraryCall
 from ..run.names import class_attribute
-from ..run.values import TRUE, Class, External, Function, Object, Value, union
+from ..run.values import HANDED_OVER, TRUE, Class, External, Function, Object, Value, union
 from ..run.wholes import adopt
 
 if TYPE_CHECKING:
@@ -273,8 +273,9 @@ class Library:
             handler(it, item, value, node)
 
     def escaped(self, item: Object) -> None:
-        """Code that nobody knows was given an object, and may have changed it."""
+        """Code that nobody knows was given an object, and may change it from then on."""
         item.escaped = True
+        item.state.pop(HANDED_OVER, None)
         for kind in self.lineage(item.kind):
             if kind in self.all.escapes:
                 self.all.escapes[kind](item)

@@ -7,7 +7,22 @@ import ast
 from ..run.calls import Call
 from ..run.events import Converted, GradientsCleared, LibraryCall, StateDictLoaded, StateDictSaved
 from ..run.interpreter import Interpreter
-from ..run.values import NONE, NOTHING, TRUE, Alternative, Class, Const, External, Object, Value, const, of, root, union
+from ..run.values import (
+    HANDED_OVER,
+    NONE,
+    NOTHING,
+    TRUE,
+    Alternative,
+    Class,
+    Const,
+    External,
+    Object,
+    Value,
+    const,
+    of,
+    root,
+    union,
+)
 from .distributed_checkpoint import was_demanded
 from .module_trees import modules_of
 from .registry import Framework
@@ -44,7 +59,7 @@ def training(it: Interpreter, item: Object, name: str, node: ast.AST) -> Value |
     evaluation; else nobody knows.
     """
     known = mode(item)
-    if known and isinstance(item.type, Class) and not item.escaped:
+    if known and isinstance(item.type, Class) and _is_set_since(item):
         return known
     own = root(item)
     if (
@@ -61,6 +76,17 @@ def training(it: Interpreter, item: Object, name: str, node: ast.AST) -> Value |
         if not trains and _may_hold(it, holder, item):
             return None
     return TRUE
+
+
+def _is_set_since(item: Object) -> bool:
+    """Whether code that nobody knows cannot have changed the mode of a module since `train` or `eval` was called."""
+    if not item.escaped or HANDED_OVER not in item.state:
+        return not item.escaped
+    around, last = item, int(item.known("mode_set").constant() or 0)
+    while around.parent is not None:
+        around = around.parent
+        last = max(last, int(around.known("mode_set").constant() or 0))
+    return last > int(item.state[HANDED_OVER].constant())
 
 
 def _may_hold(it: Interpreter, holder: Object, item: Object) -> bool:

@@ -14,6 +14,7 @@ from .guards import NEVER, Guard
 from .jumps import RETURN, taken
 from .parts_of_guards import found
 from .values import (
+    HANDED_OVER,
     NONE,
     NOTHING,
     Alternative,
@@ -26,6 +27,7 @@ from .values import (
     Object,
     Partial,
     Value,
+    const,
     mark_releases,
     of,
     release_of,
@@ -102,8 +104,7 @@ def walk(it: Interpreter, function: Function, call: Call) -> Value:
     if enough:
         loops.leave_out(it)
     if enough or len(it.frames) > MAX_DEPTH or entered > MAX_RECURSION:
-        _handed_over(it, function.receiver)
-        return call.foreign()
+        return _handed_over(it, function.receiver, call)
     first = function.node_id not in it.interpreted
     it.interpreted.add(function.node_id)
     bound = calls.bind(it, function, call)
@@ -135,14 +136,20 @@ def walk(it: Interpreter, function: Function, call: Call) -> Value:
     return _of_release(call, _result(it, frame, end, call))
 
 
-def _handed_over(it: Interpreter, receiver: Alternative | None) -> None:
-    """What a method that is not walked may change: its own object, and what that holds."""
-    if not isinstance(receiver, Object):
-        return
-    it.library.escaped(receiver)
-    for value in receiver.attributes.values():
-        for item in value.objects():
-            it.library.escaped(item)
+def _handed_over(it: Interpreter, receiver: Alternative | None, call: Call) -> Value:
+    """The result of a function of the project that is not walked, which may change until it returns what it is given,
+    its own object, and what that holds.
+    """
+    own = [receiver] if isinstance(receiver, Object) else []
+    own += [item for each in own for value in each.attributes.values() for item in value.objects()]
+    held = [*own, *(item for value in call.inputs() for item in value.objects())]
+    until_then = [item for item in held if not item.escaped or HANDED_OVER in item.state]
+    result = call.foreign()
+    for item in own:
+        it.library.escaped(item)
+    for item in until_then:
+        item.state[HANDED_OVER] = const(len(it.run.events))
+    return result
 
 
 def _walked_enough(it: Interpreter, function: Function, call: Call) -> bool:

@@ -151,6 +151,12 @@ class Deferred:
     site: Site = field(repr=False)
 
 
+HANDED_OVER = "handed over"
+"""After how many events a method that was not walked was the last code that might change an object; no fact of an
+object that other code may hold.
+"""
+
+
 @dataclass(eq=False)
 class Object:
     """Something on the abstract heap; aliases share it.
@@ -162,7 +168,7 @@ class Object:
     It was made under the guard `born`, in so many loops that are walked once (`vague`). `origins` are the tracked
     objects it was computed from, `made_of` the values that went into it. `parent` is the object it is a part
     of, `each` says that it stands for every element of a collection. Once it has
-    `escaped`, code that nobody knows may have changed it.
+    `escaped`, code that nobody knows may have changed it (until `HANDED_OVER`).
     """
 
     id: int
