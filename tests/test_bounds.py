@@ -209,3 +209,46 @@ def test_a_round_in_which_a_call_is_left_out_tells_of_nothing(
     twice = "    add_gradients(model, torch.ones(1))\n    optimizer.step()\n    optimizer.zero_grad()\n" * 2
     (tmp_path / "train.py").write_text(f"{start}{helper}for i in range(9):\n{twice}")
     assert checked(capfd) == (0, "No findings in 1 file.\n")
+
+
+EVALUATED = """import os
+
+import torch
+import torch.distributed as dist
+from torch import nn
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.one, self.two, self.last = nn.Linear(8, 8), nn.Linear(8, 8), nn.Linear(8, 1)
+
+    def begin(self, layer):
+        layer.bias.data.zero_()
+
+    def forward(self, x):
+        if self.training:
+            dist.barrier()
+        return self.last(self.two(self.one(x)))
+
+
+dist.init_process_group("gloo")
+net = Net()
+for layer in (net.one, net.two, net.last):
+    net.begin(layer)
+net.train()
+net(torch.ones(2, 8)).mean().backward()
+if int(os.environ["LOCAL_RANK"]) == 0:
+    net.eval()
+    print(net(torch.ones(2, 8)))
+"""
+
+
+@pytest.mark.parametrize("mode", ["eval", "train"])
+def test_a_mode_that_is_set_after_a_call_which_is_left_out_is_known(
+    mode: str, program: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("gclint.run.invocation.CALLS_AT_ANY_COST", 2)
+    monkeypatch.setattr("gclint.run.invocation.MOST_STEPS_IN_ONE", 0)
+    program.write_text(EVALUATED.replace("net.eval()", f"net.{mode}()"))
+    assert ("GCL217" in checked(capfd)[1]) == (mode == "train")
