@@ -107,6 +107,7 @@ class Memory:
             "broken": made.broken,
             "cut": asdict(made.cut) if made.cut is not None else None,
             "steps": made.steps,
+            "leaves_out": made.leaves_out,
             "bound": wanted.steps,
         }
 
@@ -174,7 +175,7 @@ def _walked(task: Task, targets: Targets, entry: _Entry) -> Walked:
     made.files = {path: _entered(*places) for path, places in entry["files"].items()}
     made.broken = {path: SyntaxFault(*fault) for path, fault in entry["broken"].items()}
     made.cut = finding_from(entry["cut"]) if entry["cut"] is not None else None
-    made.steps = entry["steps"]
+    made.steps, made.leaves_out = entry["steps"], entry["leaves_out"]
     return made
 
 

@@ -18,7 +18,7 @@ from ..failures import Problem
 from ..finding import Finding, Location
 from ..forks import Forks, Lost
 from ..ir.configs import MAX_BYTES
-from ..ir.entries import Entry
+from ..ir.entries import Entry, with_more_options
 from ..ir.gate import spelled
 from ..ir.project import Project
 from ..listing import Listed
@@ -127,6 +127,7 @@ class _Programs:
         self.found: dict[Key, Finding] = {}
         self.cut: dict[str, Finding] = {}
         self.left_out: list[Launch] = []
+        self.opened: dict[str, Task] = {}
         self.problems: dict[Problem, None] = {}
         self.files: dict[str, Entered] = {}
         self.origins = Origins()
@@ -166,6 +167,7 @@ class _Programs:
             for each in held[1:]
         ]
         self.walk_all([*each_once, *further], "programs")
+        self.walk_all(list(self.opened.values()), "programs")
         imported = set(self.files)
         waiting = [path for path in first if not entries[path] and path not in imported]
         self.walk_all([Task(path, Entry()) for path in waiting if self._acts(path)], "programs")
@@ -229,8 +231,11 @@ class _Programs:
         if self.memory is not None:
             self.memory.keep(wanted, made)
         entry = wanted.task.entry
-        if not wanted.steps and entry is not None and entry.launch is not None:
-            self.left_out.append(entry.launch)
+        if entry is not None and entry.launch is not None and not entry.opened:
+            if not wanted.steps:
+                self.left_out.append(entry.launch)
+            elif made.leaves_out:
+                self.opened.setdefault(made.path, Task(made.path, with_more_options(entry.launch), further=True))
         for finding in self._add(made):
             self.origins.remember(finding, wanted, made.targets)
 

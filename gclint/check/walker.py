@@ -28,7 +28,7 @@ from ..run.events import ConfigurationRead, Event, Moment, RunEnded
 from ..run.interpreter import Frame, Interpreter
 from ..run.invocation import instantiate, is_filled, is_record
 from ..run.jumps import Jump
-from ..run.run import SHOWN, Run
+from ..run.run import LEFT_OUT, SHOWN, Run
 from ..run.setters import leave_open
 from ..run.starting import assumed, call_function
 from ..run.values import Alternative, Class, External, Function, Partial, Scope, const, of
@@ -140,9 +140,10 @@ class Walker:
         ended = any(jump.guard <= run.assumed and _is_for_a_key(jump) for jump in it.jumps)
         told = self.observed is None or self.observed.is_all_of(run)
         run.emit(RunEnded(it_moment(run, module), whole=told and not (it.stopped or ended)))
-        if it.stopped:
+        if it.stopped and not entry.opened:
             made.cut = judged_in_part(module, it.stopped, steps)
         made.steps += min(steps, steps - it.steps) + it.aside
+        made.leaves_out = made.leaves_out or LEFT_OUT in run.facts
         self._remember(made, it)
 
     def _interpreter(self, run: Run) -> Interpreter:

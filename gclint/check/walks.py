@@ -97,8 +97,9 @@ class Walked:
     """What came of a walk; it may cross from one process to another.
 
     `found` is unique by place and code; `files` are those whose top level was walked; `broken` are those it asked for
-    that do not parse; `cut` says where a program reached its bound, `steps` how many it took. A walk that was
-    remembered consulted nothing.
+    that do not parse; `cut` says where a program reached its bound, `steps` how many it took. Where the
+    program has options that its launch `leaves_out`, they had their defaults. A walk that was remembered consulted
+    nothing.
     """
 
     path: str
@@ -109,6 +110,7 @@ class Walked:
     broken: dict[str, SyntaxFault] = field(default_factory=dict)
     cut: Finding | None = None
     steps: int = 0
+    leaves_out: bool = False
     consulted: Consulted | None = None
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from ..run import names
 from ..run.calls import Call
 from ..run.values import NONE, External, ModuleRef, Value, const, of
-from .arguments import given_argument, launched, overridable, typed, unknown_option
+from .arguments import given_argument, launched, left_out, overridable, typed, unknown_option
 from .config_nodes import put_at
 from .filled_settings import spelled
 from .registry import Framework
@@ -45,8 +45,11 @@ def _value(call: Call, name: str) -> Value:
             (word for word in reversed(words) if word.lstrip("-").partition("=")[0] in (name, f"no{name}")), ""
         )
         held = spoken.lstrip("-").partition("=")
-        return const(held[0] == name and held[2].lower() not in ("false", "0", "f")) if held[0] else default
-    return typed(call.it, of(External(f"builtins.{kind}")), given, call) if given is not None else default
+        said_so = const(held[0] == name and held[2].lower() not in ("false", "0", "f"))
+        return said_so if held[0] else left_out(call, name, default)
+    if given is None:
+        return left_out(call, name, default)
+    return typed(call.it, of(External(f"builtins.{kind}")), given, call)
 
 
 @framework.function("absl:run")

@@ -18,7 +18,7 @@ from ..run.calls import Call
 from ..run.commands import command
 from ..run.interpreter import Interpreter
 from ..run.pages import place_of, placed
-from ..run.run import OPTIONS, Run
+from ..run.run import LEFT_OUT, OPTIONS, Run
 from ..run.values import MISSING, NONE, NOTHING, Const, External, Function, Object, Value, const, of
 from .registry import Framework
 
@@ -27,7 +27,7 @@ framework = Framework("arguments", kinds={"option": "unknown"})
 VALUELESS = ("store_true", "store_false", "store_const", "count", "help", "version")
 WHOLE = re.compile(r"[+-]?\d+")
 RANK = "$LOCAL_RANK"
-PASSED_ON = {"$@", "$*", "${@}", "${*}"}  # what a script is given itself, whatever that is
+_PASSED_ON = re.compile(r"\$(?:[@*]|\{[@*](?::\d+)?\})")  # what a script is given itself, whatever that is
 FRACTION = re.compile(r"[+-]?(?:\d+\.\d*|\.\d+|\d+(?=e))(?:e[+-]?\d+)?", re.IGNORECASE)
 
 
@@ -73,6 +73,15 @@ def unknown_option(it: Interpreter, name: str, call: Call) -> Object:
 def overridable(it: Interpreter, name: str, default: Value, call: Call) -> Value:
     """A default, and something unknown where the launch overrides it."""
     return defaults.overridable(f"args.{name}", default, unknown_option(it, name, call))
+
+
+def left_out(call: Call, name: str, default: Value) -> Value:
+    """The value of an option that the known launcher does not give: its default. Where the launcher passes on what it
+    is given itself, which may be any option, it is that as long as nobody overrides it.
+    """
+    call.run.facts[LEFT_OUT] = True
+    more = any(_PASSED_ON.fullmatch(word) for word in launched(call.it) or ())
+    return overridable(call.it, name, default, call) if more else default
 
 
 def given_argument(words: Sequence[str], flags: Sequence[str]) -> str | None:
@@ -152,6 +161,7 @@ def parse_arguments(call: Call) -> Value:
     assert call.receiver is not None
     made = call.it.new("namespace", "argparse.Namespace", "args", call.site)
     words = words_of(call, 0)
+    by_launch = words is not None and words == launched(call.it) and not _are_written(call)
     options = options_of(call.run, call.receiver)
     parser = call.receiver
     made.open = parser.open or parser.escaped or not all(flags_of(option) and not option.open for option in options)
@@ -166,11 +176,11 @@ def parse_arguments(call: Call) -> Value:
             name = destination(option, flags)
             if kept[name] > 1 and words is not None and name in made.sites and given_argument(words, flags) is None:
                 continue  # what another option that is kept under the same name says stands
-            value = _option(option, name, flags, words, free, preset.get(name), alone=kept[name] == 1)
-            if words is not None and words == launched(call.it) and given_argument(words, flags) is not None:
-                value = placed(value, _place(option, flags))
-            open_to_more = call.receiver.open or not _is_named(option) or not PASSED_ON.isdisjoint(words or ())
-            if open_to_more and words is not None and given_argument(words, flags) is None:
+            alone = kept[name] == 1
+            value = _option(option, name, flags, words, free, preset.get(name), alone=alone, by_launch=by_launch)
+            if words is not None and given_argument(words, flags) is not None:
+                value = placed(value, _place(option, flags)) if by_launch else value
+            elif words is not None and (call.receiver.open or not _is_named(option)):
                 value = overridable(call.it, name, value, option)
             made.attributes[name] = value
             made.sites[name] = place_of(value) or option.site
@@ -220,6 +230,12 @@ def words_of(call: Call, index: int | None = None) -> tuple[str, ...] | None:
     return tuple(words) if all(isinstance(word, str) for word in words) else None
 
 
+def _are_written(call: Call) -> bool:
+    """Whether a list in the program itself is parsed."""
+    given = call.get("args", 0, NONE).only()
+    return isinstance(given, Object) and not given.label.startswith("sys.argv")
+
+
 def flags_of(option: Call) -> list[str]:
     """What an option may be called, as far as the text says: a name that a caller may give has its default."""
     texts = [[item.value for _, item in value if isinstance(item, Const)] for value in option.positional]
@@ -258,9 +274,10 @@ def _option(
     free: list[str],
     default: Value | None,
     alone: bool,
+    by_launch: bool,
 ) -> Value:
-    """The value of one option, which may be `alone` under its name: from the words, else the default, open to the
-    launch when no words are known.
+    """The value of one option, which may be `alone` under its name: from the words, which may be those of the launch,
+    else the default, open to the launch when no words are known.
     """
     action = names.const_text(option.get("action"))
     stored = const(action == "store_true") if action in ("store_true", "store_false") else NOTHING
@@ -280,7 +297,8 @@ def _option(
         return stored
     if given is None:
         negated = any(f"--no-{name.replace('_', '-')}" == word.replace("_", "-") for word in words)
-        return const(False) if negated else default or option.get("default", None, NONE)
+        default = default or option.get("default", None, NONE)
+        return const(False) if negated else left_out(option, name, default) if by_launch else default
     if option.gives("nargs") and names.const_text(option.get("nargs")) != "?":
         return of(unknown_option(option.it, name, option))
     if action == "store_const":

@@ -10,7 +10,7 @@ from ..run.calls import Call
 from ..run.commands import command
 from ..run.pages import placed
 from ..run.values import FALSE, NONE, Alternative, Class, Function, Object, Partial, Value, const, of, union
-from .arguments import given_argument, launched, literal, overridable, said, typed, unknown_option
+from .arguments import given_argument, launched, left_out, literal, overridable, said, typed, unknown_option
 from .registry import Framework
 
 framework = Framework("command functions", kinds={"commands": "unknown"})
@@ -60,9 +60,10 @@ def _click_value(made: Call, name: str, flags: list[str]) -> Value:
     given, page = given_argument(words, flags), command(made.it)
     place = page.option(flags, switch) if page is not None and given is not None else None
     if switch:
-        return const(True, place) if given is not None else const(False) if f"--no-{name}" in words else default
+        known = const(True, place) if given is not None else const(False) if f"--no-{name}" in words else None
+        return known or left_out(made, name, default)
     if given is None:
-        return default
+        return left_out(made, name, default)
     value = typed(made.it, made.get("type"), given, made) if made.gives("type") else const(literal(given))
     return placed(value, place)
 
@@ -191,4 +192,4 @@ def _value(call: Call, name: str, default: Value | None) -> Value:
         return value if value.objects() else const(literal(given), place)
     if default is None:
         return of(unknown_option(call.it, name, call))
-    return default if words is not None else overridable(call.it, name, default, call)
+    return left_out(call, name, default) if words is not None else overridable(call.it, name, default, call)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -29,12 +30,19 @@ ONLY_CALLS = re.compile(
 class Entry(NamedTuple):
     """One way a program starts: the launch, None when no launcher starts it so, and the function that is called
     in its module, "" where the file is run as a script. `alike` are other launches that say nothing more: what is found
-    in the text of the launch itself is asked of them too.
+    in the text of the launch itself is asked of them too. `opened` is what a script does in other hands: the launch
+    with whatever further options somebody gives.
     """
 
     launch: Launch | None = None
     function: str = ""
     alike: tuple[Launch, ...] = ()
+    opened: bool = False
+
+
+def with_more_options(launch: Launch) -> Entry:
+    """A launch with whatever its script may be given besides."""
+    return Entry(replace(launch, arguments=(*launch.arguments, "$@")), launch.function, opened=True)
 
 
 def _starts(source: Source) -> bool:

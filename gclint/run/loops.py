@@ -20,6 +20,7 @@ Elements = Sequence[tuple[Guard, Value]]
 MOST_ROUNDS = 64
 STEPS_FOR_ALL = 6_000
 ITERATED = "iterated"  # of the run's facts: what each loop went over last
+CUT_SHORT = "cut short"  # of the run's facts: the modules in whose forwards a call was not walked
 GONE_THROUGH = "gone through"  # of what counts or pairs the elements of lists: these lists
 ASKED = "asked"  # of the run's facts: what the names in the condition of each `while` held before its rounds
 
@@ -83,6 +84,7 @@ class Rounds:
 
 def leave_out(it: Interpreter) -> None:
     """A call is not walked: where that is in a further round of a loop, the outermost such tells of nothing more."""
+    it.run.facts.setdefault(CUT_SHORT, set()).update(it.forwards)
     again = next((rounds for rounds in it.rounds if rounds.count), None)
     if again is not None:
         again.is_incomplete = True

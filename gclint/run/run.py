@@ -42,6 +42,8 @@ SHOWN = frozenset({SEVERAL, "process_group", "env:LOCAL_RANK"})
 """All facts that say something of processes."""
 OPTIONS = "options"
 """The fact that names the program's options by the key of the condition that one is given, or not its default."""
+LEFT_OUT = "left_out"
+"""The fact that the known launcher leaves out an option, which has its default then."""
 
 
 @dataclass

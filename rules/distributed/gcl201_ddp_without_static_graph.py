@@ -196,9 +196,9 @@ def reused(run: Run, model: Object) -> bool:
     in a loop around one.
     """
     places: dict[Object, set[int]] = {}
-    before: set[tuple[Object, tuple[Site, ...], Site]] = set()
+    before: dict[tuple[Object, tuple[Site, ...], Site], list[Guard]] = {}
     own = [item for item in run.of_type(Forward) if _is_of(item, model)]
-    around = min((item.moment.vague for item in own), default=0)
+    vague = {item.site: item.moment.vague for item in own}
     for event in run.of_type(CheckpointCall, Forward):
         item = event.function.only() if isinstance(event, CheckpointCall) else None
         if event in own:
@@ -207,8 +207,10 @@ def reused(run: Run, model: Object) -> bool:
             continue
         looped = any(_in_same_function(event, loop.node) for loop in event.moment.loops)
         here = (item, event.moment.stack, event.site)
-        again = looped and (event.moment.vague > around or here in before)
-        before.add(here)
+        earlier = any(together(event.guard, guard) is not None for guard in before.get(here, ()))
+        around = next((vague[site] for site in reversed(event.moment.stack) if site in vague), 0)
+        again = looped and (event.moment.vague > around or earlier)
+        before.setdefault(here, []).append(event.guard)
         places.setdefault(item, set()).update({event.site.node_id} | ({-event.site.node_id} if again else set()))
     return any(len(found) > 1 for found in places.values())
 

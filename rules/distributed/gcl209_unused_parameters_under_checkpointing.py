@@ -41,6 +41,7 @@ from gclint.run import rewrite
 from gclint.run.closures import enclosing_function
 from gclint.run.events import Backward, CheckpointCall, ModuleCalled
 from gclint.run.guards import Guard, common
+from gclint.run.loops import CUT_SHORT
 from gclint.run.parallel import alone, trained, wrapped_by_hand
 from gclint.run.run import Run, ways
 from gclint.run.shared_fixes import find_unused_on
@@ -81,14 +82,20 @@ def part_left_out(event: Backward, run: Run) -> Iterator[Finding]:
 
 
 def _is_left_out(part: Object, run: Run) -> bool:
-    """Whether some forwards of the model, of those that were walked one by one, run the part and others do not."""
-    runs_part: list[bool] = []
+    """Whether some forwards of the model run the part and others, all of whose parts were walked one by one, do not."""
+    if root(part) in run.facts.get(CUT_SHORT, ()):
+        return False
+    runs_part: list[bool | None] = []
+    vague = 0
     for called in run.of_type(ModuleCalled):
         if called.module is root(part):
             runs_part.append(False)
+            vague = called.moment.vague
         elif called.module is part and runs_part:
             runs_part[-1] = True
-    return any(runs_part) and not all(runs_part)
+        elif runs_part and called.moment.vague > vague and root(called.module) is root(part):
+            runs_part[-1] = runs_part[-1] or None  # one of several in a loop stands for all of them
+    return True in runs_part and False in runs_part
 
 
 def _decides(region: CheckpointCall, part: Object, run: Run) -> bool:
