@@ -48,6 +48,7 @@ from gclint.run.closures import enclosing_function
 from gclint.run.events import Backward, Forward, LibraryCall, ModuleCalled, Moment, RunEnded
 from gclint.run.guards import Guard, all_of, compatible, complement, either, narrowed, satisfiable
 from gclint.run.interpreter import Interpreter
+from gclint.run.loops import CUT_SHORT
 from gclint.run.parallel import alone, forwards_of
 from gclint.run.parts_of_guards import everything, is_exact
 from gclint.run.run import OPTIONS, Run, ways
@@ -135,12 +136,13 @@ def _unused(trained: Trained, run: Run) -> Iterator[Unused]:
     tree = modules_of(it, forward.model) or []
     if any(each.name.endswith(WALKS) for each in run.of_type(LibraryCall) if each.moment.forwards):
         return
+    unknown = run.facts.get(CUT_SHORT, {}).get(forward.model, ())
     for part in tree[1:]:
         inside = [each for each in tree if each.name == part.name or each.name.startswith(f"{part.name}.")]
         if any(part.name.startswith(f"{outer}.") for outer in found) or not _trains(it, inside):
             continue
         calls = [each for each in run.of_type(ModuleCalled) if any(each.module is inner.item for inner in inside)]
-        used = either(_recorded(each.moment) for each in calls)
+        used = either([*(_recorded(each.moment) for each in calls), *unknown])
         guard = all_of((trained.guard, part.guard, complement(used)))
         if (
             guard is not None
