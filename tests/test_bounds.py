@@ -252,3 +252,18 @@ def test_a_mode_that_is_set_after_a_call_which_is_left_out_is_known(
     monkeypatch.setattr("gclint.run.invocation.MOST_STEPS_IN_ONE", 0)
     program.write_text(EVALUATED.replace("net.eval()", f"net.{mode}()"))
     assert ("GCL217" in checked(capfd)[1]) == (mode == "train")
+
+
+@pytest.mark.parametrize(("most", "told"), [(1_000_000, True), (1, False)])
+def test_what_a_script_leaves_out_is_judged_as_far_as_steps_are_left(
+    most: int, told: bool, program: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("gclint.run.bounds.MOST_STEPS_OF_ALL", most)
+    program.with_name("run.sh").write_text("python train.py\n")
+    options = "import argparse\n\nparser = argparse.ArgumentParser()\nparser.add_argument('--resume')\n"
+    resume = "if args.resume:\n    model.load_state_dict(torch.load('net.pt')['net'])\n"
+    save = "torch.save({'net': model.state_dict(), 'args': args}, 'net.pt')\n"
+    program.write_text(f"{options}args = parser.parse_args()\n{PROGRAM}{resume}{save}")
+    out = checked(capfd)[1]
+    assert ("GCL307" in out) == told
+    assert "GCL002" not in out

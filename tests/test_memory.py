@@ -117,6 +117,21 @@ def test_nothing_is_walked_again_for_a_file_that_nothing_reads(here: Path, walke
     assert walked == ["asks.py"]
 
 
+def test_that_a_launch_leaves_out_an_option_is_remembered(here: Path, walked: list[str]) -> None:
+    options = "import argparse\n\nparser = argparse.ArgumentParser()\nparser.add_argument('--old', action='store_true')"
+    program = DANGEROUS.format(
+        imports=f"{options}\nargs = parser.parse_args()", reentrant="True if args.old else False"
+    )
+    (here / "knows.py").write_text(program)
+    (here / "run.sh").write_text("torchrun --nproc_per_node 2 knows.py\n")
+    first = said()
+    assert names(first) == ["asks.py", "knows.py"] and walked.count("knows.py") == 2
+    walked.clear()
+    (here / "settings.py").write_text("REENTRANT = False\n")
+    assert said() == first[1:]
+    assert walked == ["asks.py"]
+
+
 @pytest.mark.parametrize(
     "change",
     [

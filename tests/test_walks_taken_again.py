@@ -148,6 +148,8 @@ def programs(monkeypatch: pytest.MonkeyPatch) -> dict[bool, list[str]]:
         return walk(self, wanted)
 
     monkeypatch.setattr(Walker, "walk", noted)
+    # other tests write into the folders on `sys.path` meanwhile, which has everything walked again
+    monkeypatch.setattr("gclint.check.memory.surroundings", lambda root: [])
     LAST.clear()
     return made
 

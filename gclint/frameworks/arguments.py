@@ -27,7 +27,7 @@ framework = Framework("arguments", kinds={"option": "unknown"})
 VALUELESS = ("store_true", "store_false", "store_const", "count", "help", "version")
 WHOLE = re.compile(r"[+-]?\d+")
 RANK = "$LOCAL_RANK"
-_PASSED_ON = re.compile(r"\$(?:[@*]|\{[@*](?::\d+)?\})")  # what a script is given itself, whatever that is
+PASSED_ON = {"$@", "$*", "${@}", "${*}"}  # what a script is given itself, whatever that is
 FRACTION = re.compile(r"[+-]?(?:\d+\.\d*|\.\d+|\d+(?=e))(?:e[+-]?\d+)?", re.IGNORECASE)
 
 
@@ -79,9 +79,10 @@ def left_out(call: Call, name: str, default: Value) -> Value:
     """The value of an option that the known launcher does not give: its default. Where the launcher passes on what it
     is given itself, which may be any option, it is that as long as nobody overrides it.
     """
+    if not PASSED_ON.isdisjoint(launched(call.it) or ()):
+        return overridable(call.it, name, default, call)
     call.run.facts[LEFT_OUT] = True
-    more = any(_PASSED_ON.fullmatch(word) for word in launched(call.it) or ())
-    return overridable(call.it, name, default, call) if more else default
+    return default
 
 
 def given_argument(words: Sequence[str], flags: Sequence[str]) -> str | None:
@@ -161,7 +162,7 @@ def parse_arguments(call: Call) -> Value:
     assert call.receiver is not None
     made = call.it.new("namespace", "argparse.Namespace", "args", call.site)
     words = words_of(call, 0)
-    by_launch = words is not None and words == launched(call.it) and not _are_written(call)
+    by_launch = words is not None and not _are_written(call)
     options = options_of(call.run, call.receiver)
     parser = call.receiver
     made.open = parser.open or parser.escaped or not all(flags_of(option) and not option.open for option in options)

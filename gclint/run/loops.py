@@ -20,7 +20,7 @@ Elements = Sequence[tuple[Guard, Value]]
 MOST_ROUNDS = 64
 STEPS_FOR_ALL = 6_000
 ITERATED = "iterated"  # of the run's facts: what each loop went over last
-CUT_SHORT = "cut short"  # of the run's facts: the modules in whose forwards something was not walked, with the guards
+CUT_SHORT = "cut short"  # of the run's facts: where in the forward of each module something was not walked
 GONE_THROUGH = "gone through"  # of what counts or pairs the elements of lists: these lists
 ASKED = "asked"  # of the run's facts: what the names in the condition of each `while` held before its rounds
 
@@ -34,7 +34,7 @@ class Rounds:
         self.it, self.loop, self.entered = it, loop, Loop(loop)
         self.held, self.mark, self.steps = it.guard, len(it.jumps), it.steps
         self.before = _literals(it, it.module.bound_in(loop).stored)
-        self.count, self.vague, self.forwards = 0, it.vague, tuple(it.forwards)
+        self.count, self.vague, self.began = 0, it.vague, it.moment(loop)
         self.is_incomplete = self.is_uncounted = False
 
     def walk(self, guard: Guard, value: Value | None = None) -> None:
@@ -87,9 +87,10 @@ def leave_out(it: Interpreter) -> None:
     again = next((rounds for rounds in it.rounds if rounds.count), None)
     if again is not None:
         again.is_incomplete = True
-    modules, guard = (it.forwards, it.guard) if again is None else (again.forwards, again.held)
-    for module in modules:
-        it.run.facts.setdefault(CUT_SHORT, {}).setdefault(module, {})[guard] = None
+    moment = it.moment() if again is None else again.began
+    for module in moment.forwards:
+        places = it.run.facts.setdefault(CUT_SHORT, {}).setdefault(module, {})
+        places[moment.guard, moment.contexts] = moment
 
 
 def walk_for(it: Interpreter, statement: For) -> None:

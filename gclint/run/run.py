@@ -43,7 +43,7 @@ SHOWN = frozenset({SEVERAL, "process_group", "env:LOCAL_RANK"})
 OPTIONS = "options"
 """The fact that names the program's options by the key of the condition that one is given, or not its default."""
 LEFT_OUT = "left_out"
-"""The fact that the known launcher leaves out an option, which has its default then."""
+"""The fact that the known launcher leaves out an option, which has its default there."""
 
 
 @dataclass

@@ -45,7 +45,7 @@ from gclint.finding import Edit, Finding, Fix, Location
 from gclint.ir.syntax import Site
 from gclint.rule import Reproduction, Rule
 from gclint.run import rewrite, shared_fixes
-from gclint.run.events import Backward, CheckpointCall, Forward, TrainerStarted
+from gclint.run.events import Backward, CheckpointCall, ModuleCalled, TrainerStarted
 from gclint.run.guards import DISTRIBUTED, Guard
 from gclint.run.parts_of_guards import without_elements
 from gclint.run.run import Run, together, ways, weakest
@@ -196,28 +196,23 @@ def reused(run: Run, model: Object) -> bool:
     in a loop around one.
     """
     places: dict[Object, set[int]] = {}
-    before: dict[tuple[Object, tuple[Site, ...], Site], list[Guard]] = {}
-    own = [item for item in run.of_type(Forward) if _is_of(item, model)]
-    vague = {item.site: item.moment.vague for item in own}
-    for event in run.of_type(CheckpointCall, Forward):
-        item = event.function.only() if isinstance(event, CheckpointCall) else None
-        if event in own:
-            before.clear()
+    before: set[tuple[Object, tuple[Site, ...], Site]] = set()
+    around = 0
+    for event in run.of_type(CheckpointCall, ModuleCalled):
+        if isinstance(event, ModuleCalled):
+            if event.module is root(model):
+                before.clear()
+                around = event.moment.vague
+            continue
+        item = event.function.only()
         if not isinstance(item, Object) or item.each or root(item) is not root(model):
             continue
         looped = any(_in_same_function(event, loop.node) for loop in event.moment.loops)
         here = (item, event.moment.stack, event.site)
-        earlier = any(together(event.guard, guard) is not None for guard in before.get(here, ()))
-        around = next((vague[site] for site in reversed(event.moment.stack) if site in vague), 0)
-        again = looped and (event.moment.vague > around or earlier)
-        before.setdefault(here, []).append(event.guard)
+        again = looped and (event.moment.vague > around or here in before)
+        before.add(here)
         places.setdefault(item, set()).update({event.site.node_id} | ({-event.site.node_id} if again else set()))
     return any(len(found) > 1 for found in places.values())
-
-
-def _is_of(event: Forward, model: Object) -> bool:
-    held = event.activation.attributes.get("of", NOTHING) if event.activation is not None else NOTHING
-    return any(root(item) is root(model) for item in held.objects())
 
 
 def _in_same_function(event: CheckpointCall, loop: object) -> bool:

@@ -82,20 +82,16 @@ def part_left_out(event: Backward, run: Run) -> Iterator[Finding]:
 
 
 def _is_left_out(part: Object, run: Run) -> bool:
-    """Whether some forwards of the model run the part and others, all of whose parts were walked one by one, do not."""
+    """Whether some forwards of the model, all of which were walked whole, run the part and others do not."""
     if root(part) in run.facts.get(CUT_SHORT, ()):
         return False
-    runs_part: list[bool | None] = []
-    vague = 0
+    runs_part: list[bool] = []
     for called in run.of_type(ModuleCalled):
         if called.module is root(part):
             runs_part.append(False)
-            vague = called.moment.vague
         elif called.module is part and runs_part:
             runs_part[-1] = True
-        elif runs_part and called.moment.vague > vague and root(called.module) is root(part):
-            runs_part[-1] = runs_part[-1] or None  # one of several in a loop stands for all of them
-    return True in runs_part and False in runs_part
+    return any(runs_part) and not all(runs_part)
 
 
 def _decides(region: CheckpointCall, part: Object, run: Run) -> bool:

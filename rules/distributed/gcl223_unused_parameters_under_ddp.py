@@ -136,13 +136,13 @@ def _unused(trained: Trained, run: Run) -> Iterator[Unused]:
     tree = modules_of(it, forward.model) or []
     if any(each.name.endswith(WALKS) for each in run.of_type(LibraryCall) if each.moment.forwards):
         return
-    unknown = run.facts.get(CUT_SHORT, {}).get(forward.model, ())
+    left_out = run.facts.get(CUT_SHORT, {}).get(forward.model, {}).values()
     for part in tree[1:]:
         inside = [each for each in tree if each.name == part.name or each.name.startswith(f"{part.name}.")]
         if any(part.name.startswith(f"{outer}.") for outer in found) or not _trains(it, inside):
             continue
         calls = [each for each in run.of_type(ModuleCalled) if any(each.module is inner.item for inner in inside)]
-        used = either([*(_recorded(each.moment) for each in calls), *unknown])
+        used = either(_recorded(moment) for moment in (*(each.moment for each in calls), *left_out))
         guard = all_of((trained.guard, part.guard, complement(used)))
         if (
             guard is not None
