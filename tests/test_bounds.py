@@ -254,12 +254,16 @@ def test_a_mode_that_is_set_after_a_call_which_is_left_out_is_known(
     assert ("GCL217" in checked(capfd)[1]) == (mode == "train")
 
 
-@pytest.mark.parametrize(("most", "told"), [(1_000_000, True), (1, False)])
+@pytest.mark.parametrize(
+    ("given", "most", "told"),
+    [("", 1_000_000, True), ("", 1, False), ("--resume=", 1_000_000, False), ("$@", 1, True), ('"${@:2}"', 1, True)],
+)
 def test_what_a_script_leaves_out_is_judged_as_far_as_steps_are_left(
-    most: int, told: bool, program: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+    given: str, most: int, told: bool, program: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
+    """Of a script that passes on what it is given that takes no further steps."""
     monkeypatch.setattr("gclint.run.bounds.MOST_STEPS_OF_ALL", most)
-    program.with_name("run.sh").write_text("python train.py\n")
+    program.with_name("run.sh").write_text(f"python train.py {given}\n")
     options = "import argparse\n\nparser = argparse.ArgumentParser()\nparser.add_argument('--resume')\n"
     resume = "if args.resume:\n    model.load_state_dict(torch.load('net.pt')['net'])\n"
     save = "torch.save({'net': model.state_dict(), 'args': args}, 'net.pt')\n"

@@ -10,7 +10,7 @@ import pytest
 
 from gclint.run import guards
 from gclint.run.arithmetic import REMAINDERS
-from gclint.run.guards import ALWAYS, Atom, Guard, compatible, complement, conj, forget
+from gclint.run.guards import ALWAYS, Atom, Guard, compatible, complement, conj, forget, satisfiable
 from gclint.run.parts_of_guards import everything, found, is_read
 from gclint.run.stepping import every_few_rounds
 from gclint.run.values import TRUE
@@ -131,3 +131,19 @@ def test_a_shared_condition_is_looked_through_once() -> None:
     assert not is_read(many_ways_in(frozenset({(unread, True)}), 60))
     event = SimpleNamespace(guard=many_ways_in(frozenset({(Atom("step==0", ""), True)}), 60))
     assert every_few_rounds(event, SimpleNamespace(facts={REMAINDERS: {"step": TRUE}})) == {"step": TRUE}
+
+
+@pytest.mark.parametrize("wide_first", [True, False])
+def test_whether_a_guard_can_hold_depends_on_no_order(wide_first: bool) -> None:
+    """A contradiction of two conditions is found among many conjunctions that leave a choice, however they came."""
+
+    def denied(names: str, truths: tuple[bool, ...]) -> Guard:
+        return complement(frozenset(zip((Atom(name, name) for name in names), truths, strict=True)))
+
+    wide = [denied(names, (False, False, False)) for names in ("abc", "def", "ghi", "jkl", "mno", "pqr", "stu")]
+    core = [denied("yz", truths) for truths in product((True, False), repeat=2)]
+    for part in wide + core if wide_first else core + wide:
+        guards._drawn(part)
+    whole: Guard = frozenset().union(*wide, *core)
+    assert not satisfiable(whole)
+    assert satisfiable(frozenset().union(*wide, *core[:3]))

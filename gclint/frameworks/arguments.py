@@ -27,7 +27,7 @@ framework = Framework("arguments", kinds={"option": "unknown"})
 VALUELESS = ("store_true", "store_false", "store_const", "count", "help", "version")
 WHOLE = re.compile(r"[+-]?\d+")
 RANK = "$LOCAL_RANK"
-PASSED_ON = {"$@", "$*", "${@}", "${*}"}  # what a script is given itself, whatever that is
+_PASSED_ON = re.compile(r"\$(?:[@*]|\{[@*](?::\d+)?\})")  # what a script is given itself, whatever that is
 FRACTION = re.compile(r"[+-]?(?:\d+\.\d*|\.\d+|\d+(?=e))(?:e[+-]?\d+)?", re.IGNORECASE)
 
 
@@ -79,7 +79,7 @@ def left_out(call: Call, name: str, default: Value) -> Value:
     """The value of an option that the known launcher does not give: its default. Where the launcher passes on what it
     is given itself, which may be any option, it is that as long as nobody overrides it.
     """
-    if not PASSED_ON.isdisjoint(launched(call.it) or ()):
+    if any(_PASSED_ON.fullmatch(word) for word in launched(call.it) or ()):
         return overridable(call.it, name, default, call)
     call.run.facts[LEFT_OUT] = True
     return default

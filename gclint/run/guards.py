@@ -400,12 +400,23 @@ def satisfiable(guard: Guard) -> bool:
         trials -= 1
         if drawn is None or not drawn.left or trials < 0:
             return drawn is not None
-        true, false = min(drawn.left)
-        bit = (true | false) & -(true | false)
-        atom = _NUMBERED[bit.bit_length() - 1]
-        return any(holds(_with(drawn, [(atom, truth)])) for truth in (bool(false & bit), bool(true & bit)))
+        fewest = min((true | false).bit_count() for true, false in drawn.left)
+        named = [_named(whole) for whole in drawn.left if (whole[0] | whole[1]).bit_count() == fewest]
+        key, truth = min(map(min, named))
+        return any(holds(_with(drawn, [(_ATOMS[key], each)])) for each in (not truth, truth))
 
     return holds(drawn)
+
+
+def _named(whole: Whole) -> list[tuple[str, bool]]:
+    """What would have to hold for a conjunction, by the keys of the atoms: which bits they have is chance."""
+    true, left = whole[0], whole[0] | whole[1]
+    found = []
+    while left:
+        bit = left & -left
+        found.append((_NUMBERED[bit.bit_length() - 1].key, bool(true & bit)))
+        left ^= bit
+    return found
 
 
 def tacit(guard: Guard) -> Guard:

@@ -48,6 +48,7 @@ from gclint.rule import Reproduction, Rule
 from gclint.run import rewrite
 from gclint.run.closures import enclosing_function
 from gclint.run.events import Event, LibraryCall, OptimizerStep, RunEnded, StateDictLoaded
+from gclint.run.guards import satisfiable
 from gclint.run.run import Run, together
 from gclint.run.stepping import receiver_text
 from gclint.run.values import NOTHING, Const, Object, Value, ancestors, const
@@ -95,6 +96,7 @@ def left(event: RunEnded, run: Run) -> Iterator[Finding]:
                 and not goes_on(each.of, file, run)
                 and (used := _used(each.of, load, run)) is not None
                 and (guard := together(load.guard, used.guard)) is not None
+                and satisfiable(guard)
             ]
             if not parts:
                 yield from _begins_anew(load, file, told, run)
@@ -127,6 +129,7 @@ def _begins_anew(load: StateDictLoaded, file: Object, told: Told, run: Run) -> I
         if not _keeps_nothing(item)
         and (used := _used(item, load, run)) is not None
         and (guard := together(counted, used.guard)) is not None
+        and satisfiable(guard)
         and told.get((file, item), load.site) == load.site
     ]
     told |= {(file, item): load.site for item, _, _ in parts}
