@@ -8,11 +8,14 @@ from __future__ import annotations
 from gclint.frameworks.trl import CHECKPOINT_BY_DEFAULT
 from gclint.ir.gate import unless, where
 
-BACKWARD = (".backward", "import backward", '"backward"', "'backward'")
+SCALERS = ("NativeScaler", "ApexScaler")
+"""timm's, which go backward and step."""
+BACKWARD = (".backward", "import backward", '"backward"', "'backward'", *SCALERS)
+STEP = (".step", *SCALERS)
 TRAINS = (*BACKWARD, "Trainer", "LightningCLI")
 LEARNS = (*TRAINS, "training_step", "compute_loss")
 """What trains, and what frameworks call to do so."""
-STEPS = (".step", "Trainer", "LightningCLI")
+STEPS = (*STEP, "Trainer", "LightningCLI")
 LOSSES = (
     *(
         "CrossEntropyLoss",

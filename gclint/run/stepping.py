@@ -64,6 +64,19 @@ def argument_text(site: Site, index: int = 0) -> str:
     return site.module.code(node.args[index])
 
 
+def optimizer_text(step: OptimizerStep) -> str:
+    """The text of the optimizer in what steps: `x.step()`, `scaler.step(x)`, or `scaler(loss, x)` of timm; "" where
+    there is none.
+    """
+    node = step.site.node
+    if step.scaler is None or not isinstance(node, ast.Call):
+        return receiver_text(step.site)
+    for keyword in node.keywords:
+        if keyword.arg == "optimizer":
+            return step.site.module.code(keyword.value)
+    return argument_text(step.site, 0 if isinstance(node.func, ast.Attribute) and node.func.attr == "step" else 1)
+
+
 def looped(event: Event) -> bool:
     """Whether an event happens in every round of a loop."""
     return bool(event.moment.loops)

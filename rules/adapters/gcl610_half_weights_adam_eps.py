@@ -37,6 +37,8 @@ from gclint.run.parallel import models_of
 from gclint.run.run import Run, ways
 from gclint.run.values import FALSE, Const, Object, const
 
+from ..words import STEP
+
 SMALLEST = 6e-8
 CHANGES: tuple[Aspect, ...] = ("updates", "loss")
 
@@ -44,7 +46,7 @@ rule = Rule(
     code="GCL610",
     name="half-weights-adam-eps",
     docs=__doc__ or "",
-    words=(("Adam",), ("half", "float16", "fp16"), (".step",)),
+    words=(("Adam",), ("half", "float16", "fp16"), STEP),
     certainty=("fails",),
     fixable="unsafe",
     oracles=("finite",),

@@ -53,7 +53,7 @@ from gclint.run.parts_of_guards import without_elements
 from gclint.run.run import Run
 from gclint.run.stepping import reaches_a_step
 
-from ..words import BACKWARD
+from ..words import BACKWARD, STEP
 
 CHANGES: tuple[Aspect, ...] = ("gradients", "updates", "collectives", "forwards")
 SEVERAL: Guard = frozenset({(DISTRIBUTED, True)})
@@ -64,7 +64,7 @@ rule = Rule(
     code="GCL224",
     name="ddp-made-inside-step",
     docs=__doc__ or "",
-    words=(("DistributedDataParallel",), BACKWARD, (".step",)),
+    words=(("DistributedDataParallel",), BACKWARD, STEP),
     certainty=("fails", "costs"),
     fixable="unsafe",
     oracles=("ranks",),

@@ -47,7 +47,7 @@ from gclint.run.run import Run
 from gclint.run.stepping import is_off
 from gclint.run.values import FALSE, NOTHING, Object
 
-from ..words import TRAINS
+from ..words import STEP, TRAINS
 
 SYMPTOM = "silent: the loss does not move, later forwards use the weights of the first step"
 
@@ -55,7 +55,7 @@ rule = Rule(
     code="GCL801",
     name="autocast-spans-steps",
     docs=__doc__ or "",
-    words=(("autocast",), (".step",), TRAINS),
+    words=(("autocast",), STEP, TRAINS),
     certainty=("fails",),
     fixable="safe",
     oracles=("moving", "agrees"),

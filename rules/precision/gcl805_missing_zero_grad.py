@@ -40,9 +40,9 @@ from gclint.rule import Reproduction, Rule
 from gclint.run import rewrite
 from gclint.run.events import AttributeSet, Backward, GradientsCleared, OptimizerBuilt, OptimizerStep, RunEnded
 from gclint.run.run import Run
-from gclint.run.stepping import argument_text, looped, receiver_text, together
+from gclint.run.stepping import looped, optimizer_text, together
 
-from ..words import BACKWARD
+from ..words import BACKWARD, STEP
 
 Never = dict[str, tuple[OptimizerStep, list[Backward]]]
 
@@ -50,7 +50,7 @@ rule = Rule(
     code="GCL805",
     name="missing-zero-grad",
     docs=__doc__ or "",
-    words=(BACKWARD, (".step",)),
+    words=(BACKWARD, STEP),
     certainty=("fragile",),
     fixable="unsafe",
     oracles=("uncleared",),
@@ -75,7 +75,7 @@ def never_cleared(event: RunEnded, run: Run) -> Iterator[Finding]:
             item for item in backwards if loops and item.moment.loops[: len(loops)] == loops and together(item, step)
         ]
         if added and step.optimizer.site is not None and not _fresh(step, run):
-            name = argument_text(step.site) if step.scaler is not None else receiver_text(step.site)
+            name = optimizer_text(step)
             never.setdefault(name, (step, added))
     if not never:
         return

@@ -56,7 +56,7 @@ from gclint.run.run import Run, ways
 from gclint.run.stepping import every_few_rounds, waits_in_some_round
 from gclint.run.values import NOTHING, Alternative, Const, Object, root
 
-from ..words import BACKWARD
+from ..words import BACKWARD, STEP
 from .prepared import stepping_keys
 
 CHANGES: tuple[Aspect, ...] = ("updates", "accumulation", "gradients", "loss", "trained")
@@ -69,7 +69,7 @@ rule = Rule(
     code="GCL806",
     name="zero-grad-misplaced",
     docs=__doc__ or "",
-    words=((".zero_grad",), (".step",), BACKWARD),
+    words=((".zero_grad",), STEP, BACKWARD),
     certainty=("fails", "fragile"),
     fixable="unsafe",
     oracles=("changed",),

@@ -47,7 +47,7 @@ from gclint.run.run import Run
 from gclint.run.stepping import every_few_rounds, receiver_text
 from gclint.run.values import Const, Object, Value, ancestors, of
 
-from ..words import BACKWARD, LOSSES
+from ..words import BACKWARD, LOSSES, STEP
 from .written_out import WITHIN, is_mean_of_numbers
 
 CHANGES: tuple[Aspect, ...] = ("loss", "gradients", "updates")
@@ -57,7 +57,7 @@ rule = Rule(
     code="GCL807",
     name="loss-not-averaged",
     docs=__doc__ or "",
-    words=(BACKWARD, (".step",), (*LOSSES, ".mean(")),
+    words=(BACKWARD, STEP, (*LOSSES, ".mean(")),
     certainty=("fragile",),
     fixable="unsafe",
     oracles=("gradients",),

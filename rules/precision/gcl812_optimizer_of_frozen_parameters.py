@@ -39,11 +39,13 @@ from gclint.run.parallel import owners
 from gclint.run.run import Run
 from gclint.run.values import Const, Object, Value, root
 
+from ..words import STEP
+
 rule = Rule(
     code="GCL812",
     name="optimizer-of-frozen-parameters",
     docs=__doc__ or "",
-    words=(("requires_grad",), (".step",), ("parameters",)),
+    words=(("requires_grad",), STEP, ("parameters",)),
     certainty=("fails",),
     oracles=("changed",),
     reproduction=Reproduction("bad_head.py", "good_body_is_frozen.py", intent=("trained", "updates", "lost")),

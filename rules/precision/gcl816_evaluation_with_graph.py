@@ -44,7 +44,7 @@ from gclint.run.events import Backward, Forward, LibraryCall, RunEnded
 from gclint.run.run import Run
 
 from ..evaluations import from_outside, is_in_mode, untrained
-from ..words import BACKWARD
+from ..words import BACKWARD, STEP
 
 KEEPS_NOTHING = {
     *("Dropout", "Dropout1d", "Dropout2d", "Dropout3d", "AlphaDropout", "FeatureAlphaDropout", "Identity"),
@@ -56,7 +56,7 @@ rule = Rule(
     code="GCL816",
     name="evaluation-with-graph",
     docs=__doc__ or "",
-    words=(BACKWARD, (".step",)),
+    words=(BACKWARD, STEP),
     certainty=("fragile",),
     fixable="unsafe",
     reproduction=Reproduction(

@@ -50,7 +50,7 @@ from gclint.run.run import Run
 from gclint.run.stepping import every_few_rounds, together, waits_in_some_round
 from gclint.run.values import NOTHING, Const, Object, Value, root
 
-from ..words import BACKWARD
+from ..words import BACKWARD, STEP
 
 CHANGES: tuple[Aspect, ...] = ("gradients", "updates")
 
@@ -58,7 +58,7 @@ rule = Rule(
     code="GCL817",
     name="clip-in-every-round",
     docs=__doc__ or "",
-    words=(("clip_grad_norm_", "clip_grad_value_"), BACKWARD, (".step",)),
+    words=(("clip_grad_norm_", "clip_grad_value_"), BACKWARD, STEP),
     certainty=("fragile",),
     fixable="unsafe",
     oracles=("gradients",),

@@ -54,7 +54,7 @@ from gclint.run.run import Run
 from gclint.run.values import root
 
 from ..evaluations import from_outside, is_in_mode, untrained
-from ..words import BACKWARD
+from ..words import BACKWARD, STEP
 from .modes import called_as, has_mode, is_own
 
 CHANGES: tuple[Aspect, ...] = ("modes", "random", "buffers")
@@ -63,7 +63,7 @@ rule = Rule(
     code="GCL718",
     name="evaluated-in-training-mode",
     docs=__doc__ or "",
-    words=(BACKWARD, (".step",)),
+    words=(BACKWARD, STEP),
     certainty=("fragile",),
     fixable="unsafe",
     oracles=("evaluating",),
