@@ -163,7 +163,12 @@ class Imports:
         if any(self._below(place, parts[:1], namespaces=False) for place in places):
             return self._regular(places, parts)
         portions = (self._below(place, parts, namespaces=True) for place in places)
-        return next((path for path in portions if path is not None), None)
+        found = next((path for path in portions if path is not None), None)
+        return self._from_above(parts) if found is None else found
+
+    def _from_above(self, parts: tuple[str, ...]) -> Path | None:
+        """What is imported by the root's own name, of programs that run with the folder above it on sys.path."""
+        return self._below(self.root, parts[1:], namespaces=True) if parts[0] == self.root.name and parts[1:] else None
 
     @cached_property
     def _names_of_root(self) -> tuple[str, ...]:

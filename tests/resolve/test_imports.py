@@ -251,3 +251,16 @@ def test_a_root_inside_a_package_goes_by_the_names_above_it(project):
     of = Imports(root, root / "train.py")
     assert found(root, of.resolve("lib.bin.tools", 0, root / "train.py")) == "tools.py"
     assert of.resolve("lib.models", 0, root / "train.py") is None
+
+
+def test_the_root_by_its_own_name_where_nothing_in_it_bears_that(project):
+    root = project("train.py", "tools/run.py", "util/misc.py")
+    imports = Imports(root, root / "train.py")
+    assert imports.resolve("p", 0, root / "train.py") is None
+    assert imports.resolve("p.absent", 0, root / "train.py") is None
+    assert imports.resolve("q.util.misc", 0, root / "train.py") is None
+    assert found(root, imports.resolve("p.util.misc", 0, root / "train.py")) == "util/misc.py"
+    assert found(root, imports.member("p.util", 0, "misc", root / "tools/run.py")) == "util/misc.py"
+    project("p/util/misc.py")
+    imports = Imports(root, root / "train.py")
+    assert found(root, imports.resolve("p.util.misc", 0, root / "train.py")) == "p/util/misc.py"
