@@ -67,6 +67,8 @@ def step(call: Call) -> Value:
     "torch.nn.utils.clip_grad_value_",
     "torch.nn.utils.clip_grad.clip_grad_norm_",
     "torch.nn.utils.clip_grad.clip_grad_value_",
+    "torch.nn.utils.clip_grad_norm",
+    "torch.nn.utils.clip_grad.clip_grad_norm",
 )
 def clip(call: Call) -> Value:
     """Gradients are clipped as they are now."""

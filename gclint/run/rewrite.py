@@ -311,3 +311,19 @@ def move_after(module: Module, line: ast.stmt, last: ast.stmt) -> list[Edit]:
         Edit(module.path, own.line, 1, own.end_line + 1, 1, ""),
         Edit(module.path, after.end_line + 1, 1, after.end_line + 1, 1, text),
     ]
+
+
+def move_before(module: Module, line: ast.stmt, first: ast.stmt) -> list[Edit]:
+    """Move a whole statement above an earlier one of the same block; both keep their own lines."""
+    if line is first or on_its_own(module, line) is not line or first not in module.block(line):
+        return []
+    own, before = module.span(line), module.span(first)
+    if before.line > own.line or on_its_own(module, first) is not first:
+        return []
+    text = "".join(module.lines[own.line - 1 : own.end_line])
+    if not text.endswith(("\n", "\r")):
+        text += "\n"
+    return [
+        Edit(module.path, before.line, 1, before.line, 1, text),
+        Edit(module.path, own.line, 1, own.end_line + 1, 1, ""),
+    ]

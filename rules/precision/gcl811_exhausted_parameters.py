@@ -1,7 +1,7 @@
 """# exhausted-parameters (GCL811)
 
 ## What it does
-Finds an iterator of parameters that is gone through twice: `model.parameters()` or a filter of it, kept in a name.
+Finds an iterator of parameters that is gone through twice, kept in a name: `model.parameters()`, a filter or a chain.
 
 ## Why it breaks
 It is a generator: the optimizer takes all that it gives, and nothing is left for `clip_grad_norm_`, which then clips
@@ -42,6 +42,7 @@ from gclint.run.stepping import together
 from gclint.run.values import Object, Value
 
 TAKERS = tuple(f"builtins.{name}" for name in ("list", "tuple", "sorted", "set", "sum", "any", "all"))
+ITERATORS = ("filter", "map", "itertools.chain", "itertools.chain.from_iterable")
 
 rule = Rule(
     code="GCL811",
@@ -92,11 +93,11 @@ def _given(use: Event) -> Value:
 
 
 def _is_iterator(item: Object) -> bool:
-    """Whether something can be gone through once only: what `parameters()`, a filter or a generator gave."""
+    """Whether something can be gone through once only: what `parameters()`, a filter, a chain or a generator gave."""
     node = item.site.node if item.site is not None else None
     if "listed" in item.state:
         return False
-    made_by = item.kind == "parameters" or (item.kind == "list" and item.type in ("filter", "map"))
+    made_by = item.kind == "parameters" or (item.kind == "list" and item.type in ITERATORS)
     return made_by or isinstance(node, ast.GeneratorExp)
 
 

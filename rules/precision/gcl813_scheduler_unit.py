@@ -105,10 +105,10 @@ def other_units(event: RunEnded, run: Run) -> Iterator[Finding]:
     if not event.whole:
         return
     prepared = preparing(run)
-    told: set[Object] = set()
+    told: dict[Object, str] = {}
     for step in run.of_type(LibraryCall):
         schedule = step.call.receiver if step.name == "schedule.step" and step.call is not None else None
-        if schedule is None or schedule in told or schedule.site is None:
+        if schedule is None or schedule.site is None:
             continue
         total, guard = _total(schedule), step.guard
         if schedule in prepared:
@@ -120,7 +120,8 @@ def other_units(event: RunEnded, run: Run) -> Iterator[Finding]:
         if found is None or not (found[0] in BY_COUNTER or run.condition(guard).is_short):
             continue  # under too many conditions it is not told any more what the total was made of
         words, certainty, fix = found
-        told.add(schedule)
+        if told.setdefault(schedule, words) != words:
+            continue
         yield rule.finding(
             run,
             schedule.site,
