@@ -68,6 +68,13 @@ def perform_job(job: dict[str, Any], send: Callable[[RankReport, list[str]], Non
     send(report, _library_modules(known))
 
 
+def _let_synchronise() -> None:
+    """Take back `torch.cuda.set_sync_debug_mode`: what a program forbids itself does not hold for what measures it."""
+    torch = sys.modules.get("torch")
+    if torch is not None and torch.cuda.is_initialized():
+        torch.cuda.set_sync_debug_mode("default")
+
+
 def _scratch(recipe: AnyRecipe, directory: Path, number: int, rank: int) -> Path:
     """The run's working directory: a copied project has one for all ranks, as on a shared file system."""
     if isinstance(recipe, ProgramRecipe) and recipe.copy_of is not None:
@@ -216,6 +223,8 @@ class Measurement:
             if type(error).__name__ != "Enough":
                 self.lines.ended(error)
                 return describe(error, self.scratch)
+        finally:
+            _let_synchronise()
         return None
 
     def _run_script(self, recipe: ProgramRecipe) -> Any:
