@@ -111,6 +111,14 @@ def num_processes(it: Interpreter, item: Object, name: str, node: object) -> Val
     return environment.number(it, "WORLD_SIZE", it.site(node))  # type: ignore[arg-type]
 
 
+@framework.attribute("accelerator", "gradient_accumulation_steps")
+def rounds_of_a_step(it: Interpreter, item: Object, name: str, node: object) -> Value | None:
+    """How many rounds make a step: 1 where neither the constructor nor the launcher says so (accelerator.py 1.15)."""
+    said = (name, "gradient_accumulation_plugin", "deepspeed_plugin")
+    launched = "ACCELERATE_GRADIENT_ACCUMULATION_STEPS" in it.run.environment
+    return None if item.open or launched or any(each in item.attributes for each in said) else const(1)
+
+
 @framework.function("accelerate:cpu_offload", "accelerate:disk_offload", "accelerate:cpu_offload_with_hook")
 def offload(call: Call) -> Value:
     """All parameters stay on the CPU or on disk and come in one layer at a time."""
