@@ -67,6 +67,12 @@ def argument(args: Object, name: str) -> Value:
     return NOTHING if args.open else default
 
 
+@framework.attribute("training_args", *DEFAULTS)
+def asked_argument(it: Interpreter, args: Object, name: str, node: object) -> Value | None:
+    """A training argument that the program reads: asking for one that is not given does not give it."""
+    return None if args.open or name in args.attributes else argument(args, name)
+
+
 # Trainer
 
 
