@@ -260,8 +260,8 @@ def new_list(call: Call) -> Value:
         made_of = item
         if each is not None:
             made_of = _new_list(call, item, each)
-        elif isinstance(item, Object) and item.entries is not None:
-            made_of = _of_keys(call, item)
+        elif isinstance(item, Object) and (item.entries is not None or (item.kind == "loader" and call.last != "iter")):
+            made_of = _of_any(call, item)
         elif isinstance(item, Object) and item.kind in ("parameters", "submodules"):
             made_of = _kept(call, item)
         elif isinstance(item, Object) and call.last in _ORDERING:
@@ -286,8 +286,8 @@ def _kept(call: Call, item: Object) -> Object:
     return made
 
 
-def _of_keys(call: Call, item: Object) -> Object:
-    """A list of the keys of a dict of which not all are known."""
+def _of_any(call: Call, item: Object) -> Object:
+    """A list of the keys of a dict of which not all are known, or of what a loader gives."""
     made = call.make("list", "")
     made.items, made.each = [elements.element(call.it, of(item), call.site.node)], True
     made.origins = item.origins

@@ -371,8 +371,8 @@ def spread(it: Interpreter, call: Call, item: Object, guard: Guard) -> None:
 
 
 def joined(it: Interpreter, first: Object, others: Sequence[Value], site: Site) -> Object:
-    """A new list with the elements of several."""
-    made = it.new(first.kind, "", "", site)
+    """A new list with the elements of several, or a new tuple."""
+    made = it.new("tuple" if first.kind == "tuple" else "list", "", "", site)
     made.items, made.origins = [], first.origins
     for value in others:
         extend(it, made, value, site.node)
