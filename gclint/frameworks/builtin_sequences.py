@@ -78,9 +78,18 @@ def computed(call: Call) -> Value:
     if len(call.positional) == 1 and not call.keywords and call.last in ("min", "max", "sum"):
         values = _literal_elements(call, call.positional[0])
         made = None if values is None else folded(call.it, lambda *each: function(each), values)
+        if made is None and call.last == "sum":
+            return _summed(call)
     else:
         made = folded(call.it, function, call.positional) if not call.keywords and not call.open else None
     return call.unknown() if made is None else made
+
+
+def _summed(call: Call) -> Value:
+    """Something unknown that was computed from the elements of what is summed, as far as they are known."""
+    each = elements.rounds(call.it, call.positional[0])
+    parts = [part for _, part in each] if each else [elements.element(call.it, call.positional[0], call.site.node)]
+    return of(call.it.derived(call.site, [call.positional[0], *parts]))
 
 
 @framework.function("builtins.divmod")

@@ -91,6 +91,7 @@ def store(it: Interpreter, item: Object, key: Value, value: Value, site: Site) -
                 _store(it, item, part, value, site)
     if item.entries is not None and not any(_of_the_same(item, each) for each in key.objects()):
         item.state["filled"] = TRUE
+    item.origins |= frozenset(origin for each in value.objects() for origin in each.origins)
     it.library.stored(it, item, value)
 
 
@@ -107,6 +108,7 @@ def _store(it: Interpreter, item: Object, key: Alternative, value: Value, site: 
         else:
             if not item.open:
                 item.state["own_names"] = TRUE
+            item.attributes[ANY] = union([value, item.attributes.get(ANY, NOTHING)])
             item.open, item.keyed = True, None
     elif item.items is not None:
         if isinstance(key, Const) and isinstance(key.value, int) and not item.each:

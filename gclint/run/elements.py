@@ -180,14 +180,21 @@ def _element_of(it: Interpreter, item: Object, node: ast.AST) -> Value:
     if item.items is not None:
         made = any_of(it, item, node)
         return made if made else of(it.child(item, ANY, it.site(node), each=True))
-    if item.entries and not item.open:
-        return union(
-            [
-                Value([(guard, Const(key)) for guard, held in entry if held is not MISSING])
-                for key, entry in item.entries.items()
-            ]
-        )
+    filled = item.open and item.entries is not None and ANY in item.attributes
+    if filled or (item.entries and not item.open):
+        keys = [
+            Value([(guard, Const(key)) for guard, held in entry if held is not MISSING])
+            for key, entry in (item.entries or {}).items()
+        ]
+        return union([*keys, _any_key(it, node)] if filled else keys)
     return of(it.child(item, ANY, it.site(node), each=True))
+
+
+def _any_key(it: Interpreter, node: ast.AST) -> Value:
+    """A key of a dict that code filled, of which not all are known."""
+    key = it.derived(it.site(node), [])
+    key.each, key.state["own_name"] = True, TRUE
+    return of(key)
 
 
 def any_of(it: Interpreter, item: Object, node: ast.AST) -> Value:

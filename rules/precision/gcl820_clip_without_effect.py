@@ -77,7 +77,10 @@ rule = Rule(
 @rule.on(RunEnded)
 def limits_no_step(event: RunEnded, run: Run) -> Iterator[Finding]:
     """Are gradients clipped where no step uses them any more, or where there are none yet?"""
+    clips: dict[int, GradientsClipped] = {}
     for clip in run.of_type(GradientsClipped) if event.whole else ():
+        if clips.setdefault(clip.site.node_id, clip) is not clip:
+            continue  # another round, which is like the first
         around = _round(clip, run)
         lost = _without_use(clip, around)
         if lost is None or _measures(clip):

@@ -80,7 +80,8 @@ def _tests_around(site: Site, end: ast.AST) -> list[ast.expr]:
 def _recurs(module: Module, test: ast.expr, varying: set[str]) -> bool:
     """Whether a condition on what the loop counts is true again and again: of a remainder, or from some round on."""
     if isinstance(test, ast.BoolOp):
-        return all(_recurs(module, part, varying) for part in test.values)
+        parts = [_recurs(module, part, varying) for part in test.values]
+        return any(parts) if isinstance(test.op, ast.Or) else all(parts)
     meant = definition(module, test)
     return _remainder(meant) or _from_then_on(meant, varying) or not varying & set(read_names(meant))
 
