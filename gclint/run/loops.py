@@ -131,8 +131,13 @@ def _any_round(it: Interpreter, rounds: Rounds, guard: Guard, value: Value | Non
     rounds.walk(guard, value)
     it.vague -= 1
     for name in counted:
-        if any(item.each for item in (it.scope.lookup(name) or NOTHING).objects()):
-            it.bind(name, of(it.unknown(name, it.site(rounds.loop))))
+        held = it.scope.lookup(name) or NOTHING
+        if any(item.each for item in held.objects()):
+            made = it.unknown(name, it.site(rounds.loop))
+            if any(item.origins for item in held.objects()):  # it sums up what a model gave
+                made = it.derived(it.site(rounds.loop), [held])
+                made.label, made.each = name, False
+            it.bind(name, of(made))
 
 
 def after_others(it: Interpreter, target: ast.expr, value: Value) -> Value:

@@ -52,6 +52,7 @@ from collections.abc import Iterator
 
 from gclint.finding import Aspect, Certainty, Finding, Fix
 from gclint.frameworks.torch_schedules import TOTALS, WARMED_UP
+from gclint.ir.syntax import FORS, nodes
 from gclint.rule import Reproduction, Rule
 from gclint.run.events import Iterated, LibraryCall, Loop, OptimizerStep, RunEnded
 from gclint.run.guards import Guard, all_of
@@ -139,6 +140,8 @@ def _total(schedule: Object) -> Value:
     """For how many steps a schedule is made."""
     name = TOTALS[schedule.class_name][0] if schedule.class_name in TOTALS else "num_training_steps"
     held = schedule.attributes.get(name, NOTHING)
+    if schedule.class_name == "OneCycleLR" and not held.objects() and held.constant() is None:
+        held = schedule.attributes.get("steps_per_epoch", NOTHING)
     return NOTHING if held.constant() is None and held.only() in (None, Const(None)) and not held.objects() else held
 
 
@@ -150,10 +153,20 @@ def _stop(loop: Loop, run: Run) -> Value:
 
 
 def _batches(step: LibraryCall, run: Run, inside: bool) -> set[Alternative]:
-    """What the loops around a step go over or, not `inside`, what loops beside it go over in the same round."""
+    """What the loops around a step go over or, not `inside`, what loops beside it go over whole in the same round."""
     loops = step.moment.loops
     over = [each for each in run.of_type(Iterated) if loops[: len(each.moment.loops)] == each.moment.loops]
-    return {each.item for each in over if inside == goes_over(loops, each) and (inside or each.moment.loops == loops)}
+    if inside:
+        return {each.item for each in over if goes_over(loops, each)}
+    beside = [each for each in over if each.moment.loops == loops and not goes_over(loops, each)]
+    return {each.item for each in beside if _is_gone_over(each)}
+
+
+def _is_gone_over(over: Iterated) -> bool:
+    """Whether a loop goes over all of something: no `next(...)`, and no part of it."""
+    module, node = over.site.module, over.site.node
+    around = (each for each in module.ancestors(node) if isinstance(each, (*FORS, ast.comprehension)))
+    return not isinstance(node, ast.Subscript) and any(node in nodes(each.iter) for each in around)
 
 
 def _in_epochs(step: LibraryCall, total: Value, run: Run) -> Found | None:
