@@ -47,7 +47,7 @@ from gclint.rule import Reproduction, Rule
 from gclint.run import rewrite
 from gclint.run.events import Backward, Event, GradientsCleared, GradientsClipped, OptimizerStep, RunEnded
 from gclint.run.guards import Guard, compatible, complement, conj
-from gclint.run.parallel import inside, models_of, trained
+from gclint.run.parallel import inside, models_of
 from gclint.run.run import Run
 from gclint.run.values import NOTHING, Object
 
@@ -132,7 +132,9 @@ def _key(event: Event) -> tuple[type, int, Object | None]:
 
 
 def _models(event: Event) -> set[Object]:
-    """The models whose gradients an event is about; none where they are not known."""
+    """The models whose gradients an event is about; none where they are not known, as of a loss, which may come of more
+    models than are seen.
+    """
     if isinstance(event, OptimizerStep):
         return set(models_of(event.optimizer.attributes.get("params", NOTHING)))
     if isinstance(event, GradientsClipped):
@@ -140,7 +142,7 @@ def _models(event: Event) -> set[Object]:
     if isinstance(event, GradientsCleared):
         held = models_of(event.target.attributes.get("params", NOTHING))
         return set(held) if event.target.kind == "optimizer" else {inside(event.target)}
-    return set(trained(event))
+    return set()
 
 
 def _without_use(clip: GradientsClipped, around: list[Event]) -> _Lost | None:
