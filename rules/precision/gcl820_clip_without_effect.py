@@ -45,7 +45,7 @@ from typing import NamedTuple
 from gclint.finding import Aspect, Finding, Fix
 from gclint.rule import Reproduction, Rule
 from gclint.run import rewrite
-from gclint.run.events import Backward, Event, GradientsCleared, GradientsClipped, OptimizerStep, RunEnded
+from gclint.run.events import AttributeSet, Backward, Event, GradientsCleared, GradientsClipped, OptimizerStep, RunEnded
 from gclint.run.guards import Guard, compatible, complement, conj
 from gclint.run.parallel import inside, models_of
 from gclint.run.run import Run
@@ -87,7 +87,9 @@ def limits_no_step(event: RunEnded, run: Run) -> Iterator[Finding]:
             continue
         others = [each for each in around if isinstance(each, GradientsClipped) and each is not clip]
         steps = [each for each in around if isinstance(each, OptimizerStep) and compatible(lost.guard, each.guard)]
-        if not (steps or lost.message is EMPTY) or any(_without_use(each, around) is None for each in others):
+        if not (steps if lost.message is LATE else any(isinstance(each, Backward) for each in around)):
+            continue
+        if any(_without_use(each, around) is None for each in others):
             continue
         yield rule.finding(
             run,
@@ -118,9 +120,11 @@ def _round(clip: GradientsClipped, run: Run) -> list[Event]:
     """
     loops, models = clip.moment.loops, models_of(clip.parameters)
     found: dict[tuple[type, int, Object | None], Event] = {_key(clip): clip}
-    kinds = (Backward, GradientsCleared, GradientsClipped, OptimizerStep)
+    kinds = (AttributeSet, Backward, GradientsCleared, GradientsClipped, OptimizerStep)
     for each in run.of_type(*kinds) if loops else ():
         of = _models(each)
+        if isinstance(each, AttributeSet) and each.name != "grad":
+            continue
         if each.moment.loops[: len(loops)] == loops and (not of or not of.isdisjoint(models)):
             found.setdefault(_key(each), each)
     return sorted(found.values(), key=run.place) if models else []
@@ -139,10 +143,20 @@ def _models(event: Event) -> set[Object]:
         return set(models_of(event.optimizer.attributes.get("params", NOTHING)))
     if isinstance(event, GradientsClipped):
         return set(models_of(event.parameters))
-    if isinstance(event, GradientsCleared):
+    if isinstance(event, GradientsCleared) and not _is_by_hand(event):
         held = models_of(event.target.attributes.get("params", NOTHING))
         return set(held) if event.target.kind == "optimizer" else {inside(event.target)}
     return set()
+
+
+def _makes(event: Event) -> bool:
+    """Whether gradients may come to be: by a backward, or by hand."""
+    return isinstance(event, (AttributeSet, Backward)) or (isinstance(event, GradientsCleared) and _is_by_hand(event))
+
+
+def _is_by_hand(event: GradientsCleared) -> bool:
+    """Whether a gradient itself is set, to whatever it may be."""
+    return event.target.text.endswith((".grad", ".grad.data"))
 
 
 def _without_use(clip: GradientsClipped, around: list[Event]) -> _Lost | None:
@@ -153,16 +167,16 @@ def _without_use(clip: GradientsClipped, around: list[Event]) -> _Lost | None:
         return None
     at = around.index(clip)
     after = [*around[at + 1 :], *around[:at]]
-    return _cleared_first(clip, after[::-1], Backward, EMPTY) or _cleared_first(clip, after, OptimizerStep, LATE)
+    return _cleared_first(clip, after[::-1], EMPTY) or _cleared_first(clip, after, LATE)
 
 
-def _cleared_first(clip: GradientsClipped, events: Iterable[Event], other: type, message: str) -> _Lost | None:
-    """What clears the last of the gradients in every round, where that comes before anything of the other kind may: of
-    optimizers that are made on one way only, where they are.
+def _cleared_first(clip: GradientsClipped, events: Iterable[Event], message: str) -> _Lost | None:
+    """What clears the last of the gradients in every round, where that comes before anything that may make them, or
+    step by them: of optimizers that are made on one way only, where they are.
     """
     left, held, passed = set(models_of(clip.parameters)), clip.guard, list[Event]()
     for each in events:
-        if isinstance(each, other):
+        if _makes(each) if message is EMPTY else isinstance(each, OptimizerStep):
             passed.append(each)
         whole = conj(held, each.target.born) if isinstance(each, GradientsCleared) else None
         if not isinstance(each, GradientsCleared) or whole is None or left.isdisjoint(_models(each)):
