@@ -112,14 +112,17 @@ def steps_on_old_parameters(event: OptimizerStep | TrainerStarted, run: Run) -> 
     for built in run.of_type(OptimizerBuilt):
         if built.optimizer not in optimizers or built.optimizer.site is None:
             continue
-        for model in models_of(built.parameters):
+        told = ""
+        for model in models_of(built.parameters):  # which may be one or another: under all of their conditions
             changes = _changes(run, built, model)
             change = next(
                 (each for each in changes if all_of([each.event.guard, built.guard, event.guard]) is not None), None
             )
-            if change is not None:
+            if change is not None and told in ("", change.what):
+                told = change.what
                 yield _finding(run, built, change, event)
-                return
+        if told:
+            return
 
 
 def _changes(run: Run, built: OptimizerBuilt, model: Object) -> list[_Change]:
