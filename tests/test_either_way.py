@@ -1,0 +1,70 @@
+"""What holds on every way through a program is told without a condition, though each way is walked by itself."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from gclint.check.program import analyse
+from gclint.rule import load_rules
+from gclint.source.source import read
+
+ADAPTERS = """
+import sys
+import torch
+from peft import LoraConfig, get_peft_model
+from transformers import AutoModelForCausalLM, LlamaConfig, LlamaForCausalLM
+
+def built(name):
+    if name:
+        return AutoModelForCausalLM.from_pretrained(name)
+    return LlamaForCausalLM(LlamaConfig())
+
+model = built(sys.argv[1])
+moves = torch.optim.AdamW(model.parameters())
+model = get_peft_model(model, LoraConfig(r=8))
+for batch in load():
+    moves.zero_grad()
+    model(**batch).loss.backward()
+    moves.step()
+"""
+
+SCHEDULE = """
+import os
+import sys
+from accelerate import Accelerator
+from torch import nn, optim
+from torch.utils.data import DataLoader
+
+def loader_of(size):
+    return DataLoader(load(), batch_size=size, shuffle=True)
+
+epochs = 3
+if os.environ.get("MOCKED") == "1":
+    from somewhere import loader_of
+    epochs = 2
+loader = loader_of(8)
+accelerator = Accelerator(gradient_accumulation_steps=4)
+net = nn.Linear(8, 1)
+moves = optim.AdamW(net.parameters())
+rate = optim.lr_scheduler.LinearLR(moves, 1.0, 0.0, total_iters=epochs * len(loader))
+net, moves, loader, rate = accelerator.prepare(net, moves, loader, rate)
+for epoch in range(epochs):
+    for x in loader:
+        with accelerator.accumulate(net):
+            accelerator.backward(net(x).mean())
+            moves.step()
+            rate.step()
+            moves.zero_grad()
+"""
+
+
+@pytest.mark.parametrize(("code", "program"), [("GCL603", ADAPTERS), ("GCL813", SCHEDULE)])
+def test_no_condition_is_stated(tmp_path: Path, code: str, program: str) -> None:
+    path = tmp_path / "train.py"
+    path.write_text(program)
+    rules = [each for each in load_rules() if each.code == code]
+    found = analyse([read(path, str(path), "python")], tmp_path, {"torch": "2.13"}, rules).findings
+    assert [each.code for each in found] == [code]
+    assert not str(found[0].condition)
