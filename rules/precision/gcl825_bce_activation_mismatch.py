@@ -65,7 +65,7 @@ rule = Rule(
 def of_other_numbers(event: LossComputed, run: Run) -> Iterator[Finding]:
     """Is a loss that takes the sigmoid itself given what one gave, or one that takes none what none gave?"""
     if event.name == "binary_cross_entropy_with_logits":
-        for guard, numbers, site in given(event, "sigmoid", "probabilities"):
+        for guard, numbers, site in given(event.guard, event.given, "sigmoid", "probabilities"):
             function = "sigmoid" if numbers == "sigmoid" else "softmax"
             yield rule.finding(
                 run,
@@ -78,7 +78,7 @@ def of_other_numbers(event: LossComputed, run: Run) -> Iterator[Finding]:
             )
             return
     if event.name == "binary_cross_entropy":
-        for guard, numbers, site in given(event, "raw", "log-probabilities", "log-sigmoid"):
+        for guard, numbers, site in given(event.guard, event.given, "raw", "log-probabilities", "log-sigmoid"):
             words = "raw numbers" if numbers == "raw" else "logarithms"
             yield rule.finding(
                 run,

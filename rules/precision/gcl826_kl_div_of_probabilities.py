@@ -58,7 +58,7 @@ def of_no_logarithm(event: LossComputed, run: Run) -> Iterator[Finding]:
     """Is the first argument something else than the logarithm of probabilities?"""
     if event.name != "kl_div":
         return
-    for guard, numbers, site in given(event, "probabilities", "sigmoid", "raw"):
+    for guard, numbers, site in given(event.guard, event.given, "probabilities", "sigmoid", "raw"):
         words = "raw numbers" if numbers == "raw" else "probabilities"
         yield rule.finding(
             run,

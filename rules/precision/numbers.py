@@ -8,17 +8,17 @@ from collections.abc import Iterator
 from gclint.finding import Aspect, Fix
 from gclint.ir.syntax import Site
 from gclint.run import rewrite
-from gclint.run.events import LibraryCall, LossComputed
+from gclint.run.events import LibraryCall
 from gclint.run.guards import Guard
 from gclint.run.run import Run, ways
-from gclint.run.values import Object
+from gclint.run.values import Object, Value
 
 CHANGES: tuple[Aspect, ...] = ("loss", "gradients", "updates")
 
 
-def given(event: LossComputed, *wanted: str) -> Iterator[tuple[Guard, str, Site]]:
-    """The guards under which a loss is given such numbers, with what they are and the place that made them so."""
-    for guard, (item,) in ways(event.guard, event.given):
+def given(base: Guard, value: Value, *wanted: str) -> Iterator[tuple[Guard, str, Site]]:
+    """The guards under which a value is such numbers, with what they are and the place that made them so."""
+    for guard, (item,) in ways(base, value):
         numbers = item.known("numbers").constant() if isinstance(item, Object) else None
         if numbers in wanted and isinstance(item, Object):
             yield guard, str(numbers), item.sites["numbers"]
