@@ -64,9 +64,7 @@ def _taken_in(call: Call) -> Value:
     """What a list is told of a new element: parents are set, and where it came from is kept."""
     assert call.receiver is not None
     call.it.library.stored(call.it, call.receiver, call.positional[-1] if call.positional else NOTHING)
-    call.receiver.origins |= frozenset(
-        origin for value in call.positional for item in value.objects() for origin in item.origins
-    )
+    call.receiver.origins |= elements.origins_of(call.positional)
     return NONE
 
 
@@ -236,12 +234,7 @@ def dict_view(call: Call) -> Value:
     made.each = True
     made.origins = item.origins
     call.it.library.propagate([item], made)
-    key = call.it.unknown("key", call.site)
-    if not changes.is_foreign(item):
-        key.state["own_name"] = TRUE
-    if "keys_of" in item.state:
-        key.state["keys_of"] = item.state["keys_of"]
-    keys = elements.one_of([*map(const, item.entries or {}), of(key)])
+    keys = elements.one_of([*map(const, item.entries or {}), elements.any_key(call.it, item, call.site)])
     others = item.attributes.get(elements.ANY, NOTHING)
     known = [value for held in (item.entries or {}).values() if (value := elements.there(held))]
     values = elements.one_of([*known, others] if others else known) if known or others else NOTHING

@@ -5,7 +5,7 @@ https://docs.python.org/3/library/itertools.html#itertools.chain
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 
 from ..run import changes, elements
 from ..run.calls import Call
@@ -31,10 +31,5 @@ def chain_from(call: Call) -> Value:
     return _joined(call, [part.under(guard) for guard, part in parts])
 
 
-def _joined(call: Call, parts: Iterable[Value]) -> Value:
-    made = call.make("list", call.name)
-    made.items = []
-    for part in parts:
-        changes.extend(call.it, made, part, call.site.node)
-    made.origins = frozenset(origin for value in made.items for item in value.objects() for origin in item.origins)
-    return of(made)
+def _joined(call: Call, parts: Sequence[Value]) -> Value:
+    return of(changes.fill(call.it, call.make("list", call.name), parts, call.site.node))

@@ -18,8 +18,10 @@ from .elements import (
     columns,
     element,
     is_counted,
+    is_foreign,
     merged,
     mix,
+    origins_of,
     presence,
     present,
     rearranged,
@@ -91,7 +93,7 @@ def store(it: Interpreter, item: Object, key: Value, value: Value, site: Site) -
                 _store(it, item, part, value, site)
     if item.entries is not None and not any(_of_the_same(item, each) for each in key.objects()):
         item.state["filled"] = TRUE
-    item.origins |= frozenset(origin for each in value.objects() for origin in each.origins)
+    item.origins |= origins_of([value])
     it.library.stored(it, item, value)
 
 
@@ -349,12 +351,6 @@ def _override(it: Interpreter, into: Object, item: Alternative, guard: Guard) ->
             own[key] = assigned(guard, unsure(str(key), held, other), held)
 
 
-def is_foreign(item: Object) -> bool:
-    """Whether an object is a mapping of which not all keys are known, and which the code itself did not fill."""
-    known_elements = item.items is not None and is_counted(item)
-    return (item.entries is None or item.open) and "own_names" not in item.state and not known_elements
-
-
 def spread(it: Interpreter, call: Call, item: Object, guard: Guard) -> None:
     """`f(**item)` under a guard: its entries become keyword arguments."""
     assert item.entries is not None
@@ -372,12 +368,12 @@ def spread(it: Interpreter, call: Call, item: Object, guard: Guard) -> None:
     call.foreign_mapping = call.foreign_mapping or is_foreign(item)
 
 
-def joined(it: Interpreter, first: Object, others: Sequence[Value], site: Site) -> Object:
-    """A new list with the elements of several, or a new tuple."""
-    made = it.new("tuple" if first.kind == "tuple" else "list", "", "", site)
-    made.items, made.origins = [], first.origins
-    for value in others:
-        extend(it, made, value, site.node)
+def fill(it: Interpreter, made: Object, parts: Sequence[Value], node: ast.AST) -> Object:
+    """Put the elements of several things into a new list or tuple, one behind the other."""
+    made.items = []
+    for part in parts:
+        extend(it, made, part, node)
+    made.origins |= origins_of(made.items)
     return made
 
 
@@ -386,15 +382,17 @@ def combined(it: Interpreter, sign: ast.operator, left: Value, right: Value, sit
     first, second = left.only(), right.only()
     if not isinstance(first, Object):
         return None
+    kind = "tuple" if first.kind == "tuple" else "list"
     if isinstance(sign, ast.Mult) and first.items is not None:
         times = second.value if isinstance(second, Const) else None
         if isinstance(times, int) and is_counted(first) and times <= containers.MOST_KEYS:
-            return of(joined(it, first, [left] * times, site))
+            return of(fill(it, it.new(kind, "", "", site), [left] * times, site.node))
         return of(first)
     if not isinstance(second, Object):
         return None
     if isinstance(sign, ast.Add) and first.items is not None and second.items is not None:
-        made = joined(it, first, [left, right], site)
+        made = fill(it, it.new(kind, "", "", site), [left, right], site.node)
+        made.origins |= first.origins | second.origins
         made.open = made.open or first.open or second.open
         return of(made)
     if isinstance(sign, ast.BitOr) and first.entries is not None and second.entries is not None:

@@ -67,9 +67,8 @@ def _one_by_one(it: Interpreter, node: Comprehension, made: Object, iterable: Va
             _keep(it, node, clause.ifs, made)
         it.go_on(start, mark)
     it.loops = held
-    sources = iterable.objects()
-    made.origins |= frozenset(origin for item in sources for origin in item.origins)
-    for item in sources:
+    made.origins |= elements.origins_of([iterable])
+    for item in iterable.objects():
         if made.entries is not None and "names_of" in item.state:
             made.state["names_of"] = item.state["names_of"]
     return True
@@ -88,7 +87,7 @@ def _keep(it: Interpreter, node: Comprehension, tests: list[ast.expr], made: Obj
         value = it.evaluate(node.elt)
         if not it.is_dead:
             changes.add(it, made, value)
-            made.origins |= frozenset(origin for item in value.objects() for origin in item.origins)
+            made.origins |= elements.origins_of([value])
 
 
 def _walk(

@@ -7,13 +7,14 @@ among those that are there.
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from .guards import ALWAYS, Guard, choices, complement, conj, either, narrowed
 from .values import MISSING, TRUE, Alternative, Const, Object, Value, const, of, union
 
 if TYPE_CHECKING:
+    from ..ir.syntax import Site
     from .interpreter import Interpreter
 
 ANY = "[...]"
@@ -55,6 +56,17 @@ def is_missing(item: Alternative) -> bool:
 def is_counted(item: Object) -> bool:
     """Whether all elements of a list, or all entries of a dict, are known, one by one."""
     return not item.each and not item.open and (item.items is not None or item.entries is not None)
+
+
+def is_foreign(item: Object) -> bool:
+    """Whether an object is a mapping of which not all keys are known, and which the code itself did not fill."""
+    known_elements = item.items is not None and is_counted(item)
+    return (item.entries is None or item.open) and "own_names" not in item.state and not known_elements
+
+
+def origins_of(values: Iterable[Value]) -> frozenset[Object]:
+    """What all of these were computed from."""
+    return frozenset(origin for value in values for item in value.objects() for origin in item.origins)
 
 
 def counts(item: Object) -> list[tuple[Guard, int]]:
@@ -186,14 +198,17 @@ def _element_of(it: Interpreter, item: Object, node: ast.AST) -> Value:
             Value([(guard, Const(key)) for guard, held in entry if held is not MISSING])
             for key, entry in (item.entries or {}).items()
         ]
-        return union([*keys, _any_key(it, node)] if filled else keys)
+        return union([*keys, any_key(it, item, it.site(node))] if filled else keys)
     return of(it.child(item, ANY, it.site(node), each=True))
 
 
-def _any_key(it: Interpreter, node: ast.AST) -> Value:
-    """A key of a dict that code filled, of which not all are known."""
-    key = it.derived(it.site(node), [])
-    key.each, key.state["own_name"] = True, TRUE
+def any_key(it: Interpreter, item: Object, site: Site) -> Value:
+    """A key of a dict of which not all are known: of one that the code filled itself it is a name of its own."""
+    key = it.unknown("key", site)
+    if not is_foreign(item):
+        key.state["own_name"] = TRUE
+    if "keys_of" in item.state:
+        key.state["keys_of"] = item.state["keys_of"]
     return of(key)
 
 

@@ -74,7 +74,7 @@ def _sequence(it: Interpreter, node: ast.Tuple | ast.List | ast.Set) -> Value:
             changes.extend(it, made, it.evaluate(element.value), node)
         else:
             made.items.append(it.evaluate(element))
-    made.origins = frozenset(origin for value in made.items for item in value.objects() for origin in item.origins)
+    made.origins = elements.origins_of(made.items)
     return of(made)
 
 

@@ -297,33 +297,27 @@ def before_import(site: Site, line: str, needs_os: bool = True) -> Edit | None:
 
 def move_after(module: Module, line: ast.stmt, last: ast.stmt) -> list[Edit]:
     """Move a whole statement below a later one of the same block; both keep their own lines."""
-    if line is last or on_its_own(module, line) is not line or last not in module.block(line):
-        return []
-    own, after = module.span(line), module.span(last)
-    if after.end_line < own.line or after.end_line > len(module.lines):
-        return []
-    text = "".join(module.lines[own.line - 1 : own.end_line])
-    if not module.lines[after.end_line - 1].endswith(("\n", "\r")):
-        return []
-    if not text.endswith(("\n", "\r")):
-        text += "\n"
-    return [
-        Edit(module.path, own.line, 1, own.end_line + 1, 1, ""),
-        Edit(module.path, after.end_line + 1, 1, after.end_line + 1, 1, text),
-    ]
+    after = module.span(last).end_line
+    ends = after <= len(module.lines) and module.lines[after - 1].endswith(("\n", "\r"))
+    return _moved(module, line, last, after + 1) if ends and after >= module.span(line).line else []
 
 
 def move_before(module: Module, line: ast.stmt, first: ast.stmt) -> list[Edit]:
     """Move a whole statement above an earlier one of the same block; both keep their own lines."""
-    if line is first or on_its_own(module, line) is not line or first not in module.block(line):
+    before = module.span(first).line
+    alone = on_its_own(module, first) is first
+    return _moved(module, line, first, before) if alone and before <= module.span(line).line else []
+
+
+def _moved(module: Module, line: ast.stmt, other: ast.stmt, place: int) -> list[Edit]:
+    """Move a statement to the start of another line, where both stand in one block."""
+    if line is other or on_its_own(module, line) is not line or other not in module.block(line):
         return []
-    own, before = module.span(line), module.span(first)
-    if before.line > own.line or on_its_own(module, first) is not first:
-        return []
+    own = module.span(line)
     text = "".join(module.lines[own.line - 1 : own.end_line])
     if not text.endswith(("\n", "\r")):
         text += "\n"
     return [
-        Edit(module.path, before.line, 1, before.line, 1, text),
         Edit(module.path, own.line, 1, own.end_line + 1, 1, ""),
+        Edit(module.path, place, 1, place, 1, text),
     ]
