@@ -80,19 +80,33 @@ def get_attribute(call: Call) -> Value:
 @framework.function("builtins.setattr")
 def set_attribute(call: Call) -> Value:
     """setattr(object, "name", value)."""
-    name = names.const_text(call.get("", 1))
-    if name is not None and len(call.positional) > 2:
-        names.assign_attribute(call.it, call.positional[0], name, call.positional[2], call.site.node)
-    elif len(call.positional) > 2:
-        own = any("own_name" in item.state for item in call.positional[1].objects())
-        for item in call.positional[0].objects():
-            item.open = True
-            call.it.library.stored(call.it, item, call.positional[2])
-            text = item.text
-            for each, held in item.attributes.items() if not own else ():
-                other = call.it.unknown(f"{text}.{each}", call.site)
-                item.attributes[each] = assigned(call.it.guard - call.run.assumed, unsure(each, held, other), held)
+    if len(call.positional) > 2:
+        _set(call, *call.positional[:3])
     return NONE
+
+
+@framework.method("*", "__setattr__")
+def set_own_attribute(call: Call) -> Value:
+    """`x.__setattr__("name", value)`, of a class that does not write it anew."""
+    if len(call.positional) > 1 and call.receiver is not None:
+        _set(call, of(call.receiver), *call.positional[:2])
+    return NONE
+
+
+def _set(call: Call, holder: Value, named: Value, value: Value) -> None:
+    """Set an attribute; by a name that nobody knows any of them may become the value."""
+    name = names.const_text(named)
+    if name is not None:
+        names.assign_attribute(call.it, holder, name, value, call.site.node)
+        return
+    own = any("own_name" in item.state for item in named.objects())
+    for item in holder.objects():
+        item.open = True
+        call.it.library.stored(call.it, item, value)
+        text = item.text
+        for each, held in item.attributes.items() if not own else ():
+            other = call.it.unknown(f"{text}.{each}", call.site)
+            item.attributes[each] = assigned(call.it.guard - call.run.assumed, unsure(each, held, other), held)
 
 
 @framework.function("builtins.delattr")

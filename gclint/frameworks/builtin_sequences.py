@@ -379,7 +379,9 @@ def make_filter(call: Call) -> Value:
                 asked = part
                 if function.only() != Const(None):
                     asked = call.it.call(function, Call(call.it, call.site, "filter", [part]))
-                made.items.append(elements.present(narrowed(guard, _is_true(call, asked)), part))
+                kept = narrowed(guard, _is_true(call, asked))
+                if kept != NEVER:
+                    made.items.append(elements.present(kept, part))
     return of(made)
 
 

@@ -28,7 +28,16 @@ from ..run.values import (
     union,
 )
 from .registry import is_own_module
-from .torch_modules import BOTH, INSTANCE_NORMS, OF_LAYERS, PARAMETERLESS, REPARAMETRISED, settings_of, trainable
+from .torch_modules import (
+    BOTH,
+    INSTANCE_NORMS,
+    OF_LAYERS,
+    PARAMETERLESS,
+    RECURRENT,
+    REPARAMETRISED,
+    settings_of,
+    trainable,
+)
 
 MOST_PARAMETERS = 200
 
@@ -112,8 +121,10 @@ def children_of(it: Interpreter, item: Object) -> list[Named] | None:
 
 def _is_described(layer: Object) -> bool:
     """Whether it is told which parameters a layer has: torch.nn's own, with none put in the place of another."""
-    told = not isinstance(layer.type, Class) and layer.class_name in (*OF_LAYERS, *PARAMETERLESS)
-    return told and layer.built is not None and layer.attributes.keys().isdisjoint(BOTH)
+    if isinstance(layer.type, Class) or layer.built is None:
+        return False
+    own = names_of_own(layer)
+    return (bool(own) or layer.class_name in PARAMETERLESS) and layer.attributes.keys().isdisjoint((*own, *BOTH))
 
 
 def _added_to(layer: Object) -> list[tuple[str, Value]]:
@@ -179,14 +190,30 @@ def own_parameters(it: Interpreter, item: Object) -> Iterator[Named]:
         [_guard_of(it, item, "affine", const(not asked)), _guard_of(it, item, "elementwise_affine", TRUE)]
     )
     for name in names_of_own(item):
-        guard = _together([whole, _guard_of(it, item, name, TRUE)]) if name == "bias" else whole
+        guard = _together([whole, _guard_of(it, item, "bias", TRUE)]) if name.startswith("bias") else whole
         if guard != NEVER:
             yield Named(name, parameter_of(it, item, name), guard)
 
 
 def names_of_own(layer: Object) -> tuple[str, ...]:
-    """The parameters of a layer that is built with all of them."""
+    """The parameters of a layer that is built with all of them; none where that is not known."""
+    if layer.class_name in RECURRENT:
+        return _of_recurrent(layer)
     return BOTH if layer.class_name in INSTANCE_NORMS else OF_LAYERS.get(layer.class_name, ())
+
+
+def _of_recurrent(layer: Object) -> tuple[str, ...]:
+    """The parameters of a recurrent network, by its layers and directions (torch/nn/modules/rnn.py)."""
+    built = settings_of(layer)
+    count, both, projected = (
+        built.get(name, const(usual)).constant()
+        for name, usual in (("num_layers", 1), ("bidirectional", False), ("proj_size", 0))
+    )
+    if not isinstance(count, int) or count > MOST_PARAMETERS or both is None or projected is None:
+        return ()
+    kinds = ("weight_ih", "weight_hh", "bias_ih", "bias_hh", *(["weight_hr"] if projected else []))
+    ends = [f"_l{number}{way}" for number in range(count) for way in ("", *(["_reverse"] if both else []))]
+    return tuple(kind + end for end in ends for kind in kinds)
 
 
 def own_parameter(it: Interpreter, layer: Object, name: str) -> Value | None:

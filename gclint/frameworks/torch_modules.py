@@ -44,11 +44,14 @@ OF_LAYERS = {
     **dict.fromkeys(("ConvTranspose1d", "ConvTranspose2d", "ConvTranspose3d", "LayerNorm", "GroupNorm"), BOTH),
     **dict.fromkeys(("BatchNorm1d", "BatchNorm2d", "BatchNorm3d", "SyncBatchNorm"), BOTH),
     **dict.fromkeys(("Embedding", "EmbeddingBag", "RMSNorm", "PReLU"), ("weight",)),
+    **dict.fromkeys(("RNNCell", "LSTMCell", "GRUCell"), ("weight_ih", "weight_hh", "bias_ih", "bias_hh")),
 }
 """The parameters that a layer's constructor registers, in its order (torch/nn/modules)."""
+RECURRENT = ("RNN", "LSTM", "GRU")  # theirs depend on how they are built
 PARAMETRIC = (
     *OF_LAYERS,
-    *("RNN", "LSTM", "GRU", "RNNCell", "LSTMCell", "GRUCell", "MultiheadAttention", "Transformer"),
+    *RECURRENT,
+    *("MultiheadAttention", "Transformer"),
     *("TransformerEncoderLayer", "TransformerDecoderLayer", "TransformerEncoder", "TransformerDecoder"),
 )
 INSTANCE_NORMS = ("InstanceNorm1d", "InstanceNorm2d", "InstanceNorm3d")  # with parameters where they are asked for
@@ -86,6 +89,8 @@ REPARAMETRISED = "reparametrised"
 _NORM = ("num_features", "eps", "momentum", "affine", "track_running_stats")
 _CONVOLUTION = ("in_channels", "out_channels", "kernel_size", "stride", "padding", "dilation", "groups", "bias")
 _TRANSPOSED = (*_CONVOLUTION[:5], "output_padding", "groups", "bias", "dilation")
+_SIZES = ("input_size", "hidden_size", "num_layers")
+_RECURRENT = ("bias", "batch_first", "dropout", "bidirectional")
 SETTINGS = {
     "Linear": ("in_features", "out_features", "bias"),
     "Bilinear": ("in1_features", "in2_features", "out_features", "bias"),
@@ -96,6 +101,10 @@ SETTINGS = {
     "RMSNorm": ("normalized_shape", "eps", "elementwise_affine"),
     "GroupNorm": ("num_groups", "num_channels", "eps", "affine"),
     "Embedding": ("num_embeddings", "embedding_dim", "padding_idx"),
+    "RNN": (*_SIZES, "nonlinearity", *_RECURRENT),
+    "LSTM": (*_SIZES, *_RECURRENT, "proj_size"),
+    "GRU": (*_SIZES, *_RECURRENT),
+    **dict.fromkeys(("RNNCell", "LSTMCell", "GRUCell"), ("input_size", "hidden_size", "bias")),
     **dict.fromkeys(("Dropout", "Dropout2d"), ("p", "inplace")),
     **dict.fromkeys(("ReLU", "SiLU"), ("inplace",)),
     "ELU": ("alpha", "inplace"),
@@ -378,7 +387,20 @@ def run_forward(call: Call, item: Object, forward: Value | None) -> Value | None
             result = _layer_result(call, item)
     finally:
         it.forwards.pop()
-    return activated(call, item, result) if outermost else result
+    if not outermost:
+        return result
+    around = it.contexts
+    it.contexts = [*around, *_decorations(it, forward)]
+    try:
+        return activated(call, item, result)
+    finally:
+        it.contexts = around
+
+
+def _decorations(it: Interpreter, forward: Value | None) -> list[Object]:
+    """The blocks that decorators put around a forward, such as `torch.no_grad()`."""
+    held = forward.only() if forward is not None else None
+    return it.decorations.get(held.node_id, []) if isinstance(held, Function) else []
 
 
 def _chain(call: Call, item: Object) -> Value:

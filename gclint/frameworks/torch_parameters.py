@@ -146,6 +146,12 @@ def set_requires_grad(it: Interpreter, item: Object, value: Value, node: object)
     _freeze(it, item, value, it.site(node))  # type: ignore[arg-type]
 
 
+@framework.attribute("parameter", "requires_grad")
+def get_requires_grad(it: Interpreter, item: Object, name: str, node: object) -> Value | None:
+    """`p.requires_grad` of a parameter that is known by itself: whether it trains."""
+    return item.state.get("trains")
+
+
 @framework.method("parameter", "requires_grad_")
 def call_requires_grad(call: Call) -> Value:
     """`p.requires_grad_(x)` in a loop over a module's parameters."""

@@ -7,7 +7,7 @@ from ..run.calls import Call
 from ..run.events import Backward, OptimizerBuilt, OptimizerStep
 from ..run.guards import CUDA, ROCM
 from ..run.interpreter import Interpreter
-from ..run.values import NONE, TRUE, Const, Object, Value, const, of
+from ..run.values import NONE, NOTHING, TRUE, Const, Object, Value, const, of
 from .registry import Framework
 
 framework = Framework(
@@ -62,8 +62,10 @@ def emit_backward(call: Call, loss: Value) -> None:
     went_backward(loss)
     origins = {origin: None for item in loss.objects() for origin in sorted(item.origins, key=lambda o: o.id)}
     detached = _detached(loss)
-    forwards = tuple(each for each in origins if each.kind == "activation" and each not in detached)
-    call.it.emit(Backward(call.it.moment(site=call.site), loss, forwards, dict(call.keywords)))
+    activations = [each for each in origins if each.kind == "activation"]
+    forwards = tuple(each for each in activations if each not in detached)
+    cut_off = tuple(each for each in activations if each in detached)
+    call.it.emit(Backward(call.it.moment(site=call.site), loss, forwards, cut_off, dict(call.keywords)))
 
 
 def _detached(loss: Value) -> set[Object]:
@@ -78,10 +80,11 @@ def _detached(loss: Value) -> set[Object]:
         if "detached" in item.state:
             cut |= item.origins
             continue
-        given = [*item.made_of, *([item.attributes["inputs"]] if "inputs" in item.attributes else [])]
-        reached |= {item} if given else {item, *item.origins}
-        waiting += [each for value in given for each in value.objects()]
-        waiting += [item.parent] if item.parent is not None else []
+        given = [*item.made_of, item.attributes.get("inputs", NOTHING)]
+        sources = [each for value in given for each in value.objects()]
+        sources += [item.parent] if item.parent is not None else []
+        reached |= item.origins.difference(*(each.origins for each in sources)) | {item}
+        waiting += sources
     return cut - reached
 
 

@@ -237,10 +237,13 @@ class ModuleCalled(Event):
 
 @dataclass
 class Backward(Event):
-    """Gradients are computed. `forwards` are the activations of the models that the loss came from."""
+    """Gradients are computed. `forwards` are the activations of the models that the loss came from, `cut_off`
+    those that it came from only by way of tensors without a gradient.
+    """
 
     loss: Value = NOTHING
     forwards: tuple[Object, ...] = ()
+    cut_off: tuple[Object, ...] = ()
     keywords: dict[str, Value] = field(default_factory=dict)
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from .events import Backward, Event, Forward, LibraryCall, TrainerStarted
 from .guards import DISTRIBUTED, Guard
 from .run import SEVERAL, Run, ways
-from .values import Const, Object, Value, root
+from .values import NOTHING, Const, Object, Value, root
 from .wholes import SHARED
 
 
@@ -79,6 +79,19 @@ def trained(event: Event) -> list[Object]:
     models = dict.fromkeys(item.attributes["of"].objects()[0] for item in event.forwards)
     shared = (part for model in models for part in model.known(SHARED).objects())
     return list(models | dict.fromkeys(map(root, shared)))
+
+
+def reaches(loss: Value) -> set[Object]:
+    """All that a loss was computed from with gradients: what was cut off is left out, with what it was made of."""
+    waiting, found = loss.objects(), set[Object]()
+    while waiting:
+        item = waiting.pop()
+        if item not in found and "detached" not in item.state:
+            found.add(item)
+            given = [*item.made_of, item.attributes.get("inputs", NOTHING)]
+            waiting += [each for value in given for each in value.objects()]
+            waiting += [item.parent] if item.parent is not None else []
+    return found
 
 
 def since(run: Run, first: Event, *kinds: type) -> list[Event]:

@@ -56,6 +56,8 @@ from .own_files import is_of_all
 
 PATHS = {**TENSORS, "trainer._save": ("output_dir", 0)}
 """What writes a file on each process that calls it, and by which argument it is told where."""
+COPIES = ("shutil.copy", "shutil.copy2", "shutil.copyfile")
+"""What writes to its second argument what stands in the file of its first."""
 ASKED = "is_main_process"
 GROUP = "torch.distributed.init_process_group"
 ON_SEVERAL: Guard = frozenset({(DISTRIBUTED, True)})
@@ -91,7 +93,7 @@ def written_by_all(event: RunEnded, run: Run) -> Iterator[Finding]:
     if several is None:
         return
     for each in run.of_type(LibraryCall):
-        path = _written(each)
+        path = _written(each) or _copied(each, run)
         guard = together(each.guard, several, ON_SEVERAL) if path and several & ON_SEVERAL <= each.guard else None
         if guard is None or each.site.node in told or not is_of_all(path, run) or not meets_both(guard, run):
             continue
@@ -129,6 +131,17 @@ def _written(event: LibraryCall) -> Value:
     if event.name.rpartition(".")[2] != PRETRAINED or model is None or call.gives(ASKED):
         return Value(())
     return call.get(*FOLDER) if call.it.library.is_kind(model, "module") else Value(())
+
+
+def _copied(event: LibraryCall, run: Run) -> Value:
+    """The path to which a call copies a file that the run itself has saved; nothing for any other call."""
+    call = event.call
+    if call is None or call.open or event.name not in COPIES:
+        return Value(())
+    copied = {part for _, part in call.get("src", 0)}
+    saves = (each.call.get(*PATHS[each.name]) for each in run.of_type(LibraryCall) if each.call and each.name in PATHS)
+    written = {part for path in saves for _, part in path}
+    return call.get("dst", 1) if copied & written else Value(())
 
 
 def _on_one(event: LibraryCall, run: Run) -> Fix | None:

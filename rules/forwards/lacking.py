@@ -67,11 +67,13 @@ def _later(module: Module, node: ast.stmt, around: ast.AST) -> Iterator[ast.stmt
 
 def _lists(module: Module, node: ast.AST, loaded: set[str]) -> bool:
     if isinstance(node, (ast.ListComp, ast.SetComp, ast.GeneratorExp)):
-        lacking = list(_held_to_lack(node.generators))
+        own = {name for each in node.generators for name in _filled(each.target)}
+        lacking = [holder for holder in _held_to_lack(node.generators) if dotted(holder) not in own]
         found = any(dotted(holder).partition(".")[0] in loaded for holder in lacking)
         return bool(lacking) and (found or of_a_model(module, node.generators[0].iter))
     if isinstance(node, FORS):
-        return any(_held_to_lack(node.body)) and of_a_model(module, node.iter)
+        own = {*_filled(node.target)}  # what a name itself has in it or not says nothing of what lacks it
+        return any(dotted(each) not in own for each in _held_to_lack(node.body)) and of_a_model(module, node.iter)
     return False
 
 

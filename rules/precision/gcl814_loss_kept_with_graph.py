@@ -45,8 +45,9 @@ from gclint.run.closures import enclosing_function
 from gclint.run.events import Added, AttributeSet, Backward, LibraryCall, RunEnded
 from gclint.run.loops import GONE_THROUGH, ITERATED
 from gclint.run.parallel import inside
+from gclint.run.parts_of_guards import is_exact
 from gclint.run.run import Run
-from gclint.run.values import NOTHING, Const, Object, of
+from gclint.run.values import NOTHING, Const, Object, Value, of
 
 from ..words import BACKWARD, LOSSES
 
@@ -73,7 +74,7 @@ def kept(event: RunEnded, run: Run) -> Iterator[Finding]:
     for added in run.of_type(Added):
         if "backward" in added.result.state or added.site.node_id in told or not _grows(added, run):
             continue
-        for item in added.right.objects():
+        for item in _possible(added.right):
             told.add(added.site.node_id)
             yield from _told(added, item, _summand(added.site), run)
     for call in run.of_type(LibraryCall):
@@ -81,11 +82,24 @@ def kept(event: RunEnded, run: Run) -> Iterator[Finding]:
             continue
         if call.site.node_id in told or call.call.receiver.vague >= call.moment.vague:
             continue
-        for item in call.call.positional[0].objects():
+        for item in _possible(call.call.positional[0]):
             if _is_for_each_model(item, call, call.call.receiver, run):
                 continue
             told.add(call.site.node_id)
             yield from _told(call, item, rewrite.positional(call.site, 0), run)
+
+
+def _possible(kept: Value) -> list[Object]:
+    """What may be kept: where it is one of several, only what is known to be possible beside the others."""
+    several = len(list(kept)) > 1
+    found = [item for guard, item in kept if isinstance(item, Object) and (is_exact(guard) or not several)]
+    return [item for item in found if _has_its_graph(item)]
+
+
+def _has_its_graph(item: Object) -> bool:
+    """Whether what a number with a graph was computed from may have one, where that says something of it."""
+    inner = [value for value in item.made_of if any("graph" in each.state for each in value.objects())]
+    return not inner or any("graph" in each.state for value in inner for each in _possible(value))
 
 
 def _is_for_each_model(item: Object, event: LibraryCall, kept: Object, run: Run) -> bool:

@@ -49,6 +49,7 @@ from .attempts import attempted
 MODELS, TO_TENSOR = "torchvision.models.", "torchvision.transforms.v2.ToTensor"
 RENAMED = {"pretrained": "weights", "pretrained_backbone": "weights_backbone"}
 BESIDE = {"0.13": "1.12", "0.15": "2.0"}
+NEWER = "999"  # what no upper bound keeps out
 # the classification models of torchvision.models whose `pretrained=True` is IMAGENET1K_V1
 FIRST = re.compile(
     r"alexnet|convnext_\w+|densenet\d+|efficientnet_\w+|googlenet|inception_v3|maxvit_t|mnasnet\d_\d+|mobilenet_v\w+"
@@ -119,7 +120,8 @@ def _reaching(run: Run, since: str) -> str:
     target, torch = run.targets["torchvision"], run.targets.version("torch")
     if target.version is not None:
         return "torchvision" if target.version >= Version(since) else ""
-    return "torch" if target.origin == "unknown" and torch is not None and torch >= Version(BESIDE[since]) else ""
+    allowed = target.range is None or any(map(target.range.contains, (since, NEWER)))
+    return "torch" if allowed and torch is not None and torch >= Version(BESIDE[since]) else ""
 
 
 def _by_place(event: LibraryCall, given: bool) -> Fix | None:

@@ -1,0 +1,218 @@
+"""# trains-in-no-optimizer (GCL613)
+
+## What it does
+Finds layers with fresh weights that a loss comes from and that no optimizer of the program holds: those of a loss
+function that learns, or those that a list of a model's parts has forgotten.
+
+## Why it breaks
+Backward gives such a layer gradients, and no step uses them: it stays what it was drawn as. What goes through it is
+a random projection, and the rest of the model has to make up for it. Nothing is raised.
+
+## Example
+```python
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+criterion = ProxyLoss(classes=100, size=512)        # proxies that are to be learnt
+for x, y in loader:
+    loss = criterion(net(x), y)
+```
+
+## Use instead
+```python
+criterion = ProxyLoss(classes=100, size=512)
+optimizer = torch.optim.SGD([*net.parameters(), *criterion.parameters()], lr=0.1)
+```
+
+## When it is fine
+Weights of a file or of another model are loaded into it, as for a fixed backbone; it is frozen; its numbers are taken
+without gradients; its parameters are changed by hand; not all is known of what the optimizers hold.
+
+## Evidence
+torch 2.13.0: after ten steps the proxies of the example are what they were drawn as, with gradients.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from gclint.finding import Finding
+from gclint.frameworks.module_trees import own_parameters
+from gclint.frameworks.torch_modules import trainable
+from gclint.rule import Reproduction, Rule
+from gclint.run.calls import Call
+from gclint.run.events import (
+    AttributeSet,
+    Backward,
+    LibraryCall,
+    ModuleCalled,
+    OptimizerBuilt,
+    OptimizerStep,
+    RunEnded,
+    StateDictLoaded,
+    TrainableChanged,
+)
+from gclint.run.guards import Guard, all_of, complement, satisfiable
+from gclint.run.parallel import inside, owners, reaches, trained
+from gclint.run.run import Run
+from gclint.run.values import NOTHING, Object, root
+
+from ..words import BACKWARD, STEP
+from .held import held_by, is_in, known_optimizers
+
+INITIAL = ("normal_", "uniform_", "zero_", "fill_", "requires_grad_")
+
+rule = Rule(
+    code="GCL613",
+    name="trains-in-no-optimizer",
+    docs=__doc__ or "",
+    words=(BACKWARD, STEP, ("parameters",), ("nn.", "from torch.nn", "import nn")),
+    certainty=("fragile",),
+    oracles=("changed",),
+    reproduction=Reproduction(
+        "bad_loss_that_learns.py",
+        "good_loss_in_the_optimizer.py",
+        raises="AssertionError: the proxies have not moved",
+        intent=("trained", "updates"),
+    ),
+)
+
+
+class _Part(NamedTuple):
+    """A layer that is called, or a parameter of a module: what it is, in which module, and the guard for it."""
+
+    item: Object
+    module: Object
+    guard: Guard
+
+
+class _Left(NamedTuple):
+    """A part that trains and is in no optimizer: the step that would have to be its own, and the guard for all that."""
+
+    part: Object
+    backward: Backward
+    step: OptimizerStep
+    guard: Guard
+
+
+@rule.on(RunEnded)
+def never_stepped(event: RunEnded, run: Run) -> Iterator[Finding]:
+    """Does a layer or a parameter take part in a loss that an optimizer steps by, and is in none?"""
+    built = known_optimizers(run) if event.whole else []
+    told: set[Object] = set()
+    for left in _left_out(built, run) if built else ():
+        if left.part in told or left.part.site is None:
+            continue
+        told.add(left.part)
+        yield rule.finding(
+            run,
+            left.part.site,
+            "the loss comes from this, which has fresh weights and is in no optimizer",
+            guard=left.guard,
+            certainty="fragile",
+            symptom="silent: it gets gradients, and no step changes it",
+            related=[(left.step.site, "the step of the others"), (left.backward.site, "the backward")],
+        )
+
+
+def _left_out(built: list[OptimizerBuilt], run: Run) -> Iterator[_Left]:
+    """The outermost modules that train and are in no optimizer, for the first backward of each."""
+    held, parts = held_by(built), [*_layers(run), *_parameters(run)]
+    seen: set[Object] = set()
+    for backward in run.of_type(Backward) if parts else ():
+        reached = {*trained(backward), *reaches(backward.loss)} - _evaluated(backward)
+        steps = [each for each in run.of_type(OptimizerStep, start=run.place(backward)) if _trains_modules(each)]
+        for part in parts:
+            source = part.item if part.item is not part.module else root(part.module)
+            if part.item in seen or source not in reached or not backward.moment.loops:
+                continue
+            seen.add(part.item)
+            base = (backward.guard, part.guard, *_excluded(part, held, run))
+            for step in steps:
+                guard = all_of((*base, step.guard, step.optimizer.born))
+                if guard is not None and satisfiable(guard):
+                    yield _Left(_outermost(part, [owner for owner, _ in held]), backward, step, guard)
+                    break
+
+
+def _evaluated(backward: Backward) -> set[Object]:
+    """The models of a loss that were in evaluation mode: what is fixed mostly is."""
+    forwards = [each for each in backward.forwards if each.known("training").constant() is False]
+    return {model for each in forwards for model in each.attributes["of"].objects()}
+
+
+def _trains_modules(step: OptimizerStep) -> bool:
+    """Whether a step changes modules, and not only tensors by themselves, such as a picture."""
+    return bool(owners(step.optimizer.attributes.get("params", NOTHING)))
+
+
+def _layers(run: Run) -> Iterator[_Part]:
+    """The layers that are called where autograd records it, and that have parameters which train."""
+    for called in run.of_type(ModuleCalled):
+        layer = inside(called.module)
+        made = run.makers.get(layer)
+        if called.call is None or layer.kind != "layer" or called.moment.unrecorded() is not None:
+            continue
+        if made is not None and made.moment.forwards:
+            continue  # it is another one in each forward, which is told of by itself
+        own = own_parameters(called.call.it, layer) if trainable(layer) == "all" and _is_known(layer) else ()
+        if any(each.item.state["trains"].constant() is True for each in own):
+            yield _Part(layer, layer, called.guard)
+
+
+def _parameters(run: Run) -> Iterator[_Part]:
+    """The parameters that modules of the project hold by themselves, and that train."""
+    for each in run.of_type(AttributeSet):
+        for item in each.value.objects() if each.target is not None else ():
+            trains = item.type == "torch.nn.Parameter" and item.known("grad").constant() is True
+            if each.target is not None and trains and not item.escaped and _is_known(each.target):
+                yield _Part(item, each.target, each.guard)
+
+
+def _is_known(module: Object | None) -> bool:
+    """Whether a module, and what is around it, is one thing that nobody else may change."""
+    return module is None or (not module.each and not module.escaped and _is_known(module.parent))
+
+
+def _excluded(part: _Part, held: list[tuple[Object, Guard]], run: Run) -> Iterator[Guard]:
+    """The guards that say that a part is in no optimizer, and that nothing was loaded into it, unfrozen or written."""
+    module = part.module
+    for owner, guard in held:
+        if owner is part.item or is_in(module, owner) or (part.item is module and is_in(owner, module)):
+            yield complement(guard)
+    for loaded in run.of_type(StateDictLoaded):
+        if any(is_in(module, inside(each)) or is_in(inside(each), module) for each in loaded.target.objects()):
+            yield complement(loaded.guard)
+    for changed in run.of_type(TrainableChanged):
+        if is_in(module, inside(changed.module)):
+            yield complement(changed.guard)
+    for each in run.of_type(LibraryCall):
+        if each.call is not None and (_writes(each.call, part) or _may_step(each.call, module)):
+            yield complement(each.guard)
+
+
+def _writes(call: Call, part: _Part) -> bool:
+    """Whether a method of a parameter, or of its data, changes it, other than to begin with."""
+    item = call.receiver
+    if item is None or not call.last.endswith("_") or call.last in INITIAL:
+        return False
+    while item.parent is not None and item.kind != "parameter" and item is not part.item:
+        item = item.parent
+    return item is part.item or (item.kind == "parameter" and is_in(part.module, item.parent or item))
+
+
+def _may_step(call: Call, module: Object) -> bool:
+    """Whether a library other than torch is given the parameters of a module, as an optimizer of its own is."""
+    return not call.name.startswith(("torch.", "builtins.")) and any(
+        is_in(module, inside(owner)) for value in (*call.positional, *call.keywords.values()) for owner in owners(value)
+    )
+
+
+def _outermost(part: _Part, held: list[Object]) -> Object:
+    """The largest module around a part of which an optimizer holds nothing."""
+    found, outer = part.item, part.module
+    while not any(is_in(owner, outer) for owner in held):
+        found = outer
+        if outer.parent is None or outer.parent.kind not in ("module", "modules", "layer"):
+            break
+        outer = outer.parent
+    return found

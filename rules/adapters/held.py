@@ -1,0 +1,86 @@
+"""What the optimizers of a run hold."""
+
+from __future__ import annotations
+
+from gclint.run.events import ItemSet, LibraryCall, OptimizerBuilt, OptimizerStep, TrainerStarted
+from gclint.run.guards import Guard
+from gclint.run.parallel import owners
+from gclint.run.run import Run
+from gclint.run.values import Object, Value, root
+
+WRAPPERS = ("ddp", "dp", "fsdp")
+GROUP = "optimizer.add_param_group"
+
+
+def known_optimizers(run: Run) -> list[OptimizerBuilt]:
+    """The optimizers of a run, where it is known of all of them what they hold, from the beginning to the end; no
+    optimizer, where one of them steps that nobody has seen being built, is given more later, or is a trainer's own.
+    """
+    built = run.of_type(OptimizerBuilt)
+    seen = {each.optimizer for each in built}
+    known = all(_is_known(each.parameters) for each in built) and not run.of_type(TrainerStarted)
+    if known and all(each.optimizer in seen for each in run.of_type(OptimizerStep)) and not _are_groups_changed(run):
+        return built
+    return []
+
+
+def held_by(built: list[OptimizerBuilt]) -> list[tuple[Object, Guard]]:
+    """The modules whose parameters optimizers hold, and the tensors by themselves, each with the guard under which it
+    is so; of a wrapper all that may be in it.
+    """
+    return [
+        (held, each.guard)
+        for each in built
+        for owner in (*owners(each.parameters), *_tensors(each.parameters))
+        for held in _inside(owner)
+    ]
+
+
+def _tensors(parameters: Value) -> list[Object]:
+    """The tensors that an optimizer is given by themselves."""
+    found = parameters.objects()
+    inner = [value for item in found for value in (*(item.items or ()), *(item.entries or {}).values())]
+    return [item for item in found if item.kind == "tensor"] + [each for value in inner for each in _tensors(value)]
+
+
+def _inside(owner: Object) -> list[Object]:
+    """What is in a wrapper; a module itself, and what is in the wrappers that it holds in a list."""
+    if owner.kind in WRAPPERS and "module" in owner.attributes:
+        return [module for each in owner.attributes["module"].objects() for module in _inside(each)]
+    wrapped = [each for value in owner.items or () for each in value.objects() if each.kind in WRAPPERS]
+    return [owner, *(module for each in wrapped for module in _inside(each))]
+
+
+def is_in(part: Object | None, whole: Object) -> bool:
+    """Whether a module is another one or, at any depth, a part of it."""
+    while part is not None and part is not whole:
+        part = part.parent
+    return part is not None
+
+
+def _is_known(parameters: Value) -> bool:
+    """Whether all that an optimizer is given is known: parameters of modules, by themselves or in lists and groups."""
+    found = parameters.objects()
+    return bool(found) and len(found) == sum(1 for _ in parameters) and all(map(_is_a_known_part, found))
+
+
+def _is_a_known_part(item: Object) -> bool:
+    if item.kind in ("parameters", "parameter"):
+        return item.parent is not None and all(map(_is_a_known_module, _inside(item.parent)))
+    if item.kind == "tensor":
+        return "leaf" in item.state
+    if item.entries is not None:
+        return "params" in item.entries and _is_known(item.entries["params"])
+    return item.items is not None and not item.open and all(map(_is_known, item.items))
+
+
+def _is_a_known_module(item: Object) -> bool:
+    """Whether it is known of which model something is a module, or that it is a model by itself."""
+    return item.type != "" or item.kind in ("layer", "modules") or item.parent is not None
+
+
+def _are_groups_changed(run: Run) -> bool:
+    """Whether some optimizer is given further parameters later."""
+    return any(each.name == GROUP for each in run.of_type(LibraryCall)) or any(
+        root(each.target).kind == "optimizer" and each.index.constant() == "params" for each in run.of_type(ItemSet)
+    )
