@@ -474,14 +474,17 @@ def ancestors(value: Value) -> set[Alternative]:
 
 
 def sources(value: Value) -> set[Object]:
-    """The same, of objects, with what they are parts of: a method that nobody describes is a part of what has it."""
+    """The same, of objects, with what they are parts of and what tuples hold, such as those that a text is made of by
+    `%`: a method that nobody describes is a part of what has it.
+    """
     found: set[Object] = set()
     waiting = value.objects()
     while waiting and len(found) < MOST_ANCESTORS:
         item = waiting.pop()
         if item not in found:
             found.add(item)
-            waiting += [other for part in item.made_of for other in part.objects()]
+            parts = [*item.made_of, *((item.items or ()) if item.kind == "tuple" else ())]
+            waiting += [other for part in parts for other in part.objects()]
             waiting += [item.parent] if item.parent is not None else []
     return found
 

@@ -1,7 +1,8 @@
 """# all-ranks-write-one-file (GCL230)
 
 ## What it does
-Finds files of a run of several processes that every process writes to the same path.
+Finds files of a run of several processes that every process writes to the same path: weights, arrays, pictures, what is
+opened to be written anew, and copies of what was saved.
 
 ## Why it breaks
 The processes write one file at once, each from its beginning. Who reads it meanwhile, as a run that goes on from the
@@ -54,8 +55,17 @@ from gclint.run.values import Value
 from ..writes import FOLDER, PRETRAINED, TENSORS
 from .own_files import is_of_all
 
-PATHS = {**TENSORS, "trainer._save": ("output_dir", 0)}
+PATHS = {
+    **TENSORS,
+    "trainer._save": ("output_dir", 0),
+    **dict.fromkeys(("numpy.save", "numpy.savez", "numpy.savez_compressed"), ("file", 0)),
+    **dict.fromkeys(("numpy.savetxt", "matplotlib.pyplot.savefig"), ("fname", 0)),
+    "torchvision.utils.save_image": ("fp", 1),
+}
 """What writes a file on each process that calls it, and by which argument it is told where."""
+OPENS = ("builtins.open", "io.open")
+ANEW = ("w", "x")
+"""How the mode begins in which a file is written from its beginning."""
 COPIES = ("shutil.copy", "shutil.copy2", "shutil.copyfile")
 """What writes to its second argument what stands in the file of its first."""
 ASKED = "is_main_process"
@@ -68,7 +78,10 @@ rule = Rule(
     name="all-ranks-write-one-file",
     docs=__doc__ or "",
     words=(
-        ("save(", "save,", "save)", "import save", "save as", "save_pretrained", "save_file", "save_model", "._save"),
+        (
+            *("save(", "save,", "save)", "import save", "save as", "save_pretrained", "save_file", "save_model"),
+            *("._save", "open(", "savetxt", "savez", "savefig", "save_image"),
+        ),
         ("distributed", "multiprocessing", "accelerate", "transformers", "lightning", "deepspeed"),
     ),
     certainty=("fragile",),
@@ -125,8 +138,12 @@ def _written(event: LibraryCall) -> Value:
     call = event.call
     if call is None or call.open:
         return Value(())
+    if event.name in OPENS:
+        mode = call.get("mode", 1).constant()
+        return call.get("file", 0) if isinstance(mode, str) and mode.startswith(ANEW) else Value(())
     if event.name in PATHS:
-        return call.get(*PATHS[event.name])
+        path = call.get(*PATHS[event.name])
+        return path if not any(item.kind == "file" for item in path.objects()) else Value(())  # told where it is opened
     model = call.receiver
     if event.name.rpartition(".")[2] != PRETRAINED or model is None or call.gives(ASKED):
         return Value(())

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from gclint.run.ranks import numbers
 from gclint.run.run import Run
-from gclint.run.values import Object, Value, sources
+from gclint.run.values import Const, External, Object, Value, sources
 
 from ..writes import OF_NOW, is_given_by
 
+NOWHERE = (External("os.devnull"), Const("/dev/null"))
 OF_EACH = (*OF_NOW, "socket.", "os.getpid", "io.")
 """What gives each process something of its own."""
 
@@ -15,7 +16,7 @@ OF_EACH = (*OF_NOW, "socket.", "os.getpid", "io.")
 def is_of_all(path: Value, run: Run) -> bool:
     """Whether a path is the same in all processes, for all that is known."""
     parts = sources(path)
-    if not path or not parts.isdisjoint(numbers(run)):
+    if not path or not parts.isdisjoint(numbers(run)) or any(item in NOWHERE for _, item in path):
         return False
     return not any(_may_differ(part, run) for part in parts)
 
