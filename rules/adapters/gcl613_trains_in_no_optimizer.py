@@ -51,7 +51,7 @@ from gclint.run.events import (
     StateDictLoaded,
     TrainableChanged,
 )
-from gclint.run.guards import Guard, all_of, complement, satisfiable
+from gclint.run.guards import ALWAYS, Guard, all_of, complement, satisfiable
 from gclint.run.parallel import inside, owners, reaches, trained
 from gclint.run.run import Run
 from gclint.run.values import NOTHING, Object, root
@@ -116,7 +116,10 @@ def never_stepped(event: RunEnded, run: Run) -> Iterator[Finding]:
 
 def _left_out(built: list[OptimizerBuilt], run: Run) -> Iterator[_Left]:
     """The outermost modules that train and are in no optimizer, for the first backward of each."""
-    held, parts = held_by(built), [*_layers(run), *_parameters(run)]
+    held = held_by(built)
+    always = [owner for owner, guard in held if guard == ALWAYS]
+    parts = [each for each in (*_layers(run), *_parameters(run)) if not any(_is_of(each, owner) for owner in always)]
+    others = list(_changes(run)) if parts else []
     seen: set[Object] = set()
     for backward in run.of_type(Backward) if parts else ():
         reached = {*trained(backward), *reaches(backward.loss)} - _evaluated(backward)
@@ -126,7 +129,8 @@ def _left_out(built: list[OptimizerBuilt], run: Run) -> Iterator[_Left]:
             if part.item in seen or source not in reached or not backward.moment.loops:
                 continue
             seen.add(part.item)
-            base = (backward.guard, part.guard, *_excluded(part, held, run))
+            known = (guard for other, guard in (*held, *others) if _is_of(part, other))
+            base = (backward.guard, part.guard, *map(complement, known))
             for step in steps:
                 guard = all_of((*base, step.guard, step.optimizer.born))
                 if guard is not None and satisfiable(guard):
@@ -173,38 +177,38 @@ def _is_known(module: Object | None) -> bool:
     return module is None or (not module.each and not module.escaped and _is_known(module.parent))
 
 
-def _excluded(part: _Part, held: list[tuple[Object, Guard]], run: Run) -> Iterator[Guard]:
-    """The guards that say that a part is in no optimizer, and that nothing was loaded into it, unfrozen or written."""
-    module = part.module
-    for owner, guard in held:
-        if owner is part.item or is_in(module, owner) or (part.item is module and is_in(owner, module)):
-            yield complement(guard)
+def _is_of(part: _Part, other: Object) -> bool:
+    """Whether a part is something, in it, or a layer that has it in itself."""
+    return other is part.item or is_in(part.module, other) or (part.item is part.module and is_in(other, part.module))
+
+
+def _changes(run: Run) -> Iterator[tuple[Object, Guard]]:
+    """What gets its weights, or a change of them, by something else than torch's optimizers, each with the guard: a
+    load, freezing, a method of a parameter that writes, a library that is given parameters as its own optimizer is.
+    """
     for loaded in run.of_type(StateDictLoaded):
-        if any(is_in(module, inside(each)) or is_in(inside(each), module) for each in loaded.target.objects()):
-            yield complement(loaded.guard)
+        yield from ((inside(each), loaded.guard) for each in loaded.target.objects())
     for changed in run.of_type(TrainableChanged):
-        if is_in(module, inside(changed.module)):
-            yield complement(changed.guard)
+        yield inside(changed.module), changed.guard
     for each in run.of_type(LibraryCall):
-        if each.call is not None and (_writes(each.call, part) or _may_step(each.call, module)):
-            yield complement(each.guard)
+        if each.call is not None:
+            yield from ((item, each.guard) for item in (*_written(each.call), *_given(each.call)))
 
 
-def _writes(call: Call, part: _Part) -> bool:
-    """Whether a method of a parameter, or of its data, changes it, other than to begin with."""
+def _written(call: Call) -> Iterator[Object]:
+    """The parameter that a method changes, also by its data, other than to begin with; or the module that has it."""
     item = call.receiver
-    if item is None or not call.last.endswith("_") or call.last in INITIAL:
-        return False
-    while item.parent is not None and item.kind != "parameter" and item is not part.item:
-        item = item.parent
-    return item is part.item or (item.kind == "parameter" and is_in(part.module, item.parent or item))
+    if item is not None and call.last.endswith("_") and call.last not in INITIAL:
+        while item.parent is not None and item.kind != "parameter":
+            item = item.parent
+        yield item.parent if item.kind == "parameter" and item.parent is not None else item
 
 
-def _may_step(call: Call, module: Object) -> bool:
-    """Whether a library other than torch is given the parameters of a module, as an optimizer of its own is."""
-    return not call.name.startswith(("torch.", "builtins.")) and any(
-        is_in(module, inside(owner)) for value in (*call.positional, *call.keywords.values()) for owner in owners(value)
-    )
+def _given(call: Call) -> Iterator[Object]:
+    """The modules whose parameters a library other than torch is given."""
+    if not call.name.startswith(("torch.", "builtins.")):
+        for value in (*call.positional, *call.keywords.values()):
+            yield from map(inside, owners(value))
 
 
 def _outermost(part: _Part, held: list[Object]) -> Object:
