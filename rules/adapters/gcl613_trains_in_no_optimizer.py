@@ -201,7 +201,10 @@ def _written(call: Call) -> Iterator[Object]:
     if item is not None and call.last.endswith("_") and call.last not in INITIAL:
         while item.parent is not None and item.kind != "parameter":
             item = item.parent
-        yield item.parent if item.kind == "parameter" and item.parent is not None else item
+        if item.kind == "parameter" and item.parent is not None:
+            yield item.parent
+        elif item.type == "torch.nn.Parameter":
+            yield item
 
 
 def _given(call: Call) -> Iterator[Object]:
