@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from ..run import names
 from ..run.calls import Call
-from ..run.events import GradientsCleared, Loop
+from ..run.events import GradientsCleared, Loop, OptimizerStep
 from ..run.interpreter import Interpreter
 from ..run.values import FALSE, NONE, TRUE, Class, Function, Object, Value, const, of, union
 from .lightning_strategies import started, wrap
@@ -68,6 +68,7 @@ def _train(call: Call, module: Object) -> None:
     entries = [value for item in loss.objects() for key, value in (item.entries or {}).items() if key == "loss"]
     emit_backward(call, union(entries) if entries else loss)
     for optimizer in _optimizers(optimizers):
+        it.emit(OptimizerStep(it.moment(site=call.site), optimizer))
         it.emit(GradientsCleared(it.moment(site=call.site), optimizer))
     it.loops.pop()
 

@@ -56,7 +56,7 @@ from gclint.run.parallel import inside, owners, reaches, trained
 from gclint.run.run import Run
 from gclint.run.values import NOTHING, Object, root
 
-from ..words import BACKWARD, STEP
+from ..words import LEARNS, STEP
 from .held import held_by, is_in, known_optimizers
 
 INITIAL = ("normal_", "uniform_", "zero_", "fill_", "requires_grad_")
@@ -65,7 +65,7 @@ rule = Rule(
     code="GCL613",
     name="trains-in-no-optimizer",
     docs=__doc__ or "",
-    words=(BACKWARD, STEP, ("parameters",), ("nn.", "from torch.nn", "import nn")),
+    words=(LEARNS, (*STEP, "training_step"), ("parameters",), ("nn.", "from torch.nn", "import nn")),
     certainty=("fragile",),
     oracles=("changed",),
     reproduction=Reproduction(

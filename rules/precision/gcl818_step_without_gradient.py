@@ -50,13 +50,13 @@ from gclint.run.parallel import models_of, trained
 from gclint.run.run import Run
 from gclint.run.values import NOTHING, Object, root
 
-from ..words import BACKWARD, STEP
+from ..words import LEARNS, STEP
 
 rule = Rule(
     code="GCL818",
     name="step-without-gradient",
     docs=__doc__ or "",
-    words=(BACKWARD, STEP, ("detach", "no_grad", "inference_mode", "set_grad_enabled")),
+    words=(LEARNS, (*STEP, "training_step"), ("detach", "no_grad", "inference_mode", "set_grad_enabled")),
     certainty=("fragile",),
     oracles=("changed",),
     reproduction=Reproduction(
