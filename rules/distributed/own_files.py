@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+
 from gclint.run.ranks import numbers
 from gclint.run.run import Run
 from gclint.run.values import Const, External, Object, Value, sources
@@ -22,5 +24,9 @@ def is_of_all(path: Value, run: Run) -> bool:
 
 
 def _may_differ(part: Object, run: Run) -> bool:
-    """Whether something may be another one in each process: it is computed from data, or nobody knows how."""
+    """Whether something may be another one in each process: it is computed from data, or nobody knows how, or what a
+    function is given that nobody calls.
+    """
+    if part.site is not None and isinstance(part.site.node, ast.arg):
+        return True
     return is_given_by(part, OF_EACH, run) or bool(part.origins) or "foreign" in part.state

@@ -12,7 +12,7 @@ from gclint.run.conditions import ORDERS
 from gclint.run.events import Compared, LibraryCall
 from gclint.run.guards import Atom, Guard, conj, satisfiable
 from gclint.run.meaning import handed_over
-from gclint.run.parts_of_guards import everything
+from gclint.run.parts_of_guards import everything, is_exact
 from gclint.run.run import Run
 from gclint.run.values import NOTHING, Const, External, Missing, Object, Value, sources
 
@@ -185,7 +185,7 @@ def _decides(best: Best, event: LibraryCall) -> bool:
     """Whether something happens on one of the two answers alone, of something computed, or where a question is met."""
     asked = [atom for atom, _ in everything(event.guard) if atom.test in ORDERED and len(atom.of) == 2]
     held = {_key(item) for _, item in best.value}
-    if not best.metric:
+    if not best.metric or not is_exact(event.guard):  # of a guard that was given up the answer may be missing
         return _is_within(event, best.compared.site)
     for guard, item in best.metric:
         about = [atom for atom in asked if isinstance(item, Object) and _asks(atom, f"#{item.id}", held)]
