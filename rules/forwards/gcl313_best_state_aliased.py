@@ -36,7 +36,7 @@ import ast
 from collections.abc import Iterator
 
 from gclint.finding import Aspect, Finding, Fix
-from gclint.ir.syntax import LOOPS, Site, dotted, nodes
+from gclint.ir.syntax import LOOPS, Site
 from gclint.rule import Reproduction, Rule
 from gclint.run import rewrite
 from gclint.run.closures import contains, leaves_after
@@ -111,10 +111,7 @@ def _goes_on(saved: Event, trains: Event, loaded: Event, run: Run) -> bool:
     if run.place(saved) < run.place(trains) < run.place(loaded):
         return True
     return any(
-        isinstance(loop.node, LOOPS)
-        and loop in trains.moment.loops
-        and not _ends(saved, loop.node)
-        and not _asks_for_the_last(saved.site, loop.node)
+        isinstance(loop.node, LOOPS) and loop in trains.moment.loops and not _ends(saved, loop.node)
         for loop in saved.moment.loops
         if loop not in loaded.moment.loops
     )
@@ -125,21 +122,6 @@ def _ends(event: Event, loop: ast.AST) -> bool:
     chain = [*event.moment.stack, event.site]
     at = next((site for site in chain if contains(loop, site.node, site.module)), None)
     return at is None or leaves_after(at.module, at.node, loop)
-
-
-def _asks_for_the_last(kept: Site, loop: ast.AST) -> bool:
-    """Whether a condition around a place asks if this is the last round of a loop over a range: what is kept in that is
-    what the training ends with.
-    """
-    if not isinstance(loop, ast.For) or not isinstance(loop.target, ast.Name) or not isinstance(loop.iter, ast.Call):
-        return False
-    bounds = loop.iter.args[:2]
-    if dotted(loop.iter.func) != "range" or not bounds:
-        return False
-    number, end = loop.target.id, ast.unparse(bounds[-1])
-    last = {f"{number} == {end} - 1", f"{number} + 1 == {end}", f"{end} - 1 == {number}", f"{end} == {number} + 1"}
-    around = [each.test for each in kept.module.ancestors(kept.node) if isinstance(each, ast.If)]
-    return any(isinstance(each, ast.Compare) and ast.unparse(each) in last for test in around for each in nodes(test))
 
 
 def _copied(site: Site) -> Fix | None:
