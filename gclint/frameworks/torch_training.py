@@ -7,7 +7,7 @@ from ..run.calls import Call
 from ..run.events import Backward, OptimizerBuilt, OptimizerStep
 from ..run.guards import CUDA, ROCM
 from ..run.interpreter import Interpreter
-from ..run.values import NONE, NOTHING, TRUE, Const, Object, Value, const, of
+from ..run.values import NONE, TRUE, Const, Object, Value, const, made_from, of
 from .registry import Framework
 
 framework = Framework(
@@ -80,9 +80,7 @@ def _detached(loss: Value) -> set[Object]:
         if "detached" in item.state:
             cut |= item.origins
             continue
-        given = [*item.made_of, item.attributes.get("inputs", NOTHING)]
-        sources = [each for value in given for each in value.objects()]
-        sources += [item.parent] if item.parent is not None else []
+        sources = made_from(item)
         reached |= item.origins.difference(*(each.origins for each in sources)) | {item}
         waiting += sources
     return cut - reached

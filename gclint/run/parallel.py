@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from .events import Backward, Event, Forward, LibraryCall, TrainerStarted
 from .guards import DISTRIBUTED, Guard
 from .run import SEVERAL, Run, ways
-from .values import NOTHING, Const, Object, Value, root
+from .values import Const, Object, Value, made_from, root
 from .wholes import SHARED
 
 
@@ -88,9 +88,7 @@ def reaches(loss: Value) -> set[Object]:
         item = waiting.pop()
         if item not in found and "detached" not in item.state:
             found.add(item)
-            given = [*item.made_of, item.attributes.get("inputs", NOTHING)]
-            waiting += [each for value in given for each in value.objects()]
-            waiting += [item.parent] if item.parent is not None else []
+            waiting += made_from(item)
     return found
 
 

@@ -473,6 +473,13 @@ def ancestors(value: Value) -> set[Alternative]:
     return found
 
 
+def made_from(item: Object) -> list[Object]:
+    """What something was computed from directly, and what it is a part of."""
+    given = [*item.made_of, item.attributes.get("inputs", NOTHING)]
+    found = [each for value in given for each in value.objects()]
+    return found + ([item.parent] if item.parent is not None else [])
+
+
 def sources(value: Value) -> set[Object]:
     """The same, of objects, with what they are parts of and what tuples hold, such as those that a text is made of by
     `%`: a method that nobody describes is a part of what has it.

@@ -39,6 +39,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gclint.finding import Finding
+from gclint.frameworks.torch_states import is_inside
 from gclint.rule import Reproduction, Rule
 from gclint.run.events import Backward, OptimizerBuilt, OptimizerStep, RunEnded, TrainableChanged
 from gclint.run.guards import Guard, all_of, satisfiable
@@ -47,7 +48,7 @@ from gclint.run.run import Run
 from gclint.run.values import Object, root
 
 from ..words import STEPS
-from .held import held_by, is_in, known_optimizers
+from .held import held_by, known_optimizers
 
 rule = Rule(
     code="GCL612",
@@ -91,7 +92,7 @@ def never_stepped(event: RunEnded, run: Run) -> Iterator[Finding]:
 
 def _is_held(part: Object, held: list[Object]) -> bool:
     """Whether an optimizer holds a part, a module around it, or something in it."""
-    return any(is_in(part, each) or is_in(each, part) for each in held)
+    return any(is_inside(part, each) or is_inside(each, part) for each in held)
 
 
 def _step_after(change: TrainableChanged, built: list[OptimizerBuilt], run: Run) -> tuple[OptimizerBuilt, Guard] | None:

@@ -23,11 +23,12 @@ optimizer = torch.optim.SGD([*net.parameters(), *criterion.parameters()], lr=0.1
 ```
 
 ## When it is fine
-Weights of a file or of another model are loaded into it, as for a fixed backbone; it is frozen; its numbers are taken
-without gradients; its parameters are changed by hand; not all is known of what the optimizers hold.
+Weights of a file or of another model are loaded into it, as for a fixed backbone; it is frozen, or in evaluation mode;
+its numbers are taken without gradients; its parameters are changed by hand; not all is known of what the optimizers
+hold.
 
 ## Evidence
-torch 2.13.0: after ten steps the proxies of the example are what they were drawn as, with gradients.
+torch 2.13.0: after ten steps of SGD the proxies of such a loss are what they were drawn as, and have gradients.
 """
 
 from __future__ import annotations
@@ -38,6 +39,7 @@ from typing import NamedTuple
 from gclint.finding import Finding
 from gclint.frameworks.module_trees import own_parameters
 from gclint.frameworks.torch_modules import trainable
+from gclint.frameworks.torch_states import is_inside
 from gclint.rule import Reproduction, Rule
 from gclint.run.calls import Call
 from gclint.run.events import (
@@ -57,7 +59,7 @@ from gclint.run.run import Run
 from gclint.run.values import NOTHING, Object, root
 
 from ..words import LEARNS, STEP
-from .held import held_by, is_in, known_optimizers
+from .held import held_by, known_optimizers
 
 INITIAL = ("normal_", "uniform_", "zero_", "fill_", "requires_grad_")
 
@@ -179,7 +181,11 @@ def _is_known(module: Object | None) -> bool:
 
 def _is_of(part: _Part, other: Object) -> bool:
     """Whether a part is something, in it, or a layer that has it in itself."""
-    return other is part.item or is_in(part.module, other) or (part.item is part.module and is_in(other, part.module))
+    return (
+        other is part.item
+        or is_inside(part.module, other)
+        or (part.item is part.module and is_inside(other, part.module))
+    )
 
 
 def _changes(run: Run) -> Iterator[tuple[Object, Guard]]:
@@ -217,7 +223,7 @@ def _given(call: Call) -> Iterator[Object]:
 def _outermost(part: _Part, held: list[Object]) -> Object:
     """The largest module around a part of which an optimizer holds nothing."""
     found, outer = part.item, part.module
-    while not any(is_in(owner, outer) for owner in held):
+    while not any(is_inside(owner, outer) for owner in held):
         found = outer
         if outer.parent is None or outer.parent.kind not in ("module", "modules", "layer"):
             break

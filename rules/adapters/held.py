@@ -51,13 +51,6 @@ def _inside(owner: Object) -> list[Object]:
     return [owner, *(module for each in wrapped for module in _inside(each))]
 
 
-def is_in(part: Object | None, whole: Object) -> bool:
-    """Whether a module is another one or, at any depth, a part of it."""
-    while part is not None and part is not whole:
-        part = part.parent
-    return part is not None
-
-
 def _is_known(parameters: Value) -> bool:
     """Whether all that an optimizer is given is known: parameters of modules, by themselves or in lists and groups."""
     found = parameters.objects()

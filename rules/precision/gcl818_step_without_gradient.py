@@ -52,6 +52,9 @@ from gclint.run.values import NOTHING, Object, root
 
 from ..words import LEARNS, STEP
 
+CUT_OFF = "the loss is computed from what was cut off from it"
+UNRECORDED = "it runs without gradients only"
+
 rule = Rule(
     code="GCL818",
     name="step-without-gradient",
@@ -66,10 +69,6 @@ rule = Rule(
         intent=("gradients", "trained", "updates"),
     ),
 )
-
-
-CUT_OFF = "the loss is computed from what was cut off from it"
-UNRECORDED = "it runs without gradients only"
 
 
 @rule.on(RunEnded)
