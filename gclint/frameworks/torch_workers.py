@@ -81,6 +81,21 @@ def _given(it: Interpreter, data: Value, site: Site) -> Iterator[Value]:
                 yield _items(it, item, item.type, site)
                 item.attributes.clear()
                 item.attributes.update(held)
+            elif possible and any(_may_draw(each) for _, each in _transform_of(it, item)):
+                row = [of(it.unknown("picture", site))]
+                yield it.call(_transform_of(it, item), Call(it, site, "transform", row))
+
+
+def _transform_of(it: Interpreter, data: Alternative) -> Value:
+    """What a data set of torchvision calls with each picture (torchvision/datasets/vision.py)."""
+    made = it.run.makers.get(data) if isinstance(data, Object) else None
+    known = made is not None and made.name.startswith("torchvision.datasets.")
+    return made.call.get("transform", None) if known and made is not None and made.call is not None else NOTHING
+
+
+def _may_draw(item: Alternative) -> bool:
+    """Whether the project says what a transform does, or what is chained in it."""
+    return _is_own(item) or (isinstance(item, Object) and item.kind == "torchvision.Compose")
 
 
 def collate_rows(it: Interpreter, loader: Object, site: Site) -> None:
