@@ -7,9 +7,11 @@ about 2,000 nested brackets, 5,000 lambdas or 20,000 `not`s (libcst 1.9.0, measu
 from __future__ import annotations
 
 import ctypes
+import io
 import re
 import threading
-from collections.abc import Callable
+import tokenize
+from collections.abc import Callable, Iterable
 from contextvars import copy_context
 from typing import TypeVar
 
@@ -28,15 +30,26 @@ class _Interrupted(BaseException):
 def too_deep(text: str) -> bool:
     """Return whether brackets in `text` nest deeper than `MOST_BRACKETS`, where Python's own tokenizer stops.
 
-    Brackets in strings and comments are counted too: a text is never called shallow that is not.
+    Brackets in strings and comments count only where Python's tokenizer does not come to an end: a text is never
+    called shallow that is not.
     """
+    if not _nests_deeper(match[0] for match in _BRACKET.finditer(text)):
+        return False
+    try:
+        tokens = list(tokenize.generate_tokens(io.StringIO(text).readline))
+    except (tokenize.TokenError, SyntaxError, RecursionError, MemoryError):
+        return True
+    return _nests_deeper(token.string for token in tokens if token.type == tokenize.OP)
+
+
+def _nests_deeper(words: Iterable[str]) -> bool:
     depth = 0
-    for match in _BRACKET.finditer(text):
-        if match[0] in "([{":
+    for word in words:
+        if word in ("(", "[", "{"):
             depth += 1
             if depth > MOST_BRACKETS:
                 return True
-        elif depth:
+        elif depth and word in (")", "]", "}"):
             depth -= 1
     return False
 

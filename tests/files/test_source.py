@@ -125,6 +125,9 @@ def test_depth():
     assert not too_deep("(" * 200 + ")" * 200)
     assert not too_deep("()" * 1000)
     assert too_deep("[" * 201)
+    assert not too_deep(f"text = {'(' * 300!r}\n# {'[' * 300}\n")
+    assert too_deep(f"text = {'(' * 300!r}, {'[' * 201}{']' * 201}\n")
+    assert too_deep("[" * 201 + "'")
 
 
 @pytest.mark.skipif(not hasattr(signal, "pthread_kill"), reason="needs a signal to a thread")
