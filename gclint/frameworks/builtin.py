@@ -61,10 +61,17 @@ def make_dict(call: Call) -> Value:
 
 @framework.function("builtins.getattr")
 def get_attribute(call: Call) -> Value:
-    """getattr(object, "name", default)."""
-    name = names.const_text(call.get("", 1))
-    if name is None or not call.positional:
-        return call.unknown()
+    """getattr(object, "name", default), also of a name that is known in some cases only."""
+    found = []
+    for guard, item in call.get("", 1).possible(call.it.guard):
+        with call.it.under(guard) as possible:
+            if possible:
+                name = item.value if isinstance(item, Const) and isinstance(item.value, str) else None
+                found.append((_attribute_called(call, name) if name is not None else call.unknown()).under(guard))
+    return union(found) if found else call.unknown()
+
+
+def _attribute_called(call: Call, name: str) -> Value:
     assert isinstance(call.site.node, ast.Call)
     parts = []
     default = call.positional[2] if len(call.positional) > 2 else None

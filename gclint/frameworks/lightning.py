@@ -6,9 +6,12 @@ From 2.2 on `fit` leaves the modules in the mode they are in; before, it put all
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from ..run import names
 from ..run.calls import Call
 from ..run.events import GradientsCleared, Loop, OptimizerStep
+from ..run.guards import Guard, all_of, either
 from ..run.interpreter import Interpreter
 from ..run.values import FALSE, NONE, TRUE, Class, Function, Object, Value, const, of, union
 from .lightning_strategies import started, wrap
@@ -67,9 +70,14 @@ def _train(call: Call, module: Object) -> None:
     loss = _forward(call, module, given)
     entries = [value for item in loss.objects() for key, value in (item.entries or {}).items() if key == "loss"]
     emit_backward(call, union(entries) if entries else loss)
-    for optimizer in _optimizers(optimizers):
-        it.emit(OptimizerStep(it.moment(site=call.site), optimizer))
-        it.emit(GradientsCleared(it.moment(site=call.site), optimizer))
+    held: dict[Object, list[Guard]] = {}
+    for optimizer, guard in _optimizers(optimizers):
+        held.setdefault(optimizer, []).append(guard)
+    for event in OptimizerStep, GradientsCleared:
+        for optimizer, guards in held.items():
+            with it.under(either(guards)) as possible:
+                if possible:
+                    it.emit(event(it.moment(site=call.site), optimizer))
     it.loops.pop()
 
 
@@ -136,12 +144,16 @@ def _run(it: Interpreter, module: Object, name: str, call: Call, given: list[Val
     return it.call(bound, Call(it, call.site, name, given))
 
 
-def _optimizers(value: Value, depth: int = 3) -> list[Object]:
-    found: list[Object] = []
-    for item in value.objects():
+def _optimizers(value: Value, depth: int = 3) -> Iterator[tuple[Object, Guard]]:
+    """Each optimizer in what `configure_optimizers` returned, with a guard under which it is there."""
+    for guard, item in value:
+        if not isinstance(item, Object):
+            continue
         if item.kind == "optimizer":
-            found.append(item)
+            yield item, guard
         elif depth:
-            for inner in [*(item.items or []), *(item.entries or {}).values()]:
-                found += _optimizers(inner, depth - 1)
-    return found
+            for part in [*(item.items or []), *(item.entries or {}).values()]:
+                for optimizer, under in _optimizers(part, depth - 1):
+                    both = all_of((guard, under))
+                    if both is not None:
+                        yield optimizer, both

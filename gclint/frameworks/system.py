@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from ..ir.syntax import Site
-from ..run import imports, names
+from ..run import imports
 from ..run.calls import Call
 from ..run.interpreter import Interpreter
-from ..run.values import NOTHING, Const, Object, Value, const, of, union
+from ..run.values import NOTHING, Alternative, Const, Object, Value, const, of, union
 from .registry import Framework
 
 framework = Framework("system", kinds={"option": "unknown"})
@@ -16,12 +16,20 @@ framework = Framework("system", kinds={"option": "unknown"})
 
 @framework.function("importlib.import_module")
 def import_by_name(call: Call) -> Value:
-    """The module of a literal name."""
-    name = names.const_text(call.get("name", 0))
-    if not name:
+    """The module of a literal name, also of one that it has in some cases only."""
+    found = []
+    for guard, item in call.get("name", 0).possible(call.it.guard):
+        with call.it.under(guard) as possible:
+            if possible:
+                found.append(_module_called(call, item).under(guard))
+    return union(found) if found else call.unknown()
+
+
+def _module_called(call: Call, name: Alternative) -> Value:
+    if not isinstance(name, Const) or not isinstance(name.value, str) or not name.value:
         return call.unknown()
-    plain = name.lstrip(".")
-    return imports.module_value(call.it, plain, len(name) - len(plain), call.site.node)
+    plain = name.value.lstrip(".")
+    return imports.module_value(call.it, plain, len(name.value) - len(plain), call.site.node)
 
 
 # Configuration files

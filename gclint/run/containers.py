@@ -13,7 +13,21 @@ from .elements import ANY, any_of, chosen, is_counted, is_missing, mix, one_of, 
 from .folding import folded
 from .guards import ALWAYS, NEVER, Guard, complement, conj, either
 from .jumps import leave_under
-from .values import MISSING, NOTHING, TRUE, Alternative, Const, External, Object, Value, assigned, of, replaced, union
+from .values import (
+    MISSING,
+    NOTHING,
+    TRUE,
+    Alternative,
+    Const,
+    External,
+    Object,
+    Value,
+    assigned,
+    const,
+    of,
+    replaced,
+    union,
+)
 
 if TYPE_CHECKING:
     from .interpreter import Interpreter
@@ -27,7 +41,13 @@ def subscript(it: Interpreter, base: Value, node: ast.Subscript) -> Value:
     """The value of `base[...]`."""
     if isinstance(node.slice, ast.Slice):
         ends = ends_of(it, node.slice)
-        return union(_sliced(it, item, ends, node).under(guard) for guard, item in base.possible(it.guard))
+        parts = []
+        for guard, item in base.possible(it.guard):
+            with it.under(guard) as possible:
+                if possible:
+                    left = [None if end is None else end.possible(it.guard) for end in ends]
+                    parts.append(_sliced(it, item, left, node).under(guard))
+        return union(parts)
     key = it.evaluate(node.slice)
     found = []
     for guard, item in base.possible(it.guard):
@@ -39,11 +59,13 @@ def subscript(it: Interpreter, base: Value, node: ast.Subscript) -> Value:
 
 def _sliced(it: Interpreter, item: Alternative, ends: Sequence[Value | None], node: ast.Subscript) -> Value:
     """`base[a:b:c]`: of a known sequence the part, of anything else the same again."""
+    if isinstance(item, Const) and isinstance(item.value, str):
+        given = [const(None) if end is None else end for end in ends]
+        part = folded(it, lambda text, *bounds: text[slice(*bounds)], [of(item), *given])
+        return part or of(it.derived(it.site(node), [of(item), *given]))
     bounds = bounds_of(ends)
     if bounds is None:
         return _some_of(it, item, node)
-    if isinstance(item, Const) and isinstance(item.value, str):
-        return folded(it, lambda text: text[bounds], [of(item)]) or of(item)
     held = item.items if isinstance(item, Object) and is_counted(item) else None
     if not isinstance(item, Object) or held is None:
         return _some_of(it, item, node)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from ..ir.syntax import FunctionDef, Site, arguments, dotted, parameters
 from . import arithmetic, changes, comparison, comprehensions, conditions, containers, elements, names
 from .calls import Call
-from .folding import folded
+from .folding import apart, folded
 from .guards import ALWAYS, Guard, compatible, conj, either, narrowed
 from .pages import place_of
 from .values import NONE, NOTHING, TRUE, Alternative, Const, Function, Object, Value, const, of, union
@@ -179,7 +179,10 @@ def operate(it: Interpreter, sign: ast.operator, left: Value, right: Value, site
     """The value of `left sign right`."""
     calculate = _ARITHMETIC.get(type(sign))
     large = isinstance(sign, _GROWING) and any(_is_large(item) for value in (left, right) for _, item in value)
-    made = folded(it, calculate, [left, right]) if calculate is not None and not large else None
+    if calculate is not None and not large:
+        made = folded(it, calculate, [left, right]) or _folded_in_part(it, sign, left, right, site)
+    else:
+        made = None
     if made is None:
         made = changes.combined(it, sign, left, right, site)
     if made is not None:
@@ -187,6 +190,22 @@ def operate(it: Interpreter, sign: ast.operator, left: Value, right: Value, site
     result = it.derived(site, [left, right])
     arithmetic.remember(it, sign, left, right, result, site)
     return of(result)
+
+
+def _folded_in_part(it: Interpreter, sign: ast.operator, left: Value, right: Value, site: Site) -> Value | None:
+    """The value of an operation with a literal, where the other side is a literal in some cases only."""
+    is_left = isinstance(right.only(), Const)
+    known, rest = apart(left if is_left else right)
+    if not known or not rest or not (is_left or isinstance(left.only(), Const)):
+        return None
+
+    def made_of(part: Value) -> Value:
+        return operate(it, sign, *((part, right) if is_left else (left, part)), site)
+
+    held = either(guard for guard, _ in rest)
+    with it.under(held) as possible:
+        unknown = made_of(rest) if possible else NOTHING
+    return union([made_of(known), unknown.under(held)])
 
 
 def _is_large(item: Alternative) -> bool:

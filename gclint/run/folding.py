@@ -46,5 +46,11 @@ def folded(it: Interpreter, compute: Callable[..., Any], inputs: Sequence[Value]
     return Value(found) if found or it.is_dead else None
 
 
+def apart(value: Value) -> tuple[Value, Value]:
+    """The literals among what a value can be, and the rest."""
+    literals = Value(pair for pair in value if _is_plain(pair[1]))
+    return literals, Value(pair for pair in value if not _is_plain(pair[1]))
+
+
 def _is_plain(item: Alternative) -> bool:
     return isinstance(item, Const) and not isinstance(item.value, Release) and not isinstance(item.value, bytes)

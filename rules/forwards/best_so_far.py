@@ -10,7 +10,7 @@ from gclint.ir.syntax import FUNCTIONS, Module, Site, dotted, nodes, parameters
 from gclint.run.closures import contains, enclosing_function
 from gclint.run.conditions import ORDERS
 from gclint.run.events import Compared, LibraryCall
-from gclint.run.guards import Atom, Guard, conj, satisfiable
+from gclint.run.guards import Atom, Guard, all_of, conj, satisfiable
 from gclint.run.meaning import handed_over
 from gclint.run.parts_of_guards import everything, is_exact
 from gclint.run.run import Run
@@ -185,14 +185,13 @@ def _decides(best: Best, event: LibraryCall) -> bool:
     """Whether something happens on one of the two answers alone, of something computed, or where a question is met."""
     asked = [atom for atom, _ in everything(event.guard) if atom.test in ORDERED and len(atom.of) == 2]
     held = {_key(item) for _, item in best.value}
-    if not best.metric or not is_exact(event.guard):  # of a guard that was given up the answer may be missing
-        return _is_within(event, best.compared.site)
     for guard, item in best.metric:
         about = [atom for atom in asked if isinstance(item, Object) and _asks(atom, f"#{item.id}", held)]
-        whole = conj(event.guard, guard) if about else None
+        whole = all_of((event.guard, best.compared.guard, guard)) if about else None
         if whole is not None and sum(_may_be(whole, about, truth) for truth in (True, False)) == 1:
             return True
-    return False
+    given_up = not best.metric or not is_exact(event.guard)  # the answer may be missing from the guard
+    return given_up and _is_within(event, best.compared.site)
 
 
 def _is_within(event: LibraryCall, asked: Site) -> bool:

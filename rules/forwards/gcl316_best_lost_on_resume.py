@@ -27,7 +27,8 @@ best = saved["best"]
 
 ## When it is fine
 A best that is kept in the file and read from it, or measured again; a comparison that only prints; a name of its own
-for each file, by epoch, number or time; training anew from saved weights; files of another program.
+for each file, by epoch, number or time; training anew from saved weights, with an optimizer that begins anew as well;
+files of another program.
 
 ## Evidence
 torch 2.13.0: of three epochs of SGD the first one gives the lowest loss. At once the best file holds that, interrupted
@@ -51,7 +52,7 @@ from gclint.run.values import Object
 
 from ..words import BACKWARD
 from .best_so_far import Best, begins, bests, lets_save
-from .resumed import file_of, goes_on_under, own_saves, saved_alike
+from .resumed import TRAINING, file_of, goes_on_under, own_saves, saved_alike
 
 rule = Rule(
     code="GCL316",
@@ -97,14 +98,22 @@ def begins_anew(event: RunEnded, run: Run) -> Iterator[Finding]:
 
 
 def _resumes(run: Run) -> Iterator[tuple[StateDictLoaded, Object, Guard]]:
-    """The loads from files of the program's own from which training counts on, each with the guard of that."""
-    for load in run.of_type(StateDictLoaded):
-        for item in load.source.objects():
-            file = file_of(item)
-            counted = goes_on_under(file, run) if file is not None else None
-            guard = together(load.guard, counted) if counted is not None else None
-            if file is not None and guard is not None and (own_saves(load, file, run) or saved_alike(file, run)):
-                yield load, file, guard
+    """The loads from files of the program's own with which training goes on, each with the guard of that: it counts on
+    from a number in the file, or, where none does, what trains goes on with a state of its own.
+    """
+    own = [
+        (load, file, goes_on_under(file, run))
+        for load in run.of_type(StateDictLoaded)
+        for file in filter(None, map(file_of, load.source.objects()))
+        if own_saves(load, file, run) or saved_alike(file, run)
+    ]
+    counts = any(counted is not None for _, _, counted in own)
+    for load, file, counted in own:
+        if not counts and any(each.kind in TRAINING for each in load.target.objects()):
+            yield load, file, load.guard
+        guard = together(load.guard, counted) if counted is not None else None
+        if guard is not None:
+            yield load, file, guard
 
 
 def _restored(best: Best, load: StateDictLoaded, file: Object, run: Run) -> Fix | None:
