@@ -115,14 +115,18 @@ class Project:
 
     @cached_property
     def _beside(self) -> dict[str, list[str]]:
-        """The files that are checked, by their folders."""
+        """The files that are checked, by the folders that they lie in or below."""
         found: dict[str, list[str]] = {}
+        root = os.path.dirname(os.path.realpath(self.root))
         for path in sorted(self.sources):
-            found.setdefault(os.path.dirname(path), []).append(path)
+            folder = os.path.dirname(path)
+            while folder not in (root, os.path.dirname(folder)):
+                found.setdefault(folder, []).append(path)
+                folder = os.path.dirname(folder)
         return found
 
     def beside(self, path: str) -> list[str]:
-        """The files that are checked in the folder of a file (all are absolute paths)."""
+        """The files that are checked in the folder of a file and below it (all are absolute paths)."""
         folder = os.path.dirname(path)
         self.consulted.add(folder)
         return self._beside.get(folder, [])

@@ -327,7 +327,7 @@ class Interpreter:
                     yield module
 
     def beside_with(self, word: str) -> Iterator[Module]:
-        """The modules in the folder of the program's file whose text has a word, but those that it imports."""
+        """The modules in or below the folder of the program's file whose text has a word, but those that it imports."""
         entry = self.run.entry
         for path in self.project.beside(os.fspath(self.project.absolute(entry))) if entry is not None else ():
             if path not in self.brought and word in (self.project.text(path) or ""):

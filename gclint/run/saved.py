@@ -49,10 +49,14 @@ def ending_of(path: Value) -> str:
         return ending_of(item.attributes.get("path", Value(())))
     if isinstance(item, Const):
         return item.value if isinstance(item.value, str) else ""
-    node = item.site.node if isinstance(item, Object) and item.site is not None else None
+    return ending_in(item.site.node) if isinstance(item, Object) and item.site is not None else ""
+
+
+def ending_in(node: ast.AST) -> str:
+    """The same of what an expression gives, after a "/" where that stands before it."""
     last, before = node, ""
-    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
-        last = node.right
+    if isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Add, ast.Div)):
+        last, before = node.right, "/" if isinstance(node.op, ast.Div) else ""
     elif isinstance(node, ast.JoinedStr) and node.values:
         last = node.values[-1]
     elif isinstance(node, ast.Call) and dotted(node.func).endswith("path.join") and node.args:

@@ -7,7 +7,7 @@ program of the project saves more than tensors.
 ## Why it breaks
 From torch 2.6 on `weights_only` is True: a module, a namespace of options, a numpy array, a path or an
 object of the project's own raises `UnpicklingError: Weights only load failed`, mostly when a run is
-resumed.
+resumed. So does an optimizer's state whose learning rate is a number of NumPy, such as `0.1 ** sum(epoch >= np.array(drops))`.
 
 ## Example
 ```python
@@ -29,7 +29,7 @@ the one that is saved here is told by what is read of it: fragile, as is what th
 
 ## Evidence
 torch 2.13.0: Namespace, numpy scalars and arrays, Path, defaultdict and modules raise; OrderedDict does
-not. nerfstudio-project/nerfstudio#3702.
+not. So do numpy 2.4's numbers in an optimizer's groups; `float()` of them does not. nerfstudio-project/nerfstudio#3702.
 """
 
 from __future__ import annotations
@@ -44,18 +44,21 @@ from gclint.ir.syntax import Site, dotted
 from gclint.rule import Reproduction, Rule
 from gclint.run import rewrite
 from gclint.run.closures import calls_in, enclosing_function
-from gclint.run.events import LibraryCall, RunEnded
+from gclint.run.events import LibraryCall, RunEnded, TrainerStarted
 from gclint.run.guards import ALWAYS, Guard
 from gclint.run.run import Run, together
-from gclint.run.saved import Saved, file_key, saves
+from gclint.run.saved import Saved, ending_of, file_key, saves
 from gclint.run.values import NOTHING, Class, Object, Value
 
 from .loads import is_made_by, loads_beside
+from .numpy_numbers import made_by, numpy_function, set_in_groups
 from .resumed import ANY_KEY, entries_of, is_resumed, may_be
 
 SYMPTOM = "UnpicklingError: Weights only load failed"
 LOADS = ("load(", "load,", "load)", "import load", "load as")
 SAVES = ("save(", "save,", "save)", "import save", "save as")
+OPTIONS_OF_TRAINER = "training_args.bin"
+"""The file in which transformers' Trainer keeps its arguments beside each checkpoint (trainer.py, `_save`)."""
 MODULES = ("module", "modules", "model", "layer", "ddp")
 
 rule = Rule(
@@ -84,19 +87,23 @@ def more_than_tensors(event: RunEnded, run: Run) -> Iterator[Finding]:
     version = run.targets.version("torch")
     if version is not None and version < Version("2.6"):
         return
-    made = {item: call.name for call in run.of_type(LibraryCall) for item in call.result.objects()}
     files = saves(run)
     for load in run.of_type(LibraryCall) if files else ():
         call = load.call
         if load.name != "torch.load" or call is None or call.open or call.gives("weights_only") or _allowed(load, run):
             continue
         file = file_key(call.get("f", 0), load.site, 0)
-        known = _first([each for each in files if file and each.file == file], load.guard, made)
-        found = known or _kept_by_the_first(load, file, files, made) or _saved_earlier(load, file, files, made, run)
+        known = _first([each for each in files if file and each.file == file], load.guard, run)
+        found = (
+            known
+            or _kept_by_the_first(load, file, files, run)
+            or _saved_earlier(load, file, files, run)
+            or _of_that_name(load, files, run)
+        )
         if found is not None:
             yield _finding(run, load.site, *found, known=known is not None)
     for site, read, makers in loads_beside(run) if files else ():
-        found = _all([each for each in _holding(read, files) if is_made_by(makers, each, read)], ALWAYS, made)
+        found = _all([each for each in _holding(read, files) if is_made_by(makers, each, read)], ALWAYS, run)
         if found is not None:
             yield _finding(run, site, *found, known=False)
 
@@ -104,25 +111,23 @@ def more_than_tensors(event: RunEnded, run: Run) -> Iterator[Finding]:
 Found = tuple[Saved, Guard, str]
 
 
-def _first(files: list[Saved], base: Guard, made: dict[Object, str]) -> Found | None:
+def _first(files: list[Saved], base: Guard, run: Run) -> Found | None:
     """The first save of more than tensors, with the condition and what it is."""
     for saved in files:
-        unsafe = _unsafe(saved.content, made)
+        unsafe = _unsafe(saved.content, run)
         guard = together(base, saved.guard, unsafe[0]) if unsafe is not None else None
         if unsafe is not None and guard is not None:
             return saved, guard, unsafe[1]
     return None
 
 
-def _all(files: list[Saved], base: Guard, made: dict[Object, str]) -> Found | None:
+def _all(files: list[Saved], base: Guard, run: Run) -> Found | None:
     """The same where every one of the saves is of more than tensors, at some time: what one place saves in the first
     round may have become more in the next.
     """
     places = {_written(each) for each in files}
     return (
-        _first(files, base, made)
-        if places == {_written(each) for each in files if _unsafe(each.content, made)}
-        else None
+        _first(files, base, run) if places == {_written(each) for each in files if _unsafe(each.content, run)} else None
     )
 
 
@@ -131,27 +136,44 @@ def _written(saved: Saved) -> tuple[ast.AST, ...]:
     return tuple(item.site.node for item in saved.content.objects() if item.site is not None)
 
 
-def _kept_by_the_first(load: LibraryCall, file: str, files: list[Saved], made: dict[Object, str]) -> Found | None:
+def _kept_by_the_first(load: LibraryCall, file: str, files: list[Saved], run: Run) -> Found | None:
     """The save by the first run of what the others load in its stead: in the other branch of one function."""
     around = enclosing_function(load.site.module, load.site.node)
     same = [each for each in files if file and each.file == file]
     beside = [each for each in same if enclosing_function(each.site.module, each.site.node) is around]
-    found = _all(same, ALWAYS, made) if beside and _never_together(load, same) else None
+    found = _all(same, ALWAYS, run) if beside and _never_together(load, same) else None
     return (found[0], load.guard, found[2]) if found is not None else None
 
 
-def _saved_earlier(load: LibraryCall, file: str, files: list[Saved], made: dict[Object, str], run: Run) -> Found | None:
+def _saved_earlier(load: LibraryCall, file: str, files: list[Saved], run: Run) -> Found | None:
     """The save by an earlier run of what this one goes on from: it reads what is saved there, and more than a model."""
     path = load.call.get("f", 0) if load.call is not None else NOTHING
     for item in load.result.objects():
         read = {name for name in item.attributes if name.startswith("[")} - ANY_KEY
         if read and (len(read) > 1 or is_resumed(item, run)):
             held = [each for each in _holding(read, files) if may_be(each, path, file)]
-            found = _all(held, load.guard, made)
+            found = _all(held, load.guard, run)
             earlier = found is None and (any(_is_kept(item, each) for each in held) or _never_together(load, held))
-            first = _all(held, ALWAYS, made) if earlier else None
+            first = _all(held, ALWAYS, run) if earlier else None
             return found or (None if first is None else (first[0], load.guard, first[2]))
     return None
+
+
+def _of_that_name(load: LibraryCall, files: list[Saved], run: Run) -> Found | None:
+    """The save of an object in a file of the same name, in some folder, of which no entry is read."""
+    name = _name_of(ending_of(load.call.get("f", 0))) if load.call is not None else ""
+    entries = any(key.startswith("[") for item in load.result.objects() for key in item.attributes)
+    held = [each for each in files if name and _name_of(each.ending) == name and not any(entries_of(each.content))]
+    found = _all(held, ALWAYS, run) if not entries else None
+    trainer = next(iter(run.of_type(TrainerStarted)), None) if name == OPTIONS_OF_TRAINER and not held else None
+    if trainer is not None:
+        return Saved(trainer.site, trainer.guard, NOTHING, ""), load.guard, "an object of class TrainingArguments"
+    return (found[0], load.guard, found[2]) if found is not None else None
+
+
+def _name_of(ending: str) -> str:
+    """A file's whole name, where that is known; else ""."""
+    return ending.rpartition("/")[2] if "/" in ending else ""
 
 
 def _never_together(load: LibraryCall, files: list[Saved]) -> bool:
@@ -215,22 +237,34 @@ def _finding(run: Run, load: Site, saved: Saved, guard: Guard, what: str, *, kno
     )
 
 
-def _unsafe(value: Value, made: dict[Object, str], depth: int = 0) -> tuple[Guard, str] | None:
+def _unsafe(value: Value, run: Run, depth: int = 0) -> tuple[Guard, str] | None:
     """The first thing in what is saved that is neither tensor nor plain data, and its guard."""
     for guard, item in value:
         if not isinstance(item, Object):
             continue
-        name = made.get(item, "")
         if item.kind in MODULES:
             return guard, f"the module `{item.text or item.class_name}` itself"
         if item.kind in ("namespace", "instance") and (item.kind == "namespace" or isinstance(item.type, Class)):
             return guard, f"an object of class {item.class_name}"
-        if name.startswith(("numpy.", "pathlib.")) or name == "collections.defaultdict":
+        name = made_by(run).get(item, "")
+        name = name if name.startswith("pathlib.") or name == "collections.defaultdict" else numpy_function(item, run)
+        if name:
             return guard, f"what {name} gives"
+        if item.type == "state_dict":
+            found = _in_groups(item, run)
+            held = together(guard, found[0]) if found is not None else None
+            if found is not None and held is not None:
+                return held, f"a setting of the optimizer that {found[1]} gives"
         parts = [*(item.items or []), *(item.entries or {}).values()] if depth < 3 else []
         for part in parts if item.type != "state_dict" else ():
-            found = _unsafe(part, made, depth + 1)
+            found = _unsafe(part, run, depth + 1)
             held = together(guard, found[0]) if found is not None else None
             if found is not None and held is not None:
                 return held, found[1]
     return None
+
+
+def _in_groups(state: Object, run: Run) -> tuple[Guard, str] | None:
+    """What NumPy gave to the groups of the optimizer whose state this is."""
+    optimizers = [item for item in state.attributes["of"].objects() if item.kind == "optimizer"]
+    return next(filter(None, (set_in_groups(each, run) for each in optimizers)), None)

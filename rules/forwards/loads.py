@@ -13,6 +13,8 @@ from gclint.run.saved import Saved
 from .resumed import entries_of
 
 FILLS = "load_state_dict"
+LOADERS = ("torch.load", "torch.hub.load_state_dict_from_url")
+MOST_NAMES = 4
 
 
 def loads_beside(run: Run) -> Iterator[tuple[Site, set[str], set[str]]]:
@@ -68,7 +70,8 @@ def _read(module: Module, load: ast.Call) -> tuple[set[str], set[str]] | None:
         return None
     scope = enclosing_function(module, load)
     bound = [each for each in nodes(scope) if isinstance(each, ast.Name) and each.id == named.id]
-    others = [each for each in bound if isinstance(each.ctx, ast.Store) and each is not named]
+    stored = [each for each in bound if isinstance(each.ctx, ast.Store)]
+    others = [each for each in stored if not _is_loaded(module, each)]
     taken = [value for each in others if (value := _taken_out(module, each)) is not None]
     if len(taken) < len(others):
         return None
@@ -78,6 +81,12 @@ def _read(module: Module, load: ast.Call) -> tuple[set[str], set[str]] | None:
     filled = [model for each, key in keys.items() if key for model in _filled(module, module.parents.get(each))]
     made = {name for model in filled for name in _makers(module, model)}
     return (set(keys.values()), made) if filled and "" not in keys.values() else None
+
+
+def _is_loaded(module: Module, name: ast.Name) -> bool:
+    """Whether a name is given a file, here or in another branch."""
+    line = module.parents.get(name)
+    return isinstance(line, ast.Assign) and isinstance(line.value, ast.Call) and dotted(line.value.func) in LOADERS
 
 
 def _taken_out(module: Module, name: ast.Name) -> ast.expr | None:
@@ -102,30 +111,39 @@ def _key(module: Module, name: ast.Name) -> str:
 
 
 def _filled(module: Module, entry: ast.AST | None) -> Iterator[ast.expr]:
-    """What an entry goes into, as it is or under a name of its own."""
-    line = module.parents.get(entry) if entry is not None else None
-    named = line.targets[0] if isinstance(line, ast.Assign) and line.value is entry else None
-    given = [entry]
-    if isinstance(named, ast.Name) and entry is not None:
-        scope = nodes(enclosing_function(module, entry))
-        given = [each for each in scope if isinstance(each, ast.Name) and each.id == named.id]
-    for each in given:
-        call = module.parents.get(each) if each is not None else None
+    """What an entry goes into: as it is, under a name of its own, or as what is made of it under another name."""
+    waiting, seen = [entry] if entry is not None else [], set[ast.AST]()
+    while waiting:
+        each = waiting.pop()
+        call = module.parents.get(each)
         if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr == FILLS:
             yield call.func.value
+        line = module.statement(each)
+        named = line.targets[0] if isinstance(line, ast.Assign) and len(line.targets) == 1 else None
+        if isinstance(named, ast.Name) and named not in seen:
+            seen.add(named)
+            scope = nodes(enclosing_function(module, each))
+            waiting += [one for one in scope if isinstance(one, ast.Name) and one.id == named.id and one is not named]
 
 
-def _makers(module: Module, model: ast.expr) -> set[str]:
-    """The names of what may make a model where it is bound in the same function, wrappers and moves aside; none where
-    that is not seen.
+def _makers(module: Module, model: ast.expr, depth: int = MOST_NAMES) -> set[str]:
+    """The names of what may make a model where it is bound in the same function, also among others, and of what may
+    make the one that it copies or wraps; none where that is not seen.
     """
-    made = [
-        each.value
-        for each in nodes(enclosing_function(module, model))
-        if isinstance(each, ast.Assign) and isinstance(model, ast.Name) and dotted(each.targets[0]) == model.id
-    ]
-    own = [each for each in made if isinstance(model, ast.Name) and model.id not in read_names(each)]
-    return {name for each in own if (name := _maker(each))}
+    if not isinstance(model, ast.Name) or not depth:
+        return set()
+    bound = [each for each in nodes(enclosing_function(module, model)) if isinstance(each, ast.Assign)]
+    made = [each.value for each in bound if model.id in _bound_by(each.targets[0])]
+    own = [each for each in made if model.id not in read_names(each)]
+    from_others = [each.args[0] if isinstance(each, ast.Call) and each.args else each for each in own]
+    further = {name for each in from_others for name in _makers(module, each, depth - 1)}
+    return further | {name for each in own if (name := _maker(each))}
+
+
+def _bound_by(target: ast.expr) -> set[str]:
+    """The names that a target gives something to."""
+    parts = target.elts if isinstance(target, (ast.Tuple, ast.List)) else [target]
+    return {each.id for each in parts if isinstance(each, ast.Name)}
 
 
 def _maker(value: ast.expr) -> str:
