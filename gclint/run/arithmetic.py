@@ -14,13 +14,19 @@ from typing import TYPE_CHECKING
 
 from .events import Added
 from .precision import keep_half, mark_product
-from .values import NOTHING, TRUE, Object, Value, of
+from .values import NOTHING, TRUE, Object, Value, made_from, of
 
 if TYPE_CHECKING:
     from ..ir.syntax import Site
     from .interpreter import Interpreter
 
 MOST_STEPS = 20
+COMPUTES = (ast.BinOp, ast.UnaryOp, ast.Compare, ast.Subscript)
+PLAIN = (
+    *("item", "tolist", "numpy", "size", "dim", "ndimension", "numel", "nelement", "element_size", "stride"),
+    *("is_contiguous", "is_floating_point", "get_device", "data_ptr", "type", "backward"),
+)
+"""Methods of a tensor that give none."""
 REMAINDERS = "remainders"  # of the run's facts: what `x % n` was divided by, by what conditions call the result
 
 
@@ -74,6 +80,18 @@ def computed_from_leaf(made: Object, sources: Sequence[Object]) -> None:
 def of_a_model(item: Object) -> bool:
     """Whether something was computed from what a model gave."""
     return item.items is None and item.entries is None and any(origin.kind == "activation" for origin in item.origins)
+
+
+def is_tensor(item: Object, depth: int = MOST_STEPS) -> bool:
+    """Whether something surely is a tensor: one that is made as such, what a model gives, or computed from such."""
+    if item.kind in ("tensor", "activation"):
+        return True
+    node = item.site.node if item.site is not None else None
+    method = node.func.attr if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) else ""
+    if not depth or not (isinstance(node, COMPUTES) or (method and method not in PLAIN)):
+        return False
+    parts = (part.parent if method and part.parent is not None else part for part in made_from(item))
+    return any(is_tensor(part, depth - 1) for part in parts)
 
 
 def multiples(value: Value) -> list[Object]:

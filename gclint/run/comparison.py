@@ -35,6 +35,8 @@ def truths(it: Interpreter, item: Alternative) -> list[Branch]:
         return _both(_read_off(item))
     if not isinstance(item, Object):
         return [(ALWAYS, True)]
+    if "answer" in item.state:
+        return [(guard, truth) for guard, part in item.state["answer"] for _, truth in truths(it, part)]
     if item.kind in _UNDECIDED or _may_be_empty(item):
         return _both(item_atom(item))
     held = item.items if item.items is not None else item.entries.values() if item.entries is not None else None

@@ -34,10 +34,20 @@ def branches(it: Interpreter, node: ast.expr) -> list[Branch]:
     if isinstance(node, ast.BoolOp):
         return _connected(it, node)
     if isinstance(node, ast.Compare):
-        found = _compared(it, node)
-    else:
-        value = it.evaluate(node)
-        found = _together(it, [(guard | sure, truth) for guard, item in value for sure, truth in truths(it, item)])
+        return comparison(it, node)[0]
+    value = it.evaluate(node)
+    return _met(
+        it, node, _together(it, [(guard | sure, truth) for guard, item in value for sure, truth in truths(it, item)])
+    )
+
+
+def comparison(it: Interpreter, node: ast.Compare) -> tuple[list[Branch], list[Value]]:
+    """The outcomes of a comparison in the same way, and what is compared."""
+    values = [it.evaluate(part) for part in (node.left, *node.comparators)]
+    return _met(it, node, _compared(it, node, values)), values
+
+
+def _met(it: Interpreter, node: ast.expr, found: list[Branch]) -> list[Branch]:
     met = it.decided(node, found)
     return found if met is None else [(ALWAYS, met)]
 
@@ -57,9 +67,8 @@ def _together(it: Interpreter, found: list[Branch]) -> list[Branch]:
     return [(guard, simple), (complement(guard), not simple)] if simple else [(complement(guard), True), (guard, False)]
 
 
-def _compared(it: Interpreter, node: ast.Compare) -> list[Branch]:
+def _compared(it: Interpreter, node: ast.Compare, values: list[Value]) -> list[Branch]:
     """`a < b`, and `a < b < c`, in which each is evaluated once."""
-    values = [it.evaluate(part) for part in (node.left, *node.comparators)]
     if len(node.ops) == 1:
         found = _together(it, compare(it, values[0], node.ops[0], values[1], node))
         if it.loops and ((len(found) > 1 and isinstance(node.ops[0], COMPARISONS)) or _is_none_yet(it, node, values)):

@@ -142,7 +142,16 @@ def _decided(it: Interpreter, left: Value, is_and: bool, right: ast.expr) -> Val
 def _condition(it: Interpreter, node: ast.Compare | ast.UnaryOp) -> Value:
     if isinstance(node, ast.UnaryOp) and not isinstance(node.op, ast.Not):
         return _signed(it, node)
-    return Value([(guard, Const(truth)) for guard, truth in conditions.branches(it, node)])
+    if not isinstance(node, ast.Compare):
+        return Value([(guard, Const(truth)) for guard, truth in conditions.branches(it, node)])
+    found, given = conditions.comparison(it, node)
+    answer = Value([(guard, Const(truth)) for guard, truth in found])
+    by_element = len(node.ops) == 1 and isinstance(node.ops[0], (*conditions.COMPARISONS, ast.NotEq))
+    if not by_element or not any(arithmetic.is_tensor(item) for value in given for item in value.objects()):
+        return answer
+    made = it.derived(it.site(node), given)
+    made.state["answer"] = answer
+    return of(made)
 
 
 _SIGNS: dict[type, Callable[[Any], Any]] = {ast.USub: operator.neg, ast.UAdd: operator.pos, ast.Invert: operator.inv}

@@ -38,7 +38,10 @@ def _filled(it: Interpreter, item: Deferred) -> Value:
     it.filling.add(item)
     it.guard, it.frames, it.handlers = item.guard, it.frames[:1], []
     try:
-        return forced(it, member_of(it, item.path, item.member) if item.member else it.import_module(item.path))
+        part = _submodule(it, item)
+        if part is not None or not item.member:
+            return forced(it, it.import_module(part or item.path))
+        return forced(it, member_of(it, item.path, item.member))
     finally:
         it.filling.discard(item)
         del it.jumps[mark:]
@@ -47,6 +50,17 @@ def _filled(it: Interpreter, item: Deferred) -> Value:
         if it.run.entry is item.site.module:
             for path in it.modules.keys() - before:
                 it.run.import_sites.setdefault(path, item.site)
+
+
+def _submodule(it: Interpreter, item: Deferred) -> str | None:
+    """The submodule that is imported of a package which binds nothing of its name, and which need not be walked for it:
+    that package's own imports may be what led here.
+    """
+    module, outline = it.project.module(item.path), it.project.outline(item.path)
+    if module is None or outline is None or not item.member or it.project.is_among(item.path, it.modules):
+        return None
+    binds = outline.units.keys() | outline.imports.keys() | outline.promised.keys()
+    return None if binds & {item.member, "*"} else it.project.submodule(module, item.member)
 
 
 def promised(it: Interpreter, module: Module, name: str) -> Value | None:

@@ -480,17 +480,17 @@ def made_from(item: Object) -> list[Object]:
     return found + ([item.parent] if item.parent is not None else [])
 
 
-def sources(value: Value) -> set[Object]:
-    """The same, of objects, with what they are parts of and what tuples hold, such as those that a text is made of by
-    `%`: a method that nobody describes is a part of what has it.
+def sources(value: Value, most: int = MOST_ANCESTORS) -> set[Object]:
+    """The same, of objects, with what they are parts of and what lists and tuples hold, as of a text that is made by
+    `%`: a method that nobody describes is a part of what has it. At most so many.
     """
     found: set[Object] = set()
     waiting = value.objects()
-    while waiting and len(found) < MOST_ANCESTORS:
+    while waiting and len(found) < most:
         item = waiting.pop()
         if item not in found:
             found.add(item)
-            parts = [*item.made_of, *((item.items or ()) if item.kind == "tuple" else ())]
+            parts = [*item.made_of, *((item.items or ()) if item.kind in ("tuple", "list") else ())]
             waiting += [other for part in parts for other in part.objects()]
             waiting += [item.parent] if item.parent is not None else []
     return found

@@ -127,7 +127,7 @@ def _trained(
     for backward in run.of_type(Backward):
         if not backward.moment.loops or not reaches_a_step(backward, run):
             continue
-        made_of = sources(backward.loss)
+        made_of = sources(backward.loss, len(run.heap))
         for draw in drawn:
             if draw.moment.loops[:1] != backward.moment.loops[:1] or not made_of.intersection(draw.result.objects()):
                 continue

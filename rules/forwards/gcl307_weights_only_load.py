@@ -7,7 +7,8 @@ program of the project saves more than tensors.
 ## Why it breaks
 From torch 2.6 on `weights_only` is True: a module, a namespace of options, a numpy array, a path or an
 object of the project's own raises `UnpicklingError: Weights only load failed`, mostly when a run is
-resumed. So does an optimizer's state whose learning rate is a number of NumPy, such as `0.1 ** sum(epoch >= np.array(drops))`.
+resumed. So does an optimizer's state whose learning rate is a number of NumPy, such as what
+`0.1 ** sum(epoch >= np.array(drops))` gives.
 
 ## Example
 ```python

@@ -38,14 +38,14 @@ from collections.abc import Iterator
 
 from gclint.finding import Edit, Finding, Fix
 from gclint.ir.layout import is_spread
-from gclint.ir.syntax import Site
+from gclint.ir.syntax import Site, dotted, nodes
 from gclint.rule import Reproduction, Rule
 from gclint.run import names, rewrite
 from gclint.run.events import LibraryCall, TrainerStarted
 from gclint.run.guards import Guard
 from gclint.run.parts_of_guards import compares_release
 from gclint.run.run import Run, ways
-from gclint.run.values import Class, External, Function, Object
+from gclint.run.values import Class, External, Function, Object, Value
 
 from ..words import LIBRARIES
 from .attempts import attempted
@@ -122,11 +122,26 @@ def _own_loop(trainer: Object, row: Method, run: Run) -> bool:
     """Whether the project has what calls the method, and that is not seen to go on to the library's own."""
     assert isinstance(trainer.type, Class)
     for caller in row.callers:
-        if names.class_attribute(trainer.type, caller) or caller in trainer.attributes:
+        held = names.class_attribute(trainer.type, caller)
+        if (held is not None and not _goes_on(held, caller)) or caller in trainer.attributes:
             calls = (event.call for event in run.of_type(LibraryCall) if event.call is not None)
             if not any(call.last == caller and call.receiver is trainer for call in calls):
                 return True
     return False
+
+
+def _goes_on(held: Value, name: str) -> bool:
+    """Whether a method that is written anew calls that of the class above, whatever it does besides."""
+    return any(
+        isinstance(node, ast.Attribute) and node.attr == name and _is_super(node.value)
+        for _, item in held
+        if isinstance(item, Function)
+        for node in nodes(item.node)
+    )
+
+
+def _is_super(node: ast.expr) -> bool:
+    return isinstance(node, ast.Call) and dotted(node.func) == "super"
 
 
 def _misfit(run: Run, item: Function, row: Method, guard: Guard, release: str) -> Iterator[Finding]:
