@@ -158,7 +158,11 @@ def _state_of(inquiry: Inquiry) -> str:
     root = str(inquiry.project.root)
     names = layout(root)
     inserted = inquiry.reach.mentions.inserted
-    return digest([*names, *surroundings(root), *pack_stamps(), *inserted, str(Path.cwd())]) if names else ""
+    return (
+        digest([*names, *surroundings(root), *pack_stamps(), *inserted.first, "", *inserted.last, str(Path.cwd())])
+        if names
+        else ""
+    )
 
 
 def _of(entry: Any, key: str) -> Any:

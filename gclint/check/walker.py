@@ -18,7 +18,6 @@ from ..frameworks.registry import load_library
 from ..ir.configs import DocumentError, read_document
 from ..ir.entries import Entry
 from ..ir.gate import IDENTIFIER
-from ..ir.resolve import inserted_paths
 from ..ir.syntax import DEFINITIONS, Definition, Module, Site
 from ..pins.versions import targets_for
 from ..rule import Question, Rule
@@ -125,7 +124,7 @@ class Walker:
 
     def _program(self, made: Walked, entry: Entry, steps: int) -> None:
         path = made.path
-        self.project.enter(Path(path), inserted_paths(self.project.text(path) or ""))
+        self.project.enter(Path(path))
         module = self.project.module(path)
         if module is None:
             return
@@ -163,7 +162,7 @@ class Walker:
         functions, classes = ({id(module.definitions[place]) for place in places} for places in before or Entered())
         if not self._unreached(module, functions | classes) and (before or not self.reach.matters(path)):
             return
-        self.project.enter(Path(path), inserted_paths(self.project.text(path) or ""))
+        self.project.enter(Path(path))
         launched = (each for each in self.entries.launches(path) if not is_readme(each.path))
         run = self._run(made, next(launched, None))
         run.entry = module

@@ -6,8 +6,9 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from gclint.ir.resolve import Imports, inserted_paths
+from gclint.ir.resolve import Imports
 from gclint.ir.scan import code_of, imports_of
+from gclint.ir.search_path import inserted_paths
 from gclint.source.source import content, inside
 
 MOST_FILES = 400
@@ -19,7 +20,7 @@ def imported(path: str, data: bytes, root: Path) -> dict[str, bytes]:
 
     At most `MOST_FILES` files and `MOST_BYTES` bytes: what lies beyond is left out.
     """
-    imports = Imports(root, Path(path), inserted_paths(data.decode("utf-8", "replace")))
+    imports = Imports(root, Path(path), inserted_paths(data.decode("utf-8", "replace"), path))
     found: dict[str, bytes] = {}
     todo = [(path, data)]
     size = 0

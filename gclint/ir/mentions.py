@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from .outline import Import, Outline, Unit
-from .resolve import Imports, inserted_paths
+from .resolve import NOTHING_MORE, Imports
+from .search_path import SearchPath, inserted_paths
 
 if TYPE_CHECKING:
     from ..source.source import Source
@@ -34,9 +35,9 @@ class Mentions:
         self._files: dict[tuple[str, Import], tuple[str, str]] = {}
 
     @cached_property
-    def inserted(self) -> list[str]:
-        """The literal entries that any of the project's files puts on sys.path."""
-        return [place for source in self._project.sources.values() for place in _inserted(source)]
+    def inserted(self) -> SearchPath:
+        """The entries that any of the project's files puts on sys.path."""
+        return sum(map(_inserted, self._project.sources.values()), NOTHING_MORE)
 
     @cached_property
     def _imports(self) -> Imports:
@@ -194,8 +195,9 @@ class Mentions:
                         yield from (base.methods[method] for method in sorted(wanted))
 
 
-def _inserted(source: Source) -> list[str]:
-    return inserted_paths(source.text) if "sys.path" in source.marks else []
+def _inserted(source: Source) -> SearchPath:
+    marked = "sys.path" in source.marks
+    return inserted_paths(source.text, os.path.realpath(source.absolute)) if marked else NOTHING_MORE
 
 
 def _python(path: Path | None) -> str:

@@ -22,7 +22,8 @@ from .deferral import Deferral
 from .index import FileIndex, Index
 from .mentions import Mentions
 from .outline import Outline
-from .resolve import Imports
+from .resolve import NOTHING_MORE, Imports
+from .search_path import SearchPath, inserted_paths
 
 if TYPE_CHECKING:
     from .syntax import Module
@@ -55,9 +56,22 @@ class Project:
         self._roots: dict[str, Path] = {os.fspath(self.root): self.root}
         self.deferral = Deferral(self, Mentions(self), (), ())
 
-    def enter(self, entry: Path, inserted: Iterable[str] = ()) -> None:
-        """Imports from here on are those of a program that starts with `entry`."""
+    def enter(self, entry: Path) -> None:
+        """Imports from here on are those of a program that starts with `entry`: with what it puts on sys.path, and with
+        what the modules put there that it imports.
+        """
+        inserted = self._inserted_by(os.fspath(entry))
         self.imports = self.imports.of_program(entry, inserted)
+        outline = self.outline(os.fspath(entry))
+        executed = outline.executed if outline is not None else ()
+        files = (self.imports.resolve(item.module, item.level, entry) for item in executed)
+        imported = dict.fromkeys(os.fspath(file) for file in files if file is not None and file.suffix == ".py")
+        further = sum(map(self._inserted_by, imported), NOTHING_MORE)
+        if further != NOTHING_MORE:
+            self.imports = self.imports.of_program(entry, inserted + further)
+
+    def _inserted_by(self, path: str) -> SearchPath:
+        return inserted_paths(self.text(path) or "", path)
 
     def module(self, path: str) -> Module | None:
         """The module of a file (an absolute path); None when it cannot be read or parsed."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import sys
 from collections.abc import Collection, Iterable
 from functools import cached_property
@@ -11,6 +10,7 @@ from pathlib import Path
 
 from ..pins.copies import DESCRIBED
 from ..source.folders import names
+from .search_path import SearchPath
 
 SOURCE_DIRECTORIES = ("src", "lib", "python")
 
@@ -24,12 +24,7 @@ INSTALLED_NAMES = (
     "yaml"
 )
 INSTALLED = frozenset(INSTALLED_NAMES.split())
-_INSERTED = re.compile(r"sys\.path\.(?:insert\(\s*\d+\s*,|append\()\s*['\"]([^'\"\n]+)['\"]")
-
-
-def inserted_paths(text: str) -> list[str]:
-    """Return the literal entries that a file's text puts on sys.path."""
-    return _INSERTED.findall(text) if "sys.path" in text else []
+NOTHING_MORE = SearchPath()
 
 
 class Imports:
@@ -38,19 +33,23 @@ class Imports:
     The source of a described library is no part of it: what its names do is known better than walking them tells,
     to its own modules too.
 
-    `entry` is the script that is started: its directory is the head of sys.path. `inserted` are literal
-    entries that the program or its launcher puts on sys.path; a relative one is taken from the root and
-    from the script's directory. Every answer lies inside `root`. The file system is read once: make a new
+    `entry` is the script that is started: its directory is the head of sys.path. `inserted` are the entries
+    that the program puts there besides; a relative one is taken from the root and from the script's
+    directory. Every answer lies inside `root`. The file system is read once: make a new
     object to see changes.
     """
 
-    def __init__(self, root: Path, entry: Path | None = None, inserted: Iterable[str | Path] = ()) -> None:
+    def __init__(self, root: Path, entry: Path | None = None, inserted: SearchPath = NOTHING_MORE) -> None:
         self.root = _absolute(root)
         self._root = os.fspath(self.root)
         self._below_root = os.path.join(self._root, "")
+        self._is_of_program = entry is not None
         self.script_directory = _absolute(entry).parent if entry is not None else self.root
         starts = (self.root, self.script_directory)
-        self.inserted = tuple(_absolute(start / place) for place in inserted for start in starts)
+        self._first, self._last = (
+            tuple(dict.fromkeys(_absolute(start / place) for place in places for start in starts))
+            for places in inserted
+        )
         self._names: dict[str, Collection[str]] = {}
         self._directories: dict[str, Path] = {}
         self._described: dict[Path, bool] = {}
@@ -59,7 +58,7 @@ class Imports:
         self._found: dict[tuple[str, int, str], Path | None] = {}
         self._packages: dict[tuple[str, int, str], tuple[str, ...]] = {}
 
-    def of_program(self, entry: Path, inserted: Iterable[str | Path] = ()) -> Imports:
+    def of_program(self, entry: Path, inserted: SearchPath = NOTHING_MORE) -> Imports:
         """The imports of a program below the same root; what was read of the file system is not read again."""
         made = Imports(self.root, entry, inserted)
         made._names, made._directories = self._names, self._directories
@@ -149,7 +148,7 @@ class Imports:
         if not all(parts):
             return None
         package_root = self._package_root(here)
-        certain = (*self.inserted, self.script_directory)
+        certain = (*self._first, self.script_directory)
         if parts[0] in sys.stdlib_module_names:
             return self._regular(certain, parts)
         if parts[0] in INSTALLED:
@@ -157,9 +156,10 @@ class Imports:
         own = self._names_of_root
         if own and parts[: len(own)] == own:
             return self._below(self.root, parts[len(own) :], namespaces=True)
-        likely = (*certain, package_root, self.root, *(self.root / name for name in SOURCE_DIRECTORIES))
+        likely = (package_root, self.root, *(self.root / name for name in SOURCE_DIRECTORIES))
         above = tuple(parent for parent in (here, *here.parents) if self._inside(parent))
-        places = tuple(dict.fromkeys((*likely, *above)))
+        others = (*self._last, *likely, *above) if self._is_of_program else (*likely, *above, *self._last)
+        places = tuple(dict.fromkeys((*certain, *others)))
         if any(self._below(place, parts[:1], namespaces=False) for place in places):
             return self._regular(places, parts)
         portions = (self._below(place, parts, namespaces=True) for place in places)

@@ -120,15 +120,18 @@ def _over(it: Interpreter, rounds: Rounds, statement: For, iterable: Value) -> N
 
 def _any_round(it: Interpreter, rounds: Rounds, guard: Guard, value: Value | None = None) -> None:
     """Walk the body once for all the rounds that nobody counts: what each makes of what it was may be anything there,
-    and after them.
+    and after them. Where that leaves a module in another dtype the next round begins otherwise, and is walked as well.
     """
     counted = [name for name, held in _literals(it, it.module.bound_in(rounds.loop).counted).items() if held]
     for name in counted:
         made = it.unknown(name, it.site(rounds.loop))
         made.each = True
         it.bind(name, of(made))
+    dtypes = [(item, item.state.get("dtype")) for item in it.heap]
     it.vague += 1
     rounds.walk(guard, value)
+    if it.vague == 1 and any(item.state.get("dtype") is not before for item, before in dtypes):
+        rounds.walk(guard, value)  # the next one begins with what this one converted
     it.vague -= 1
     for name in counted:
         held = it.scope.lookup(name) or NOTHING

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from gclint.ir.resolve import Imports
+from gclint.ir.search_path import SearchPath
 
 
 @pytest.fixture
@@ -96,7 +97,7 @@ def test_relative_imports_with_and_without_init(project):
 def test_relative_import_never_leaves_the_root(project):
     root = project("a.py")
     (root.parent / "secret.py").write_text("")
-    imports = Imports(root, root / "a.py", inserted=[".."])
+    imports = Imports(root, root / "a.py", inserted=SearchPath(("..",)))
     assert imports.resolve("secret", 2, root / "a.py") is None
     assert imports.resolve("secret", 0, root / "a.py") is None
 
@@ -113,15 +114,24 @@ def test_member_is_a_submodule_or_nothing(project):
 def test_inserted_paths_come_first(project):
     root = project("check.py", "settings.py", "src/sft/settings.py", "src/sft/deep.py")
     assert found(root, Imports(root, root / "check.py").resolve("settings", 0, root / "check.py")) == "settings.py"
-    imports = Imports(root, root / "check.py", inserted=["src/sft"])
+    imports = Imports(root, root / "check.py", inserted=SearchPath(("src/sft",)))
     assert found(root, imports.resolve("settings", 0, root / "check.py")) == "src/sft/settings.py"
-    imports = Imports(root, root / "check.py", inserted=[root / "src" / "sft"])
+    imports = Imports(root, root / "check.py", inserted=SearchPath((str(root / "src" / "sft"),)))
     assert found(root, imports.resolve("deep", 0, root / "check.py")) == "src/sft/deep.py"
+
+
+def test_appended_paths_come_after_the_scripts_folder_and_installed_packages(project):
+    root = project("check.py", "settings.py", "lib2/settings.py", "lib2/deep.py", "lib2/yaml.py", "lib2/json.py")
+    imports = Imports(root, root / "check.py", inserted=SearchPath((), ("lib2",)))
+    assert found(root, imports.resolve("settings", 0, root / "check.py")) == "settings.py"
+    assert found(root, imports.resolve("deep", 0, root / "check.py")) == "lib2/deep.py"
+    assert imports.resolve("yaml", 0, root / "check.py") is None
+    assert imports.resolve("json", 0, root / "check.py") is None
 
 
 def test_inserted_path_relative_to_the_script(project):
     root = project("scripts/train.py", "tools/log.py")
-    imports = Imports(root, root / "scripts/train.py", inserted=["../tools"])
+    imports = Imports(root, root / "scripts/train.py", inserted=SearchPath(("../tools",)))
     assert found(root, imports.resolve("log", 0, root / "scripts/train.py")) == "tools/log.py"
 
 
