@@ -136,7 +136,7 @@ class Memory:
         if task.entry is not None:
             return [launches]
         leading = sorted(self._inquiry.reach.leading(task.path))
-        return [launches, leading, None if before is None else _places(before)]
+        return [launches, leading, task.beside, None if before is None else _places(before)]
 
     def _targets(self, task: Task) -> Targets:
         """The targets of a walk: those of its file's directory, unless the file may state dependencies of its own."""

@@ -171,9 +171,11 @@ class _Programs:
         imported = set(self.files)
         waiting = [path for path in first if not entries[path] and path not in imported]
         self.walk_all([Task(path, Entry()) for path in waiting if self._acts(path)], "programs")
-        if any(self._does_something(*held) for held in entries.items()) or self._any_runs(entries):
+        beside = any(self._does_something(*held) for held in entries.items()) or self._any_runs(entries)
+        if beside:
             self.reach.heed_uses()
-        self.walk_all([Task(path, None) for path in paths if self.reach.anything_in(path)], "modules")
+        rest = [Task(path, None, beside=beside) for path in paths if self.reach.anything_in(path)]
+        self.walk_all(rest, "modules")
 
     def walk_all(self, tasks: Sequence[Task], what: str) -> None:
         """Make these walks in order, in forks once they have taken long."""

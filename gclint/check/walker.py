@@ -33,7 +33,7 @@ from ..run.starting import assumed, call_function
 from ..run.values import Alternative, Class, External, Function, Partial, Scope, const, of
 from ..timing import measured, stage
 from .inquiry import Inquiry
-from .walks import CONFIGURATION_KINDS, AllFound, Consulted, Entered, Sought, Walked, Wanted, keep
+from .walks import CONFIGURATION_KINDS, AllFound, Consulted, Entered, Sought, Task, Walked, Wanted, keep
 
 MANY_MODULES = 40
 STEPS_PER_DEFINITION = 10_000
@@ -71,7 +71,7 @@ class Walker:
                 elif source is not None and source.kind in CONFIGURATION_KINDS:
                     self._configuration(made, source)
                 else:
-                    self._rest(made, before)
+                    self._rest(made, task, before)
         except AllFound:
             pass
         except Exception as error:
@@ -153,7 +153,7 @@ class Walker:
 
         return ObservedWalk(self.project, run, self.library, self.observed)
 
-    def _rest(self, made: Walked, before: Entered | None) -> None:
+    def _rest(self, made: Walked, task: Task, before: Entered | None) -> None:
         """Functions and classes of a module that no program reached: each with arguments nobody knows."""
         path = made.path
         module = self.project.module(path) if self.reach.anything_in(path) else None
@@ -165,7 +165,7 @@ class Walker:
         self.project.enter(Path(path))
         launched = (each for each in self.entries.launches(path) if not is_readme(each.path))
         run = self._run(made, next(launched, None))
-        run.entry = module
+        run.entry, run.beside_programs = module, task.beside
         it = Interpreter(self.project, run, self.library, as_library=True)
         it.interpreted, it.instantiated = functions, classes
         scope = Scope()

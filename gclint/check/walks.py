@@ -22,12 +22,13 @@ CONFIGURATION_KINDS = ("yaml", "json")
 class Task(NamedTuple):
     """A walk to be made: of the program that starts so or, where `entry` is None, of what no program reached in the
     file; of a configuration file by itself. It is a `further` one where the same program is walked as another launch
-    starts it.
+    starts it, and one `beside` programs where the project has some, none of which comes to what is walked.
     """
 
     path: str
     entry: Entry | None
     further: bool = False
+    beside: bool = False
 
 
 class Sought(NamedTuple):

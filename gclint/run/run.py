@@ -60,7 +60,8 @@ class Run:
     `launch_places` are the launches that decide them, `commands` all that start the file, be they walked or not.
     `found` has the guard of every finding that was made of this
     run, `impossible` are those whose guard cannot hold. `failures` has the parts of gclint that raised. `path` is the
-    file of the entry.
+    file of the entry. Where it walks what no program of the project comes to, though there are some, it is one
+    `beside_programs`.
     """
 
     targets: Targets
@@ -84,6 +85,7 @@ class Run:
     listener: Callable[[Event], None] = field(default=unheard, repr=False)
     entry: Module | None = None
     path: str = ""
+    beside_programs: bool = False
     found: dict[tuple[str, int, int, str], Guard] = field(default_factory=dict)
     impossible: set[tuple[str, int, int, str]] = field(default_factory=set)
     failures: dict[Problem, None] = field(default_factory=dict)

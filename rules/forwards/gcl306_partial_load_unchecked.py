@@ -29,7 +29,8 @@ which it is a copy; adapters or parts that are not trained; entries that the cod
 does not put back under another;
 files to which the program itself, or the model's class, saved a part; what distributed checkpoint read, which raises
 for names that the files lack; strictness that the code decides, by an argument or by a strict load of the same file in
-the other branch; a second attempt in an `except` that says the strict one failed.
+the other branch; a second attempt in an `except` that says the strict one failed; a function that no program of the
+project comes to, where it has some.
 
 ## Evidence
 torch 2.13.0: `strict=False` and a filter by `model.state_dict()` each loaded 4 of 16 tensors, or none.
@@ -79,6 +80,8 @@ rule = Rule(
 @rule.on(RunEnded)
 def unchecked(event: RunEnded, run: Run) -> Iterator[Finding]:
     """Were weights loaded of which some may be missing, and did nobody look?"""
+    if run.beside_programs:
+        return  # which file would be loaded decides
     for load in run.of_type(StateDictLoaded):
         if load.trains and any(_is_model(item) for item in load.target.objects()) and not on_purpose(load, run):
             yield from _unchecked(load, run)
