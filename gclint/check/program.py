@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from .walker import Walker
 
 ENTRY_KINDS = ("python", "notebook")
+SETUP = f"{os.sep}setup.py"  # what installs a package is none of its programs
 SECONDS_ALONE = 1.0
 FEW_SOURCES = 30
 
@@ -171,9 +172,9 @@ class _Programs:
         imported = set(self.files)
         waiting = [path for path in first if not entries[path] and path not in imported]
         self.walk_all([Task(path, Entry()) for path in waiting if self._acts(path)], "programs")
-        beside = any(self._does_something(*held) for held in entries.items()) or self._any_runs(entries)
-        if beside:
+        if self._has_programs(entries):
             self.reach.heed_uses()
+        beside = self._has_programs({path: held for path, held in entries.items() if not path.endswith(SETUP)})
         rest = [Task(path, None, beside=beside) for path in paths if self.reach.anything_in(path)]
         self.walk_all(rest, "modules")
 
@@ -252,6 +253,9 @@ class _Programs:
         for path, entered in made.files.items():
             self.files[path] = self.files.get(path, Entered()) | entered
         return kept
+
+    def _has_programs(self, entries: Mapping[str, Sequence[Entry]]) -> bool:
+        return any(self._does_something(*held) for held in entries.items()) or self._any_runs(entries)
 
     def _does_something(self, path: str, entries: Sequence[Entry]) -> bool:
         """Whether one of the ways in which a file is started does more than to define what nothing calls."""
