@@ -9,6 +9,7 @@ from itertools import product
 from typing import Any
 
 from ..run import changes, comparison, elements
+from ..run.arithmetic import is_tensor
 from ..run.calls import Call
 from ..run.elements import Arrangement
 from ..run.folding import folded
@@ -269,7 +270,7 @@ def new_list(call: Call) -> Value:
         made_of = item
         if each is not None:
             made_of = _new_list(call, item, each)
-        elif isinstance(item, Object) and (item.entries is not None or (item.kind == "loader" and call.last != "iter")):
+        elif isinstance(item, Object) and (item.entries is not None or (_is_gone_over(item) and call.last != "iter")):
             made_of = _of_any(call, item)
         elif isinstance(item, Object) and item.kind in ("parameters", "submodules"):
             made_of = _kept(call, item)
@@ -279,6 +280,11 @@ def new_list(call: Call) -> Value:
             _keep_unordered(call, item, made_of)
         parts.append(of(made_of).under(guard))
     return union(parts)
+
+
+def _is_gone_over(item: Object) -> bool:
+    """Whether a list of what it gives is nothing like itself."""
+    return item.kind == "loader" or is_tensor(item)
 
 
 def _keep_unordered(call: Call, item: Alternative, made: Object) -> None:

@@ -36,6 +36,9 @@ framework = Framework("torch.tensors", kinds={"tensor": "unknown", "data": "tens
     "torch.from_numpy",
     "torch.eye",
     "torch.linspace",
+    "torch.randperm",
+    "torch.Tensor",
+    *(f"torch.{kind}Tensor" for kind in ("Float", "Double", "Half", "Byte", "Char", "Short", "Int", "Long", "Bool")),
 )
 def make_tensor(call: Call) -> Value:
     """A new tensor: no gradient flows to it unless it asks for one."""
@@ -44,6 +47,19 @@ def make_tensor(call: Call) -> Value:
     wanted = call.get("requires_grad", None, FALSE)
     made.state["grad"] = made.state["leaf"] = wanted
     return of(made)
+
+
+@framework.function("torch.sort")
+def sort_tensor(call: Call) -> Value:
+    """The entries in order, and where they stood."""
+    pair = call.make("tuple", "")
+    numbers = call.it.derived(call.site, call.inputs())
+    numbers.kind = "tensor"
+    places = call.it.new("tensor", "torch.Tensor", "", call.site)
+    places.made_of = call.inputs()
+    places.state["grad"] = places.state["leaf"] = FALSE
+    pair.items = [of(numbers), of(places)]
+    return of(pair)
 
 
 @framework.function("torch.tensor")

@@ -24,9 +24,10 @@ MOST_STEPS = 20
 COMPUTES = (ast.BinOp, ast.UnaryOp, ast.Compare, ast.Subscript)
 PLAIN = (
     *("item", "tolist", "numpy", "size", "dim", "ndimension", "numel", "nelement", "element_size", "stride"),
-    *("is_contiguous", "is_floating_point", "get_device", "data_ptr", "type", "backward"),
+    *("is_contiguous", "is_floating_point", "get_device", "data_ptr", "type", "backward", "split", "chunk", "unbind"),
+    *("tensor_split", "hsplit", "vsplit", "sort", "topk", "max", "min", "median", "mode", "kthvalue", "aminmax"),
 )
-"""Methods of a tensor that give none."""
+"""Methods of a tensor that give none, or that may give several."""
 REMAINDERS = "remainders"  # of the run's facts: what `x % n` was divided by, by what conditions call the result
 
 

@@ -1,13 +1,14 @@
 """# bool-option (GCL909)
 
 ## What it does
-Finds options of argparse with `type=bool` that cannot be switched off: a command of the project (in a script, a README,
-a notebook) gives a word such as `False` for one, its default is such a word, or it is on by default.
+Finds options of argparse that cannot be switched off. With `type=bool`: a command of the project (in a script, a
+README, a notebook) gives a word such as `False` for one, its default is such a word, or it is on by default. And
+switches whose default is what they store: `action="store_true", default=True`.
 
 ## Why it breaks
 argparse calls `bool` with the text of the word. `bool("False")` is True, as is that of every text but the empty one:
-`--pretrained False` switches on what it is meant to switch off, and the run is another than the command says. Nothing
-is raised.
+`--pretrained False` switches on what it is meant to switch off, and the run is another than the command says. A switch
+that stores its default changes nothing, given or not. Nothing is raised.
 
 ## Example
 ```python
@@ -25,12 +26,13 @@ def true_or_false(word):
 parser.add_argument("--pretrained", type=true_or_false, default=True)
 ```
 `action=argparse.BooleanOptionalAction` (Python 3.9) is shorter, and takes `--pretrained` and `--no-pretrained` in place
-of `--pretrained True` and `--pretrained False`: commands have to be written anew.
+of `--pretrained True` and `--pretrained False`: commands have to be written anew. For a switch it is what is meant, and
+commands that give it go on to work.
 
 ## When it is fine
 A function of its own (`str2bool`), `ast.literal_eval`, `action="store_true"`; an option that is off by default and that
-no command gives a word for off; one whose default is set by `set_defaults`, or that nothing reads. HfArgumentParser,
-click, absl, fire and tyro read such words themselves.
+no command gives a word for off; one whose default is set by `set_defaults`, that another option switches off
+(`dest=`), or that nothing reads. HfArgumentParser, click, absl, fire and tyro read such words themselves.
 
 ## Evidence
 Python 3.12, argparse: `parse_args(["--pretrained", "False"]).pretrained` is True; so is the default `"False"`, a text,
@@ -52,6 +54,7 @@ from gclint.run import rewrite
 from gclint.run.calls import Call
 from gclint.run.events import Backward, LibraryCall, RunEnded, TrainerStarted
 from gclint.run.guards import Guard, conj
+from gclint.run.names import const_text
 from gclint.run.run import Run
 from gclint.run.values import NONE, Class, Const, External, Object
 from gclint.source.source import shown
@@ -61,6 +64,7 @@ from ..words import TRAINS
 CHANGES: tuple[Aspect, ...] = ("steps", "backwards", "loss", "gradients", "trained", "updates", "modes", "loaded")
 OFF = ("false", "0", "no", "off", "f", "n", "none")
 PARSERS = "argparse.ArgumentParser"
+STORES = {"store_true": True, "store_false": False}
 CONVERTER = "true_or_false"
 WRITTEN = f'def {CONVERTER}(word):\n    return word.lower() not in ("", "0", "false", "no", "off")\n'
 
@@ -68,7 +72,15 @@ rule = Rule(
     code="GCL909",
     name="bool-option",
     docs=__doc__ or "",
-    words=((where("bool", r".*(?:\btype\W+bool\b|[\s(,]bool\s*[,)])"),), ("add_argument",), TRAINS),
+    words=(
+        (
+            where("bool", r".*(?:\btype\W+bool\b|[\s(,]bool\s*[,)])"),
+            where("store_true", r".*\bdefault\W+True\b"),
+            where("store_false", r".*\bdefault\W+False\b"),
+        ),
+        ("add_argument",),
+        TRAINS,
+    ),
     certainty=("fails", "fragile"),
     fixable="unsafe",
     oracles=(),
@@ -90,9 +102,12 @@ def not_switched_off(event: RunEnded, run: Run) -> Iterator[Finding]:
         call = parsed.call
         if not parsed.name.startswith("parser.parse_") or call is None or not _is_of_argparse(call.receiver):
             continue
-        for option in options_of(run, call.receiver):
-            if _is_bool(option) and flags_of(option) and _is_read(option, run):
+        options = [option for option in options_of(run, call.receiver) if flags_of(option)]
+        for option in options:
+            if _is_bool(option) and _is_read(option, run):
                 yield from _told(option, call, parsed, run)
+            elif _stores_its_default(option, options) and not _is_set_elsewhere(option, call) and _is_read(option, run):
+                yield _without_effect(option, parsed, run)
 
 
 def _is_of_argparse(parser: Object | None) -> bool:
@@ -106,6 +121,38 @@ def _is_of_argparse(parser: Object | None) -> bool:
 def _is_bool(option: Call) -> bool:
     kind = option.get("type").only()
     return isinstance(kind, External) and kind.name == "builtins.bool" and not option.open
+
+
+def _stores_its_default(option: Call, options: Sequence[Call]) -> bool:
+    """Whether a switch, the only one of its name, is the same given or not."""
+    action, default = const_text(option.get("action")), option.get("default", None, NONE)
+    kept = destination(option, flags_of(option))
+    alone = sum(destination(each, flags_of(each)) == kept for each in options) == 1
+    stored = STORES.get(action or "")
+    return alone and not option.open and stored is not None and default.constant() is stored
+
+
+def _without_effect(option: Call, parsed: LibraryCall, run: Run) -> Finding:
+    on = const_text(option.get("action")) == "store_true"
+    return rule.finding(
+        run,
+        option.site,
+        f"this switch stores {on}, which is its default too: it is {'on' if on else 'off'}, given or not",
+        guard=parsed.guard,
+        certainty="fragile",
+        symptom="silent: the option changes nothing",
+        fixes=(_either_way(option),) if on else (),
+        versions=(),
+    )
+
+
+def _either_way(option: Call) -> Fix | None:
+    """Let the option be given with `--no-` as well; what gives it goes on to work."""
+    edit = rewrite.set_argument(option.site, "action", "argparse.BooleanOptionalAction")
+    if edit is None:
+        return None
+    edits = (*rewrite.ensure_import(option.site.module, "import argparse"), edit)
+    return Fix("either-way", "Take --no- before the option's name as well", edits, "unsafe", intent=CHANGES)
 
 
 def _told(option: Call, parse: Call, parsed: LibraryCall, run: Run) -> Iterator[Finding]:
