@@ -99,7 +99,7 @@ class Saved:
 @dataclass(frozen=True)
 class Order:
     """A whole pass of a loader over its data: the loader's number, how many batches it drew, a digest of their order,
-    and whether a DistributedSampler shuffled them.
+    and whether a DistributedSampler shuffled them for training.
     """
 
     loader: int

@@ -102,6 +102,35 @@ def test_options_that_the_finding_asks_for_are_given(proved: Any) -> None:
     assert "a folder that was not there, made" in told
 
 
+EVALUATED = """
+    import torch
+    from torch.nn.parallel import DistributedDataParallel
+    from torch.utils.data import DataLoader, DistributedSampler, TensorDataset
+
+    torch.distributed.init_process_group("gloo")
+    data = TensorDataset(torch.randn(32, 4))
+    sampler = DistributedSampler(data)
+    loader = DataLoader(data, batch_size=4, sampler=sampler)
+    held_out = DataLoader(data, batch_size=4, sampler=DistributedSampler(data))
+    net = DistributedDataParallel(torch.nn.Linear(4, 1))
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+    for epoch in range(3):
+        for (rows,) in loader:
+            loss = net(rows).pow(2).mean()
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+        with torch.no_grad():
+            print(sum(net(rows).pow(2).mean().item() for (rows,) in held_out))
+"""
+
+
+def test_an_evaluation_may_keep_its_order(proved: Any) -> None:
+    found = proved(EVALUATED, "GCL220")
+    assert (found["verdict"], found["processes"]) == ("confirmed", 2), found
+    assert found["before"] == "a loader draws its 4 batches in the same order in two epochs"
+
+
 def test_layers_that_the_edit_makes_part_of_the_model(proved: Any) -> None:
     found = proved(LAYER, "GCL712")
     assert found["verdict"] == "confirmed", found

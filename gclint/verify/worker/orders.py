@@ -6,6 +6,7 @@ import hashlib
 import weakref
 from typing import Any
 
+import torch
 from torch.utils.data import DistributedSampler
 from torch.utils.data.dataloader import _BaseDataLoaderIter
 
@@ -47,7 +48,8 @@ class Orders:
     def _ended(self, iterator: Any) -> None:
         digest, (batches, loader, divided) = self._passes.pop(iterator, (None, (0, 0, 0)))
         if digest is not None:
-            self.found.append(Order(loader, batches, digest.hexdigest()[:16], bool(divided)))
+            trains = torch.is_grad_enabled()  # an evaluation may see its batches in any order, each time the same
+            self.found.append(Order(loader, batches, digest.hexdigest()[:16], bool(divided) and trains))
 
 
 def _is_divided(loader: Any) -> bool:
