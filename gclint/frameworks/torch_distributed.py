@@ -161,6 +161,12 @@ def compile_model(call: Call) -> Value:
     return call.positional[0]
 
 
+@framework.function("torch.nn.SyncBatchNorm.convert_sync_batchnorm")
+def convert_norms(call: Call) -> Value:
+    """The same model: only its batch norms are others, with the weights that they had."""
+    return call.get("module", 0)
+
+
 @framework.function("torch:DataParallel")
 def make_data_parallel(call: Call) -> Value:
     """A model that runs on several devices of one process."""
