@@ -67,7 +67,9 @@ rule = Rule(
     words=(("add_argument",), ("parse_args", "parse_known_args"), TRAINS),
     certainty=("fragile",),
     oracles=(),
-    reproduction=Reproduction("bad_clip.py", raises="AssertionError: --clip changes nothing", intent=CHANGES),
+    reproduction=Reproduction(
+        "bad_clip.py", "good_clip.py", raises="AssertionError: --clip changes nothing", intent=CHANGES
+    ),
 )
 
 
