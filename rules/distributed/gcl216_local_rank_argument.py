@@ -34,7 +34,7 @@ docs/source say so: torch/distributed/launch.py); under `torchrun` `args.local_r
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from gclint.finding import Aspect, Edit, Finding, Fix
 from gclint.frameworks.arguments import RANK, flags_of, launched, options_of, words_of
@@ -45,7 +45,7 @@ from gclint.run.calls import Call
 from gclint.run.events import Backward, LibraryCall, RunEnded, TrainerStarted, Wrapped
 from gclint.run.guards import DISTRIBUTED
 from gclint.run.run import Run
-from gclint.run.values import NONE, Alternative, Const
+from gclint.run.values import NONE, Alternative, Const, Object
 
 CHANGES: tuple[Aspect, ...] = ("steps", "backwards", "forwards", "loss", "gradients", "updates", "collectives")
 SPELLINGS = ("--local-rank", "--local_rank")
@@ -79,11 +79,11 @@ def not_taken(event: LibraryCall, run: Run) -> Iterator[Finding]:
     call = event.call
     if event.name != "parser.parse_args" or call is None or call.receiver is None or call.receiver.escaped:
         return
-    options, words = options_of(run, call.receiver), words_of(call, 0)
-    given = next((word.partition("=")[0] for word in words or () if word.endswith(f"={RANK}")), "")
+    options = options_of(run, call.receiver)
+    given = next((word.partition("=")[0] for word in _words(call) if word.endswith(f"={RANK}")), "")
     flags = [flag for option in options for flag in flags_of(option)]
-    told = not call.receiver.open and all(flags_of(option) and not option.open for option in options)
-    if not given or words != launched(call.it) or not told or any(flag.startswith(given) for flag in flags):
+    told = all(flags_of(option) and not option.open for option in options)
+    if not given or not told or any(flag.startswith(given) for flag in flags):
         return
     other = next((option for option in options if set(flags_of(option)) & set(SPELLINGS)), None)
     yield rule.finding(
@@ -95,6 +95,15 @@ def not_taken(event: LibraryCall, run: Run) -> Iterator[Finding]:
         related=run.launch_locations("started here"),
         fixes=(_both_spellings(other, given),) if other is not None else (),
     )
+
+
+def _words(call: Call) -> Sequence[str]:
+    """The words of the launch that are parsed; of those that another parser has left, what only the shell knows."""
+    given = call.get("args", 0, NONE).only()
+    if isinstance(given, Object) and given.items is not None and not given.label.startswith("sys.argv"):
+        held = [item for value in given.items for _, item in value]
+        return [item.label for item in held if isinstance(item, Object) and item.kind == "option"]
+    return launched(call.it) or () if words_of(call, 0) == launched(call.it) else ()
 
 
 @rule.on(RunEnded)
