@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
+from ..source.syntax import UNREADABLE, tree_of
 from .syntax import FUNCTIONS, dotted, nodes
 
 _LITERAL = re.compile(r"sys\.path\.(insert\(\s*\d+\s*,|append\()\s*['\"]([^'\"\n]+)['\"]")
@@ -45,8 +46,8 @@ def inserted_paths(text: str, path: str) -> SearchPath:
     if "sys.path" not in text and "addsitedir" not in text:
         return SearchPath()
     try:
-        found = list(_inserted(ast.parse(text), path))
-    except (SyntaxError, ValueError, RecursionError, MemoryError):  # of another Python
+        found = list(_inserted(tree_of(text), path))
+    except UNREADABLE:  # text of another Python, mostly
         found = [(how.startswith("insert"), place) for how, place in _LITERAL.findall(text)]
     first = [place for is_first, place in found if is_first and place]
     return SearchPath(_once(reversed(first)), _once(place for is_first, place in found if not is_first and place))
