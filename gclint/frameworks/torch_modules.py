@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Iterator
 
 from ..ir.syntax import Site
 from ..run import changes, elements, names
@@ -11,6 +12,7 @@ from ..run.calls import Call
 from ..run.events import Forward, ModuleCalled
 from ..run.guards import Guard
 from ..run.interpreter import Interpreter
+from ..run.invocation import is_record
 from ..run.precision import mark_product
 from ..run.values import (
     FALSE,
@@ -83,6 +85,7 @@ _BUILDER = re.compile(r"torchvision\.models\.(\w+\.)*(?!get_(weight|model_)|list
 """What builds a whole network, which is a module for certain."""
 
 MAX_NESTED = 2
+MOST_HELD = 3
 REPARAMETRISED = "reparametrised"
 """What is known of a module that has other parameters than it was built with, and no other modules."""
 
@@ -427,7 +430,7 @@ def activated(call: Call, item: Object, result: Value, through: Object | None = 
     for part in result.objects():
         part.origins |= {activation}
         part.state.pop("foreign", None)
-        for inner in [found for value in part.items or [] for found in value.objects()]:
+        for inner in _held(part):
             inner.origins |= {activation}
     if not result.objects():
         made = it.derived(call.site, call.inputs())
@@ -435,6 +438,15 @@ def activated(call: Call, item: Object, result: Value, through: Object | None = 
         result = of(made)
     it.emit(Forward(it.moment(site=call.site), model, item, activation, through, call))
     return result
+
+
+def _held(result: Object, depth: int = MOST_HELD) -> Iterator[Object]:
+    """What stands in a list, a dict or a record that a forward gives, also deeper in it."""
+    record = isinstance(result.type, Class) and is_record(result.type)
+    values = [*(result.items or []), *(result.entries or {}).values(), *(result.attributes.values() if record else ())]
+    for part in (part for value in values for part in value.objects()) if depth else ():
+        yield part
+        yield from _held(part, depth - 1)
 
 
 def _layer_result(call: Call, item: Object) -> Value:

@@ -7,6 +7,7 @@ from ..run.calls import Call
 from ..run.events import Loop, TrainerStarted, Wrapped
 from ..run.interpreter import Interpreter
 from ..run.pages import SPREAD
+from ..run.parallel import BY_TRAINER
 from ..run.values import FALSE, NONE, NOTHING, TRUE, Class, Const, Function, Object, Value, const, of, replaced, union
 from .registry import Framework
 from .torch_distributed import unwrapped
@@ -240,7 +241,7 @@ def _wrap_by_arguments(call: Call, model: Object, args: Object) -> None:
     with it.under(PLAIN_DDP) as possible:
         if not possible:
             return
-        made = it.new("ddp", "torch.nn.parallel.DistributedDataParallel", "DDP by Trainer", args.site)
+        made = it.new("ddp", "torch.nn.parallel.DistributedDataParallel", BY_TRAINER, args.site)
         made.attributes["module"] = of(model)
         made.attributes["args"] = of(args)
         picked = argument(args, "ddp_find_unused_parameters")

@@ -11,6 +11,8 @@ from .run import SEVERAL, Run, ways
 from .values import Const, Object, Value, made_from, root
 from .wholes import SHARED
 
+BY_TRAINER = "DDP by Trainer"
+
 
 def alone(run: Run) -> bool:
     """Whether the launcher starts one process only, as what runs a notebook does where that starts none itself."""
@@ -32,6 +34,13 @@ def wrapped_by_hand(model: Object, base: Guard) -> Iterator[tuple[Guard, Object]
             and ddp.site is not None
             and (isinstance(ddp.site.node, ast.Call))
         ):
+            yield guard, ddp
+
+
+def wrapped_by_trainer(model: Object, base: Guard) -> Iterator[tuple[Guard, Object]]:
+    """The DDP wrappers that a library's trainer puts around a model, each with its guard."""
+    for guard, (ddp,) in ways(base, model.known("ddp")):
+        if isinstance(ddp, Object) and ddp.label == BY_TRAINER:
             yield guard, ddp
 
 

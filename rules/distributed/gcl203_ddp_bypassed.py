@@ -1,7 +1,8 @@
 """# ddp-bypassed (GCL203)
 
 ## What it does
-Finds training forwards that go to the model inside a DistributedDataParallel wrapper instead of the wrapper.
+Finds training forwards that go to the model inside a DistributedDataParallel wrapper instead of the wrapper, also in
+the `compute_loss` of a subclass of transformers' Trainer, which is given the wrapper and calls `self.model`.
 
 ## Why it breaks
 DDP prepares the averaging of gradients in its own forward. A forward through `ddp.module` never tells it, so every
@@ -27,6 +28,8 @@ the wrapper before the same backward, which prepares the averaging for it.
 ## Evidence
 torch 2.13.0, two gloo ranks: gradients differ between ranks, also where a forward under no_grad went through the
 wrapper, and are equal where one with gradients did. jingyaogong/minimind#853, moojink/openvla-oft#160.
+transformers 5.23.0, two gloo ranks: after three steps of a Trainer whose loss comes from `self.model` the weights
+differ between ranks, and are equal where it comes from the model that is given.
 """
 
 from __future__ import annotations
@@ -35,18 +38,18 @@ import ast
 from collections.abc import Iterator
 
 from gclint.finding import Finding, Fix
-from gclint.ir.syntax import Module, Site, dotted, nodes
+from gclint.ir.syntax import FUNCTIONS, Module, Site, dotted, nodes
 from gclint.rule import Reproduction, Rule
 from gclint.run import rewrite
 from gclint.run.closures import enclosing_function
-from gclint.run.events import Backward, Forward, RunEnded
+from gclint.run.events import Backward, Forward, RunEnded, TrainerStarted
 from gclint.run.guards import conj
-from gclint.run.parallel import alone, forwards_of, trained, wrapped_by_hand
+from gclint.run.parallel import alone, forwards_of, trained, wrapped_by_hand, wrapped_by_trainer
 from gclint.run.run import Run
 from gclint.run.stepping import reaches_a_step
 from gclint.run.values import Object
 
-from ..words import BACKWARD
+from ..words import TRAINS
 
 SYMPTOM = "silent: gradients are not averaged over processes"
 
@@ -54,8 +57,8 @@ rule = Rule(
     code="GCL203",
     name="ddp-bypassed",
     docs=__doc__ or "",
-    words=(("DistributedDataParallel",), BACKWARD),
-    certainty=("fails",),
+    words=(("DistributedDataParallel", "def compute_loss(", "def training_step("), TRAINS),
+    certainty=("fails", "fragile"),
     fixable="unsafe",
     oracles=("gradients", "ranks"),
     reproduction=Reproduction("bad_inner_module.py", "bad_inner_module.fixed.py", processes=2),
@@ -68,6 +71,44 @@ def past_the_wrapper(event: RunEnded, run: Run) -> Iterator[Finding]:
     for backward in () if alone(run) else run.of_type(Backward):
         if reaches_a_step(backward, run):
             yield from _from_inside(backward, run)
+
+
+@rule.on(TrainerStarted)
+def past_the_trainers(event: TrainerStarted, run: Run) -> Iterator[Finding]:
+    """Does the loss of a trainer come from its model itself, and not from the wrapper that its method is given?"""
+    mine = (each for each in run.of_type(Backward) if each.site == event.site)
+    for backward in () if alone(run) else mine:
+        forwards = forwards_of(backward, run)
+        for forward in forwards:
+            if any(other.through is not None and other.model is forward.model for other in forwards):
+                continue
+            if forward.site == event.site:
+                continue  # the trainer's own
+            both = conj(forward.guard, backward.guard)
+            wrapped = wrapped_by_trainer(forward.model, both) if both is not None else ()
+            for guard, _ in wrapped:
+                yield rule.finding(
+                    run,
+                    forward.site,
+                    "this goes past DDP to the model inside it: gradients are not averaged over processes",
+                    guard=guard,
+                    certainty="fragile",
+                    symptom=SYMPTOM,
+                    related=[(event.site, "the trainer wraps the model, and gives the wrapper")],
+                    fixes=(_given(forward),),
+                )
+                return
+
+
+def _given(forward: Forward) -> Fix | None:
+    """Call the model that the method is given."""
+    module, node = forward.site.module, rewrite.call_node(forward.site)
+    method = enclosing_function(module, node) if node is not None else None
+    parameters = [each.arg for each in method.args.args] if isinstance(method, FUNCTIONS) else []
+    if node is None or len(parameters) < 2 or dotted(node.func) != f"{parameters[0]}.model":
+        return None
+    edit = rewrite.replace(Site.at(module, node.func), parameters[1])
+    return Fix("call-the-given", "Call the model that is given", (edit,), "unsafe")
 
 
 def _from_inside(event: Backward, run: Run) -> Iterator[Finding]:
