@@ -23,7 +23,8 @@ Or leave the option out: a command that gives it ends with "unrecognized argumen
 ## When it is fine
 Options that some code of the program, or a file beside it, names, also as a text or an argument that a dict of them may
 fill; a namespace that is handed to a library; the number that a launcher gives each process; hidden options
-(`help=argparse.SUPPRESS`). Of an options' file that several programs share, all files beside it are looked at.
+(`help=argparse.SUPPRESS`). Of options that several programs share, and of a program that saves something, all files
+beside it are looked at.
 
 ## Evidence
 Python 3.11: argparse keeps every option that it knows in the namespace, and says nothing of those that are not read
@@ -59,6 +60,8 @@ TELLS = (
     *("init", "update", "join", "map", "zip", "enumerate", "list", "iter"),
 )
 """What is called to tell, keep or go through what it is given, and does nothing by it."""
+
+SAVES = ("save", "dump", "dumps", "safe_dump")
 
 rule = Rule(
     code="GCL719",
@@ -132,9 +135,12 @@ def _is_handed_on(options: set[Object], run: Run) -> bool:
 
 
 def _is_named(name: str, option: Call, run: Run) -> bool:
-    """Whether any code of the program, or a file beside shared options, has the name other than to make the option."""
+    """Whether any code of the program has the name other than to make the option, or any file beside it, where it
+    shares the option or may read what the program has saved.
+    """
     modules = [*run.modules_with(name)]
-    if option.site.module is not run.entry:
+    saves = any(each.name.rpartition(".")[2] in SAVES for each in run.of_type(LibraryCall))
+    if saves or option.site.module is not run.entry:
         modules += run.beside_with(name)
     return any(_names(module, name, option.site.node) for module in modules)
 
