@@ -175,7 +175,12 @@ class _Programs:
         if self._has_programs(entries):
             self.reach.heed_uses()
         beside = self._has_programs({path: held for path, held in entries.items() if not path.endswith(SETUP)})
-        rest = [Task(path, None, beside=beside) for path in paths if self.reach.anything_in(path)]
+        looked_into = {file for path in paths if self.reach.looks_up(path) for file in self.reach.mentions.files(path)}
+        rest = [
+            Task(path, None, beside=beside and path not in looked_into)
+            for path in paths
+            if self.reach.anything_in(path)
+        ]
         self.walk_all(rest, "modules")
 
     def walk_all(self, tasks: Sequence[Task], what: str) -> None:

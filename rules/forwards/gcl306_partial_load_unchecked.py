@@ -30,7 +30,7 @@ does not put back under another;
 files to which the program itself, or the model's class, saved a part; what distributed checkpoint read, which raises
 for names that the files lack; strictness that the code decides, by an argument or by a strict load of the same file in
 the other branch; a second attempt in an `except` that says the strict one failed; a function that no program of the
-project comes to, where it has some.
+project comes to, where it has some, nor may look up under a name that nobody can tell.
 
 ## Evidence
 torch 2.13.0: `strict=False` and a filter by `model.state_dict()` each loaded 4 of 16 tensors, or none.
