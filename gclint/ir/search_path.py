@@ -38,13 +38,15 @@ class SearchPath(NamedTuple):
         return SearchPath(_once(self.first + other.first), _once(self.last + other.last))
 
 
-@lru_cache(maxsize=1_000)
 def inserted_paths(text: str, path: str) -> SearchPath:
     """The entries that the file at `path` (an absolute one) puts on sys.path: absolute where they are worked out from
     the file's own place, else as they are written. What is inserted last is looked in first.
     """
-    if "sys.path" not in text and "addsitedir" not in text:
-        return SearchPath()
+    return _paths_in(text, path) if "sys.path" in text or "addsitedir" in text else SearchPath()
+
+
+@lru_cache(maxsize=200)
+def _paths_in(text: str, path: str) -> SearchPath:
     try:
         found = list(_inserted(tree_of(text), path))
     except UNREADABLE:  # text of another Python, mostly
