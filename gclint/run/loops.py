@@ -127,10 +127,10 @@ def _any_round(it: Interpreter, rounds: Rounds, guard: Guard, value: Value | Non
         made = it.unknown(name, it.site(rounds.loop))
         made.each = True
         it.bind(name, of(made))
-    dtypes = [(item, item.state.get("dtype")) for item in it.heap]
+    dtypes = [] if it.vague else [(item, item.state.get("dtype")) for item in it.heap]
     it.vague += 1
     rounds.walk(guard, value)
-    if it.vague == 1 and any(item.state.get("dtype") is not before for item, before in dtypes):
+    if any(item.state.get("dtype") is not before for item, before in dtypes):
         rounds.walk(guard, value)  # the next one begins with what this one converted
     it.vague -= 1
     for name in counted:
