@@ -32,7 +32,7 @@ def judge() -> Iterator[Court]:
 
 @pytest.mark.parametrize(
     "trial",
-    [*sample("program", 8, 0), *sample("architecture", 10, 1)],
+    [*sample("program", 14, 0), *sample("architecture", 14, 1)],
     ids=lambda trial: f"{trial.evidence}-{trial.program}-{trial.operator}".replace(" ", "_"),
 )
 def test_no_harm_passes_and_nothing_harmless_is_rejected(judge: Court, trial: Trial) -> None:
