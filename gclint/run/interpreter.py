@@ -330,7 +330,8 @@ class Interpreter:
         """The modules in or below the folder of the program's file whose text has a word, but those that it imports."""
         entry = self.run.entry
         for path in self.project.beside(os.fspath(self.project.absolute(entry))) if entry is not None else ():
-            if path not in self.brought and word in (self.project.text(path) or ""):
+            source = self.project.source(path) if path not in self.brought else None
+            if source is not None and source.kind in ("python", "notebook") and word in source.text:
                 module = self.project.module(path)
                 if module is not None and module.path not in self.modules:
                     yield module
