@@ -67,8 +67,17 @@ def get_attribute(call: Call) -> Value:
         with call.it.under(guard) as possible:
             if possible:
                 name = item.value if isinstance(item, Const) and isinstance(item.value, str) else None
+                if name is None:
+                    _may_read_any(call)
                 found.append((_attribute_called(call, name) if name is not None else call.unknown()).under(guard))
     return union(found) if found else call.unknown()
+
+
+def _may_read_any(call: Call) -> None:
+    """Of options each may be what a name asks for that nobody knows."""
+    for item in call.get("", 0).objects():
+        if item.kind == "namespace":
+            call.it.run.options_read |= item.attributes.keys()
 
 
 def _attribute_called(call: Call, name: str) -> Value:

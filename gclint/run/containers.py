@@ -214,6 +214,8 @@ def _by_unknown(
     none, and the guard under which it does not; None where that is not told.
     """
     keys = list(item.entries or {})
+    if OF_OPTIONS in item.state:
+        it.run.options_read |= {str(each) for each in keys}
     same = item.keyed is not None and item.keyed[0] is key
     if (
         not (is_counted(item) or same)

@@ -34,6 +34,7 @@ Python 3.11: argparse keeps every option that it knows in the namespace, and say
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterable, Iterator
 
 from gclint.finding import Aspect, Finding, Location
@@ -61,6 +62,7 @@ TELLS = (
 )
 """What is called to tell, keep or go through what it is given, and does nothing by it."""
 
+FILLED_IN = re.compile(r"%[sdi]|\{\w*\}")
 SAVES = ("save", "dump", "dumps", "safe_dump")
 
 rule = Rule(
@@ -153,11 +155,19 @@ def _names(module: Module, name: str, made: ast.AST) -> bool:
             named = node.arg or ""
         elif isinstance(node, ast.Constant) and isinstance(node.value, str):
             named = node.value
+        elif isinstance(node, ast.JoinedStr):
+            named = "".join(str(part.value) if isinstance(part, ast.Constant) else "{}" for part in node.values)
         else:
             continue
-        if named == name and made not in module.ancestors(node):
+        if (named == name or _fits(named, name)) and made not in module.ancestors(node):
             return True
     return False
+
+
+def _fits(text: str, name: str) -> bool:
+    """Whether a text with places to fill in, as `stage%s_lr` and `stage{}_lr`, may become the name."""
+    parts = FILLED_IN.split(text)
+    return len(parts) > 1 and "".join(parts).isidentifier() and bool(re.fullmatch(r"\w*".join(parts), name))
 
 
 def _commands(option: Call, run: Run) -> Iterator[Location]:
