@@ -7,14 +7,14 @@ import re
 from collections.abc import Iterator
 
 from gclint.frameworks.copies import COPY_OF
-from gclint.ir.syntax import Module, nodes
-from gclint.run.closures import read_names
+from gclint.ir.syntax import FORS, Module, dotted, nodes
+from gclint.run.closures import calls_in, enclosing_function, read_names
 from gclint.run.events import Backward, Forward, StateDictLoaded, TrainerStarted
 from gclint.run.guards import conj
 from gclint.run.meaning import definition
 from gclint.run.names import class_attribute
 from gclint.run.run import Run
-from gclint.run.saved import content_of
+from gclint.run.saved import content_of, ending_in, ending_of
 from gclint.run.values import NOTHING, Class, Object, root
 
 from .lacking import of_a_model
@@ -28,7 +28,9 @@ def on_purpose(load: StateDictLoaded, run: Run) -> bool:
         or _put_back(load)
         or _one_of_several_parts(load, run)
         or any("taken_out" in item.state or _left_out_by_name(item) or _chosen_of_its_own(item, load) for item in held)
-        or any(_saved_in_part(item, load, run) or _kept_in_part(item, run) for item in held)
+        or any(
+            _saved_in_part(item, load, run) or _kept_in_part(item, run) or _filled_in_part(item, run) for item in held
+        )
         or (bool(held) and all(_of_a_copy(item, load) for item in held))
         or any(_tells_its_state(model) or _made_of(model, held) for model in load.target.objects())
     )
@@ -139,6 +141,24 @@ def _kept_in_part(item: Object, run: Run) -> bool:
     )
 
 
+def _filled_in_part(item: Object, run: Run) -> bool:
+    """Whether the file may be one that the program, or another one beside it, saves with a choice of a model's entries:
+    where its name is not known any, else one of that name.
+    """
+    if item.type != "checkpoint_file":
+        return False
+    name = ending_of(item.attributes.get("path", NOTHING)).rpartition("/")[2]
+    modules = [*run.modules_with(name), *run.beside_with(name)] if name else [*run.modules_with("save")]
+    return any(
+        dotted(call.func).rpartition(".")[2] == "save"
+        and len(call.args) > 1
+        and (not name or ending_in(call.args[1]).rpartition("/")[2] == name)
+        and _chooses(module, call.args[0])
+        for module in modules
+        for call in calls_in(module.tree)
+    )
+
+
 def _modules_with_key(run: Run, key: str) -> Iterator[Module]:
     """The modules whose text has a dict's key; most that have the word are not worth parsing to the last body."""
     spelled = re.compile(rf"['\"]{re.escape(key)}['\"]+\s*:")
@@ -146,10 +166,26 @@ def _modules_with_key(run: Run, key: str) -> Iterator[Module]:
 
 
 def _chooses(module: Module, node: ast.expr) -> bool:
-    """Whether an expression makes a dict of some of a model's entries."""
+    """Whether an expression makes a dict of some of a model's entries, at once or in a loop over them."""
     made = definition(module, node)
+    if isinstance(made, ast.DictComp):
+        return bool(made.generators[0].ifs) and of_a_model(module, made.generators[0].iter)
+    return isinstance(node, ast.Name) and any(
+        isinstance(loop, FORS) and of_a_model(module, loop.iter) and any(_fills(part, node.id) for part in nodes(loop))
+        for loop in nodes(enclosing_function(module, node))
+    )
+
+
+def _fills(node: ast.AST, name: str) -> bool:
+    """Whether an `if` without an `else` puts something into a dict of a name."""
     return (
-        isinstance(made, ast.DictComp) and bool(made.generators[0].ifs) and of_a_model(module, made.generators[0].iter)
+        isinstance(node, ast.If)
+        and not node.orelse
+        and any(
+            isinstance(part, ast.Assign)
+            and any(isinstance(each, ast.Subscript) and dotted(each.value) == name for each in part.targets)
+            for part in node.body
+        )
     )
 
 

@@ -1,6 +1,7 @@
-"""A twentieth of all fixtures and projects (`python -m identity.everything` takes all): identical findings with gates and
-without, under any hash seed, remembered as a whole, by their walks or not at all, and however many processes share the
-work."""
+"""A twentieth of all fixtures and projects (`python -m identity.everything` takes all): identical findings with gates
+and without, under any hash seed, remembered as a whole, by their walks or not at all, and however many processes share
+the work.
+"""
 
 from __future__ import annotations
 
