@@ -47,7 +47,7 @@ NAMES = (
     *(*WRAPPED, *SETTINGS, "full_tensor", "distributed.checkpoint", "distributed import checkpoint"),
 )
 """Without one of these words no program calls a collective."""
-Operation = tuple[str, Object | None]
+Operation = str
 
 
 class Collective(NamedTuple):
@@ -69,16 +69,18 @@ def collectives(run: Run) -> Iterator[Collective]:
                 yield Collective(event, operation_of(name), name)
         elif isinstance(event, Forward):
             if (_gathers(event.model) and _is_whole(event)) or _sends_buffers(event):
-                yield Collective(event, ("forward", event.model), "forward")
+                yield Collective(event, operation_of("forward"), "forward")
         else:
-            averaged = [each.model for each in forwards_of(event, run) if _is_averaged(each)]
+            averaged = any(map(_is_averaged, forwards_of(event, run)))
             if averaged and event.moment.inside("no_sync") is None:
-                yield Collective(event, ("backward", averaged[0]), "backward")
+                yield Collective(event, operation_of("backward"), "backward")
 
 
 def operation_of(name: str) -> Operation:
-    """What a function of this name does with the other processes; all barriers wait for each other."""
-    return ("barrier" if name in BARRIERS else name, None)
+    """What a function of this name does with the other processes; all barriers wait for each other, and models that
+    each process builds in a branch of its own are one model.
+    """
+    return "barrier" if name in BARRIERS else name
 
 
 def _is_for_all(event: LibraryCall) -> bool:

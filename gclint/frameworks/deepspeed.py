@@ -8,7 +8,7 @@ from ..run.values import FALSE, NONE, NOTHING, Const, External, Object, Value, c
 from .arguments import options_of
 from .registry import Framework
 from .system import lifted
-from .torch_distributed import call_ddp, inner_module, no_sync
+from .torch_distributed import call_ddp, each_model, inner_module, no_sync
 from .torch_modules import promote, set_state
 from .torch_training import emit_backward
 
@@ -62,6 +62,7 @@ def initialize(call: Call) -> Value:
     for model in inner.objects():
         promote(model)
         remember(call, model, given)
+    for _, model in each_model(it, inner):
         it.emit(Wrapped(it.moment(site=call.site), model, made))
     result = it.new("tuple", "", "", call.site)
     names = ("optimizer", "loader", "scheduler")

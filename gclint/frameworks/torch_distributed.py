@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 
 from ..run import changes, environment
 from ..run.calls import Call
 from ..run.events import Wrapped
-from ..run.guards import DISTRIBUTED
+from ..run.guards import DISTRIBUTED, Guard
 from ..run.interpreter import Interpreter
 from ..run.ranks import number_of_process
 from ..run.values import FALSE, NONE, NOTHING, TRUE, Const, Object, Value, assigned, const, of, union
@@ -39,6 +40,7 @@ def make_ddp(call: Call) -> Value:
     for model in inner.objects():
         promote(model)
         set_state(it, model, "ddp", of(made), const(None))
+    for _, model in each_model(it, inner):
         it.emit(Wrapped(it.moment(site=call.site), model, made))
     return of(made)
 
@@ -72,9 +74,18 @@ def call_ddp(call: Call) -> Value | None:
     result = result if result is not None else of(call.it.derived(call.site, call.inputs()))
     if call.it.forwards:
         return result
-    for model in (inner.objects() if inner is not None else []) or [ddp]:
-        result = activated(call, model, result, ddp)
-    return result
+    held = inner if inner is not None and inner.objects() else of(ddp)
+    return union(
+        activated(call, model, result.possible(guard), ddp).under(guard) for guard, model in each_model(call.it, held)
+    )
+
+
+def each_model(it: Interpreter, held: Value) -> Iterator[tuple[Guard, Object]]:
+    """What is wrapped, each under the guard in which it is that."""
+    for guard, model in held.possible(it.guard):
+        with it.under(guard) as possible:
+            if possible and isinstance(model, Object):
+                yield guard, model
 
 
 @framework.function("torch.distributed.init_process_group", "deepspeed.init_distributed")

@@ -7,7 +7,7 @@ from ..run.events import StateDictSaved, Wrapped
 from ..run.guards import Guard
 from ..run.values import FALSE, NONE, TRUE, External, Object, Value, const, of
 from .registry import Framework
-from .torch_distributed import call_ddp, inner_module
+from .torch_distributed import call_ddp, each_model, inner_module
 from .torch_modules import promote, set_state
 
 framework = Framework("torch.fsdp", kinds={"fsdp2": "module"}, bases={"torch:FullyShardedDataParallel": "fsdp"})
@@ -37,6 +37,7 @@ def flattened(call: Call, name: str, keeps: Value, keeps_by: str) -> Value:
     for model in inner.objects():
         promote(model)
         set_state(it, model, "fsdp", of(made), const(None))
+    for _, model in each_model(it, inner):
         it.emit(Wrapped(it.moment(site=call.site), model, made))
     return of(made)
 

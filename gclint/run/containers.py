@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from ..ir.syntax import nodes
 from . import comparison, environment
+from .arithmetic import is_tensor
 from .elements import ANY, any_of, chosen, is_counted, is_missing, mix, one_of, sliced, there
 from .folding import folded
 from .guards import ALWAYS, NEVER, Guard, complement, conj, either
@@ -26,6 +27,7 @@ from .values import (
     const,
     of,
     replaced,
+    sources,
     union,
 )
 
@@ -191,7 +193,10 @@ def _at_unknown(it: Interpreter, item: Object, key: Alternative, node: ast.AST) 
     held = [there(value) for value in (item.items or (item.entries or {}).values())]
     if held and (item.items or not item.open):
         return one_of(held)
-    return of(it.child(item, _part_of_tensor(node) or ANY, it.site(node), each=True))
+    part = it.child(item, _part_of_tensor(node) or ANY, it.site(node), each=True)
+    if any(map(is_tensor, sources(of(key)))) and not any(key in value.objects() for value in part.made_of):
+        part.made_of = [*part.made_of, of(key)]  # a tensor of places decides which of them are there
+    return of(part)
 
 
 def _part_of_tensor(node: ast.AST) -> str:

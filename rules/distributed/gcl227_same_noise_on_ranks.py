@@ -32,15 +32,15 @@ steps 26, 335, 620. Batches of different shapes draw apart in time: fragile.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from gclint.finding import Aspect, Edit, Finding, Fix
 from gclint.frameworks.randomness import GENERATORS, draws, seeded_by
 from gclint.ir.syntax import Site, dotted
 from gclint.rule import Reproduction, Rule
 from gclint.run import rewrite
-from gclint.run.events import Backward, LibraryCall, RunEnded
-from gclint.run.guards import Guard, all_of
+from gclint.run.events import Backward, Event, LibraryCall, RunEnded
+from gclint.run.guards import NEVER, Guard, all_of, either
 from gclint.run.parallel import alone, forwards_of, is_group_of_one, of_several
 from gclint.run.ranks import Pair
 from gclint.run.run import Run
@@ -86,15 +86,19 @@ def drawn_alike(event: RunEnded, run: Run) -> Iterator[Finding]:
         seeds = [each for each in calls if generator in seeded_by(each)]
         if not seeds or not drawn or _apart(drawn, seeds, run):
             continue
-        found = next(_trained(drawn, seeds, run), None)
+        trained = _trained(drawn, seeds, run)
+        found = next(trained, None)
         if found is not None:
             seed, draw, backward = found
             guard = _of_all(seed, draw, backward, run)
+            if guard is not None and any(Pair(run).only(process, guard) is not None for process in (0, 1)):
+                ways = [_of_all(*each, run) or NEVER for each in trained if _places(each) == _places(found)]
+                guard = either([guard, *ways])  # the others come to the same places in a branch of their own
             yield rule.finding(
                 run,
                 seed.site,
                 "all processes start from this seed: in each step they draw the same random numbers",
-                guard=guard or backward.guard,
+                guard=backward.guard if guard is None else guard,
                 certainty="fragile",
                 symptom="silent: the processes differ in their data only, not in their noise",
                 related=[(draw.site, "drawn in each step"), (backward.site, "trained on by all processes")],
@@ -103,12 +107,19 @@ def drawn_alike(event: RunEnded, run: Run) -> Iterator[Finding]:
             return
 
 
+def _places(events: Sequence[Event]) -> list[Site]:
+    return [each.site for each in events]
+
+
 def _apart(drawn: list[LibraryCall], seeds: list[LibraryCall], run: Run) -> bool:
     """Whether processes may draw apart: by a seed with their number, or where one draws and others do not."""
     if any(each.call is None or _is_own(each, run) for each in seeds):
         return True
     pair = Pair(run)
-    return any(pair.only(process, each.guard) is not None for each in (*drawn, *seeds) for process in (0, 1))
+    met: dict[Site, list[Guard]] = {}
+    for each in (*drawn, *seeds):  # a place that one process comes to in another call than the others is no less met
+        met.setdefault(each.site, []).append(each.guard)
+    return any(pair.only(process, either(guards)) is not None for guards in met.values() for process in (0, 1))
 
 
 def _is_own(seed: LibraryCall, run: Run) -> bool:
