@@ -73,6 +73,29 @@ def get_attribute(call: Call) -> Value:
     return union(found) if found else call.unknown()
 
 
+@framework.function("builtins.eval")
+def evaluate_name(call: Call) -> Value:
+    """`eval("models." + name + ".get_net")`: of a text that is a name of the code around it what has that name."""
+    found = [
+        (_named(call, item.value) if isinstance(item, Const) and isinstance(item.value, str) else call.unknown()).under(
+            guard
+        )
+        for guard, item in call.get("", 0).possible(call.it.guard)
+    ]
+    return union(found) if found else call.unknown()
+
+
+def _named(call: Call, text: str) -> Value:
+    first, *others = text.strip().split(".")
+    bound = len(call.positional) == 1 and call.it.scope.holder(first) is not None
+    if not bound or not all(map(str.isidentifier, others)):
+        return call.unknown()
+    found = names.read(call.it, ast.Name(first))
+    for name in others:
+        found = names.attribute(call.it, found, name, call.site.node)  # type: ignore[arg-type]
+    return found
+
+
 def _may_read_any(call: Call) -> None:
     """Of options each may be what a name asks for that nobody knows."""
     for item in call.get("", 0).objects():

@@ -128,7 +128,7 @@ def same_tensor(call: Call) -> Value:
     else:
         scale_of(made, of(call.receiver))
         if not any(map(is_cpu, call.positional)):
-            computed_from_leaf(made, [call.receiver])
+            computed_from_leaf(call.it, made, [call.receiver], call.site)
     _keep_half(call, made)
     return of(made)
 

@@ -23,11 +23,13 @@ VARIABLE = re.compile(
 ENTRY = re.compile(r"\s*(?:-\s+)?([\w-]+):\s*(\S.*)?$")
 ITEM = re.compile(r"\s*-\s+([\"']?)([^\"'\s:]+)\1\s*$")
 PROMPT = re.compile(r"^\s*(?:RUN\s+|[-*]\s+|run:\s*|(?:-\s+)?[\w-]+:\s+\|?\s*|[$>!%]\s*)*")
+LIBRARY = r"(?i)\b(torch|pytorch|transformers|peft|trl|accelerate|deepspeed|diffusers|pytorch.lightning)\b[`*]*\s*"
 TOLD = re.compile(
-    r"(?i)\b(torch|pytorch|transformers|peft|trl|accelerate|deepspeed|diffusers|pytorch.lightning)\b"
-    r"[`*]*\s*(?:version\s|==|=|\(?\s*we\s+used?\s)?\s*[`*]*v?(\d+\.\d+(?:\.\d+)*(?:\.?dev\d*)?)(?![\d+.]*[\d+])"
+    LIBRARY + r"(?:version\s|install(?:ed)?\s|==|=|\(?\s*we\s+used?\s)?\s*[`*]*"
+    r"v?(\d+\.\d+(?:\.\d+)*(?:\.?dev\d*)?)(?![\d+.]*[\d+])"
     r"(?!(?:\]\([^)]*\))?\W*(?:or|and)\s+(?:above|higher|later|newer|greater|up)\b)"
 )
+AT_LEAST = re.compile(LIBRARY + r"(?:>=|≥)\s*v?(\d+\.\d+(?:\.\d+)*)")
 CONDA = ("conda", "mamba", "micromamba")
 CONDA_FILES = ("-f", "--file")
 CONDA_WITH_VALUE = (*CONDA_FILES, "-c", "--channel", "-n", "--name", "-p", "--prefix", "--override-channels")
@@ -52,6 +54,8 @@ def read_told(text: str) -> FilePins:
     for line, told in enumerate(text.splitlines(), start=1):
         for name, version in TOLD.findall(told):
             reading.add(CONDA_NAMES.get(name.lower(), name), f"=={version}", line)
+        for name, version in AT_LEAST.findall(told):
+            reading.add(CONDA_NAMES.get(name.lower(), name), f">={version}", line)
     commands = read_shell(text)
     for pin in commands.pins:
         reading.add(pin.package, pin.specifier, pin.line)

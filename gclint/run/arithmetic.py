@@ -3,7 +3,7 @@
 A tensor has its `graph` where it surely carries one: a loss that was computed from a model's output while autograd
 recorded, or what was given to backward. `scaled_from` is the tensor of which it is a multiple, `divisor` what it
 was divided by, `factor` what it was multiplied by. What is computed from a tensor that was made to be trained has that
-`from_leaf`.
+`from_leaf`, and is `unrecorded` where autograd kept nothing of it: a leaf again.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def remember(it: Interpreter, sign: ast.operator, left: Value, right: Value, mad
     if isinstance(sign, ast.MatMult):
         mark_product(it, made)
     keep_half(sign, left, right, made)
-    computed_from_leaf(made, given)
+    computed_from_leaf(it, made, given, site)
     tensors = [item for item in given if of_a_model(item) or "asked" in item.sites]
     if not tensors:
         return
@@ -70,12 +70,16 @@ def scale_of(made: Object, source: Value, divisor: Value = NOTHING) -> None:
         made.state["graph"] = TRUE
 
 
-def computed_from_leaf(made: Object, sources: Sequence[Object]) -> None:
-    """What was made from a tensor that was made to be trained is no such tensor any more."""
+def computed_from_leaf(it: Interpreter, made: Object, sources: Sequence[Object], site: Site) -> None:
+    """What was made from a tensor that was made to be trained is no such tensor any more; where nothing is recorded it
+    is one that may be made to train.
+    """
     leaf = next((item for item in sources if item.known("leaf").constant() is True), None)
     held = of(leaf) if leaf is not None else next((item.known("from_leaf") for item in sources), NOTHING)
     if held:
         made.state["from_leaf"] = held
+    if held and it.moment(site=site).unrecorded() is not None:
+        made.state["unrecorded"] = TRUE
 
 
 def of_a_model(item: Object) -> bool:

@@ -106,7 +106,7 @@ def optimized(event: OptimizerBuilt, run: Run) -> Iterator[Finding]:
     """Is an optimizer given what was computed from a tensor that trains?"""
     for item in _held(event.parameters):
         leaf = _leaf_of(item)
-        certainty = _how(item, leaf) if leaf is not None else None
+        certainty = _how(item, leaf) if leaf is not None and "unrecorded" not in item.state else None
         if certainty is not None and item.site is not None and leaf is not None:
             yield rule.finding(
                 run,

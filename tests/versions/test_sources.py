@@ -193,13 +193,19 @@ def test_what_readers_are_told_to_install_is_a_hint(tmp_path: Path, name: str) -
         ("Needs PyTorch 1.8.1+", ""),
         ("runs with PyTorch v1.0.0 or above", ""),
         ("[PyTorch 1.4](https://pytorch.org) or higher", ""),
-        ("torch >= 1.8", ""),
+        ("* PyTorch install 1.11.0 (older versions may work too)", "1.11.0"),
         ("torchvision 0.9.0 and Python 3.8", ""),
     ],
 )
 def test_a_version_that_readers_are_told_is_a_hint(tmp_path: Path, text: str, newest: str) -> None:
     targets = around(tmp_path, {"README.md": text})
     assert str(targets.hints["torch"].version if "torch" in targets.hints else "") == newest
+
+
+def test_the_least_that_readers_are_told_leaves_the_newest_open(tmp_path: Path) -> None:
+    text = "Install PyTorch >= v1.8.0\n```\n# for pytorch v1.8.0\nsed -i ...\n```\n"
+    hint = around(tmp_path, {"README.md": text}).hints["torch"]
+    assert str(hint.oldest) == "1.8.0" and hint.version is not None and hint.version.major == 2
 
 
 CONDA_FILE = "name: x\ndependencies:\n- pytorch=2.4.1"
