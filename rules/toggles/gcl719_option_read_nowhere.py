@@ -58,10 +58,12 @@ TELLS = (
     *("print", "str", "repr", "format", "len", "type", "id", "isinstance", "hasattr", "getattr", "setattr", "sorted"),
     *("items", "keys", "values", "pprint", "pformat", "dump", "dumps", "safe_dump", "save", "info", "debug", "warning"),
     *("error", "critical", "log", "write", "log_params", "log_hyperparams", "add_text", "add_hparams", "add_config"),
-    *("init", "update", "join", "map", "zip", "enumerate", "list", "iter"),
+    *("init", "init_trackers", "update", "join", "map", "zip", "enumerate", "list", "iter"),
 )
 """What is called to tell, keep or go through what it is given, and does nothing by it."""
 
+READ_THEIR_OWN = ("deepspeed.initialize", "deepspeed.add_config_arguments")
+"""Functions that take of the options those that they made themselves, such as `deepspeed_config`."""
 FILLED_IN = re.compile(r"%[sdi]|\{\w*\}")
 SAVES = ("save", "dump", "dumps", "safe_dump")
 
@@ -114,7 +116,7 @@ def _namespaces(made: Iterable[Object]) -> Iterator[Object]:
 def _name_of(option: Call) -> str:
     """The name under which an option is kept; "" for one that is none of those that somebody gives."""
     flags = flags_of(option)
-    if not flags or option.open or not all(flag.startswith("-") for flag in flags):
+    if option.last != "add_argument" or not flags or option.open or not all(flag.startswith("-") for flag in flags):
         return ""
     action, told = option.get("action").constant(), option.get("help").only()
     if action in ("help", "version") or (isinstance(told, External) and told.name == "argparse.SUPPRESS"):
@@ -131,7 +133,7 @@ def _is_handed_on(options: set[Object], run: Run) -> bool:
             continue
         if call.last in SAME_AGAIN:
             options |= set(each.result.objects())
-        elif call.last not in TELLS:
+        elif call.last not in TELLS and each.name not in READ_THEIR_OWN:
             return True
     return False
 
