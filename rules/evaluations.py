@@ -10,19 +10,31 @@ from gclint.run.closures import enclosing_function
 from gclint.run.events import Backward, Forward
 from gclint.run.guards import satisfiable
 from gclint.run.run import Run, ways
-from gclint.run.values import Const
+from gclint.run.values import NOTHING, Const, sources
 
 
 def untrained(run: Run) -> Iterator[Forward]:
-    """The forwards in a loop without a step, of models that train elsewhere, by which no backward goes."""
+    """The forwards in a loop without a step, of models that train elsewhere, by which no backward goes and from whose
+    results none is computed.
+    """
     used = {item for each in run.of_type(Backward) for item in each.forwards}
     trained = {item.attributes["of"].only() for item in used}
     steps = {loop for each in run.of_type(Backward) for loop in each.moment.loops}
     for forward in run.of_type(Forward):
         if forward.activation is None or forward.activation in used or forward.model not in trained:
             continue
-        if not steps.issuperset(forward.moment.loops) and satisfiable(forward.guard):
+        outside = not steps.issuperset(forward.moment.loops) and satisfiable(forward.guard)
+        if outside and not _is_trained_on(forward, run):
             yield forward
+
+
+def _is_trained_on(forward: Forward, run: Run) -> bool:
+    """Whether what a forward gave goes into a loss of the same round, as a sample does that is drawn step by step."""
+    assert forward.activation is not None
+    given = set(forward.activation.attributes.get("given", NOTHING).objects())
+    around = forward.moment.loops
+    rounds = [each for each in run.of_type(Backward) if each.moment.loops and each.moment.loops[:1] == around[:1]]
+    return bool(given) and any(given & sources(each.loss, len(run.heap)) for each in rounds)
 
 
 def is_in_mode(forward: Forward, *, training: bool) -> bool:

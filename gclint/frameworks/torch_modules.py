@@ -425,6 +425,7 @@ def activated(call: Call, item: Object, result: Value, through: Object | None = 
     activation.state["training"] = mode(model)
     activation.attributes["inputs"] = union([*call.positional, *call.keywords.values()])
     if it.moment(site=call.site).unrecorded() is not None:
+        activation.attributes["given"] = result
         it.emit(Forward(it.moment(site=call.site), model, item, activation, through, call))
         return result
     for part in result.objects():
