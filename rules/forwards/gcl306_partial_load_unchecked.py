@@ -24,7 +24,7 @@ if loaded.missing_keys:
 
 ## When it is fine
 The result, or more of the filtered dict than whether it is empty, is looked at, or the code itself works out which
-names are missing; entries that were kept on the model itself, its own state dict among them, or that of a model of
+names are missing, also where another function chooses what is loaded and gives the names that it left out; entries that were kept on the model itself, its own state dict among them, or that of a model of
 which it is a copy; adapters or parts that are not trained; entries that the code takes out by name, such as a head, and
 does not put back under another;
 files to which the program itself, or the model's class, saved a part; what distributed checkpoint read, which raises
@@ -51,10 +51,11 @@ from gclint.run.closures import calls_in, contains, enclosing_function, read_nam
 from gclint.run.elements import ANY
 from gclint.run.events import Event, LibraryCall, RunEnded, StateDictLoaded
 from gclint.run.guards import ALWAYS, Guard, conj
+from gclint.run.pages import is_written
 from gclint.run.run import Run, together
 from gclint.run.values import Alternative, Object, sources, union
 
-from .lacking import works_out
+from .lacking import names_beside, works_out
 from .purpose import by_membership, is_own, on_purpose
 from .resumed import FILE
 
@@ -91,7 +92,7 @@ def _unchecked(load: StateDictLoaded, run: Run) -> Iterator[Finding]:
     filtered = _filter(load)
     found = (together(load.guard, guard, way) for guard in _lenient(load, filtered) for way in load.trains)
     held = next((both for both in found if both is not None), None)
-    if held is None or _looked_at(load.site, run) or _counted(load, run) or _chosen(load, run):
+    if held is None or _looked_at(load.site, run) or _named_beside(load) or _counted(load, run) or _chosen(load, run):
         return
     if filtered is not None and _compared(load.site, filtered, run):
         return
@@ -106,6 +107,13 @@ def _unchecked(load: StateDictLoaded, run: Run) -> Iterator[Finding]:
         related=[(filtered, "filtered here")] if filtered is not None else (),
         fixes=(_fix(load.site, filtered),),
     )
+
+
+def _named_beside(load: StateDictLoaded) -> bool:
+    """Whether another function that made what is loaded gives the names that it left out as well."""
+    around = enclosing_function(load.site.module, load.site.node)
+    made = [item.site for item in load.source.objects() if item.site is not None and not is_written(item.site)]
+    return any(enclosing_function(each.module, each.node) is not around and names_beside(each) for each in made)
 
 
 def _is_model(item: Object) -> bool:

@@ -20,9 +20,25 @@ def works_out(site: Site) -> bool:
     or one that it was made of, lacks; or strikes names off those of a model and looks at what is left.
     """
     module, around = site.module, enclosing_function(site.module, site.node)
-    loaded = _made_of(around, site.node)
+    given = arguments(site.node)[:1] if isinstance(site.node, ast.Call) else []
+    loaded = _made_of(around, {name for each in given for name in read_names(each)})
     listed = any(_lists(module, node, loaded) or _subtracts(module, node, loaded) for node in nodes(around))
     return listed or _strikes_off(site, around)
+
+
+def names_beside(made: Site) -> bool:
+    """Whether the function that fills a dict, where it is made, goes through names and puts those that it leaves out
+    into something else, as a list that it returns beside it.
+    """
+    module, around = made.module, enclosing_function(made.module, made.node)
+    own = module.statement(made.node)
+    filled = set(_filled(own.targets[0])) if isinstance(own, ast.Assign) else set()
+    held = _made_of(around, filled)
+    return any(
+        isinstance(node, FORS)
+        and any(name in held for each in _held_to_lack(node.body, does=ADDS) for name in read_names(each))
+        for node in nodes(around)
+    )
 
 
 def _strikes_off(site: Site, around: ast.AST) -> bool:
@@ -77,17 +93,27 @@ def _lists(module: Module, node: ast.AST, loaded: set[str]) -> bool:
     return False
 
 
-def _held_to_lack(code: Iterable[ast.AST]) -> Iterator[ast.expr]:
-    """What code asks whether it lacks something: of an `if`, where it does something when that is so."""
+def _held_to_lack(code: Iterable[ast.AST], does: Sequence[str] = ()) -> Iterator[ast.expr]:
+    """What code asks whether it lacks something: of an `if`, where it does something when that is so, such as a call of
+    one of these methods.
+    """
     found = [node for part in code for node in nodes(part)]
     tested = {id(part) for node in found if isinstance(node, ast.If) for part in nodes(node.test)}
     for node in found:
         if isinstance(node, ast.If):
             branches = {True: node.body, False: node.orelse}
             asked = [(holder, branches[lacks]) for holder, lacks in _asked(node.test, True)]
-            yield from (holder for holder, branch in asked if any(not isinstance(line, ast.Pass) for line in branch))
+            yield from (holder for holder, branch in asked if _does(branch, does))
         elif isinstance(node, (ast.UnaryOp, ast.Compare)) and id(node) not in tested:
             yield from (holder for holder, lacks in _asked(node, True) if lacks)
+
+
+def _does(branch: Iterable[ast.stmt], methods: Sequence[str]) -> bool:
+    """Whether a branch does anything, or calls one of these methods where there are some."""
+    if not methods:
+        return any(not isinstance(line, ast.Pass) for line in branch)
+    called = (call.func for line in branch for call in calls_in(line))
+    return any(isinstance(each, ast.Attribute) and each.attr in methods for each in called)
 
 
 def _asked(test: ast.expr, truth: bool) -> Iterator[tuple[ast.expr, bool]]:
@@ -139,14 +165,14 @@ def of_a_model(module: Module, names: ast.expr) -> bool:
     return any(method_called(module, call)[1] in ("state_dict", "named_parameters") for call in calls)
 
 
-def _made_of(around: ast.AST, load: ast.AST) -> set[str]:
-    """The names that what is loaded was made of, or filled from, in a function."""
-    found = set(read_names(arguments(load)[0])) if isinstance(load, ast.Call) and arguments(load) else set()
+def _made_of(around: ast.AST, names: set[str]) -> set[str]:
+    """These names, and those that they were made of, or filled from, in a function."""
+    found = names
     while True:
         more = {name for node in nodes(around) for name in _given(node, found)} - found
         if not more:
             return found
-        found |= more
+        found = found | more
 
 
 def _given(node: ast.AST, wanted: set[str]) -> Iterator[str]:
