@@ -27,7 +27,7 @@ def test_findings_survive_rewriting_and_none_appears() -> None:
 
 
 def test_findings_survive_rewrites_combined_at_random() -> None:
-    outcomes = measure.measured_at_random(120, 7, measure.programs())
+    outcomes = measure.measured_at_random(240, 7, measure.programs())
     table = measure.rows(outcomes)
     assert table[-1].expected > 0 and table[-1].share >= 0.95, measure.printed(table)
     assert [item for item in outcomes if item.false] == []
