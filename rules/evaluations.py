@@ -7,10 +7,10 @@ from collections.abc import Iterator
 
 from gclint.ir.syntax import FUNCTIONS, Site
 from gclint.run.closures import enclosing_function
-from gclint.run.events import Backward, Forward
+from gclint.run.events import Backward, Forward, Loop
 from gclint.run.guards import satisfiable
 from gclint.run.run import Run, ways
-from gclint.run.values import NOTHING, Const, sources
+from gclint.run.values import NOTHING, Const, Object, sources, union
 
 
 def untrained(run: Run) -> Iterator[Forward]:
@@ -20,21 +20,24 @@ def untrained(run: Run) -> Iterator[Forward]:
     used = {item for each in run.of_type(Backward) for item in each.forwards}
     trained = {item.attributes["of"].only() for item in used}
     steps = {loop for each in run.of_type(Backward) for loop in each.moment.loops}
+    trained_on: dict[Loop, set[Object]] = {}
     for forward in run.of_type(Forward):
         if forward.activation is None or forward.activation in used or forward.model not in trained:
             continue
-        outside = not steps.issuperset(forward.moment.loops) and satisfiable(forward.guard)
-        if outside and not _is_trained_on(forward, run):
+        loops = forward.moment.loops
+        if steps.issuperset(loops) or not satisfiable(forward.guard):
+            continue
+        given = forward.activation.attributes.get("given", NOTHING).objects()
+        if given and loops[0] not in trained_on:
+            trained_on[loops[0]] = _trained_on(loops[0], run)
+        if not given or trained_on[loops[0]].isdisjoint(given):
             yield forward
 
 
-def _is_trained_on(forward: Forward, run: Run) -> bool:
-    """Whether what a forward gave goes into a loss of the same round, as a sample does that is drawn step by step."""
-    assert forward.activation is not None
-    given = set(forward.activation.attributes.get("given", NOTHING).objects())
-    around = forward.moment.loops
-    rounds = [each for each in run.of_type(Backward) if each.moment.loops and each.moment.loops[:1] == around[:1]]
-    return bool(given) and any(given & sources(each.loss, len(run.heap)) for each in rounds)
+def _trained_on(loop: Loop, run: Run) -> set[Object]:
+    """All that the losses of the backwards in a loop are computed from."""
+    losses = [each.loss for each in run.of_type(Backward) if each.moment.loops[:1] == (loop,)]
+    return sources(union(losses), len(run.heap))
 
 
 def is_in_mode(forward: Forward, *, training: bool) -> bool:

@@ -47,17 +47,17 @@ NAMES = (
     *(*WRAPPED, *SETTINGS, "full_tensor", "distributed.checkpoint", "distributed import checkpoint"),
 )
 """Without one of these words no program calls a collective."""
-Operation = str
 
 
 class Collective(NamedTuple):
-    """What a process calls together with the others: the event, what the others have to call (the same `operation`),
-    and what the code calls.
+    """What a process calls together with the others: the event, what the others have to call (the same `operation`, of
+    the same `model` if it is one's), and what the code calls.
     """
 
     event: Event
-    operation: Operation
+    operation: str
     name: str
+    model: Object | None = None
 
 
 def collectives(run: Run) -> Iterator[Collective]:
@@ -69,17 +69,15 @@ def collectives(run: Run) -> Iterator[Collective]:
                 yield Collective(event, operation_of(name), name)
         elif isinstance(event, Forward):
             if (_gathers(event.model) and _is_whole(event)) or _sends_buffers(event):
-                yield Collective(event, operation_of("forward"), "forward")
+                yield Collective(event, "forward of a model", "forward", event.model)
         else:
-            averaged = any(map(_is_averaged, forwards_of(event, run)))
+            averaged = [each.model for each in forwards_of(event, run) if _is_averaged(each)]
             if averaged and event.moment.inside("no_sync") is None:
-                yield Collective(event, operation_of("backward"), "backward")
+                yield Collective(event, "backward of a model", "backward", averaged[0])
 
 
-def operation_of(name: str) -> Operation:
-    """What a function of this name does with the other processes; all barriers wait for each other, and models that
-    each process builds in a branch of its own are one model.
-    """
+def operation_of(name: str) -> str:
+    """What a function of this name does with the other processes; all barriers wait for each other."""
     return "barrier" if name in BARRIERS else name
 
 

@@ -88,14 +88,17 @@ def of_a_model(item: Object) -> bool:
 
 
 def is_tensor(item: Object, depth: int = MOST_STEPS) -> bool:
-    """Whether something surely is a tensor: one that is made as such, what a model gives, or computed from such."""
+    """Whether something surely is a tensor: one that is made as such, what a model gives, or computed from such,
+    also from a list of them.
+    """
     if item.kind in ("tensor", "activation"):
         return True
     node = item.site.node if item.site is not None else None
     method = node.func.attr if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) else ""
     if not depth or not (isinstance(node, COMPUTES) or (method and method not in PLAIN)):
         return False
-    parts = (part.parent if method and part.parent is not None else part for part in made_from(item))
+    parts = [part.parent if method and part.parent is not None else part for part in made_from(item)]
+    parts += [held for part in parts for value in part.items or () for held in value.objects()]
     return any(is_tensor(part, depth - 1) for part in parts)
 
 

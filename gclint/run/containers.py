@@ -27,7 +27,6 @@ from .values import (
     const,
     of,
     replaced,
-    sources,
     union,
 )
 
@@ -194,9 +193,15 @@ def _at_unknown(it: Interpreter, item: Object, key: Alternative, node: ast.AST) 
     if held and (item.items or not item.open):
         return one_of(held)
     part = it.child(item, _part_of_tensor(node) or ANY, it.site(node), each=True)
-    if any(map(is_tensor, sources(of(key)))) and not any(key in value.objects() for value in part.made_of):
-        part.made_of = [*part.made_of, of(key)]  # a tensor of places decides which of them are there
+    if _are_places(key) and not any(key in value.objects() for value in part.made_of):
+        part.made_of = [*part.made_of, of(key)]
     return of(part)
+
+
+def _are_places(key: Alternative) -> bool:
+    """Whether a key is a tensor, or has one in it as `x[:, kept]` does: what is in it decides what is taken."""
+    held = [key, *(item for value in key.items or () for item in value.objects())] if isinstance(key, Object) else []
+    return any(map(is_tensor, held))
 
 
 def _part_of_tensor(node: ast.AST) -> str:

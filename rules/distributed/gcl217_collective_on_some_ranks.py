@@ -41,7 +41,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from gclint.finding import Edit, Finding, Fix
-from gclint.frameworks.collectives import BARRIERS, NAMES, Collective, Operation, collectives, operation_of
+from gclint.frameworks.collectives import BARRIERS, NAMES, Collective, collectives, operation_of
 from gclint.ir.syntax import Site
 from gclint.rule import Reproduction, Rule
 from gclint.run import rewrite
@@ -92,7 +92,7 @@ def called_by_some(event: RunEnded, run: Run) -> Iterator[Finding]:
     if not event.whole or alone(run) or is_group_of_one(run):
         return
     pair, told = Pair(run), set[object]()
-    held: dict[Operation, list[Called]] = {}
+    held: dict[str, list[Called]] = {}
     for each in collectives(run):
         held.setdefault(each.operation, []).extend(_sided(each.event, pair, each))
     for operation, called in held.items():
@@ -121,7 +121,7 @@ def _sided(event: Event, pair: Pair, told: Collective | None) -> Iterator[Called
             yield Called(event, process, guard, told)
 
 
-def _maybe(operation: Operation, run: Run) -> Iterator[Event]:
+def _maybe(operation: str, run: Run) -> Iterator[Event]:
     """The calls that may be the same operation, for all that is known: of a group, of something unknown that has such a
     method, and of functions that nobody has read.
     """
@@ -148,7 +148,16 @@ def _unanswered(called: Sequence[Called]) -> list[Called]:
 
 
 def _answers(one: Called, other: Called) -> bool:
-    return one.process != other.process and compatible(one.guard, other.guard)
+    return one.process != other.process and compatible(one.guard, other.guard) and _is_one(one.told, other.told)
+
+
+def _is_one(one: Collective | None, other: Collective | None) -> bool:
+    """Whether two collectives may be of one model: those that processes build in branches that exclude each other are
+    one.
+    """
+    if one is None or other is None or one.model is None or other.model is None:
+        return True
+    return one.model is other.model or not compatible(one.model.born, other.model.born)
 
 
 def _finding(lone: Called, collective: Collective, run: Run) -> Finding:
