@@ -76,16 +76,17 @@ def get_attribute(call: Call) -> Value:
 @framework.function("builtins.eval")
 def evaluate_name(call: Call) -> Value:
     """`eval("models." + name + ".get_net")`: of a text that is a name of the code around it what has that name."""
-    found = [
-        (_named(call, item.value) if isinstance(item, Const) and isinstance(item.value, str) else call.unknown()).under(
-            guard
-        )
-        for guard, item in call.get("", 0).possible(call.it.guard)
-    ]
+    found = []
+    for guard, item in call.get("", 0).possible(call.it.guard):
+        with call.it.under(guard) as possible:
+            if possible:
+                text = item.value if isinstance(item, Const) and isinstance(item.value, str) else ""
+                found.append(_named(call, text).under(guard))
     return union(found) if found else call.unknown()
 
 
 def _named(call: Call, text: str) -> Value:
+    """What a dotted name gives where the call stands; something unknown for any other text."""
     first, *others = text.strip().split(".")
     bound = len(call.positional) == 1 and call.it.scope.holder(first) is not None
     if not bound or not all(map(str.isidentifier, others)):

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice, product
 
-from gclint.pins.pin import FilePins, Reading
+from gclint.pins.pin import FilePins, Reading, canonical
 from gclint.pins.requirement import CONDA_NAMES, read_conda_requirement
 from gclint.pins.requirements_txt import read_pip_words, split_words
 
@@ -50,15 +50,16 @@ def read_told(text: str) -> FilePins:
     """What readers are told to install, by a command or by a version that stands behind a library's name; of several
     versions any may be meant. The files that a command installs are its includes.
     """
-    reading = Reading(several=True)
-    for line, told in enumerate(text.splitlines(), start=1):
-        for name, version in TOLD.findall(told):
-            reading.add(CONDA_NAMES.get(name.lower(), name), f"=={version}", line)
-        for name, version in AT_LEAST.findall(told):
-            reading.add(CONDA_NAMES.get(name.lower(), name), f">={version}", line)
-    commands = read_shell(text)
+    reading, commands = Reading(several=True), read_shell(text)
     for pin in commands.pins:
         reading.add(pin.package, pin.specifier, pin.line)
+    installed = {pin.package for pin in commands.pins}
+    for sign, pattern in ((">=", AT_LEAST), ("==", TOLD)):  # a bound leaves open more than what was tested
+        for line, told in enumerate(text.splitlines(), start=1):
+            for name, version in pattern.findall(told):
+                package = CONDA_NAMES.get(name.lower(), name)
+                if sign == "==" or canonical(package) not in installed:
+                    reading.add(package, f"{sign}{version}", line)
     reading.includes += commands.includes
     return reading.done()
 

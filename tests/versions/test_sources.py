@@ -202,10 +202,19 @@ def test_a_version_that_readers_are_told_is_a_hint(tmp_path: Path, text: str, ne
     assert str(targets.hints["torch"].version if "torch" in targets.hints else "") == newest
 
 
-def test_the_least_that_readers_are_told_leaves_the_newest_open(tmp_path: Path) -> None:
-    text = "Install PyTorch >= v1.8.0\n```\n# for pytorch v1.8.0\nsed -i ...\n```\n"
+@pytest.mark.parametrize(
+    ("text", "newest"),
+    [
+        ("Install PyTorch >= v1.8.0\n```\n# for pytorch v1.8.0\nsed -i ...\n```\n", 2),
+        ("We use PyTorch 1.8.0; torch ≥ 1.8.0 will do.", 2),
+        ("PyTorch >= 1.8.0 is needed: `pip install torch==1.8.0`", 1),
+    ],
+)
+def test_the_least_that_readers_are_told_counts_where_no_command_installs(
+    tmp_path: Path, text: str, newest: int
+) -> None:
     hint = around(tmp_path, {"README.md": text}).hints["torch"]
-    assert str(hint.oldest) == "1.8.0" and hint.version is not None and hint.version.major == 2
+    assert str(hint.oldest) == "1.8.0" and hint.version is not None and hint.version.major == newest
 
 
 CONDA_FILE = "name: x\ndependencies:\n- pytorch=2.4.1"
