@@ -62,8 +62,13 @@ TELLS = (
 )
 """What is called to tell, keep or go through what it is given, and does nothing by it."""
 
-READ_THEIR_OWN = ("deepspeed.initialize", "deepspeed.add_config_arguments")
-"""Functions that take of the options those that they made themselves, such as `deepspeed_config`."""
+TAKEN = {
+    "deepspeed.initialize": ("deepspeed_config", "deepscale_config", "deepspeed_mpi", "device_rank", "local_rank"),
+    "deepspeed.add_config_arguments": (),
+}
+"""The options that functions of libraries take of all that they are given (deepspeed/__init__.py and runtime/engine.py,
+0.1 to 0.19).
+"""
 FILLED_IN = re.compile(r"%[sdi]|\{\w*\}")
 SAVES = ("save", "dump", "dumps", "safe_dump")
 
@@ -86,13 +91,15 @@ def unread(event: RunEnded, run: Run) -> Iterator[Finding]:
     if not event.whole or run.entry is None or not run.of_type(Backward, TrainerStarted):
         return
     parses = [each for each in run.of_type(LibraryCall) if each.name in PARSES]
+    taken = {name for each in run.of_type(LibraryCall) for name in TAKEN.get(each.name, ())}
     options = {item for each in parses for item in _namespaces(each.result.objects())}
     told = set[Site]()
     for parsed in parses if options and not _is_handed_on(options, run) else ():
         parser = parsed.call.receiver if parsed.call is not None else None
         for option in options_of(run, parser) if parser is not None else ():
             name = _name_of(option)
-            if name and option.site not in told and name not in run.options_read and not _is_named(name, option, run):
+            read = option.site in told or name in taken or name in run.options_read
+            if name and not read and not _is_named(name, option, run):
                 told.add(option.site)
                 yield rule.finding(
                     run,
@@ -133,7 +140,7 @@ def _is_handed_on(options: set[Object], run: Run) -> bool:
             continue
         if call.last in SAME_AGAIN:
             options |= set(each.result.objects())
-        elif call.last not in TELLS and each.name not in READ_THEIR_OWN:
+        elif call.last not in TELLS and each.name not in TAKEN:
             return True
     return False
 
