@@ -110,6 +110,8 @@ def _store(it: Interpreter, item: Object, key: Alternative, value: Value, site: 
         else:
             if not item.open:
                 item.state["own_names"] = TRUE
+            if isinstance(key, Object) and since(it, item):
+                item.state["chosen_of"] = union([key.known("names_of"), key.known("keys_of")])
             item.attributes[ANY] = union([value, item.attributes.get(ANY, NOTHING)])
             item.open, item.keyed = True, None
     elif item.items is not None:

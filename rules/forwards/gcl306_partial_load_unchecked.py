@@ -110,10 +110,23 @@ def _unchecked(load: StateDictLoaded, run: Run) -> Iterator[Finding]:
 
 
 def _named_beside(load: StateDictLoaded) -> bool:
-    """Whether another function that made what is loaded gives the names that it left out as well."""
+    """Whether another function that made what is loaded names what it left out, and what it gives of that is read."""
     around = enclosing_function(load.site.module, load.site.node)
     made = [item.site for item in load.source.objects() if item.site is not None and not is_written(item.site)]
-    return any(enclosing_function(each.module, each.node) is not around and names_beside(each) for each in made)
+    named = any(enclosing_function(each.module, each.node) is not around and names_beside(each) for each in made)
+    return named and not _drops_the_rest(load.site, around)
+
+
+def _drops_the_rest(site: Site, around: ast.AST) -> bool:
+    """Whether what is loaded was given together with something that nothing reads, as in `chosen, _ = choose(...)`."""
+    given = arguments(site.node)[:1] if isinstance(site.node, ast.Call) else []
+    loaded = {name for each in given for name in read_names(each)}
+    for line in nodes(around):
+        if isinstance(line, ast.Assign) and isinstance(line.value, ast.Call):
+            names = {part.id for part in ast.walk(line.targets[0]) if isinstance(part, ast.Name)}
+            if names & loaded and names - loaded:
+                return not any(_looks(site, name) for name in names - loaded)
+    return False
 
 
 def _is_model(item: Object) -> bool:

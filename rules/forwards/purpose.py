@@ -14,10 +14,11 @@ from gclint.run.guards import conj
 from gclint.run.meaning import definition
 from gclint.run.names import class_attribute
 from gclint.run.run import Run
-from gclint.run.saved import content_of, ending_in, ending_of
+from gclint.run.saved import content_of, ending_in, ending_of, saves
 from gclint.run.values import NOTHING, Class, Object, root
 
 from .lacking import of_a_model
+from .resumed import FILE
 
 
 def on_purpose(load: StateDictLoaded, run: Run) -> bool:
@@ -29,7 +30,8 @@ def on_purpose(load: StateDictLoaded, run: Run) -> bool:
         or _one_of_several_parts(load, run)
         or any("taken_out" in item.state or _left_out_by_name(item) or _chosen_of_its_own(item, load) for item in held)
         or any(
-            _saved_in_part(item, load, run) or _kept_in_part(item, run) or _filled_in_part(item, run) for item in held
+            _saved_in_part(item, load, run) or _saved_in_part_elsewhere(item, run) or _kept_in_part(item, run)
+            for item in held
         )
         or (bool(held) and all(_of_a_copy(item, load) for item in held))
         or any(_tells_its_state(model) or _made_of(model, held) for model in load.target.objects())
@@ -116,12 +118,39 @@ def _denies(test: ast.expr) -> bool:
 
 
 def _saved_in_part(item: Object, load: StateDictLoaded, run: Run) -> bool:
-    """Whether the program itself saved the file, with a choice of this model's entries."""
+    """Whether the program itself saved the file, or one that may be it by its name, with a choice of this model's
+    entries.
+    """
     models = [root(model) for model in load.target.objects()]
-    return any(
-        "filtered" in part.state and any(model in models for model in part.known("keys_of").objects())
-        for _, content in content_of(run, item)
-        for part in content.objects()
+    contents = [content for _, content in content_of(run, item)]
+    if item.type == FILE:
+        name = _name_of(item)
+        contents += [each.content for each in saves(run) if not name or each.ending.rpartition("/")[2] == name]
+    return any(_is_choice(part, models) for content in contents for part in content.objects())
+
+
+def _is_choice(part: Object, models: list[Object]) -> bool:
+    """Whether a dict has some of the entries of one of these models, chosen at once or one by one."""
+    held = part.known("chosen_of").objects() + (part.known("keys_of").objects() if "filtered" in part.state else [])
+    return any(model in models for model in held)
+
+
+def _name_of(file: Object) -> str:
+    return ending_of(file.attributes.get("path", NOTHING)).rpartition("/")[2]
+
+
+def _saved_in_part_elsewhere(item: Object, run: Run) -> bool:
+    """Whether code that this program does not come to, or one beside it, saves a file of that name, with a choice of a
+    model's entries.
+    """
+    name = _name_of(item) if item.type == FILE else ""
+    return bool(name) and any(
+        dotted(call.func) == "torch.save"
+        and len(call.args) > 1
+        and ending_in(call.args[1]).rpartition("/")[2] == name
+        and _chooses(module, call.args[0])
+        for module in (*run.modules_with(name), *run.beside_with(name))
+        for call in calls_in(module.tree)
     )
 
 
@@ -138,24 +167,6 @@ def _kept_in_part(item: Object, run: Run) -> bool:
         for node in nodes(module.tree)
         if isinstance(node, ast.Dict)
         for entry, value in zip(node.keys, node.values, strict=True)
-    )
-
-
-def _filled_in_part(item: Object, run: Run) -> bool:
-    """Whether the file may be one that the program, or another one beside it, saves with a choice of a model's entries:
-    where its name is not known any, else one of that name.
-    """
-    if item.type != "checkpoint_file":
-        return False
-    name = ending_of(item.attributes.get("path", NOTHING)).rpartition("/")[2]
-    modules = [*run.modules_with(name), *run.beside_with(name)] if name else [*run.modules_with("save")]
-    return any(
-        dotted(call.func).rpartition(".")[2] == "save"
-        and len(call.args) > 1
-        and (not name or ending_in(call.args[1]).rpartition("/")[2] == name)
-        and _chooses(module, call.args[0])
-        for module in modules
-        for call in calls_in(module.tree)
     )
 
 
