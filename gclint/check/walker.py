@@ -64,7 +64,7 @@ class Walker:
         self.project.consulted.clear()
         self.project.deferral.asked.clear()
         try:
-            with stage("walking"):
+            with suppress(AllFound), stage("walking"):
                 source = self.project.sources.get(task.path)
                 if task.entry is not None:
                     self._launched(made, task.entry, steps)
@@ -72,8 +72,6 @@ class Walker:
                     self._configuration(made, source)
                 else:
                     self._rest(made, task, before)
-        except AllFound:
-            pass
         except Exception as error:
             made.problems[failure("the analysis", error, Location(shown(task.path), 1, 1, 1, 1))] = None
         self._drop_what_could_not_be(made)
