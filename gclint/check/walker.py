@@ -6,6 +6,7 @@ import ast
 import os
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from pathlib import Path
 
 from gclint.launch import Launch, is_readme
