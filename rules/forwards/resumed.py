@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from gclint.ir.syntax import Site, dotted
 from gclint.run.events import AttributeSet, Iterated, LibraryCall, StateDictLoaded, StateDictSaved
-from gclint.run.guards import Guard
+from gclint.run.guards import ALWAYS, NEVER, Guard, either
 from gclint.run.loops import ASKED, ITERATED
 from gclint.run.parallel import inside
 from gclint.run.run import Run, weakest
@@ -89,8 +89,21 @@ def _one_more(item: Object) -> list[Alternative]:
 def is_told(schedule: Object, run: Run) -> bool:
     """Whether a schedule is told where it stands: when it is made, or by its attribute."""
     given = schedule.attributes.get("last_epoch", NOTHING)
+    return (given.constant() != -1 and bool(given.alternatives)) or _is_set(schedule, run)
+
+
+def from_the_start(schedule: Object, run: Run) -> Guard:
+    """The condition under which a schedule begins with its first value."""
+    given = schedule.attributes.get("last_epoch", NOTHING)
+    if _is_set(schedule, run):
+        return NEVER
+    return either(given.is_const(-1)) if given else ALWAYS
+
+
+def _is_set(schedule: Object, run: Run) -> bool:
+    """Whether a schedule's attribute says where it stands."""
     sets = [each.target for each in run.of_type(AttributeSet) if each.name == "last_epoch" and each.target is not None]
-    return (given.constant() != -1 and bool(given.alternatives)) or any(same(each, schedule) for each in sets)
+    return any(same(each, schedule) for each in sets)
 
 
 def left_in_file(load: StateDictLoaded, file: Object, run: Run) -> Iterator[Left]:

@@ -46,10 +46,10 @@ from gclint.ir.syntax import LOOPS
 from gclint.rule import Reproduction, Rule
 from gclint.run import rewrite
 from gclint.run.events import LibraryCall, OptimizerStep, RunEnded
-from gclint.run.run import Run
+from gclint.run.run import Run, together
 from gclint.run.values import NOTHING, Object
 
-from ..forwards.resumed import is_told
+from ..forwards.resumed import from_the_start
 
 CHANGES: tuple[Aspect, ...] = ("updates", "loss")
 CHANGED = Version("1.1.0.dev0")
@@ -82,7 +82,10 @@ def skips_the_first(event: RunEnded, run: Run) -> Iterator[Finding]:
     told: set[Object] = set()
     for step in run.of_type(LibraryCall):
         schedule = step.call.receiver if step.name == "schedule.step" and step.call is not None else None
-        if schedule is None or schedule in told or not _goes_on_by_one(step, schedule) or is_told(schedule, run):
+        if schedule is None or schedule in told or not _goes_on_by_one(step, schedule):
+            continue
+        held = together(step.guard, from_the_start(schedule, run))
+        if held is None:
             continue
         first = next(_steps_of(schedule, run), None)
         if first is None or run.place(first) < run.place(step) or not _is_at_the_head(step, first):
@@ -92,7 +95,7 @@ def skips_the_first(event: RunEnded, run: Run) -> Iterator[Finding]:
             run,
             step.site,
             "the schedule is stepped before the epoch is trained: its first learning rate is skipped",
-            guard=step.guard,
+            guard=held,
             certainty="fragile",
             symptom="silent: every change of the learning rate comes an epoch too early",
             related=[(first.site, "the optimizer takes its steps here")],
