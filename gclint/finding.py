@@ -84,7 +84,9 @@ class Condition:
 
     def __str__(self) -> str:
         rest = f"under {self.more} more condition{'' if self.more == 1 else 's'} too long to state"
-        return " and ".join([*self.parts, rest] if self.more else self.parts)
+        parts = [*self.parts, rest] if self.more else [*self.parts]
+        text = " and ".join(parts)
+        return text[1:-1] if len(parts) == 1 and text.startswith("(") else text
 
     @property
     def length(self) -> tuple[int, int, int]:

@@ -21,6 +21,8 @@ LONG = "under conditions that could not be put shortly"
             Condition(("if `a and b`", "(if `b` or if `c`)", "on ROCm")),
             "if `a and b` and (if `b` or if `c`) and on ROCm",
         ),
+        (Condition(("(if `b` or if `c`)",)), "if `b` or if `c`"),
+        (Condition(("on several processes (two)",)), "on several processes (two)"),
         (Condition(("if `a`", "if `b`", "on ROCm", "with a GPU")), LONG),
         (Condition(("x" * 200,)), "x" * 200),
         (Condition(("x" * 201,)), LONG),
