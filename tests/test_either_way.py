@@ -59,8 +59,44 @@ for epoch in range(epochs):
             moves.zero_grad()
 """
 
+WORKERS = """
+import sys
+import numpy as np
+import torch
+from torch import nn
+from torch.utils.data import DataLoader, Dataset
 
-@pytest.mark.parametrize(("code", "program"), [("GCL603", ADAPTERS), ("GCL813", SCHEDULE)])
+class Pictures(Dataset):
+    def __init__(self, alone):
+        self.alone = alone
+
+    def __len__(self):
+        return 64
+
+    def __getitem__(self, at):
+        if self.alone:
+            return torch.from_numpy(np.random.rand(4)).float()
+        return torch.cat([torch.from_numpy(np.random.rand(2)).float(), torch.ones(2)])
+
+def seed(number):
+    np.random.seed(number)
+
+loader = DataLoader(Pictures(bool(sys.argv[1])), batch_size=8, num_workers=2, worker_init_fn=seed)
+net = nn.Linear(4, 1)
+moves = torch.optim.SGD(net.parameters(), lr=0.1)
+for epoch in range(3):
+    for x in loader:
+        moves.zero_grad()
+        net(x).mean().backward()
+        moves.step()
+"""
+
+PLACES = (Path(__file__).parents[1] / "fixtures" / "GCL227" / "bad_places_drawn.py").read_text()
+
+
+@pytest.mark.parametrize(
+    ("code", "program"), [("GCL603", ADAPTERS), ("GCL813", SCHEDULE), ("GCL831", WORKERS), ("GCL227", PLACES)]
+)
 def test_no_condition_is_stated(tmp_path: Path, code: str, program: str) -> None:
     path = tmp_path / "train.py"
     path.write_text(program)

@@ -50,7 +50,7 @@ from gclint.rule import Reproduction, Rule
 from gclint.run import rewrite
 from gclint.run.closures import enclosing_function, free_names, read_names, varying_names
 from gclint.run.events import AttributeSet, Iterated, LibraryCall, Loop, RunEnded
-from gclint.run.guards import all_of, either
+from gclint.run.guards import Guard, all_of, either
 from gclint.run.run import Run
 from gclint.run.values import NOTHING, Const, Function, Object, ancestors, root
 
@@ -85,10 +85,12 @@ rule = Rule(
 
 
 class Repeated(NamedTuple):
-    """What repeats: the place that is told, the draw, what is said of it, and what else belongs to it."""
+    """What repeats: the place that is told, the guard under which workers draw so, what is said of it, and what else
+    belongs to it.
+    """
 
     source: LibraryCall
-    draw: LibraryCall
+    drawn: Guard
     message: str
     known: bool = True
     related: tuple[tuple[Site, str], ...] = ()
@@ -112,7 +114,7 @@ def draws_again(event: RunEnded, run: Run) -> Iterator[Finding]:
             *_held(inside, loader, loop, run),
             *_unseeded(inside, loader, loop, run),
         ):
-            both = all_of((each.source.guard, each.draw.guard, drawn.guard, trains))
+            both = all_of((each.source.guard, each.drawn, drawn.guard, trains))
             for guard, count in worker_counts(loader, both, least=1):
                 if each.source.site.node in told:
                     break
@@ -135,12 +137,12 @@ def _seeded(inside: list[LibraryCall], loops: tuple[Loop, ...], run: Run) -> Ite
     for generator in GENERATORS:
         last = next((each for each in reversed(seedings) if generator in seeded_by(each)), None)
         later = [each for each in inside if last is not None and run.place(each) > run.place(last)]
-        draw = next((each for each in later if _draws(each, generator)), None)
-        if last is None or draw is None or not _once(last, run):
+        drawing = [each for each in later if _draws(each, generator)]
+        if last is None or not drawing or not _once(last, run):
             continue
         if _is_same(last, inside) and not any(_changes(last, loop, run) for loop in loops):
             message, fix = "the workers of each epoch start from the same seed", _from_the_epoch(last, inside)
-            yield Repeated(last, draw, message, related=((draw.site, ITEM),), fix=fix)
+            yield Repeated(last, _under(drawing), message, related=((drawing[0].site, ITEM),), fix=fix)
 
 
 def _once(seeding: LibraryCall, run: Run) -> bool:
@@ -243,25 +245,25 @@ def _held(inside: list[LibraryCall], loader: Object, loop: Loop, run: Run) -> It
         used = [other for other in run.of_type(LibraryCall) if other.call and other.call.receiver is receiver]
         seeded = any(other.name.rsplit(".", 1)[-1] in NO_DRAWS for other in used)
         if not seeded and all(other in inside for other in used if loop in other.moment.loops):
-            yield Repeated(each, each, f"every worker has a copy of this generator: {ALIKE}")
+            yield Repeated(each, each.guard, f"every worker has a copy of this generator: {ALIKE}")
 
 
 def _unseeded(inside: list[LibraryCall], loader: Object, loop: Loop, run: Run) -> Iterator[Repeated]:
     """What draws from a generator that nothing seeds in a worker, which has it as it is when the worker starts."""
     made, begins = run.makers.get(loader), loader.attributes.get("worker_init_fn", NOTHING).only()
     for generator, words in _copied(run).items():
-        draw = next((each for each in inside if _draws(each, generator)), None)
-        if made is None or draw is None or any(generator in seeded_by(each) for each in inside):
+        drawing = [each for each in inside if _draws(each, generator)]
+        if made is None or not drawing or any(generator in seeded_by(each) for each in inside):
             continue
         called = [each for each in run.of_type(LibraryCall) if loop in each.moment.loops]
         here = [each for each in called if each.moment.inside("worker") is None]  # nor in another loader's workers
-        if any(_draws(each, generator) or generator in seeded_by(each) for each in here) or _is_new(draw):
+        if any(_draws(each, generator) or generator in seeded_by(each) for each in here) or _is_new(drawing[0]):
             continue
         if _takes_rows_itself(loader, loop, run):
             continue
         start = ((Site.at(begins.module, begins.node), "it seeds others"),) if isinstance(begins, Function) else ()
-        related = ((draw.site, ITEM), *start)
-        yield Repeated(made, draw, f"{words}: {ALIKE}", known=False, related=related)
+        related = ((drawing[0].site, ITEM), *start)
+        yield Repeated(made, _under(drawing), f"{words}: {ALIKE}", known=False, related=related)
 
 
 def _takes_rows_itself(loader: Object, loop: Loop, run: Run) -> bool:
@@ -283,6 +285,11 @@ def _is_new(draw: LibraryCall) -> bool:
     """Whether what draws was made in the worker."""
     receiver, worker = draw.call.receiver if draw.call is not None else None, draw.moment.inside("worker")
     return receiver is not None and worker is not None and receiver.id > worker.id
+
+
+def _under(drawing: list[LibraryCall]) -> Guard:
+    """The guard under which any of these calls is made."""
+    return either(each.guard for each in drawing)
 
 
 def _draws(event: LibraryCall, generator: str) -> bool:
