@@ -416,7 +416,9 @@ def _chain(call: Call, item: Object) -> Value:
 
 
 def activated(call: Call, item: Object, result: Value, through: Object | None = None) -> Value:
-    """The result of a model's forward: whatever is computed from it remembers the model."""
+    """The result of a model's forward: whatever is computed from it remembers the model, but where autograd does not
+    record; there the forward has what was `given`.
+    """
     it = call.it
     model = root(item)
     activation = it.new("activation", "", item.label, call.site)
