@@ -250,12 +250,12 @@ CONDITIONED = {
     "a part of a module": (
         f"self.body = nn.Sequential(nn.Linear(8, 8) if {INNER} else nn.Mish()) if {OUTER} else nn.Mish()",
         LAYER,
-        "(unless `INNER` or unless `OUTER`)",
+        "unless `INNER` or unless `OUTER`",
     ),
     "a parameter of a module": (
         f"self.body = nn.Linear(8, 8, {INNER}) if {OUTER} else nn.Linear(8, 8, False)",
         LAYER + WEIGHTS,
-        "(unless `INNER` or unless `OUTER`)",
+        "unless `INNER` or unless `OUTER`",
     ),
     "a bias that is asked for": (
         f"self.layer = nn.Linear(8, 8, {INNER})\n"
@@ -266,7 +266,7 @@ CONDITIONED = {
     "a choice": (
         "pass",
         f"on = eval('1 > 0') if {OUTER} else False\nfor p in net.parameters():\n    p.requires_grad = on\n",
-        "(unless `eval('1 > 0')` or unless `OUTER`)",
+        "unless `eval('1 > 0')` or unless `OUTER`",
     ),
 }
 
