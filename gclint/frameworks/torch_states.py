@@ -7,6 +7,7 @@ import ast
 from ..run.calls import Call
 from ..run.events import Converted, GradientsCleared, LibraryCall, StateDictLoaded, StateDictSaved
 from ..run.interpreter import Interpreter
+from ..run.loops import CONVERTED
 from ..run.values import (
     HANDED_OVER,
     NONE,
@@ -154,6 +155,7 @@ def converted(call: Call) -> Value:
             dtype = union([Value((guard, Const(name)) for guard, name in named), *kept])
     if dtype:
         set_state(call.it, item, "dtype", dtype)
+        call.it.run.facts.setdefault(CONVERTED, []).append(item)
     if last in ("to", "cuda", "xpu", "to_empty", "cpu"):
         item.sites["moved"] = call.site
     call.it.emit(Converted(call.it.moment(site=call.site), item, dtype, before, call))

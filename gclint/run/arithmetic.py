@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Sequence
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from .events import Added
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from .interpreter import Interpreter
 
 MOST_STEPS = 20
+TENSORS = ("tensor", "activation")
 COMPUTES = (ast.BinOp, ast.UnaryOp, ast.Compare, ast.Subscript)
 PLAIN = (
     *("item", "tolist", "numpy", "size", "dim", "ndimension", "numel", "nelement", "element_size", "stride"),
@@ -87,19 +89,27 @@ def of_a_model(item: Object) -> bool:
     return item.items is None and item.entries is None and any(origin.kind == "activation" for origin in item.origins)
 
 
-def is_tensor(item: Object, depth: int = MOST_STEPS) -> bool:
+def is_tensor(item: Object) -> bool:
     """Whether something surely is a tensor: one that is made as such, what a model gives, or computed from such,
-    also from a list of them.
+    also from a list of them, in `MOST_STEPS` at most.
     """
-    if item.kind in ("tensor", "activation"):
-        return True
+    seen, last = {item}, [item]
+    for _ in range(MOST_STEPS):
+        if any(each.kind in TENSORS for each in last):
+            return True
+        last = [part for part in dict.fromkeys(chain.from_iterable(map(_computed_from, last))) if part not in seen]
+        seen.update(last)
+    return any(each.kind in TENSORS for each in last)
+
+
+def _computed_from(item: Object) -> list[Object]:
+    """What makes something a tensor where it is one: what it was computed from, and the elements of a list of it."""
     node = item.site.node if item.site is not None else None
     method = node.func.attr if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) else ""
-    if not depth or not (isinstance(node, COMPUTES) or (method and method not in PLAIN)):
-        return False
+    if not (isinstance(node, COMPUTES) or (method and method not in PLAIN)):
+        return []
     parts = [part.parent if method and part.parent is not None else part for part in made_from(item)]
-    parts += [held for part in parts for value in part.items or () for held in value.objects()]
-    return any(is_tensor(part, depth - 1) for part in parts)
+    return parts + [held for part in parts for value in part.items or () for held in value.objects()]
 
 
 def multiples(value: Value) -> list[Object]:

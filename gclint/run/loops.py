@@ -20,6 +20,7 @@ Elements = Sequence[tuple[Guard, Value]]
 MOST_ROUNDS = 64
 STEPS_FOR_ALL = 6_000
 ITERATED = "iterated"  # of the run's facts: what each loop went over last
+CONVERTED = "converted"  # of the run's facts: each object that was put into another dtype, in order
 CUT_SHORT = "cut short"  # of the run's facts: where in the forward of each module something was not walked
 GONE_THROUGH = "gone through"  # of what counts or pairs the elements of lists: these lists
 ASKED = "asked"  # of the run's facts: what the names in the condition of each `while` held before its rounds
@@ -127,10 +128,11 @@ def _any_round(it: Interpreter, rounds: Rounds, guard: Guard, value: Value | Non
         made = it.unknown(name, it.site(rounds.loop))
         made.each = True
         it.bind(name, of(made))
-    dtypes = [] if it.vague else [(item, item.state.get("dtype")) for item in it.heap]
+    converted = it.run.facts.setdefault(CONVERTED, [])
+    there, before = len(it.heap), len(converted)
     it.vague += 1
     rounds.walk(guard, value)
-    if any(item.state.get("dtype") is not before for item, before in dtypes):
+    if it.vague == 1 and any(item.id <= there for item in converted[before:]):
         rounds.walk(guard, value)  # the next one begins with what this one converted
     it.vague -= 1
     for name in counted:
