@@ -31,6 +31,7 @@ class Deferral:
         self.asked: dict[str, bool] = {}
         self._quiet: dict[str, bool] = {}
         self._imported: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {}
+        self._led_to: dict[str, frozenset[str]] = {}
 
     def is_quiet(self, path: str) -> bool:
         """Whether nothing but names comes of importing a file of the project, besides what it imports itself."""
@@ -54,6 +55,23 @@ class Deferral:
                     libraries[item.module] = None
             self._imported[path] = (tuple(libraries), tuple(files))
         return self._imported[path]
+
+    def led_to(self, path: str) -> frozenset[str]:
+        """The project's files that running a file may read, by its imports, those inside functions among them, and by
+        the imports of these files; itself is one of them.
+        """
+        if path not in self._led_to:
+            seen, todo = {path}, [path]
+            while todo:
+                here = todo.pop()
+                self._project.consulted.add(here)
+                outline = self._project.outline(here)
+                items = [item for held in outline.imports.values() for item in held] if outline is not None else []
+                found = {os.path.realpath(file) for item in items for file in self._mentions.reads(here, item) if file}
+                todo += found - seen
+                seen |= found
+            self._led_to[path] = frozenset(seen)
+        return self._led_to[path]
 
     def _judged(self, outline: Outline) -> bool:
         free = self._words.isdisjoint(outline.calls) and not any(name in self._names for name in outline.assigned)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import os
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from typing import TYPE_CHECKING, Any
@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from .run import Run
 
 MAX_CALLS = 1_000  # of what costs nothing; what costs more is bounded by that
+IMPORTS_BY_NAME = ("import_module", "__import__")
 # fmt: off
 NO_GRADIENT = frozenset((
     "shape", "size", "dim", "ndim", "numel", "dtype", "device", "item", "tolist", "numpy", "argmax", "argmin",
@@ -326,15 +327,27 @@ class Interpreter:
                 if module is not None and module not in walked:
                     yield module
 
-    def beside_with(self, word: str) -> Iterator[Module]:
-        """The modules in or below the folder of the program's file whose text has a word, but those that it imports."""
-        entry = self.run.entry
-        for path in self.project.beside(os.fspath(self.project.absolute(entry))) if entry is not None else ():
+    def beside_with(self, word: str, using: Module | None = None) -> Iterator[Module]:
+        """The modules in or below the folder of the program's file whose text has a word, but those that it imports;
+        with `using`, those alone that some program there may run that imports this module.
+        """
+        for path in self._beside(using):
             source = self.project.source(path) if path not in self.brought else None
             if source is not None and source.kind in ("python", "notebook") and word in source.text:
                 module = self.project.module(path)
                 if module is not None and module.path not in self.modules:
                     yield module
+
+    def _beside(self, using: Module | None) -> Collection[str]:
+        """The files in or below the folder of the program's file, or those that run with those that import a module."""
+        entry = self.run.entry
+        files = self.project.beside(os.fspath(self.project.absolute(entry))) if entry is not None else []
+        if using is None:
+            return files
+        imported, led_to = os.fspath(self.project.absolute(using)), self.project.deferral.led_to
+        run = set[str]().union(*(led_to(path) for path in files if imported in led_to(path)))
+        by_name = any(word in (self.project.text(path) or "") for path in run for word in IMPORTS_BY_NAME)
+        return files if by_name else sorted(run)
 
     def _packages_around(self, module: Module, name: str) -> Sequence[str]:
         """The files of the packages that importing a module runs before, as starting it does where it is started as a

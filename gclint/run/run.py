@@ -26,7 +26,7 @@ def unheard(event: Event) -> None:
     """Nobody listens."""
 
 
-def no_modules(word: str) -> Iterable[Module]:
+def no_modules(word: str, using: Module | None = None) -> Iterable[Module]:
     """Nobody has walked anything yet."""
     return ()
 
@@ -71,7 +71,7 @@ class Run:
     environment: dict[str, Value] = field(default_factory=dict)
     environment_sites: dict[str, Site] = field(default_factory=dict)
     modules_with: Callable[[str], Iterable[Module]] = field(default=no_modules, repr=False)
-    beside_with: Callable[[str], Iterable[Module]] = field(default=no_modules, repr=False)
+    beside_with: Callable[..., Iterable[Module]] = field(default=no_modules, repr=False)
     absent: Callable[[str], bool] = field(default=untold, repr=False)
     imported: dict[str, Site] = field(default_factory=dict)
     import_sites: dict[str, Site] = field(default_factory=dict)
