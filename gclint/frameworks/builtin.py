@@ -33,7 +33,9 @@ from .settings import with_settings
 if TYPE_CHECKING:
     from ..run.interpreter import Interpreter
 
-framework = Framework("builtin", kinds={"option": "unknown", "data": "unknown"})
+DICTS = ("builtins.dict", "collections.OrderedDict", "collections.defaultdict")
+
+framework = Framework("builtin", kinds={"option": "unknown", "data": "unknown"}, bases=dict.fromkeys(DICTS, "dict"))
 
 
 @framework.constant("typing.TYPE_CHECKING")
@@ -42,7 +44,7 @@ def type_checking(it: Interpreter) -> Value:
     return FALSE
 
 
-@framework.function("builtins.dict", "collections.OrderedDict", "collections.defaultdict")
+@framework.function(*DICTS)
 def make_dict(call: Call) -> Value:
     """dict(a, k=v), defaultdict(make, a, k=v)."""
     made = call.make("dict", "builtins.dict")
@@ -128,7 +130,10 @@ def set_attribute(call: Call) -> Value:
 @framework.method("*", "__setattr__")
 def set_own_attribute(call: Call) -> Value:
     """`x.__setattr__("name", value)`, of a class that does not write it anew."""
-    if len(call.positional) > 1 and call.receiver is not None:
+    name = names.const_text(call.get("", 0))
+    if len(call.positional) > 1 and call.receiver is not None and name is not None:
+        names.set_directly(call.it, call.receiver, name, call.positional[1], call.site.node)
+    elif len(call.positional) > 1 and call.receiver is not None:
         _set(call, of(call.receiver), *call.positional[:2])
     return NONE
 

@@ -210,6 +210,23 @@ def set_default(call: Call) -> Value:
     return elements.there(call.receiver.entries[key.value])
 
 
+@framework.method("dict", "__setitem__")
+def set_entry(call: Call) -> Value:
+    """What `d[key] = value` does."""
+    assert call.receiver is not None
+    changes.store(call.it, call.receiver, call.get("", 0), call.get("", 1), call.site)
+    return NONE
+
+
+@framework.method("dict", "__getitem__")
+def get_entry(call: Call) -> Value:
+    """What `d[key]` gives where it has the key."""
+    assert call.receiver is not None
+    if call.receiver.entries is None:
+        return call.unknown()
+    return containers.look_up(call.it, call.receiver, call.get("", 0), None, call.site.node)
+
+
 @framework.method("dict", "update")
 def dict_update(call: Call) -> Value:
     """update(other, k=v)."""
@@ -306,6 +323,7 @@ def as_dict(call: Call) -> Value:
         made.sites.update(item.sites)
         made.open = not isinstance(item.type, Class)
         if item.kind == "namespace":
+            made.open = item.open
             made.state[containers.OF_OPTIONS] = TRUE
     return of(made)
 

@@ -30,6 +30,10 @@ _SEEDS_ALL = {
     "pytorch_lightning": "seed_everything",
 }
 _TORCH_DRAWS = ("rand", "randn", "randint", "randperm", "normal", "multinomial", "bernoulli", "rand_like", "randn_like")
+DRAWN_IN_PLACE = (
+    *("normal_", "uniform_", "random_", "bernoulli_", "exponential_", "cauchy_", "geometric_", "log_normal_"),
+)
+"""Methods of a tensor that put random numbers into it (torch.Tensor's docs)."""
 NO_DRAWS = ("seed", "get_state", "set_state", "getstate", "setstate", "default_rng", "SystemRandom", "SeedSequence")
 
 
@@ -42,6 +46,8 @@ def seeded_by(event: LibraryCall) -> tuple[str, ...]:
 def draws(event: LibraryCall, generator: str) -> bool:
     """Whether a call draws from one of the process's generators, and not from one that it is given."""
     call, last = event.call, event.name[len(generator) :]
+    if call is not None and call.receiver is not None and event.name.rpartition(".")[2] in DRAWN_IN_PLACE:
+        return generator == "torch." and not call.gives("generator")
     own = call is not None and call.receiver is None and event.name.startswith(generator)
     drawn = (
         last in (*_TORCH_DRAWS, "randint_like") if generator == "torch." else last.islower() and last not in NO_DRAWS

@@ -11,6 +11,7 @@ from ..run.devices import is_cpu
 from ..run.interpreter import Interpreter
 from ..run.precision import mark_product
 from ..run.values import FALSE, NOTHING, TRUE, Object, Value, const, of
+from .randomness import DRAWN_IN_PLACE
 from .registry import Framework
 from .signature import Signature, declare
 from .torch_modules import loosen
@@ -157,7 +158,7 @@ NUMBERS = (
 """Methods that only tensors have, and that give one with other numbers."""
 
 
-@framework.method("unknown", *NUMBERS)
+@framework.method("unknown", *NUMBERS, *DRAWN_IN_PLACE)
 def computed(call: Call) -> Value:
     """The tensor with other numbers, or with some of them replaced."""
     return call.unknown()

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..ir.syntax import Site
 from . import comparison, containers, environment
+from .arithmetic import TENSORS
 from .defaults import unsure
 from .elements import (
     ANY,
@@ -126,6 +127,8 @@ def _store(it: Interpreter, item: Object, key: Alternative, value: Value, site: 
     else:
         name = f"[{key.value!r}]" if isinstance(key, Const) else ANY
         item.attributes[name] = assigned(since(it, item), value, item.attributes.get(name))
+        if isinstance(key, Object) and item.kind in TENSORS:
+            item.made_of = [*item.made_of, of(key)]  # which of its numbers are replaced
 
 
 def _store_somewhere(it: Interpreter, item: Object, key: Object, value: Value) -> None:

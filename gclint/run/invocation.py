@@ -198,6 +198,7 @@ def instantiate(it: Interpreter, owner: Class, call: Call) -> Value:
     it.instantiated.add(owner.node_id)
     made = it.new("instance", owner, "", call.site)
     made.kind = it.library.kind_of_class(owner)
+    made.entries = {} if made.kind == "dict" else None
     call.instance = made
     made.built = None if call.open else (list(call.positional), dict(call.keywords))
     initialiser = names.class_attribute(owner, "__init__")

@@ -162,7 +162,31 @@ def of_object(it: Interpreter, item: Object, name: str, node: ast.expr) -> Value
     if it.library.has_method(item, name):
         return of(Method(item, name, it.site(node)))
     it.risks += 1
-    return of(it.child(item, name, it.site(node)))
+    return _asked_for(it, item, name, node) or of(it.child(item, name, it.site(node)))
+
+
+def _asked_for(it: Interpreter, item: Object, name: str, node: ast.expr) -> Value | None:
+    """What the `__getattr__` of a dict's own class gives for a name that is no attribute; None where it has none."""
+    held = class_attribute(item.type, "__getattr__") if isinstance(item.type, Class) else None
+    if held is None or item.entries is None:
+        return None
+    return _special(it, item, held, "__getattr__", [const(name)], it.site(node))
+
+
+def _special(it: Interpreter, item: Object, held: Value, name: str, given: list[Value], site: Site) -> Value:
+    """What a special method of a class gives: a function of the project, or dict's, as in `__getattr__ = dict.get`."""
+    from .calls import Call
+
+    parts = []
+    for guard, part in held:
+        call = Call(it, site, name, given)
+        if isinstance(part, External) and part.name.startswith("builtins.dict."):
+            call.receiver = item
+            parts.append(it.library.call_method(it, part.name.rpartition(".")[2], call).under(guard))
+        else:
+            bound = part.bound(item) if isinstance(part, Function) else part
+            parts.append(it.call(of(bound), call).under(guard))
+    return union(parts)
 
 
 def lacks(item: Alternative, name: str) -> bool:
@@ -308,10 +332,20 @@ def assign_attribute(
 def _assign_attribute(
     it: Interpreter, item: Alternative, name: str, value: Value, node: ast.AST, place: ast.AST | None
 ) -> None:
+    site = it.site(node)
+    if not _set_by_property(it, item, name, value, site) and not _set_by_method(it, item, name, value, site):
+        set_directly(it, item, name, value, node, place)
+
+
+def set_directly(
+    it: Interpreter, item: Alternative, name: str, value: Value, node: ast.AST, place: ast.AST | None = None
+) -> None:
+    """Set an attribute as `object.__setattr__` does."""
     moment = it.moment(node)
-    if _set_by_property(it, item, name, value, moment.site):
-        return
-    if isinstance(item, Object):
+    if isinstance(item, Object) and name == "__dict__" and value.only() is item and item.entries is not None:
+        item.entries.update(item.attributes)  # from now on the entries are the attributes
+        item.attributes = item.entries
+    elif isinstance(item, Object):
         it.library.on_set(it, item, name, value, node)
         old = item.attributes.get(name)
         if name == "forward":
@@ -347,6 +381,16 @@ def _set_by_property(it: Interpreter, item: Alternative, name: str, value: Value
     from .calls import Call
 
     it.call(_bound(it, sets, item), Call(it, site, name, [value]))
+    return True
+
+
+def _set_by_method(it: Interpreter, item: Alternative, name: str, value: Value, site: Site) -> bool:
+    """Whether the `__setattr__` of a dict's own class takes what is assigned."""
+    owner = item.type if isinstance(item, Object) and item.entries is not None else None
+    sets = class_attribute(owner, "__setattr__") if isinstance(owner, Class) else None
+    if sets is None or not isinstance(item, Object):
+        return False
+    _special(it, item, sets, "__setattr__", [const(name), value], site)
     return True
 
 
