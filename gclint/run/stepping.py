@@ -5,12 +5,12 @@ from __future__ import annotations
 import ast
 
 from ..ir.syntax import FORS, Site, dotted, nodes
-from .arithmetic import REMAINDERS
+from .arithmetic import REMAINDERS, of_a_model
 from .events import Backward, Event, GradientsCleared, Iterated, LibraryCall, Loop, OptimizerStep
 from .guards import compatible
 from .parts_of_guards import everything
 from .run import Run
-from .values import Const, Value
+from .values import NOTHING, Const, Value, of, sources
 
 REDUCTIONS = frozenset(
     f"torch.distributed.{name}"
@@ -26,7 +26,7 @@ def together(first: Event, second: Event) -> bool:
 
 def reaches_a_step(backward: Backward, run: Run) -> bool:
     """Whether an optimizer may use these gradients as they are: a step follows, or stands in the same loop, with
-    nothing between that clears them or that reduces something over the processes by hand.
+    nothing between that clears them or that may reduce them over the processes by hand.
     """
     for event in run.of_type(OptimizerStep, GradientsCleared, LibraryCall, start=run.place(backward) + 1):
         if isinstance(event, OptimizerStep):
@@ -35,11 +35,19 @@ def reaches_a_step(backward: Backward, run: Run) -> bool:
         elif isinstance(event, GradientsCleared):
             if event.guard <= backward.guard:
                 break
-        elif event.name in REDUCTIONS:
+        elif event.name in REDUCTIONS and not _is_of_results(event):
             return False
     around = backward.moment.loops[-1:]
     return bool(around) and any(
         step.moment.loops[-1:] == around and together(step, backward) for step in run.of_type(OptimizerStep)
+    )
+
+
+def _is_of_results(reduction: LibraryCall) -> bool:
+    """Whether what is reduced is what a model gave, or computed from that, as a loss to be printed: no gradient."""
+    given = reduction.call.get("tensor", 0) if reduction.call is not None else NOTHING
+    return bool(given) and all(
+        any(part.kind == "activation" or of_a_model(part) for part in sources(of(item))) for item in given.objects()
     )
 
 

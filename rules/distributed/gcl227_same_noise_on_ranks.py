@@ -41,11 +41,11 @@ from gclint.rule import Reproduction, Rule
 from gclint.run import rewrite
 from gclint.run.events import Backward, Event, LibraryCall, RunEnded
 from gclint.run.guards import NEVER, Guard, all_of, either
-from gclint.run.parallel import alone, forwards_of, is_group_of_one, of_several
+from gclint.run.parallel import alone, forwards_of, inside, is_group_of_one, of_several, trained
 from gclint.run.ranks import Pair
 from gclint.run.run import Run
 from gclint.run.stepping import reaches_a_step, together
-from gclint.run.values import FALSE, Const, Object, Value, ancestors, sources
+from gclint.run.values import FALSE, Const, Object, Value, ancestors, made_from, root, sources
 
 from ..words import TRAINS
 from .loaders import by_rank
@@ -86,13 +86,13 @@ def drawn_alike(event: RunEnded, run: Run) -> Iterator[Finding]:
         seeds = [each for each in calls if generator in seeded_by(each)]
         if not seeds or not drawn or _apart(drawn, seeds, run):
             continue
-        trained = _trained(drawn, seeds, run)
-        found = next(trained, None)
+        ways_to = _trained(drawn, seeds, run)
+        found = next(ways_to, None)
         if found is not None:
             seed, draw, backward = found
             guard = _of_all(seed, draw, backward, run)
             if guard is not None and any(Pair(run).only(process, guard) is not None for process in (0, 1)):
-                ways = [_of_all(*each, run) or NEVER for each in trained if _places(each) == _places(found)]
+                ways = [_of_all(*each, run) or NEVER for each in ways_to if _places(each) == _places(found)]
                 guard = either([guard, *ways])  # the others come to the same places in a branch of their own
             yield rule.finding(
                 run,
@@ -140,11 +140,30 @@ def _trained(
             continue
         made_of = sources(backward.loss, len(run.heap))
         for draw in drawn:
-            if draw.moment.loops[:1] != backward.moment.loops[:1] or not made_of.intersection(draw.result.objects()):
+            if draw.moment.loops[:1] != backward.moment.loops[:1]:
+                continue
+            if not made_of.intersection(draw.result.objects()) and not _is_in_a_forward_of(backward, draw, run):
                 continue
             before = [each for each in seeds if run.place(each) < run.place(draw) and together(each, draw)]
             if before and _is_alike(before[-1]) and _of_all(before[-1], draw, backward, run) is not None:
                 yield before[-1], draw, backward
+
+
+def _is_in_a_forward_of(backward: Backward, draw: LibraryCall, run: Run) -> bool:
+    """Whether what is drawn is computed with in a forward of a model that the backward trains, whose result is not
+    followed: not where it is only compared, as for a layer that all processes leave out together.
+    """
+    outermost = draw.moment.forwards[:1]
+    if not outermost or draw.moment.unrecorded() is not None:
+        return False
+    if root(outermost[0]) not in map(inside, trained(backward)):
+        return False
+    drawn = set(draw.result.objects())
+    return any(
+        drawn.intersection(made_from(item))
+        for item in run.heap
+        if item.site is None or not isinstance(item.site.node, ast.Compare)
+    )
 
 
 def _of_all(seed: LibraryCall, draw: LibraryCall, backward: Backward, run: Run) -> Guard | None:
