@@ -185,6 +185,7 @@ def parse_arguments(call: Call) -> Value:
                 value = overridable(call.it, name, value, option)
             made.attributes[name] = value
             made.sites[name] = place_of(value) or option.site
+    call.run.options |= made.attributes.keys()
     if call.name.endswith("parse_known_args"):
         pair = call.it.new("tuple", "", "", call.site)
         pair.items = [of(made), of(_unparsed(call, options, words) or call.it.unknown("unparsed", call.site))]

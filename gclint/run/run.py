@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from bisect import bisect_left
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -55,7 +56,9 @@ class Run:
     program imports, also where they were not walked, `beside_with` those in the folder of its file that it does not
     import. `absent` says of an environment variable whether the process starts without it.
     `heap` has what the walk made, the object of the number n at n - 1.
-    `options_read` are the names of the options that the code takes from what a parser gave, or from the dict of it.
+    `options` are the names of what parsers gave, `options_read` those of them that the code takes from it, or from the
+    dict of it; `read_of_others` are attributes of these names that the code reads, and whether all that they were read
+    of so far is known and nothing that a parser gave.
     `assumed` holds the conditions that the launcher decides; they are never stated.
     `launch_places` are the launches that decide them, `commands` all that start the file, be they walked or not.
     `found` has the guard of every finding that was made of this
@@ -77,7 +80,9 @@ class Run:
     import_sites: dict[str, Site] = field(default_factory=dict)
     initialised: dict[str, Site] = field(default_factory=dict)
     models: list[Object] = field(default_factory=list)
+    options: set[str] = field(default_factory=set, repr=False)
     options_read: set[str] = field(default_factory=set, repr=False)
+    read_of_others: dict[ast.AST, bool] = field(default_factory=dict, repr=False)
     heap: list[Object] = field(default_factory=list, repr=False)
     events: list[Event] = field(default_factory=list)
     overrides: dict[str, Value] = field(default_factory=dict)

@@ -104,7 +104,7 @@ def _has_its_graph(item: Object) -> bool:
 
 def _is_for_each_model(item: Object, event: LibraryCall, kept: Object, run: Run) -> bool:
     """Whether the one loop for which a list is made goes over the models that the losses are of: it holds as many."""
-    if event.moment.vague - kept.vague != 1:
+    if event.moment.vague - kept.vague != 1 or not event.moment.loops:
         return False
     held = run.facts.get(ITERATED, {}).get(event.moment.loops[-1].node, NOTHING).objects()
     for each in held:  # also of lists that are counted or paired

@@ -44,7 +44,7 @@ from gclint.rule import Reproduction, Rule
 from gclint.run.calls import Call
 from gclint.run.events import Backward, LibraryCall, RunEnded, TrainerStarted
 from gclint.run.run import Run
-from gclint.run.values import External, Object
+from gclint.run.values import Class, External, Object
 from gclint.source.source import shown
 
 from ..words import TRAINS
@@ -159,7 +159,8 @@ def _is_given(options: set[Object], call: LibraryCall) -> bool:
             return True
         if item not in seen:
             seen.add(item)
-            held = [*(item.items or ()), *(item.entries or {}).values(), *item.attributes.values()]
+            own = item.attributes.values() if isinstance(item.type, Class) else ()
+            held = [*(item.items or ()), *(item.entries or {}).values(), *own]
             todo += [part for value in held for part in value.objects()]
     return False
 
@@ -175,7 +176,8 @@ def _is_named(name: str, option: Call, kept: bool, run: Run) -> bool:
         modules += run.beside_with(name, option.site.module)
     more = (module for word in (*BY_TEXT, *OF_ALL) for module in run.modules_with(word))
     texts = any(map(_reads_by_text, dict.fromkeys([*modules, *more])))
-    return any(_names(module, name, option.site.node, texts) for module in modules)
+    others = set[ast.AST]() if texts else {node for node, other in run.read_of_others.items() if other}
+    return any(_names(module, name, option.site.node, texts, others) for module in modules)
 
 
 def _reads_by_text(module: Module) -> bool:
@@ -229,14 +231,15 @@ def _last_name(node: ast.expr) -> str:
     return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
 
 
-def _names(module: Module, name: str, made: ast.AST, texts: bool) -> bool:
-    """Whether a module has a name where it may be that of an option: as an attribute, in `getattr` and its like, or in
-    any text where those are the names of options.
+def _names(module: Module, name: str, made: ast.AST, texts: bool, others: set[ast.AST]) -> bool:
+    """Whether a module has a name where it may be that of an option: as an attribute that is not one of `others`, in
+    `getattr` and its like, or in any text where those are the names of options.
     """
     for node in ast.walk(module.tree):
         named = ""
         if isinstance(node, ast.Attribute):
-            read = isinstance(node.ctx, ast.Load) and node.attr == name and not _sets_itself(node, module)
+            read = isinstance(node.ctx, ast.Load) and node.attr == name and node not in others
+            read = read and not _sets_itself(node, module)
             named = name if read else ""
         elif isinstance(node, ast.Call) and _last_name(node.func) in ("getattr", "attrgetter"):
             given = {each.value for each in node.args if isinstance(each, ast.Constant)}
