@@ -9,20 +9,26 @@ from gclint.ir.syntax import FUNCTIONS, Site
 from gclint.run.closures import enclosing_function
 from gclint.run.events import Backward, Forward, Loop
 from gclint.run.guards import satisfiable
+from gclint.run.parallel import inside
 from gclint.run.run import Run, ways
-from gclint.run.values import NOTHING, Const, Object, sources, union
+from gclint.run.values import NOTHING, Class, Const, Object, sources, union
 
 
-def untrained(run: Run) -> Iterator[Forward]:
+def untrained(run: Run, *, alike: bool = False) -> Iterator[Forward]:
     """The forwards in a loop without a step, of models that train elsewhere, by which no backward goes and from whose
-    results none is computed.
+    results none is computed; with `alike` also of what is made anew of the project's class of such a model, as by a
+    function of the program that only tests.
     """
     used = {item for each in run.of_type(Backward) for item in each.forwards}
     trained = {item.attributes["of"].only() for item in used}
+    classes = {inside(each).type for each in trained if isinstance(each, Object)} if alike else set()
     steps = {loop for each in run.of_type(Backward) for loop in each.moment.loops}
     trained_on: dict[Loop, set[Object]] = {}
     for forward in run.of_type(Forward):
-        if forward.activation is None or forward.activation in used or forward.model not in trained:
+        if forward.activation is None or forward.activation in used:
+            continue
+        of_class = inside(forward.model).type
+        if forward.model not in trained and not (isinstance(of_class, Class) and of_class in classes):
             continue
         loops = forward.moment.loops
         if steps.issuperset(loops) or not satisfiable(forward.guard):

@@ -29,7 +29,7 @@ TOLD = re.compile(
     r"v?(\d+\.\d+(?:\.\d+)*(?:\.?dev\d*)?)(?![\d+.]*[\d+])"
     r"(?!(?:\]\([^)]*\))?\W*(?:or|and)\s+(?:above|higher|later|newer|greater|up)\b)"
 )
-AT_LEAST = re.compile(LIBRARY + r"(?:>=|≥)\s*v?(\d+\.\d+(?:\.\d+)*)")
+AT_LEAST = re.compile(LIBRARY + r"(?:versions?\s*)?(?:>=|≥)\s*v?(\d+\.\d+(?:\.\d+)*)")
 CONDA = ("conda", "mamba", "micromamba")
 CONDA_FILES = ("-f", "--file")
 CONDA_WITH_VALUE = (*CONDA_FILES, "-c", "--channel", "-n", "--name", "-p", "--prefix", "--override-channels")

@@ -136,7 +136,7 @@ def _several(run: Run) -> Guard | None:
 def _written(event: LibraryCall) -> Value:
     """The path of the file that a call writes on each process that makes it; nothing for any other call."""
     call = event.call
-    if call is None or call.open:
+    if call is None or (call.open and not call.positional):
         return Value(())
     if event.name in OPENS:
         mode = call.get("mode", 1).constant()

@@ -151,8 +151,12 @@ def _saved_earlier(load: LibraryCall, file: str, files: list[Saved], run: Run) -
     path = load.call.get("f", 0) if load.call is not None else NOTHING
     for item in load.result.objects():
         read = {name for name in item.attributes if name.startswith("[")} - ANY_KEY
-        if read and (len(read) > 1 or is_resumed(item, run)):
-            held = [each for each in _holding(read, files) if may_be(each, path, file)]
+        holding = [each for each in _holding(read, files) if may_be(each, path, file)] if read else []
+        named = [
+            each for each in holding if _name_of(each.ending) and _name_of(each.ending) == _name_of(ending_of(path))
+        ]
+        if holding and (len(read) > 1 or named or is_resumed(item, run)):
+            held = holding
             found = _all(held, load.guard, run)
             earlier = found is None and (any(_is_kept(item, each) for each in held) or _never_together(load, held))
             first = _all(held, ALWAYS, run) if earlier else None

@@ -19,17 +19,34 @@ MOST_NAMES = 4
 
 def loads_beside(run: Run) -> Iterator[tuple[Site, set[str], set[str]]]:
     """The calls of torch.load that leave weights_only out, of a file that the code does not name, in programs that save
-    nothing themselves; each with what it reads of the file, by key as it is written, a model's state among it, and
+    no such file themselves; each with what it reads of the file, by key as it is written, a model's state among it, and
     the names of what may make that model. Those that the program that is walked does not mention make another model.
     """
     for module in run.beside_with("torch.load"):
-        if "torch.save" in module.text or "safe_globals" in module.text:
+        if "safe_globals" in module.text:
             continue
         for node in nodes(module.tree):
             if isinstance(node, ast.Call) and dotted(node.func) == "torch.load" and _is_plain(node):
                 read, makers = _read(module, node) or (set[str](), set[str]())
-                if read and (_mentions(run, makers) if makers else len(read) > 1):
+                own = "torch.save" in module.text and _makes_such(module, read)
+                if read and not own and (_mentions(run, makers) if makers else len(read) > 1):
                     yield Site.at(module, node), read, makers
+
+
+def _makes_such(module: Module, read: set[str]) -> bool:
+    """Whether a module makes a dict that may have what is read: one with these keys, or with any that are not written
+    there.
+    """
+    for node in nodes(module.tree):
+        if isinstance(node, ast.Dict) and node.keys:
+            held = {f"[{key.value!r}]" if isinstance(key, ast.Constant) else "" for key in node.keys}
+        elif isinstance(node, ast.Call) and dotted(node.func) == "dict" and node.keywords:
+            held = {f"[{each.arg!r}]" for each in node.keywords}
+        else:
+            continue
+        if read <= held or "" in held:
+            return True
+    return False
 
 
 def is_made_by(makers: set[str], saved: Saved, read: set[str]) -> bool:

@@ -1,7 +1,8 @@
 """# evaluation-with-graph (GCL816)
 
 ## What it does
-Finds evaluations of a model that trains elsewhere in the program, with gradients on that nobody uses.
+Finds evaluations of a model that trains elsewhere in the program, or of one that is made anew of the same class, with
+gradients on that nobody uses.
 
 ## Why it breaks
 `eval()` changes dropout and batch norm, and not autograd: each forward keeps its activations for a backward that never
@@ -73,7 +74,7 @@ def with_graph(event: RunEnded, run: Run) -> Iterator[Finding]:
     steps = {loop for each in run.of_type(Backward) for loop in each.moment.loops}
     last = max((run.place(each) for each in run.of_type(Backward)), default=-1)
     told: set[Site] = set()
-    for forward in untrained(run):
+    for forward in untrained(run, alike=True):
         after_all = run.place(forward) > last and steps.isdisjoint(forward.moment.loops)
         if not after_all and not is_in_mode(forward, training=False):
             continue
