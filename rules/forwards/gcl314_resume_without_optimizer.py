@@ -208,10 +208,10 @@ def _is_at_hand(state: Left, site: Site) -> bool:
 def told(event: LibraryCall, run: Run) -> Iterator[Finding]:
     """Is a schedule told where it stands while its optimizer is a new one?"""
     schedules = [item for item in event.result.objects() if item.kind == "schedule"]
-    call = event.call
-    if not schedules or call is None or not call.gives("last_epoch") or not _is_fresh(event, run):
+    stands = schedules[0].attributes.get("last_epoch", NOTHING) if schedules else NOTHING
+    if not any(_stands(item) for _, item in stands) or not _is_fresh(event, run):
         return
-    for guard, item in call.get("last_epoch"):
+    for guard, item in stands:
         held = together(event.guard, guard)
         certainty = _stands(item)
         if held is None or certainty is None:
@@ -242,7 +242,8 @@ def _is_fresh(event: LibraryCall, run: Run) -> bool:
     if not held or any(item.kind != "optimizer" for item in held):
         return False
     loaded = {item for each in run.of_type(StateDictLoaded) for item in each.target.objects()}
-    before = [each for each in run.of_type(LibraryCall) if each is not event]
+    others_made = [each for each in run.of_type(LibraryCall) if each is not event]
+    before = [each for each in others_made if together(each.guard, event.guard) is not None]
     others = [made for each in before for made in each.result.objects() if made.kind == "schedule"]
     taken = {item for made in others for item in made.attributes.get("optimizer", NOTHING).objects()}
     return not any(item in loaded or item in taken for item in held) and not list(run.modules_with(INITIAL))
