@@ -272,7 +272,7 @@ def new_list(call: Call) -> Value:
             made_of = _new_list(call, item, each)
         elif isinstance(item, Object) and (item.entries is not None or (_is_gone_over(item) and call.last != "iter")):
             made_of = _of_any(call, item)
-        elif isinstance(item, Object) and item.kind in ("parameters", "submodules"):
+        elif isinstance(item, Object) and item.kind in ("parameters", "submodules", "buffers"):
             made_of = _kept(call, item)
         elif isinstance(item, Object) and call.last in _ORDERING:
             made_of = call.it.derived(call.site, [of(item)])

@@ -57,10 +57,19 @@ PARAMETRIC = (
     *("TransformerEncoderLayer", "TransformerDecoderLayer", "TransformerEncoder", "TransformerDecoder"),
 )
 INSTANCE_NORMS = ("InstanceNorm1d", "InstanceNorm2d", "InstanceNorm3d")  # with parameters where they are asked for
+_IN_EACH_DIMENSION = (
+    *("AvgPool", "MaxPool", "MaxUnpool", "LPPool", "AdaptiveAvgPool", "AdaptiveMaxPool"),
+    *("ReflectionPad", "ReplicationPad", "ZeroPad", "ConstantPad", "CircularPad"),
+)
 PARAMETERLESS = (
-    *("Dropout", "Dropout2d", "ReLU", "GELU", "SiLU", "ELU", "LeakyReLU", "Softmax", "Tanh", "Sigmoid", "Identity"),
-    *("LogSoftmax", "LogSigmoid", "Softmin"),
-    *("Flatten", "MaxPool2d", "AvgPool2d", "AdaptiveAvgPool2d", "Upsample", *INSTANCE_NORMS),
+    *("Dropout", "Dropout1d", "Dropout2d", "Dropout3d", "AlphaDropout", "FeatureAlphaDropout", "Identity"),
+    *("ReLU", "GELU", "SiLU", "ELU", "LeakyReLU", "Softmax", "Tanh", "Sigmoid", "LogSoftmax", "LogSigmoid", "Softmin"),
+    *("ReLU6", "RReLU", "SELU", "CELU", "GLU", "Mish", "Hardshrink", "Hardsigmoid", "Hardswish", "Hardtanh"),
+    *("Softmax2d", "Softplus", "Softshrink", "Softsign", "Tanhshrink", "Threshold"),
+    *(f"{name}{dimensions}d" for name in _IN_EACH_DIMENSION for dimensions in (1, 2, 3)),
+    *("FractionalMaxPool2d", "FractionalMaxPool3d", "LocalResponseNorm", "CrossMapLRN2d", *INSTANCE_NORMS),
+    *("Flatten", "Unflatten", "Fold", "Unfold", "ChannelShuffle", "PixelShuffle", "PixelUnshuffle"),
+    *("Upsample", "UpsamplingBilinear2d", "UpsamplingNearest2d", "CosineSimilarity", "PairwiseDistance"),
 )
 LAZY = tuple(
     f"Lazy{name}" for name in (*OF_LAYERS, *INSTANCE_NORMS) if name.startswith(("Linear", "Conv", "Batch", "Instance"))

@@ -38,7 +38,7 @@ def parts_of_module(call: Call) -> Value:
     """An iterable of a module's parameters or submodules."""
     assert call.receiver is not None
     promote(call.receiver)
-    kind = "parameters" if "parameters" in call.last else "submodules"
+    kind = "parameters" if "parameters" in call.last else "buffers" if "buffers" in call.last else "submodules"
     made = call.it.new(kind, call.last, f"{call.receiver.label}.{call.last}()", call.site)
     made.parent = call.receiver
     if call.last == "named_parameters":
@@ -116,6 +116,12 @@ def parts_of_unknown(call: Call) -> Value:
 def one_parameter(it: Interpreter, item: Object, site: Site) -> Value | None:
     """One parameter that stands for all."""
     return _one(it, item, "parameter", site)
+
+
+@framework.element("buffers")
+def one_buffer(it: Interpreter, item: Object, site: Site) -> Value | None:
+    """One buffer that stands for all."""
+    return _one(it, item, "tensor", site)
 
 
 @framework.element("submodules")

@@ -100,7 +100,7 @@ def _some_of(it: Interpreter, item: Alternative, node: ast.Subscript) -> Value:
     """
     if isinstance(item, Object) and "templated" in item.state:
         return of(it.derived(it.site(node), [of(item)]))
-    if not isinstance(item, Object) or item.kind not in ("parameters", "submodules"):
+    if not isinstance(item, Object) or item.kind not in ("parameters", "submodules", "buffers"):
         return of(item)
     made = it.new(item.kind, item.type, item.label, it.site(node))
     made.parent, made.origins = item.parent, item.origins

@@ -99,6 +99,7 @@ class Run:
     _asked: dict[str, int] = field(default_factory=dict, repr=False)
     _makers: dict[Object, LibraryCall] = field(default_factory=dict, repr=False)
     _said: dict[Hashable, Guard] = field(default_factory=dict, repr=False)
+    _worded: dict[tuple[Guard, Guard], Condition] = field(default_factory=dict, repr=False)
 
     def emit(self, event: Event) -> None:
         """Record an event and let the rules ask their questions at that moment."""
@@ -171,7 +172,10 @@ class Run:
 
     def condition(self, guard: Guard) -> Condition:
         """What a guard leaves open, in words."""
-        return stated(self._open(guard), self._decided())
+        asked = self._open(guard), self._decided()
+        if asked not in self._worded:
+            self._worded[asked] = stated(*asked)
+        return self._worded[asked]
 
     def _open(self, guard: Guard) -> Guard:
         """A guard less what the launcher decides, and less "several processes" where the program starts them."""

@@ -42,7 +42,7 @@ from gclint.run.events import LibraryCall, RunEnded, StateDictLoaded
 from gclint.run.guards import Guard
 from gclint.run.run import Run, together
 from gclint.run.saved import content_of
-from gclint.run.values import Object
+from gclint.run.values import NOTHING, Object
 
 from .resumed import FILE, is_resumed, own_saves
 
@@ -75,7 +75,9 @@ def mismatch(event: RunEnded, run: Run) -> Iterator[Finding]:
         if not any(item.kind in MODULES for item in load.target.objects()):
             continue
         for held, taken, known in _taken(run, load):
-            owner = taken.attributes["of"].objects()[0]
+            owner = next(iter(taken.attributes.get("of", NOTHING).objects()), None)
+            if owner is None:
+                continue
             saved, wanted = str(taken.known("prefix").constant() or ""), load.prefix
             if saved == wanted or owner.kind not in MODULES:
                 continue
