@@ -119,10 +119,10 @@ class Rule:
         key = (place.path, place.line, place.column, self.code)
         if satisfiable(guard):
             run.found.setdefault(key, guard)
-            guard = run.shorter(guard, (*key, message, certainty))
+            guard, left = run.shortest(guard, (*key, message, certainty))
         else:
             run.impossible.add(key)
-        left = run.condition(guard)
+            left = run.condition(guard)
         left = Condition((condition, *left.parts), left.more) if condition else left
         if certainty == "fails" and not (is_exact(guard) and is_read(guard) and left.is_short):
             certainty = "fragile"

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..finding import Condition, Location
 from ..source.source import shown
-from .guards import ALWAYS, DISTRIBUTED, Guard, all_of, either
+from .guards import ALWAYS, DISTRIBUTED, NEVER, Guard, all_of, either
 from .parts_of_guards import without_elements
 from .statement import state as stated
 from .values import Alternative, Object, Value
@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from ..ir.syntax import Module, Site
     from ..pins.versions import Targets
     from .events import Event, LibraryCall
+
+
+MOST_WAYS = 16
 
 
 def unheard(event: Event) -> None:
@@ -98,7 +101,7 @@ class Run:
     _place_of: dict[int, int] = field(default_factory=dict, repr=False)
     _asked: dict[str, int] = field(default_factory=dict, repr=False)
     _makers: dict[Object, LibraryCall] = field(default_factory=dict, repr=False)
-    _said: dict[Hashable, Guard] = field(default_factory=dict, repr=False)
+    _said: dict[Hashable, tuple[Guard, int, Condition]] = field(default_factory=dict, repr=False)
     _worded: dict[tuple[Guard, Guard], Condition] = field(default_factory=dict, repr=False)
 
     def emit(self, event: Event) -> None:
@@ -194,13 +197,18 @@ class Run:
             if self.assumed and launch.distributed is not False
         ]
 
-    def shorter(self, guard: Guard, said: Hashable) -> Guard:
-        """A guard under which something is `said`, or what all those come to under which the same was said so far, if
-        that takes fewer words.
+    def shortest(self, guard: Guard, said: Hashable) -> tuple[Guard, Condition]:
+        """A guard under which something is `said` with its words, or what all those come to under which the same was
+        said so far, if that takes fewer; after `MOST_WAYS` of which none is short they are not put together any more.
         """
-        before = self._said.get(said)
-        self._said[said] = whole = guard if before is None else either((before, guard))
-        return guard if whole == guard or self.condition(guard).length <= self.condition(whole).length else whole
+        before, times, last = self._said.get(said, (NEVER, 0, Condition()))
+        if times >= MOST_WAYS and not last.is_short:
+            return guard, last
+        whole = either((before, guard)) if times else guard
+        own, all_ways = self.condition(guard), self.condition(whole)
+        best = (guard, own) if whole == guard or own.length <= all_ways.length else (whole, all_ways)
+        self._said[said] = whole, times + 1, best[1]
+        return best
 
     def open_guard(self, guard: Guard) -> Guard:
         """The part of a guard that the code and the launcher leave open."""
