@@ -40,7 +40,7 @@ from gclint.finding import Finding, Fix
 from gclint.ir.syntax import Site
 from gclint.rule import Reproduction, Rule
 from gclint.run import rewrite
-from gclint.run.events import OptimizerStep, RunEnded, ScalerUsed
+from gclint.run.events import GradientsCleared, OptimizerStep, RunEnded, ScalerUsed
 from gclint.run.meaning import apart
 from gclint.run.run import Run
 from gclint.run.stepping import argument_text, looped, receiver_text, together
@@ -74,7 +74,7 @@ def _plain_steps(run: Run, scaler: Object, own: list[ScalerUsed]) -> Iterator[Fi
     scales = [item for item in own if item.operation == "scale"]
     stepped = [item for item in own if item.operation == "step"]
     for plain in run.of_type(OptimizerStep):
-        scaled = [item for item in scales if not apart(item.site, plain.site)]
+        scaled = [item for item in scales if not apart(item.site, plain.site) and not _is_cleared(item, plain, run)]
         if plain.scaler is not None or not any(together(item, plain) for item in scaled):
             continue
         both = [item for item in stepped if plain.optimizer in item.given.objects() and together(item, plain)]
@@ -105,6 +105,16 @@ def _plain_steps(run: Run, scaler: Object, own: list[ScalerUsed]) -> Iterator[Fi
             fixes=(fix,),
             related=[(place.site, "the scaler is used here")],
         )
+
+
+def _is_cleared(scaled: ScalerUsed, plain: OptimizerStep, run: Run) -> bool:
+    """Whether the optimizer's gradients are cleared between a scaled backward and a step, whenever that is made."""
+    for each in run.of_type(GradientsCleared):
+        at, step = run.place(each), run.place(plain)
+        after = run.place(scaled) < at or (at < step < run.place(scaled))  # which is of the round before
+        if each.target is plain.optimizer and after and at < step and each.guard <= plain.guard:
+            return True
+    return False
 
 
 def _near(scaled: list[ScalerUsed], plain: OptimizerStep) -> bool:
