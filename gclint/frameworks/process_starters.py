@@ -20,6 +20,8 @@ from .registry import Framework
 
 framework = Framework("process starters")
 
+PROCESSES = "processes of its own"
+"""The fact that the program starts processes: what stands outside of what they run is done by none of them."""
 EACH_ITS_OWN = "processes with arguments of their own"
 """The fact that holds the places at which processes are started each with what it alone is given."""
 
@@ -27,6 +29,7 @@ EACH_ITS_OWN = "processes with arguments of their own"
 @contextmanager
 def on_processes(it: Interpreter, several: bool) -> Iterator[None]:
     """Walk what runs in the started processes: how many there are is decided here."""
+    it.run.facts[PROCESSES] = True
     assumed, guard = it.run.assumed, it.guard
     decided = frozenset({(DISTRIBUTED, several)})
     it.run.assumed = frozenset(pair for pair in assumed if pair[0] is not DISTRIBUTED) | decided

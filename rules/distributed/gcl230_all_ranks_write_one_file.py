@@ -41,7 +41,7 @@ import ast
 from collections.abc import Iterator
 
 from gclint.finding import Finding, Fix
-from gclint.frameworks.process_starters import EACH_ITS_OWN
+from gclint.frameworks.process_starters import EACH_ITS_OWN, PROCESSES
 from gclint.ir.layout import on_its_own
 from gclint.rule import Reproduction, Rule
 from gclint.run import rewrite
@@ -130,7 +130,9 @@ def _several(run: Run) -> Guard | None:
     if (DISTRIBUTED, True) in run.assumed:
         return frozenset()
     joined = [each.guard for each in run.of_type(LibraryCall) if each.name == GROUP]
-    return min(joined, key=len, default=frozenset()) if SEVERAL in run.facts else None
+    if SEVERAL not in run.facts:
+        return None
+    return min(joined, key=len, default=ON_SEVERAL if PROCESSES in run.facts else frozenset())
 
 
 def _written(event: LibraryCall) -> Value:
