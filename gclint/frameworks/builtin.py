@@ -6,7 +6,7 @@ import ast
 import builtins
 from typing import TYPE_CHECKING
 
-from ..run import changes, names
+from ..run import changes, containers, names
 from ..run.calls import Call
 from ..run.defaults import unsure
 from ..run.jumps import RAISE, leave
@@ -33,9 +33,9 @@ from .settings import with_settings
 if TYPE_CHECKING:
     from ..run.interpreter import Interpreter
 
-DICTS = ("builtins.dict", "collections.OrderedDict", "collections.defaultdict")
-
-framework = Framework("builtin", kinds={"option": "unknown", "data": "unknown"}, bases=dict.fromkeys(DICTS, "dict"))
+framework = Framework(
+    "builtin", kinds={"option": "unknown", "data": "unknown"}, bases=dict.fromkeys(containers.DICTS, "dict")
+)
 
 
 @framework.constant("typing.TYPE_CHECKING")
@@ -44,9 +44,13 @@ def type_checking(it: Interpreter) -> Value:
     return FALSE
 
 
-@framework.function(*DICTS)
+@framework.function(*containers.DICTS)
 def make_dict(call: Call) -> Value:
-    """dict(a, k=v), defaultdict(make, a, k=v)."""
+    """dict(a, k=v), defaultdict(make, a, k=v); of the project's own class that changes what its keys give, nothing is
+    known.
+    """
+    if call.instance is not None and call.instance.entries is None:
+        return of(call.instance)
     made = call.make("dict", "builtins.dict")
     made.entries = {}
     given = call.positional

@@ -19,6 +19,7 @@ from .values import (
     NOTHING,
     TRUE,
     Alternative,
+    Class,
     Const,
     External,
     Object,
@@ -214,6 +215,12 @@ def _part_of_tensor(node: ast.AST) -> str:
     )
 
 
+DICTS = frozenset(("builtins.dict", "collections.OrderedDict", "collections.defaultdict"))
+OF_KEYS = (
+    *("__getitem__", "__setitem__", "__delitem__", "__missing__", "__contains__", "__iter__", "__len__", "__bool__"),
+    *("__eq__", "__new__"),
+)
+"""Methods by which a class gives other keys than dict does, or other things under them."""
 _KEY_ERROR = of(External("builtins.KeyError"))
 
 
@@ -257,8 +264,19 @@ def each_by_key(
 
 
 def _is_plain(item: Object) -> bool:
-    """Whether it is a dict that the code itself makes: what a document or a model's names give may have more keys."""
-    return item.type in ("", "builtins.dict") and not item.state.keys() & {"keys_of", "own_names"}
+    """Whether it is a dict that the code itself makes, also of a class of its own: what a document or a model's names
+    give may have more keys.
+    """
+    own = item.type in ("", "builtins.dict") or (isinstance(item.type, Class) and is_dict_of_its_own(item.type))
+    return own and not item.state.keys() & {"keys_of", "own_names"}
+
+
+def is_dict_of_its_own(owner: Class) -> bool:
+    """Whether a class of the project derives from dict and leaves to it what its keys give and which they are."""
+    bases = list(owner.ancestry())
+    libraries = {base.name for base in bases if isinstance(base, External)} - {"builtins.object"}
+    changed = any(name in base.names for base in bases if isinstance(base, Class) for name in OF_KEYS)
+    return bool(libraries) and libraries <= DICTS and not changed
 
 
 def _at_index(it: Interpreter, item: Object, index: int, node: ast.AST) -> Value:

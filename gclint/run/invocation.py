@@ -6,7 +6,7 @@ import ast
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from . import calls, elements, loops, names
+from . import calls, containers, elements, loops, names
 from .calls import Call
 from .defaults import unsure
 from .events import LibraryCall
@@ -198,7 +198,8 @@ def instantiate(it: Interpreter, owner: Class, call: Call) -> Value:
     it.instantiated.add(owner.node_id)
     made = it.new("instance", owner, "", call.site)
     made.kind = it.library.kind_of_class(owner)
-    made.entries = {} if made.kind == "dict" else None
+    if made.kind == "dict":
+        made.kind, made.entries = ("dict", {}) if containers.is_dict_of_its_own(owner) else ("instance", None)
     call.instance = made
     made.built = None if call.open else (list(call.positional), dict(call.keywords))
     initialiser = names.class_attribute(owner, "__init__")
