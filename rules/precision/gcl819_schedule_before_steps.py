@@ -116,9 +116,13 @@ def _steps_of(schedule: Object, run: Run) -> Iterator[OptimizerStep]:
 
 
 def _is_at_the_head(step: LibraryCall, first: OptimizerStep) -> bool:
-    """Whether a loop takes a step of the schedule in each of its rounds, around a loop of the optimizer's steps."""
+    """Whether a loop takes a step of the schedule in each of its rounds, around a loop of the optimizer's steps: of a
+    schedule that is made under a condition only where that holds.
+    """
     outer, inner = step.moment.loops, first.moment.loops
-    return bool(outer) and len(outer) < len(inner) and inner[: len(outer)] == outer and step.guard <= first.guard
+    schedule = step.call.receiver if step.call is not None else None
+    in_each = schedule is not None and step.guard - first.guard <= schedule.born
+    return bool(outer) and len(outer) < len(inner) and inner[: len(outer)] == outer and in_each
 
 
 def _to_the_end(step: LibraryCall) -> Fix | None:
