@@ -34,8 +34,8 @@ Python 3.11: argparse keeps every option that it knows in the namespace, and say
 from __future__ import annotations
 
 import ast
-import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from functools import cache
 
 from gclint.finding import Aspect, Finding, Location
 from gclint.frameworks.arguments import destination, flags_of, given_argument, options_of
@@ -48,19 +48,13 @@ from gclint.run.values import Class, External, Object
 from gclint.source.source import shown
 
 from ..words import TRAINS
+from .option_names import BY_TEXT, OF_ALL, TELLS, names_option, reads_by_text
 
 CHANGES: tuple[Aspect, ...] = ("loss", "gradients", "updates")
 PARSES = ("parser.parse_args", "parser.parse_known_args")
 BY_LAUNCHERS = ("local_rank",)
 SAME_AGAIN = ("vars", "dict", "copy", "deepcopy", "Namespace")
 """Functions that give the options again, in another container."""
-TELLS = (
-    *("print", "str", "repr", "format", "len", "type", "id", "isinstance", "hasattr", "getattr", "setattr", "sorted"),
-    *("items", "keys", "values", "pprint", "pformat", "dump", "dumps", "safe_dump", "save", "info", "debug", "warning"),
-    *("error", "critical", "log", "write", "log_params", "log_hyperparams", "add_text", "add_hparams", "add_config"),
-    *("init", "init_trackers", "update", "join", "map", "zip", "enumerate", "list", "iter"),
-)
-"""What is called to tell, keep or go through what it is given, and does nothing by it."""
 
 TAKEN = {
     "deepspeed.initialize": ("deepspeed_config", "deepscale_config", "deepspeed_mpi", "device_rank", "local_rank"),
@@ -69,9 +63,6 @@ TAKEN = {
 """The options that functions of libraries take of all that they are given (deepspeed/__init__.py and runtime/engine.py,
 0.1 to 0.19).
 """
-BY_TEXT = ("vars", "getattr", "eval", "exec")
-OF_ALL = ("__dict__", "_get_kwargs", "__getattribute__")
-FILLED_IN = re.compile(r"%[sdi]|\{\w*\}")
 SAVES = ("save", "dump", "dumps", "safe_dump")
 
 rule = Rule(
@@ -96,14 +87,14 @@ def unread(event: RunEnded, run: Run) -> Iterator[Finding]:
     taken = {name for each in run.of_type(LibraryCall) for name in TAKEN.get(each.name, ())}
     options = {item for each in parses for item in _namespaces(each.result.objects())}
     told = set[Site]()
-    handed_on = _is_handed_on(options, run)
+    handed_on, by_text = _is_handed_on(options, run), cache(reads_by_text)
     kept = any(each.name.rpartition(".")[2] in SAVES and _is_given(options, each) for each in run.of_type(LibraryCall))
     for parsed in parses if options and not handed_on else ():
         parser = parsed.call.receiver if parsed.call is not None else None
         for option in options_of(run, parser) if parser is not None else ():
             name = _name_of(option)
             read = option.site in told or name in taken or name in run.options_read
-            if name and not read and not _is_named(name, option, kept, run):
+            if name and not read and not _is_named(name, option, kept, by_text, run):
                 told.add(option.site)
                 yield rule.finding(
                     run,
@@ -165,7 +156,7 @@ def _is_given(options: set[Object], call: LibraryCall) -> bool:
     return False
 
 
-def _is_named(name: str, option: Call, kept: bool, run: Run) -> bool:
+def _is_named(name: str, option: Call, kept: bool, by_text: Callable[[Module], bool], run: Run) -> bool:
     """Whether any code of the program has the name other than to make the option, or any file beside it, where it
     shares the option or may read the options that the program has kept in a file.
     """
@@ -175,92 +166,9 @@ def _is_named(name: str, option: Call, kept: bool, run: Run) -> bool:
     elif option.site.module is not run.entry:
         modules += run.beside_with(name, option.site.module)
     more = (module for word in (*BY_TEXT, *OF_ALL) for module in run.modules_with(word))
-    texts = any(map(_reads_by_text, dict.fromkeys([*modules, *more])))
+    texts = any(map(by_text, dict.fromkeys([*modules, *more])))
     others = set[ast.AST]() if texts else {node for node, other in run.read_of_others.items() if other}
-    return any(_names(module, name, option.site.node, texts, others) for module in modules)
-
-
-def _reads_by_text(module: Module) -> bool:
-    """Whether a module takes attributes of something by a text: all of them as a dict, or one whose name it puts
-    together. What is only printed or kept so is not taken.
-    """
-    for node in ast.walk(module.tree):
-        if isinstance(node, ast.Attribute) and node.attr in OF_ALL:
-            return True
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in BY_TEXT:
-            around = module.parents.get(node)
-            told = isinstance(around, ast.Call) and _last_name(around.func) in TELLS
-            if not told and not (node.func.id == "getattr" and _takes_none_of_options(node, module)):
-                return True
-    return False
-
-
-def _takes_none_of_options(node: ast.Call, module: Module) -> bool:
-    """Whether a `getattr` names what it takes, or takes it of a module or of the object whose method it stands in."""
-    base, *names = node.args
-    if names and isinstance(names[0], ast.Constant):
-        return True
-    while isinstance(base, ast.Attribute):
-        base = base.value
-    imported = (each for each in ast.walk(module.tree) if isinstance(each, ast.Import))
-    modules = {each.asname or each.name.partition(".")[0] for one in imported for each in one.names}
-    return isinstance(base, ast.Name) and (base.id in modules or _class_of_method(base, module) is not None)
-
-
-def _class_of_method(node: ast.Name, module: Module) -> ast.ClassDef | None:
-    """The class whose object a name is, as the first parameter of the method around it; none of argparse's own."""
-    for outer in module.ancestors(node):
-        if isinstance(outer, (ast.FunctionDef, ast.AsyncFunctionDef)):
-            owner, parameters = module.parents.get(outer), outer.args.posonlyargs + outer.args.args
-            if not isinstance(owner, ast.ClassDef) or not parameters or parameters[0].arg != node.id:
-                return None
-            return None if "Namespace" in map(_last_name, owner.bases) else owner
-    return None
-
-
-def _sets_itself(node: ast.Attribute, module: Module) -> bool:
-    """Whether an attribute is one of the object whose method reads it, and which has set it itself."""
-    owner = _class_of_method(node.value, module) if isinstance(node.value, ast.Name) else None
-    return owner is not None and any(
-        isinstance(each, ast.Attribute) and isinstance(each.ctx, ast.Store) and each.attr == node.attr
-        for each in ast.walk(owner)
-    )
-
-
-def _last_name(node: ast.expr) -> str:
-    return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
-
-
-def _names(module: Module, name: str, made: ast.AST, texts: bool, others: set[ast.AST]) -> bool:
-    """Whether a module has a name where it may be that of an option: as an attribute that is not one of `others`, in
-    `getattr` and its like, or in any text where those are the names of options.
-    """
-    for node in ast.walk(module.tree):
-        named = ""
-        if isinstance(node, ast.Attribute):
-            read = isinstance(node.ctx, ast.Load) and node.attr == name and node not in others
-            read = read and not _sets_itself(node, module)
-            named = name if read else ""
-        elif isinstance(node, ast.Call) and _last_name(node.func) in ("getattr", "attrgetter"):
-            given = {each.value for each in node.args if isinstance(each, ast.Constant)}
-            named = name if name in given else ""
-        elif not texts:
-            continue
-        elif isinstance(node, (ast.arg, ast.keyword)):
-            named = node.arg or ""
-        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
-            named = node.value
-        elif isinstance(node, ast.JoinedStr):
-            named = "".join(str(part.value) if isinstance(part, ast.Constant) else "{}" for part in node.values)
-        if (named == name or _fits(named, name)) and made not in module.ancestors(node):
-            return True
-    return False
-
-
-def _fits(text: str, name: str) -> bool:
-    """Whether a text with places to fill in, as `stage%s_lr` and `stage{}_lr`, may become the name."""
-    parts = FILLED_IN.split(text)
-    return len(parts) > 1 and "".join(parts).isidentifier() and bool(re.fullmatch(r"\w*".join(parts), name))
+    return any(names_option(module, name, option.site.node, texts, others) for module in modules)
 
 
 def _commands(option: Call, run: Run) -> Iterator[Location]:

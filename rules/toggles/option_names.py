@@ -1,0 +1,108 @@
+"""Where code names an option of the command line: as an attribute of what the parser gave, or by a text."""
+
+from __future__ import annotations
+
+import ast
+import re
+
+from gclint.ir.syntax import Module
+
+TELLS = (
+    *("print", "str", "repr", "format", "len", "type", "id", "isinstance", "hasattr", "getattr", "setattr", "sorted"),
+    *("items", "keys", "values", "pprint", "pformat", "dump", "dumps", "safe_dump", "save", "info", "debug", "warning"),
+    *("error", "critical", "log", "write", "log_params", "log_hyperparams", "add_text", "add_hparams", "add_config"),
+    *("init", "init_trackers", "update", "join", "map", "zip", "enumerate", "list", "iter"),
+)
+"""What is called to tell, keep or go through what it is given, and does nothing by it."""
+PRINTS = (
+    *("print", "str", "repr", "format", "pprint", "pformat", "dump", "dumps", "safe_dump", "save", "info", "debug"),
+    *("warning", "log", "write", "log_params", "log_hyperparams", "add_hparams", "init", "init_trackers"),
+)
+"""Those of them that show or keep all that they are given."""
+BY_TEXT = ("vars", "getattr", "eval", "exec")
+OF_ALL = ("__dict__", "_get_kwargs", "__getattribute__")
+FILLED_IN = re.compile(r"%[sdi]|\{\w*\}")
+
+
+def reads_by_text(module: Module) -> bool:
+    """Whether a module takes attributes of something by a text: all of them as a dict, or one whose name it puts
+    together. What is only printed or kept so is not taken.
+    """
+    for node in ast.walk(module.tree):
+        if isinstance(node, ast.Attribute) and node.attr in OF_ALL:
+            return True
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in BY_TEXT:
+            around = module.parents.get(node)
+            around = module.parents.get(around) if isinstance(around, ast.keyword) else around
+            shown = node.func.id == "vars" and isinstance(around, ast.Call) and _last_name(around.func) in PRINTS
+            if not shown and not (node.func.id == "getattr" and _takes_none_of_options(node, module)):
+                return True
+    return False
+
+
+def _takes_none_of_options(node: ast.Call, module: Module) -> bool:
+    """Whether a `getattr` names what it takes, or takes it of a module or of the object whose method it stands in."""
+    base, *names = node.args
+    if names and isinstance(names[0], ast.Constant):
+        return True
+    while isinstance(base, ast.Attribute):
+        base = base.value
+    imported = (each for each in ast.walk(module.tree) if isinstance(each, ast.Import))
+    modules = {each.asname or each.name.partition(".")[0] for one in imported for each in one.names}
+    return isinstance(base, ast.Name) and (base.id in modules or _class_of_method(base, module) is not None)
+
+
+def _class_of_method(node: ast.Name, module: Module) -> ast.ClassDef | None:
+    """The class whose object a name is, as the first parameter of the method around it; none of argparse's own."""
+    for outer in module.ancestors(node):
+        if isinstance(outer, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            owner, parameters = module.parents.get(outer), outer.args.posonlyargs + outer.args.args
+            if not isinstance(owner, ast.ClassDef) or not parameters or parameters[0].arg != node.id:
+                return None
+            return None if "Namespace" in map(_last_name, owner.bases) else owner
+    return None
+
+
+def _sets_itself(node: ast.Attribute, module: Module) -> bool:
+    """Whether an attribute is one of the object whose method reads it, and which has set it itself."""
+    owner = _class_of_method(node.value, module) if isinstance(node.value, ast.Name) else None
+    return owner is not None and any(
+        isinstance(each, ast.Attribute) and isinstance(each.ctx, ast.Store) and each.attr == node.attr
+        for each in ast.walk(owner)
+    )
+
+
+def _last_name(node: ast.expr) -> str:
+    return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
+
+
+def names_option(module: Module, name: str, made: ast.AST, texts: bool, others: set[ast.AST]) -> bool:
+    """Whether a module has a name where it may be that of an option: as an attribute that is not one of `others`, in
+    `getattr` and its like, or in any text where those are the names of options.
+    """
+    for node in ast.walk(module.tree):
+        named = ""
+        if isinstance(node, ast.Attribute):
+            read = isinstance(node.ctx, ast.Load) and node.attr == name and node not in others
+            read = read and not _sets_itself(node, module)
+            named = name if read else ""
+        elif isinstance(node, ast.Call) and _last_name(node.func) in ("getattr", "attrgetter"):
+            given = {each.value for each in node.args if isinstance(each, ast.Constant)}
+            named = name if name in given else ""
+        elif not texts:
+            continue
+        elif isinstance(node, (ast.arg, ast.keyword)):
+            named = node.arg or ""
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+            named = node.value
+        elif isinstance(node, ast.JoinedStr):
+            named = "".join(str(part.value) if isinstance(part, ast.Constant) else "{}" for part in node.values)
+        if (named == name or _fits(named, name)) and made not in module.ancestors(node):
+            return True
+    return False
+
+
+def _fits(text: str, name: str) -> bool:
+    """Whether a text with places to fill in, as `stage%s_lr` and `stage{}_lr`, may become the name."""
+    parts = FILLED_IN.split(text)
+    return len(parts) > 1 and "".join(parts).isidentifier() and bool(re.fullmatch(r"\w*".join(parts), name))
