@@ -68,15 +68,17 @@ def external_name(value: Value) -> str:
 def attribute(it: Interpreter, base: Value, name: str, node: ast.expr) -> Value:
     """The value of `base.name`."""
     if name in it.run.options:
-        other = bool(base) and all(isinstance(item, Object) and _has_its_own(item, name) for _, item in base)
+        other = bool(base) and all(_has_its_own(item, name) for _, item in base)
         it.run.read_of_others[node] = other and it.run.read_of_others.get(node, True)
     parts = [of_item(it, item, name, node).under(guard) for guard, item in base.possible(it.guard)]
     return union(parts)
 
 
-def _has_its_own(item: Object, name: str) -> bool:
-    """Whether an object is known to have an attribute of its own, and is not what a parser gave."""
-    return item.kind not in ("namespace", "unknown") and name in item.attributes
+def _has_its_own(item: Alternative, name: str) -> bool:
+    """Whether something is known to have an attribute of its own, or is a library's, and is not what a parser gave."""
+    if isinstance(item, Object):
+        return item.kind not in ("namespace", "unknown") and name in item.attributes
+    return isinstance(item, (External, ModuleRef, Class))
 
 
 def of_item(it: Interpreter, item: Alternative, name: str, node: ast.expr) -> Value:

@@ -45,11 +45,17 @@ def _takes_none_of_options(node: ast.Call, module: Module) -> bool:
     base, *names = node.args
     if names and isinstance(names[0], ast.Constant):
         return True
+    return _is_imported(base, module) or (isinstance(base, ast.Name) and _class_of_method(base, module) is not None)
+
+
+def _is_imported(base: ast.expr, module: Module) -> bool:
+    """Whether something is a module that is imported, or a part of one."""
     while isinstance(base, ast.Attribute):
         base = base.value
     imported = (each for each in ast.walk(module.tree) if isinstance(each, ast.Import))
-    modules = {each.asname or each.name.partition(".")[0] for one in imported for each in one.names}
-    return isinstance(base, ast.Name) and (base.id in modules or _class_of_method(base, module) is not None)
+    return isinstance(base, ast.Name) and any(
+        base.id == (each.asname or each.name.partition(".")[0]) for one in imported for each in one.names
+    )
 
 
 def _class_of_method(node: ast.Name, module: Module) -> ast.ClassDef | None:
@@ -84,7 +90,7 @@ def names_option(module: Module, name: str, made: ast.AST, texts: bool, others: 
         named = ""
         if isinstance(node, ast.Attribute):
             read = isinstance(node.ctx, ast.Load) and node.attr == name and node not in others
-            read = read and not _sets_itself(node, module)
+            read = read and not _sets_itself(node, module) and not _is_imported(node.value, module)
             named = name if read else ""
         elif isinstance(node, ast.Call) and _last_name(node.func) in ("getattr", "attrgetter"):
             given = {each.value for each in node.args if isinstance(each, ast.Constant)}

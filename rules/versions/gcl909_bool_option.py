@@ -59,6 +59,7 @@ from gclint.run.run import Run
 from gclint.run.values import NONE, Class, Const, External, Object
 from gclint.source.source import shown
 
+from ..toggles.option_names import names_option
 from ..words import TRAINS
 
 CHANGES: tuple[Aspect, ...] = ("steps", "backwards", "loss", "gradients", "trained", "updates", "modes", "loaded")
@@ -208,10 +209,18 @@ def _is_set_elsewhere(option: Call, parse: Call) -> bool:
 
 
 def _is_read(option: Call, run: Run) -> bool:
-    """Whether any code takes the option from the settings: as an attribute, or through a dict of them."""
+    """Whether any code takes the option from the settings, also in a branch that this run does not come to: as an
+    attribute, or through a dict of them.
+    """
     name = destination(option, flags_of(option))
+    if name in run.options_read:
+        return True
     as_dict = any(True for word in ("vars", "__dict__") for _ in run.modules_with(word))
-    return name in run.options_read or (as_dict and any(_takes(module, name) for module in run.modules_with(name)))
+    others = {node for node, other in run.read_of_others.items() if other}
+    return any(
+        names_option(module, name, option.site.node, False, others) or (as_dict and _takes(module, name))
+        for module in run.modules_with(name)
+    )
 
 
 def _takes(module: Module, name: str) -> bool:
