@@ -142,6 +142,18 @@ def set_own_attribute(call: Call) -> Value:
     return NONE
 
 
+@framework.function("builtins.object.__setattr__")
+def set_as_object_does(call: Call) -> Value:
+    """`object.__setattr__(x, "name", value)`."""
+    name = names.const_text(call.get("", 1))
+    for item in call.get("", 0).objects() if len(call.positional) > 2 else ():
+        if name is not None:
+            names.set_directly(call.it, item, name, call.positional[2], call.site.node)
+        else:
+            item.open = True
+    return NONE
+
+
 def _set(call: Call, holder: Value, named: Value, value: Value) -> None:
     """Set an attribute; by a name that nobody knows any of them may become the value."""
     name = names.const_text(named)

@@ -42,6 +42,9 @@ if TYPE_CHECKING:
 _BUILTINS = frozenset(dir(builtins))
 
 
+OF_ITS_CLASS = ("instance", "dict")  # kinds of objects whose attributes are those that their class gives
+
+
 def read(it: Interpreter, node: ast.Name) -> Value:
     """The value of a name; an external name for builtins, an unknown for names nothing binds."""
     holder = it.scope.holder(node.id)
@@ -176,9 +179,9 @@ def of_object(it: Interpreter, item: Object, name: str, node: ast.expr) -> Value
 
 
 def _asked_for(it: Interpreter, item: Object, name: str, node: ast.expr) -> Value | None:
-    """What the `__getattr__` of a dict's own class gives for a name that is no attribute; None where it has none."""
+    """What the `__getattr__` of the project's own class gives for what is no attribute; None without it."""
     held = class_attribute(item.type, "__getattr__") if isinstance(item.type, Class) else None
-    if held is None or item.entries is None:
+    if held is None or item.kind not in OF_ITS_CLASS:
         return None
     return _special(it, item, held, "__getattr__", [const(name)], it.site(node))
 
@@ -395,8 +398,8 @@ def _set_by_property(it: Interpreter, item: Alternative, name: str, value: Value
 
 
 def _set_by_method(it: Interpreter, item: Alternative, name: str, value: Value, site: Site) -> bool:
-    """Whether the `__setattr__` of a dict's own class takes what is assigned."""
-    owner = item.type if isinstance(item, Object) and item.entries is not None else None
+    """Whether the `__setattr__` of the project's own class takes what is assigned."""
+    owner = item.type if isinstance(item, Object) and item.kind in OF_ITS_CLASS else None
     sets = class_attribute(owner, "__setattr__") if isinstance(owner, Class) else None
     if sets is None or not isinstance(item, Object):
         return False
