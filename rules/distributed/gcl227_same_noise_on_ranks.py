@@ -50,6 +50,7 @@ from gclint.run.values import FALSE, Const, Object, Value, ancestors, made_from,
 from ..words import TRAINS
 from .loaders import by_rank
 
+NUMBERS = ("item", "tolist", "float", "int", "bool")
 CHANGES: tuple[Aspect, ...] = ("random", "loss", "gradients", "updates")
 
 rule = Rule(
@@ -158,12 +159,21 @@ def _is_in_a_forward_of(backward: Backward, draw: LibraryCall, run: Run) -> bool
         return False
     if root(outermost[0]) not in map(inside, trained(backward)):
         return False
+    return _is_computed_with(draw, run)
+
+
+def _is_computed_with(draw: LibraryCall, run: Run) -> bool:
+    """Whether anything but a comparison is made of what is drawn, or of its number."""
     drawn = set(draw.result.objects())
-    return any(
-        drawn.intersection(made_from(item))
-        for item in run.heap
-        if item.site is None or not isinstance(item.site.node, ast.Compare)
-    )
+    for item in run.heap:  # in the order in which they were made
+        if drawn.isdisjoint(made_from(item)):
+            continue
+        node = item.site.node if item.site is not None else None
+        if isinstance(node, ast.Call) and dotted(node.func).rpartition(".")[2] in NUMBERS:
+            drawn.add(item)
+        elif not isinstance(node, ast.Compare):
+            return True
+    return False
 
 
 def _of_all(seed: LibraryCall, draw: LibraryCall, backward: Backward, run: Run) -> Guard | None:
