@@ -157,7 +157,7 @@ def _is_in_a_forward_of(backward: Backward, draw: LibraryCall, run: Run) -> bool
     outermost = draw.moment.forwards[:1]
     if not outermost or draw.moment.unrecorded() is not None:
         return False
-    if root(outermost[0]) not in map(inside, trained(backward)):
+    if inside(root(outermost[0])) not in map(inside, trained(backward)):
         return False
     return _is_computed_with(draw, run)
 
@@ -169,11 +169,16 @@ def _is_computed_with(draw: LibraryCall, run: Run) -> bool:
         if drawn.isdisjoint(made_from(item)):
             continue
         node = item.site.node if item.site is not None else None
-        if isinstance(node, ast.Call) and dotted(node.func).rpartition(".")[2] in NUMBERS:
+        read = isinstance(node, ast.Call) and _last_name(node.func) in NUMBERS
+        if read or isinstance(node, ast.Attribute):
             drawn.add(item)
         elif not isinstance(node, ast.Compare):
             return True
     return False
+
+
+def _last_name(node: ast.expr) -> str:
+    return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
 
 
 def _of_all(seed: LibraryCall, draw: LibraryCall, backward: Backward, run: Run) -> Guard | None:
