@@ -128,12 +128,13 @@ def parameters(node: cst.FunctionDef | cst.Lambda) -> list[cst.Param]:
 
 
 def string_words(node: cst.CSTNode) -> set[str]:
-    """The identifiers inside string literals, docstrings left out."""
+    """The identifiers inside string literals, docstrings left out; options of a command line as argparse names them."""
     found: set[str] = set()
     if is_docstring(node):
         return found
     if isinstance(node, cst.SimpleString):
-        found |= set(_IDENTIFIER.findall(str(node.evaluated_value)))
+        text = str(node.evaluated_value)
+        found |= {*_IDENTIFIER.findall(text), *_IDENTIFIER.findall(text.lstrip("-").replace("-", "_"))}
     elif isinstance(node, cst.FormattedStringText):
         found |= set(_IDENTIFIER.findall(node.value))
     for child in node.children:
