@@ -134,31 +134,26 @@ def set_attribute(call: Call) -> Value:
 @framework.method("*", "__setattr__")
 def set_own_attribute(call: Call) -> Value:
     """`x.__setattr__("name", value)`, of a class that does not write it anew."""
-    name = names.const_text(call.get("", 0))
-    if len(call.positional) > 1 and call.receiver is not None and name is not None:
-        names.set_directly(call.it, call.receiver, name, call.positional[1], call.site.node)
-    elif len(call.positional) > 1 and call.receiver is not None:
-        _set(call, of(call.receiver), *call.positional[:2])
+    if len(call.positional) > 1 and call.receiver is not None:
+        _set(call, of(call.receiver), *call.positional[:2], directly=True)
     return NONE
 
 
 @framework.function("builtins.object.__setattr__")
 def set_as_object_does(call: Call) -> Value:
     """`object.__setattr__(x, "name", value)`."""
-    name = names.const_text(call.get("", 1))
-    for item in call.get("", 0).objects() if len(call.positional) > 2 else ():
-        if name is not None:
-            names.set_directly(call.it, item, name, call.positional[2], call.site.node)
-        else:
-            item.open = True
+    if len(call.positional) > 2:
+        _set(call, *call.positional[:3], directly=True)
     return NONE
 
 
-def _set(call: Call, holder: Value, named: Value, value: Value) -> None:
-    """Set an attribute; by a name that nobody knows any of them may become the value."""
+def _set(call: Call, holder: Value, named: Value, value: Value, *, directly: bool = False) -> None:
+    """Set an attribute, `directly` past what the object's class does about it; by a name that nobody knows any of them
+    may become the value.
+    """
     name = names.const_text(named)
     if name is not None:
-        names.assign_attribute(call.it, holder, name, value, call.site.node)
+        names.assign_attribute(call.it, holder, name, value, call.site.node, directly=directly)
         return
     own = any("own_name" in item.state for item in named.objects())
     for item in holder.objects():

@@ -40,8 +40,6 @@ if TYPE_CHECKING:
     from .interpreter import Interpreter
 
 _BUILTINS = frozenset(dir(builtins))
-
-
 OF_ITS_CLASS = ("instance", "dict")  # kinds of objects whose attributes are those that their class gives
 
 
@@ -334,24 +332,18 @@ def assign_attribute(
     value: Value,
     node: ast.AST,
     place: ast.AST | None = None,
+    *,
+    directly: bool = False,
 ) -> None:
-    """`base.name = value`: on the heap, and as an event."""
+    """`base.name = value`: on the heap, and as an event; `directly` past what the object's class does about it."""
     for guard, item in base.possible(it.guard):
         with it.under(guard) as possible:
-            if possible:
-                _assign_attribute(it, item, name, value, node, place)
+            if possible and (directly or not _set_by_class(it, item, name, value, it.site(node))):
+                _set_directly(it, item, name, value, node, place)
 
 
-def _assign_attribute(
+def _set_directly(
     it: Interpreter, item: Alternative, name: str, value: Value, node: ast.AST, place: ast.AST | None
-) -> None:
-    site = it.site(node)
-    if not _set_by_property(it, item, name, value, site) and not _set_by_method(it, item, name, value, site):
-        set_directly(it, item, name, value, node, place)
-
-
-def set_directly(
-    it: Interpreter, item: Alternative, name: str, value: Value, node: ast.AST, place: ast.AST | None = None
 ) -> None:
     """Set an attribute as `object.__setattr__` does."""
     moment = it.moment(node)
@@ -385,26 +377,19 @@ def set_directly(
         it.emit(AttributeSet(moment, None, name, value, f"{item.module.name}.{name}"))
 
 
-def _set_by_property(it: Interpreter, item: Alternative, name: str, value: Value, site: Site) -> bool:
-    """Whether a property of the object's class takes what is assigned."""
+def _set_by_class(it: Interpreter, item: Alternative, name: str, value: Value, site: Site) -> bool:
+    """Whether the object's class takes what is assigned: by a property, or by the project's own `__setattr__`."""
     owner = item.type if isinstance(item, Object) else None
-    sets = class_attribute(owner, f"{name}.setter") if isinstance(owner, Class) else None
-    if sets is None or not isinstance(item, Object):
+    if not isinstance(item, Object) or not isinstance(owner, Class):
         return False
-    from .calls import Call
-
-    it.call(_bound(it, sets, item), Call(it, site, name, [value]))
-    return True
-
-
-def _set_by_method(it: Interpreter, item: Alternative, name: str, value: Value, site: Site) -> bool:
-    """Whether the `__setattr__` of the project's own class takes what is assigned."""
-    owner = item.type if isinstance(item, Object) and item.kind in OF_ITS_CLASS else None
-    sets = class_attribute(owner, "__setattr__") if isinstance(owner, Class) else None
-    if sets is None or not isinstance(item, Object):
-        return False
-    _special(it, item, sets, "__setattr__", [const(name), value], site)
-    return True
+    by_property = class_attribute(owner, f"{name}.setter")
+    if by_property is not None:
+        _special(it, item, by_property, name, [value], site)
+        return True
+    by_method = class_attribute(owner, "__setattr__") if item.kind in OF_ITS_CLASS else None
+    if by_method is not None:
+        _special(it, item, by_method, "__setattr__", [const(name), value], site)
+    return by_method is not None
 
 
 def _before(it: Interpreter, item: Object, name: str, node: ast.AST) -> Value:

@@ -41,16 +41,15 @@ from gclint.rule import Reproduction, Rule
 from gclint.run import rewrite
 from gclint.run.events import Backward, Event, LibraryCall, RunEnded
 from gclint.run.guards import NEVER, Guard, all_of, either
-from gclint.run.parallel import alone, forwards_of, inside, is_group_of_one, of_several, trained
+from gclint.run.parallel import alone, forwards_of, is_group_of_one, of_several
 from gclint.run.ranks import Pair
 from gclint.run.run import Run
 from gclint.run.stepping import reaches_a_step, together
-from gclint.run.values import FALSE, Const, Object, Value, ancestors, made_from, root, sources
+from gclint.run.values import FALSE, Const, Object, Value, ancestors, sources
 
 from ..words import TRAINS
 from .loaders import by_rank
 
-NUMBERS = ("item", "tolist", "float", "int", "bool")
 CHANGES: tuple[Aspect, ...] = ("random", "loss", "gradients", "updates")
 
 rule = Rule(
@@ -87,13 +86,13 @@ def drawn_alike(event: RunEnded, run: Run) -> Iterator[Finding]:
         seeds = [each for each in calls if generator in seeded_by(each)]
         if not seeds or not drawn or _apart(drawn, seeds, run):
             continue
-        ways_to = _trained(drawn, seeds, run)
-        found = next(ways_to, None)
+        trained = _trained(drawn, seeds, run)
+        found = next(trained, None)
         if found is not None:
             seed, draw, backward = found
             guard = _of_all(seed, draw, backward, run)
             if guard is not None and any(Pair(run).only(process, guard) is not None for process in (0, 1)):
-                ways = [_of_all(*each, run) or NEVER for each in ways_to if _places(each) == _places(found)]
+                ways = [_of_all(*each, run) or NEVER for each in trained if _places(each) == _places(found)]
                 guard = either([guard, *ways])  # the others come to the same places in a branch of their own
             yield rule.finding(
                 run,
@@ -141,44 +140,11 @@ def _trained(
             continue
         made_of = sources(backward.loss, len(run.heap))
         for draw in drawn:
-            if draw.moment.loops[:1] != backward.moment.loops[:1]:
-                continue
-            if not made_of.intersection(draw.result.objects()) and not _is_in_a_forward_of(backward, draw, run):
+            if draw.moment.loops[:1] != backward.moment.loops[:1] or not made_of.intersection(draw.result.objects()):
                 continue
             before = [each for each in seeds if run.place(each) < run.place(draw) and together(each, draw)]
             if before and _is_alike(before[-1]) and _of_all(before[-1], draw, backward, run) is not None:
                 yield before[-1], draw, backward
-
-
-def _is_in_a_forward_of(backward: Backward, draw: LibraryCall, run: Run) -> bool:
-    """Whether what is drawn is computed with in a forward of a model that the backward trains, whose result is not
-    followed: not where it is only compared, as for a layer that all processes leave out together.
-    """
-    outermost = draw.moment.forwards[:1]
-    if not outermost or draw.moment.unrecorded() is not None:
-        return False
-    if inside(root(outermost[0])) not in map(inside, trained(backward)):
-        return False
-    return _is_computed_with(draw, run)
-
-
-def _is_computed_with(draw: LibraryCall, run: Run) -> bool:
-    """Whether anything but a comparison is made of what is drawn, or of its number."""
-    drawn = set(draw.result.objects())
-    for item in run.heap:  # in the order in which they were made
-        if drawn.isdisjoint(made_from(item)):
-            continue
-        node = item.site.node if item.site is not None else None
-        read = isinstance(node, ast.Call) and _last_name(node.func) in NUMBERS
-        if read or isinstance(node, ast.Attribute):
-            drawn.add(item)
-        elif not isinstance(node, ast.Compare):
-            return True
-    return False
-
-
-def _last_name(node: ast.expr) -> str:
-    return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
 
 
 def _of_all(seed: LibraryCall, draw: LibraryCall, backward: Backward, run: Run) -> Guard | None:

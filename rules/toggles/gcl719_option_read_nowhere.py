@@ -47,8 +47,8 @@ from gclint.run.run import Run
 from gclint.run.values import Class, External, Object
 from gclint.source.source import shown
 
+from ..option_names import BY_TEXT, OF_ALL, TELLS, names_option, reads_by_text
 from ..words import TRAINS
-from .option_names import BY_TEXT, OF_ALL, TELLS, names_option, reads_by_text
 
 CHANGES: tuple[Aspect, ...] = ("loss", "gradients", "updates")
 PARSES = ("parser.parse_args", "parser.parse_known_args")

@@ -59,7 +59,7 @@ from gclint.run.run import Run
 from gclint.run.values import NONE, Class, Const, External, Object
 from gclint.source.source import shown
 
-from ..toggles.option_names import names_option
+from ..option_names import names_option
 from ..words import TRAINS
 
 CHANGES: tuple[Aspect, ...] = ("steps", "backwards", "loss", "gradients", "trained", "updates", "modes", "loaded")

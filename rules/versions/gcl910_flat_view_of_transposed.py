@@ -108,12 +108,12 @@ def _is_transposed(item: Object, steps: int = MOST_STEPS) -> bool:
     """Whether something is transposed, or computed from such element by element."""
     node = item.site.node if item.site is not None else None
     if isinstance(node, ast.Attribute):
-        return node.attr == "T"
+        return node.attr == "T" and bool(steps) and not any(_is_transposed(part, steps - 1) for part in made_from(item))
     name = ""
     if isinstance(node, ast.Call):
         name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
     if name in TURNS:
-        return True
+        return not any(_is_transposed(part, steps - 1) for part in made_from(item)) if steps else False
     if not steps or not (name in KEEPS or isinstance(node, (ast.Compare, ast.UnaryOp))):
         return False
     return any(_is_transposed(part, steps - 1) for part in made_from(item))
