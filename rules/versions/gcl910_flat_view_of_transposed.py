@@ -105,18 +105,15 @@ def _several_rows(call: Call) -> Guard | None:
 
 
 def _is_transposed(item: Object, steps: int = MOST_STEPS) -> bool:
-    """Whether something is transposed, or computed from such element by element."""
+    """Whether something is transposed, or computed from such element by element; turned twice it lies as before."""
     node = item.site.node if item.site is not None else None
-    if isinstance(node, ast.Attribute):
-        return node.attr == "T" and bool(steps) and not any(_is_transposed(part, steps - 1) for part in made_from(item))
-    name = ""
-    if isinstance(node, ast.Call):
-        name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
-    if name in TURNS:
-        return not any(_is_transposed(part, steps - 1) for part in made_from(item)) if steps else False
-    if not steps or not (name in KEEPS or isinstance(node, (ast.Compare, ast.UnaryOp))):
+    func = node.func if isinstance(node, ast.Call) else node
+    name = func.attr if isinstance(func, ast.Attribute) else ""
+    turns = name in TURNS if isinstance(node, ast.Call) else name == "T"
+    method = isinstance(node, ast.Attribute)  # what a method that nobody describes is of the object that has it
+    if not steps or not (turns or method or name in KEEPS or isinstance(node, (ast.Compare, ast.UnaryOp))):
         return False
-    return any(_is_transposed(part, steps - 1) for part in made_from(item))
+    return any(_is_transposed(part, steps - 1) for part in made_from(item)) != turns
 
 
 def _reshaped(site: Site) -> Fix | None:

@@ -207,6 +207,7 @@ def test_a_version_that_readers_are_told_is_a_hint(tmp_path: Path, text: str, ne
     [
         ("Install PyTorch >= v1.8.0\n```\n# for pytorch v1.8.0\nsed -i ...\n```\n", 2),
         ("We use PyTorch 1.8.0; torch ≥ 1.8.0 will do.", 2),
+        ("Tested with PyTorch 1.9.0, but it should run with PyTorch versions >=1.8.0", 2),
         ("PyTorch >= 1.8.0 is needed: `pip install torch==1.8.0`", 1),
     ],
 )
