@@ -5,7 +5,8 @@ from __future__ import annotations
 import ast
 import re
 
-from gclint.ir.syntax import Module
+from gclint.ir.syntax import Module, nodes
+from gclint.run.closures import contains
 
 TELLS = (
     *("print", "str", "repr", "format", "len", "type", "id", "isinstance", "hasattr", "getattr", "setattr", "sorted"),
@@ -28,15 +29,32 @@ def reads_by_text(module: Module) -> bool:
     """Whether a module takes attributes of something by a text: all of them as a dict, or one whose name it puts
     together. What is only printed or kept so is not taken.
     """
-    for node in ast.walk(module.tree):
-        if isinstance(node, ast.Attribute) and node.attr in OF_ALL:
+    for node in module.parents:
+        if isinstance(node, ast.Attribute) and node.attr in OF_ALL and not _is_shown(node, module):
             return True
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in BY_TEXT:
-            around = module.parents.get(node)
-            around = module.parents.get(around) if isinstance(around, ast.keyword) else around
-            shown = node.func.id == "vars" and isinstance(around, ast.Call) and _last_name(around.func) in PRINTS
+            shown = node.func.id == "vars" and _is_shown(node, module)
             if not shown and not (node.func.id == "getattr" and _takes_none_of_options(node, module)):
                 return True
+    return False
+
+
+def _is_shown(options: ast.expr, module: Module) -> bool:
+    """Whether the dict of all options is only printed or kept: it is given to a call that does so, as it is or as a text
+    that is made of it, or each round of a loop over it does nothing else.
+    """
+    for outer in module.ancestors(options):
+        if isinstance(outer, ast.Call):
+            if (name := _last_name(outer.func)) in PRINTS:
+                return True
+            if name not in TELLS:
+                return False
+        elif isinstance(outer, ast.For):
+            calls = [each.value for each in outer.body if isinstance(each, ast.Expr)]
+            shows = [each for each in calls if isinstance(each, ast.Call) and _last_name(each.func) in PRINTS]
+            return contains(outer.iter, options, module) and len(shows) == len(outer.body)
+        elif isinstance(outer, (ast.stmt, ast.Subscript)):
+            return False
     return False
 
 
@@ -52,7 +70,7 @@ def _is_imported(base: ast.expr, module: Module) -> bool:
     """Whether something is a module that is imported, or a part of one."""
     while isinstance(base, ast.Attribute):
         base = base.value
-    imported = (each for each in ast.walk(module.tree) if isinstance(each, ast.Import))
+    imported = (each for each in module.parents if isinstance(each, ast.Import))
     return isinstance(base, ast.Name) and any(
         base.id == (each.asname or each.name.partition(".")[0]) for one in imported for each in one.names
     )
@@ -74,7 +92,7 @@ def _sets_itself(node: ast.Attribute, module: Module) -> bool:
     owner = _class_of_method(node.value, module) if isinstance(node.value, ast.Name) else None
     return owner is not None and any(
         isinstance(each, ast.Attribute) and isinstance(each.ctx, ast.Store) and each.attr == node.attr
-        for each in ast.walk(owner)
+        for each in nodes(owner)
     )
 
 
@@ -86,7 +104,7 @@ def names_option(module: Module, name: str, made: ast.AST, texts: bool, others: 
     """Whether a module has a name where it may be that of an option: as an attribute that is not one of `others`, in
     `getattr` and its like, or in any text where those are the names of options.
     """
-    for node in ast.walk(module.tree):
+    for node in module.parents:
         named = ""
         if isinstance(node, ast.Attribute):
             read = isinstance(node.ctx, ast.Load) and node.attr == name and node not in others

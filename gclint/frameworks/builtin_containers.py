@@ -6,13 +6,13 @@ import ast
 from typing import TYPE_CHECKING
 
 from ..ir.syntax import Site
-from ..run import changes, containers, elements
+from ..run import changes, containers, elements, module_names
 from ..run.calls import Call
 from ..run.defaults import unsure
 from ..run.folding import folded
 from ..run.guards import ALWAYS, complement
 from ..run.renaming import is_put_back
-from ..run.values import NONE, NOTHING, TRUE, Class, Const, Object, Value, const, of, union
+from ..run.values import NONE, NOTHING, TRUE, Class, Const, ModuleRef, Object, Value, const, of, union
 from .builtin_sequences import in_order
 from .copies import shallow_copy
 from .registry import Framework
@@ -313,7 +313,10 @@ def make_record(call: Call) -> Value:
 
 @framework.function("dataclasses.asdict", "builtins.vars")
 def as_dict(call: Call) -> Value:
-    """The attributes as a dict: a copy, or the object's own."""
+    """The attributes as a dict: a copy, or the object's own, or the names of a module."""
+    given = call.get("", 0).only()
+    if isinstance(given, ModuleRef):
+        return module_names.as_dict(call.it, given.module, call.site.node)
     made = call.make("dict", "builtins.dict")
     made.entries, made.open = {}, True
     item = call.get("", 0).only()
@@ -326,6 +329,12 @@ def as_dict(call: Call) -> Value:
             made.open = item.open
             made.state[containers.OF_OPTIONS] = TRUE
     return of(made)
+
+
+@framework.function("builtins.globals")
+def names_around(call: Call) -> Value:
+    """The names of the module in which it is called."""
+    return module_names.as_dict(call.it, call.it.module, call.site.node)
 
 
 @framework.attribute("*", "__dict__")

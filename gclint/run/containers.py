@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from ..ir.syntax import nodes
-from . import comparison, environment
+from . import comparison, environment, module_names
 from .arithmetic import is_tensor
 from .elements import ANY, any_of, chosen, is_counted, is_missing, mix, one_of, sliced, there
 from .folding import folded
@@ -112,6 +112,8 @@ def _some_of(it: Interpreter, item: Alternative, node: ast.Subscript) -> Value:
 def _at_key(it: Interpreter, item: Alternative, key: Value, node: ast.Subscript) -> Value:
     if isinstance(item, External) and item.name == "os.environ" and isinstance(literal := key.only(), Const):
         return environment.demand(it, str(literal.value), it.site(node))
+    if isinstance(item, External) and item.name == "sys.modules" and isinstance(literal := key.only(), Const):
+        return module_names.loaded_as(it, literal, node)
     if isinstance(item, Const) and isinstance(item.value, str):
         return folded(it, operator.getitem, [of(item), key]) or of(it.unknown("", it.site(node)))
     if not isinstance(item, Object):

@@ -7,7 +7,7 @@ import builtins
 from typing import TYPE_CHECKING
 
 from ..ir.syntax import Site
-from . import changes, elements
+from . import changes, elements, module_names
 from .elements import is_missing, there
 from .events import AttributeSet, ForwardPatched
 from .filling import forced, promised
@@ -133,6 +133,8 @@ def class_of(item: Alternative) -> External | Class | None:
 
 
 def _of_module(it: Interpreter, ref: ModuleRef, name: str, node: ast.expr) -> Value:
+    if name == "__dict__":
+        return module_names.as_dict(it, ref.module, node)
     scope = it.module_scope(ref.module)
     if name in scope.names:
         value = scope.names[name] = forced(it, scope.names[name])

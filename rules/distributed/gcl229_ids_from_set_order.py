@@ -32,7 +32,7 @@ which starts an interpreter for each, number them differently. A launcher that s
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from gclint.finding import Aspect, Finding, Fix
 from gclint.ir.syntax import Site
@@ -44,7 +44,7 @@ from gclint.run.parallel import alone, forwards_of, of_several
 from gclint.run.run import Run
 from gclint.run.set_order import numbered
 from gclint.run.stepping import reaches_a_step
-from gclint.run.values import MOST_ANCESTORS, Object, Value
+from gclint.run.values import Object, Value
 
 from ..words import TRAINS
 
@@ -52,7 +52,7 @@ CHANGES: tuple[Aspect, ...] = ("loss", "gradients", "updates")
 KEEPS = ("save", "save_model", "save_pretrained", "push_to_hub", "save_checkpoint", "save_state")
 LOOKS = ("len", "print", "range", "sorted", "enumerate", "zip", "set", "list", "items", "keys", "values", "get", "info")
 """What is asked of numbers or shown of them, and keeps none."""
-SEVERAL: Guard = frozenset({(DISTRIBUTED, True)})
+PASSED_ON = "passed on"  # of the run's facts: what functions of libraries get
 
 rule = Rule(
     code="GCL229",
@@ -135,18 +135,25 @@ def _is_passed_on(item: Object, run: Run, names: tuple[str, ...]) -> bool:
     """Whether a library's function gets something, or what holds it: one of these names, or any that does more than
     look.
     """
+    key = f"{PASSED_ON} {' '.join(names)}"
+    found, events = run.facts.get(key, (set[Object](), -1))
+    if events != len(run.events):
+        found = _held(_given(run, names))
+        run.facts[key] = found, len(run.events)
+    return item in found
+
+
+def _given(run: Run, names: tuple[str, ...]) -> Iterator[Value]:
     for each in run.of_type(LibraryCall):
         last = each.name.rpartition(".")[2]
-        wanted = any(name in last for name in names) if names else last not in LOOKS
-        if wanted and each.call is not None and any(item in _held(value) for value in each.call.inputs()):
-            return True
-    return False
+        if each.call is not None and (any(name in last for name in names) if names else last not in LOOKS):
+            yield from each.call.inputs()
 
 
-def _held(value: Value) -> set[Object]:
-    """All that a value was computed from or holds, but for what is only counted, and the states of models."""
-    found, waiting = set[Object](), value.objects()
-    while waiting and len(found) < MOST_ANCESTORS:
+def _held(values: Iterable[Value]) -> set[Object]:
+    """All that values were computed from or hold, but for what is only counted, and the states of models."""
+    found, waiting = set[Object](), [item for value in values for item in value.objects()]
+    while waiting:
         item = waiting.pop()
         if item in found or item.type == "state_dict" or _is_count(item):
             continue

@@ -271,26 +271,31 @@ def _counted(load: StateDictLoaded, run: Run) -> bool:
 
 
 def _compared(site: Site, filtered: Site, run: Run) -> bool:
-    """Whether the filtered dict is used for more than loading it."""
-    name = _name_of(filtered)
-    uses = _looks(site, name) if name else 0
-    calls = calls_in(enclosing_function(site.module, site.node))
+    """Whether the filtered dict is used for more than loading it: what was read under its name before was another."""
+    name, around = _name_of(filtered), enclosing_function(site.module, site.node)
+    beside = enclosing_function(filtered.module, filtered.node) is around
+    made = filtered.location().end_line if beside else 0
+    uses = _looks(site, name, made) if name else 0
+    calls = calls_in(around)
     loading = {event.site.node_id for event in run.of_type(StateDictLoaded)}
     loading |= {event.site.node_id for event in run.of_type(LibraryCall) if event.name == "dict.update"}
     loads = sum(
         dotted(value_of(item)) == name and (spelled(site.module, item).startswith("**") or id(call) in loading)
         for call in calls
+        if call.lineno > made
         for item in arguments(call)
     )
     return uses > loads
 
 
-def _looks(site: Site, name: str) -> int:
-    """How often a name is read in the function around a load, where more is asked of it than whether it is empty."""
+def _looks(site: Site, name: str, after: int = 0) -> int:
+    """How often a name is read in the function around a load, after a line, where more is asked of it than whether it
+    is empty.
+    """
     read = [
         each for each in nodes(_around(site, name)) if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Load)
     ]
-    return sum(each.id == name and not _is_truth(each, site.module) for each in read)
+    return sum(each.id == name and each.lineno > after and not _is_truth(each, site.module) for each in read)
 
 
 def _is_truth(node: ast.AST, module: Module) -> bool:

@@ -44,7 +44,7 @@ from gclint.rule import Reproduction, Rule
 from gclint.run.calls import Call
 from gclint.run.events import Backward, LibraryCall, RunEnded, TrainerStarted
 from gclint.run.run import Run
-from gclint.run.values import Class, External, Object
+from gclint.run.values import Class, External, Function, Object
 from gclint.source.source import shown
 
 from ..option_names import BY_TEXT, OF_ALL, TELLS, names_option, reads_by_text
@@ -64,6 +64,7 @@ TAKEN = {
 0.1 to 0.19).
 """
 SAVES = ("save", "dump", "dumps", "safe_dump")
+PARTIAL = "functools.partial"
 
 rule = Rule(
     code="GCL719",
@@ -136,7 +137,8 @@ def _is_handed_on(options: set[Object], run: Run) -> bool:
         if call.last in SAME_AGAIN:
             options |= set(each.result.objects())
         elif call.last not in TELLS and each.name not in TAKEN and not each.name.startswith("dict."):
-            return True
+            if not (each.name == PARTIAL and all(isinstance(item, Function) for _, item in call.get("func", 0))):
+                return True
     return False
 
 
