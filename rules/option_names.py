@@ -40,8 +40,8 @@ def reads_by_text(module: Module) -> bool:
 
 
 def _is_shown(options: ast.expr, module: Module) -> bool:
-    """Whether the dict of all options is only printed or kept: it is given to a call that does so, as it is or as a text
-    that is made of it, or each round of a loop over it does nothing else.
+    """Whether the dict of all options is only printed or kept: it is given to a call that does so, as it is or as a
+    text that is made of it, or each round of a loop over it does nothing else.
     """
     for outer in module.ancestors(options):
         if isinstance(outer, ast.Call):

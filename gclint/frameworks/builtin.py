@@ -7,6 +7,7 @@ import builtins
 from typing import TYPE_CHECKING
 
 from ..run import changes, containers, names
+from ..run.arithmetic import is_tensor
 from ..run.calls import Call
 from ..run.defaults import unsure
 from ..run.jumps import RAISE, leave
@@ -32,6 +33,8 @@ from .settings import with_settings
 
 if TYPE_CHECKING:
     from ..run.interpreter import Interpreter
+
+VARIABLE = "torch.autograd.Variable"
 
 framework = Framework(
     "builtin", kinds={"option": "unknown", "data": "unknown"}, bases=dict.fromkeys(containers.DICTS, "dict")
@@ -222,12 +225,17 @@ def is_instance(call: Call) -> Value:
         group = item.items if isinstance(item, Object) and item.items is not None else [of(item)]
         for value in group:
             wanted += [part.name.rsplit(".", 1)[-1] for _, part in value if isinstance(part, (External, Class))]
+    if any(isinstance(part, External) and part.name == VARIABLE for _, part in call.get("", 1)):
+        wanted.append("Tensor")  # each tensor is one (torch/autograd/variable.py)
     parts = []
     types = [_type_of_python(name) for name in wanted]
     for guard, item in call.get("", 0):
         known = call.it.library.is_instance(item, wanted) if isinstance(item, Object) and wanted else None
         if call.last == "callable" and not isinstance(item, Object):
             known = not isinstance(item, Const)
+        told = "Tensor" in wanted or (bool(types) and None not in types)
+        if known is None and told and isinstance(item, Object) and item.origins and is_tensor(item):
+            known = "Tensor" in wanted  # a graph goes through it
         if isinstance(item, Const) and types and None not in types:
             known = isinstance(item.value, tuple(each for each in types if each is not None))
         if known is None:

@@ -270,7 +270,7 @@ def _seen(call: Call, key: object, held: Value) -> Value:
     value = elements.there(held)
     if call.last == "items":
         pair = call.it.new("tuple", "", "", call.site)
-        pair.items = [const(key), value]
+        pair.items, pair.origins = [const(key), value], elements.origins_of([value])
         value = of(pair)
     elif call.last == "keys":
         value = const(key)
@@ -307,6 +307,7 @@ def make_record(call: Call) -> Value:
     assert call.receiver is not None and call.receiver.entries is not None
     made = call.make("tuple", call.name)
     made.items = [call.get(name, place) for place, name in enumerate(call.receiver.entries)]
+    made.origins = elements.origins_of(made.items)
     made.attributes.update(zip(call.receiver.entries, made.items, strict=True))
     return of(made)
 

@@ -242,16 +242,17 @@ def _listed(call: Call, rows: Sequence[tuple[Guard, list[Value]]]) -> Value:
     made.items, made.state[GONE_THROUGH] = [], union(call.positional)
     for guard, row in rows:
         pair = call.it.new("tuple", "", "", call.site)
-        pair.items = row
+        pair.items, pair.origins = row, elements.origins_of(row)
         made.items.append(elements.present(guard, of(pair)))
+    made.origins = elements.origins_of(made.items)
     return of(made)
 
 
 def _pairs(call: Call, parts: list[Value]) -> Value:
     pair = call.it.new("tuple", "", "", call.site)
-    pair.items = parts
+    pair.items, pair.origins = parts, elements.origins_of(parts)
     made = call.make("list", call.name)
-    made.items, made.each = [of(pair)], True
+    made.items, made.each, made.origins = [of(pair)], True, pair.origins
     return of(made)
 
 

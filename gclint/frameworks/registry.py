@@ -21,7 +21,7 @@ from ..packs import FRAMEWORKS, brought
 from ..run import environment
 from ..run.events import Iterated, LibraryCall
 from ..run.names import class_attribute
-from ..run.values import HANDED_OVER, TRUE, Class, External, Function, Object, Value, union
+from ..run.values import FALSE, HANDED_OVER, TRUE, Class, External, Function, Object, Value, union
 from ..run.wholes import adopt
 
 if TYPE_CHECKING:
@@ -33,6 +33,7 @@ CallHandler = Callable[["Call"], "Value | None"]
 AttributeHandler = Callable[["Interpreter", Object, str, ast.AST], "Value | None"]
 PartHandler = Callable[["Interpreter", Object, "Site"], "Value | None"]
 SetHandler = Callable[["Interpreter", Object, Value, ast.AST], None]
+ARRAYS = ("numpy", "pandas", "PIL")  # what these give never is a tensor of torch
 DATA_PACKAGES = ("datasets", "numpy", "pandas", "PIL", "torchvision")  # what these compute has no gradient
 PARTS = {"data": "data", "datasets.DatasetDict": "datasets.Dataset"}  # of what a part is known to be
 PROPAGATED = ("filtered", "filtered_by", "foreign", "may_grad", "release")
@@ -187,6 +188,8 @@ class Library:
         if result is None:
             top = call.name.partition(".")[0]
             result = call.foreign() if "." in call.name and top not in self._familiar else call.unknown()
+            for made in result.objects() if top in ARRAYS else ():
+                made.state["grad"], made.state["detached"] = FALSE, TRUE
         it.emit(LibraryCall(it.moment(site=call.site), call.name, call, result))
         return result
 

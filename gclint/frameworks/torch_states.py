@@ -47,7 +47,8 @@ def set_mode(call: Call) -> Value:
     for item in (call.receiver, *_wrapped_in(call.receiver)):
         set_state(call.it, item, "training", const(training))
         item.state["mode_set"] = const(len(call.run.events) + 1)
-    call.run.facts.setdefault("modes", []).append((call.receiver, training and not call.it.guard - call.run.assumed))
+    if not training or not call.it.guard - call.run.assumed:  # in training it stays, where it may be put there again
+        call.run.facts.setdefault("modes", []).append((call.receiver, training))
     for model in call.run.models:
         if model is not call.receiver and is_inside(model, call.receiver):
             set_state(call.it, model, "training", const(training))
@@ -55,10 +56,22 @@ def set_mode(call: Call) -> Value:
 
 
 @framework.attribute("module", "training")
-def training(it: Interpreter, item: Object, name: str, node: ast.AST) -> Value | None:
+def training(it: Interpreter, item: Object, name: str, node: ast.AST) -> Value:
     """What the last call of `train` or `eval` made it, and True in a module that the program made and never put into
-    evaluation; else nobody knows.
+    evaluation; else nobody knows: the same until the next such call.
     """
+    known = _mode_now(it, item)
+    if known is not None:
+        return known
+    key, calls = f"mode of {item.id}", len(it.run.facts.get("modes", []))
+    held: tuple[Value, int] = it.run.facts.get(key, (NOTHING, -1))
+    if held[1] != calls:
+        held = it.run.facts[key] = of(it.child(item, name, it.site(node))), calls
+        del item.attributes[name]  # it is not set by the program
+    return held[0]
+
+
+def _mode_now(it: Interpreter, item: Object) -> Value | None:
     known = mode(item)
     if known and isinstance(item.type, Class) and _is_set_since(item):
         return known
@@ -74,7 +87,7 @@ def training(it: Interpreter, item: Object, name: str, node: ast.AST) -> Value |
     for holder, trains in reversed(it.run.facts.get("modes", [])):
         if is_inside(item, holder):
             return TRUE if trains else None
-        if not trains and _may_hold(it, holder, item):
+        if not trains and not is_inside(holder, item) and _may_hold(it, holder, item):
             return None
     return TRUE
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from ..run.arithmetic import went_backward
 from ..run.calls import Call
+from ..run.elements import ANY
 from ..run.events import Backward, OptimizerBuilt, OptimizerStep
 from ..run.guards import CUDA, ROCM
 from ..run.interpreter import Interpreter
-from ..run.values import NONE, TRUE, Const, Object, Value, const, made_from, of
+from ..run.values import NONE, NOTHING, TRUE, Const, Object, Value, const, made_from, of
 from .registry import Framework
 
 framework = Framework(
@@ -80,7 +81,8 @@ def _detached(loss: Value) -> set[Object]:
         if "detached" in item.state:
             cut |= item.origins
             continue
-        sources = made_from(item)
+        held = [*(item.items or ()), *(item.entries or {}).values(), item.attributes.get(ANY, NOTHING)]
+        sources = made_from(item) + [part for value in held for part in value.objects() if part.parent is not item]
         reached |= item.origins.difference(*(each.origins for each in sources)) | {item}
         waiting += sources
     return cut - reached

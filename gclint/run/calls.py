@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from ..ir.syntax import Site
 from .defaults import overridable
+from .elements import origins_of
 from .guards import ANY_PACKAGE, Guard, all_of
 from .values import MISSING, NOTHING, TRUE, Class, Const, Function, Object, Value, const, of, replaced
 
@@ -180,9 +181,11 @@ def _bind_stars(
     if star is not None:
         items = it.new("tuple", "", star.arg, call.site)
         items.items, items.open = extra, call.open
+        items.origins = origins_of(extra)
         bound[star.arg] = of(items)
     if double is not None:
         entries = it.new("dict", "", double.arg, call.site)
         entries.entries, entries.open = rest, call.open
+        entries.origins = origins_of(rest.values())
         entries.sites = dict(call.places)
         bound[double.arg] = of(entries)

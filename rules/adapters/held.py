@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from gclint.run.events import ItemSet, LibraryCall, OptimizerBuilt, OptimizerStep, TrainerStarted
+from gclint.run.events import ItemSet, OptimizerBuilt, OptimizerStep, TrainerStarted
 from gclint.run.guards import Guard
 from gclint.run.parallel import owners
 from gclint.run.run import Run
 from gclint.run.values import Object, Value, root
 
 WRAPPERS = ("ddp", "dp", "fsdp")
-GROUP = "optimizer.add_param_group"
+GIVES_MORE = "add_param_group"
 
 
 def known_optimizers(run: Run) -> list[OptimizerBuilt]:
@@ -73,7 +73,9 @@ def _is_a_known_module(item: Object) -> bool:
 
 
 def _are_groups_changed(run: Run) -> bool:
-    """Whether some optimizer is given further parameters later."""
-    return any(each.name == GROUP for each in run.of_type(LibraryCall)) or any(
+    """Whether some optimizer is given further parameters later, or may be, by code that the program does not come to
+    for all that is known.
+    """
+    return any(True for _ in run.modules_with(GIVES_MORE)) or any(
         root(each.target).kind == "optimizer" and each.index.constant() == "params" for each in run.of_type(ItemSet)
     )

@@ -53,6 +53,7 @@ KEEPS = ("save", "save_model", "save_pretrained", "push_to_hub", "save_checkpoin
 LOOKS = ("len", "print", "range", "sorted", "enumerate", "zip", "set", "list", "items", "keys", "values", "get", "info")
 """What is asked of numbers or shown of them, and keeps none."""
 PASSED_ON = "passed on"  # of the run's facts: what functions of libraries get
+SEVERAL: Guard = frozenset({(DISTRIBUTED, True)})
 
 rule = Rule(
     code="GCL229",

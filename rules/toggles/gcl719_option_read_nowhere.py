@@ -136,10 +136,16 @@ def _is_handed_on(options: set[Object], run: Run) -> bool:
             continue
         if call.last in SAME_AGAIN:
             options |= set(each.result.objects())
-        elif call.last not in TELLS and each.name not in TAKEN and not each.name.startswith("dict."):
-            if not (each.name == PARTIAL and all(isinstance(item, Function) for _, item in call.get("func", 0))):
-                return True
+        elif call.last not in TELLS and each.name not in TAKEN and not _is_own(each, call):
+            return True
     return False
+
+
+def _is_own(event: LibraryCall, call: Call) -> bool:
+    """Whether it is a dict's own method, or gives a function of the project some of its arguments."""
+    return event.name.startswith("dict.") or (
+        event.name == PARTIAL and all(isinstance(item, Function) for _, item in call.get("func", 0))
+    )
 
 
 def _is_given(options: set[Object], call: LibraryCall) -> bool:
