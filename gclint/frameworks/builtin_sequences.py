@@ -9,7 +9,7 @@ from itertools import product
 from typing import Any
 
 from ..run import changes, comparison, elements
-from ..run.arithmetic import is_tensor
+from ..run.arithmetic import is_tensor, names_compared
 from ..run.calls import Call
 from ..run.elements import Arrangement
 from ..run.folding import folded
@@ -100,6 +100,15 @@ def divided(call: Call) -> Value:
     parts = [folded(call.it, function, call.positional) for function in (operator.floordiv, operator.mod)]
     made.items = [part or call.unknown() for part in parts]
     return of(made)
+
+
+@framework.method("list", "difference", "symmetric_difference")
+@framework.method("unknown", "difference", "symmetric_difference")
+def without_others(call: Call) -> Value | None:
+    """What one set has and another has not."""
+    assert call.receiver is not None
+    names_compared(call.it, [call.receiver, *(item for value in call.positional for item in value.objects())])
+    return None
 
 
 def _literal_elements(call: Call, value: Value) -> list[Value] | None:

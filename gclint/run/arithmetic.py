@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from .events import Added
 from .precision import keep_half, mark_product
-from .values import NOTHING, TRUE, Object, Value, made_from, of
+from .values import NOTHING, TRUE, Object, Value, made_from, of, sources, union
 
 if TYPE_CHECKING:
     from ..ir.syntax import Site
@@ -30,6 +30,9 @@ PLAIN = (
     *("tensor_split", "hsplit", "vsplit", "sort", "topk", "max", "min", "median", "mode", "kthvalue", "aminmax"),
 )
 """Methods of a tensor that give none, or that may give several."""
+NAMES_COMPARED = (
+    "names compared"  # of the run's facts: the models of whose names others were taken away, or the reverse
+)
 REMAINDERS = "remainders"  # of the run's facts: what `x % n` was divided by, by what conditions call the result
 
 
@@ -38,6 +41,8 @@ def remember(it: Interpreter, sign: ast.operator, left: Value, right: Value, mad
     given = [*left.objects(), *right.objects()]
     if isinstance(sign, ast.Mod):
         it.run.facts.setdefault(REMAINDERS, {})[f"#{made.id}"] = right
+    if isinstance(sign, (ast.Sub, ast.BitXor)):
+        names_compared(it, given)
     if isinstance(sign, ast.MatMult):
         mark_product(it, made)
     keep_half(sign, left, right, made)
@@ -61,6 +66,19 @@ def remember(it: Interpreter, sign: ast.operator, left: Value, right: Value, mad
             made.state["factor"] = right if source is left else left
     elif isinstance(sign, ast.Add) and len(tensors) == 1:
         made.state["scaled_from"] = of(tensors[0])
+
+
+def names_compared(it: Interpreter, given: Sequence[Object]) -> None:
+    """Keep of which models the names are, of which one set is taken away from another."""
+    if not any("unordered" in item.state or _are_keys(item) for item in given):
+        return
+    models = {model for item in sources(union(map(of, given))) for model in item.known("keys_of").objects()}
+    it.run.facts.setdefault(NAMES_COMPARED, set()).update(models)
+
+
+def _are_keys(item: Object) -> bool:
+    node = item.site.node if item.site is not None else None
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "keys"
 
 
 def scale_of(made: Object, source: Value, divisor: Value = NOTHING) -> None:

@@ -47,13 +47,14 @@ from gclint.ir.layout import gather, on_its_own, spelled, value_of
 from gclint.ir.syntax import COMPOUND, DEFINITIONS, TRIES, Module, Site, arguments, dotted, nodes
 from gclint.rule import Reproduction, Rule
 from gclint.run import rewrite
+from gclint.run.arithmetic import NAMES_COMPARED
 from gclint.run.closures import calls_in, contains, enclosing_function, read_names
 from gclint.run.elements import ANY
 from gclint.run.events import Event, LibraryCall, RunEnded, StateDictLoaded
 from gclint.run.guards import ALWAYS, Guard, conj
 from gclint.run.pages import is_written
 from gclint.run.run import Run, together
-from gclint.run.values import Alternative, Object, sources, union
+from gclint.run.values import Alternative, Object, root, sources, union
 
 from .lacking import names_beside, works_out
 from .purpose import by_membership, is_own, on_purpose
@@ -92,7 +93,14 @@ def _unchecked(load: StateDictLoaded, run: Run) -> Iterator[Finding]:
     filtered = _filter(load)
     found = (together(load.guard, guard, way) for guard in _lenient(load, filtered) for way in load.trains)
     held = next((both for both in found if both is not None), None)
-    if held is None or _looked_at(load.site, run) or _named_beside(load) or _counted(load, run) or _chosen(load, run):
+    if (
+        held is None
+        or _looked_at(load.site, run)
+        or _worked_out(load, run)
+        or _named_beside(load)
+        or _counted(load, run)
+        or _chosen(load, run)
+    ):
         return
     if filtered is not None and _compared(load.site, filtered, run):
         return
@@ -216,6 +224,11 @@ def _looked_at(site: Site, run: Run) -> bool:
         bound = [node.id for target in only.targets for node in ast.walk(target) if isinstance(node, ast.Name)]
         return any(_mentions(site, name) > 1 for name in bound)
     return True
+
+
+def _worked_out(load: StateDictLoaded, run: Run) -> bool:
+    """Whether the program works out, somewhere, which names the model has more or less than something else."""
+    return not run.facts.get(NAMES_COMPARED, set()).isdisjoint(map(root, load.target.objects()))
 
 
 def _is_plain(target: ast.expr) -> bool:
