@@ -25,19 +25,28 @@ def untrained(run: Run, *, alike: bool = False) -> Iterator[Forward]:
     steps = {loop for each in run.of_type(Backward) for loop in each.moment.loops}
     trained_on: dict[Loop, set[Object]] = {}
     for forward in run.of_type(Forward):
-        if forward.activation is None or forward.activation in used:
+        if forward.activation is None or forward.activation in used or _may_be_a_method(forward):
             continue
         of_class = inside(forward.model).type
         if forward.model not in trained and not (isinstance(of_class, Class) and of_class in classes):
             continue
         loops = forward.moment.loops
-        if steps.issuperset(loops) or not satisfiable(forward.guard):
+        if steps.issuperset(loops):
             continue
         given = forward.activation.attributes.get("given", NOTHING).objects()
         if given and loops[0] not in trained_on:
             trained_on[loops[0]] = _trained_on(loops[0], run)
-        if not given or trained_on[loops[0]].isdisjoint(given):
+        if (not given or trained_on[loops[0]].isdisjoint(given)) and satisfiable(forward.guard):
             yield forward
+
+
+def _may_be_a_method(forward: Forward) -> bool:
+    """Whether what is called is an attribute that nobody is known to have set, first asked for where it was called: a
+    module, or a method.
+    """
+    made = forward.called.site if forward.called.kind == "part" else None
+    call = made.module.parents.get(made.node) if made is not None else None
+    return made is not None and isinstance(call, ast.Call) and call.func is made.node
 
 
 def _trained_on(loop: Loop, run: Run) -> set[Object]:

@@ -36,7 +36,7 @@ not. So do numpy 2.4's numbers in an optimizer's groups; `float()` of them does 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 
 from packaging.version import Version
 
@@ -51,7 +51,7 @@ from gclint.run.run import Run, together
 from gclint.run.saved import Saved, ending_of, file_key, saves
 from gclint.run.values import NOTHING, Class, Object, Value
 
-from .loads import is_made_by, loads_beside
+from .loads import Beside, is_made_by, loads_beside
 from .numpy_numbers import made_by, numpy_function, set_in_groups
 from .resumed import ANY_KEY, entries_of, is_resumed, may_be
 
@@ -103,10 +103,17 @@ def more_than_tensors(event: RunEnded, run: Run) -> Iterator[Finding]:
         )
         if found is not None:
             yield _finding(run, load.site, *found, known=known is not None)
-    for site, read, makers in loads_beside(run) if files else ():
-        found = _all([each for each in _holding(read, files) if is_made_by(makers, each, read)], ALWAYS, run)
+    for beside in loads_beside(run) if files else ():
+        held = [each for each in _holding(beside.read, files) if is_made_by(beside.makers, each, beside.read)]
+        found = _all(held, ALWAYS, run) if beside.fills or _reads_more(beside, held, run) else None
         if found is not None:
-            yield _finding(run, site, *found, known=False)
+            yield _finding(run, beside.site, *found, known=False)
+
+
+def _reads_more(load: Beside, saved: list[Saved], run: Run) -> bool:
+    """Whether what is read of a file is more than tensors there."""
+    entries = [each for one in saved for each in entries_of(one.content)]
+    return any(_unsafe(each[key], run) for each in entries for key in load.read & set(each))
 
 
 Found = tuple[Saved, Guard, str]
@@ -197,7 +204,7 @@ def _is_kept(file: Object, saved: Saved) -> bool:
     )
 
 
-def _holding(read: set[str], files: list[Saved]) -> list[Saved]:
+def _holding(read: Set[str], files: list[Saved]) -> list[Saved]:
     """The saves of a dict in which all of this stands."""
     return [each for each in files if any(read <= set(entries) for entries in entries_of(each.content))]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from gclint.ir.syntax import Module, Site, dotted, keyword, nodes
 from gclint.run.closures import enclosing_function, read_names
@@ -17,23 +18,34 @@ LOADERS = ("torch.load", "torch.hub.load_state_dict_from_url")
 MOST_NAMES = 4
 
 
-def loads_beside(run: Run) -> Iterator[tuple[Site, set[str], set[str]]]:
+@dataclass(frozen=True)
+class Beside:
+    """A load in another program: what it `read`s of the file, by key as it is written, and the names of what may make
+    the model that gets a state of it; where no model `fills` itself from it, what is read is used as it is.
+    """
+
+    site: Site
+    read: frozenset[str]
+    makers: frozenset[str]
+    fills: bool
+
+
+def loads_beside(run: Run) -> Iterator[Beside]:
     """The calls of torch.load that leave weights_only out, of a file that the code does not name, in programs that save
-    no such file themselves; each with what it reads of the file, by key as it is written, a model's state among it, and
-    the names of what may make that model. Those that the program that is walked does not mention make another model.
+    no such file themselves. Makers that the program that is walked does not mention make another model.
     """
     for module in run.beside_with("torch.load"):
         if "safe_globals" in module.text:
             continue
         for node in nodes(module.tree):
             if isinstance(node, ast.Call) and dotted(node.func) == "torch.load" and _is_plain(node):
-                read, makers = _read(module, node) or (set[str](), set[str]())
-                own = "torch.save" in module.text and _makes_such(module, read)
-                if read and not own and (_mentions(run, makers) if makers else len(read) > 1):
-                    yield Site.at(module, node), read, makers
+                load = _read(module, node)
+                own = load is not None and "torch.save" in module.text and _makes_such(module, load.read)
+                if load and not own and (_mentions(run, load.makers) if load.makers else len(load.read) > 1):
+                    yield load
 
 
-def _makes_such(module: Module, read: set[str]) -> bool:
+def _makes_such(module: Module, read: frozenset[str]) -> bool:
     """Whether a module makes a dict that may have what is read: one with these keys, or with any that are not written
     there.
     """
@@ -49,7 +61,7 @@ def _makes_such(module: Module, read: set[str]) -> bool:
     return False
 
 
-def is_made_by(makers: set[str], saved: Saved, read: set[str]) -> bool:
+def is_made_by(makers: frozenset[str], saved: Saved, read: frozenset[str]) -> bool:
     """Whether a model whose state is saved may be what functions or classes make: not where others are seen to."""
     for entries in entries_of(saved.content):
         for state in (
@@ -65,7 +77,7 @@ def is_made_by(makers: set[str], saved: Saved, read: set[str]) -> bool:
     return True
 
 
-def _mentions(run: Run, names: set[str]) -> bool:
+def _mentions(run: Run, names: frozenset[str]) -> bool:
     return run.entry is not None and any(
         names & {getattr(each, "id", ""), getattr(each, "attr", "")} for each in nodes(run.entry.tree)
     )
@@ -77,9 +89,9 @@ def _is_plain(load: ast.Call) -> bool:
     return not spread and bool(load.args) and not isinstance(load.args[0], (ast.Constant, ast.Starred))
 
 
-def _read(module: Module, load: ast.Call) -> tuple[set[str], set[str]] | None:
-    """The keys that are read of what is loaded, where it has a name of its own and a model gets one of them, and the
-    names of what may make that model. The name may be given to that entry afterwards.
+def _read(module: Module, load: ast.Call) -> Beside | None:
+    """The keys that are read of what is loaded, where it has a name of its own, and the names of what may make the
+    model that gets one of them. The name may be given to that entry afterwards.
     """
     line = module.statement(load)
     named = line.targets[0] if isinstance(line, ast.Assign) and line.value is load and len(line.targets) == 1 else None
@@ -97,7 +109,8 @@ def _read(module: Module, load: ast.Call) -> tuple[set[str], set[str]] | None:
     keys = {each: _key(module, each) for each in loaded if after is None or each.lineno <= after}
     filled = [model for each, key in keys.items() if key for model in _filled(module, module.parents.get(each))]
     made = {name for model in filled for name in _makers(module, model)}
-    return (set(keys.values()), made) if filled and "" not in keys.values() else None
+    read = frozenset(keys.values())
+    return Beside(Site.at(module, load), read, frozenset(made), bool(filled)) if read and "" not in read else None
 
 
 def _is_loaded(module: Module, name: ast.Name) -> bool:
