@@ -53,7 +53,7 @@ def _is_shown(options: ast.expr, module: Module) -> bool:
             calls = [each.value for each in outer.body if isinstance(each, ast.Expr)]
             shows = [each for each in calls if isinstance(each, ast.Call) and _last_name(each.func) in PRINTS]
             return contains(outer.iter, options, module) and len(shows) == len(outer.body)
-        elif isinstance(outer, (ast.stmt, ast.Subscript)):
+        elif isinstance(outer, (ast.stmt, ast.Subscript, ast.Dict)):
             return False
     return False
 
