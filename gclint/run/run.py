@@ -100,6 +100,7 @@ class Run:
     _kinds: dict[type, tuple[list[int], list[Event]]] = field(default_factory=dict, repr=False)
     _place_of: dict[int, int] = field(default_factory=dict, repr=False)
     _asked: dict[str, int] = field(default_factory=dict, repr=False)
+    _calls_at: dict[int, list[LibraryCall]] = field(default_factory=dict, repr=False)
     _makers: dict[Object, LibraryCall] = field(default_factory=dict, repr=False)
     _said: dict[Hashable, tuple[Guard, int, Condition]] = field(default_factory=dict, repr=False)
     _worded: dict[tuple[Guard, Guard], Condition] = field(default_factory=dict, repr=False)
@@ -123,7 +124,7 @@ class Run:
 
     def let_go(self) -> None:
         """Drop the events, and what holds them or what they made."""
-        for held in (self.events, self._kinds, self._makers):
+        for held in (self.events, self._kinds, self._calls_at, self._makers):
             held.clear()
 
     def of_type(self, *kinds: type, start: int = 0) -> list[Any]:
@@ -140,6 +141,14 @@ class Run:
         last = self._asked.get(asker, 0)
         self._asked[asker] = len(self.events)
         return self.of_type(*kinds, start=last)
+
+    def calls_at(self, node: ast.AST) -> Sequence[LibraryCall]:
+        """The calls of libraries that were made so far at one place in the code."""
+        from .events import LibraryCall
+
+        for each in self.new_to("calls at", LibraryCall):
+            self._calls_at.setdefault(id(each.site.node), []).append(each)
+        return self._calls_at.get(id(node), ())
 
     @property
     def makers(self) -> Mapping[Object, LibraryCall]:

@@ -41,6 +41,7 @@ import ast
 from collections.abc import Iterator
 
 from gclint.finding import Finding, Fix
+from gclint.frameworks.collectives import BARRIERS
 from gclint.frameworks.process_starters import EACH_ITS_OWN, PROCESSES
 from gclint.ir.layout import on_its_own
 from gclint.rule import Reproduction, Rule
@@ -112,6 +113,8 @@ def written_by_all(event: RunEnded, run: Run) -> Iterator[Finding]:
             continue
         if not run.facts.get(EACH_ITS_OWN, set()).isdisjoint(each.moment.stack):
             continue  # its arguments are those of this process, and what they say of the path nobody knows
+        if _is_first_of_one(each, run):
+            continue
         told.add(each.site.node)
         yield rule.finding(
             run,
@@ -123,6 +126,15 @@ def written_by_all(event: RunEnded, run: Run) -> Iterator[Finding]:
             related=run.launch_locations("started on more than one process here"),
             fixes=(_on_one(each, run),),
         )
+
+
+def _is_first_of_one(event: LibraryCall, run: Run) -> bool:
+    """Whether some processes wait before a call for the others, which let them go on after it, to what was written."""
+    barriers = [each for each in run.of_type(LibraryCall) if each.name.rpartition(".")[2] in BARRIERS]
+    place = run.place(event)
+    before = next((each for each in reversed(barriers) if run.place(each) < place), None)
+    after = next((each for each in barriers if run.place(each) > place), None)
+    return all(each is not None and not meets_both(each.guard, run) for each in (before, after))
 
 
 def _several(run: Run) -> Guard | None:

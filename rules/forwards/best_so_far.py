@@ -231,8 +231,8 @@ def _is_one(path: Value, file: Object, event: LibraryCall, run: Run) -> bool:
     """Whether each round, and each run that goes on from a file, writes to the same path, for all that is known: of a
     folder that is made anew for each run the file could not be read.
     """
-    here, calls = event.moment.loops[:1], run.of_type(LibraryCall)
-    others = [each for each in calls if each.site.node is event.site.node and each.moment.loops[:1] == here]
+    here = event.moment.loops[:1]
+    others = [each for each in run.calls_at(event.site.node) if each.moment.loops[:1] == here]
     constants = {_path(each).constant() for each in others} - {None}
     parts = sources(path.possible(event.guard))
     found = sources(file.attributes.get("path", NOTHING))

@@ -9,8 +9,9 @@ look.
 second argument is the wrapper, not the check: a check given by position is called as a wrapper and its
 answer takes the layer's place (`TypeError`). Without a check it wraps every submodule, containers too, and
 each forward is recomputed at every level. `checkpoint_wrapper` has no `use_reentrant`, unless a `checkpoint_fn`
-takes it: `TypeError: got multiple values for keyword argument`. From torch 2.0 on it has no `offload_to_cpu` either:
-it hands on what it does not know, to the forward of the layer that it wraps, be it True or False.
+takes it: `TypeError: got multiple values for keyword argument` from torch 2.1 on. From torch 2.0 on it has no
+`offload_to_cpu` either: torch 2.0 ignores it, and nothing is offloaded; later releases hand on what they do not know,
+to the forward of the layer that is wrapped, be it True or False.
 
 ## Example
 ```python
@@ -24,12 +25,13 @@ apply_activation_checkpointing(model, check_fn=lambda part: isinstance(part, Blo
 
 ## When it is fine
 The result is not used, and the check goes by name; `offload_to_cpu` with torch 1, or for a `checkpoint_fn`; a
-layer whose forward takes any keyword.
+layer whose forward takes any keyword; `use_reentrant` before torch 2.1, which ignores it.
 
 ## Evidence
 torch 2.13.0: `'NoneType' object is not callable`; a wrapper around every submodule; TypeError. `offload_to_cpu=False`:
 `Linear.forward() got an unexpected keyword argument 'offload_to_cpu'`, ValueError where it is reentrant
-(pytorch/pytorch#85459 took the argument away).
+(pytorch/pytorch#85459 took the argument away). torch 2.0.1 and 2.1.0: `CheckpointWrapper.__init__` of
+torch/distributed/algorithms/_checkpoint/checkpoint_wrapper.py drops such keywords, and hands them on.
 """
 
 from __future__ import annotations
@@ -49,7 +51,7 @@ from gclint.run.events import LibraryCall
 from gclint.run.run import Run
 from gclint.run.values import NOTHING, Const, External, Function, Partial, Value
 
-OFFLOAD = "offload_to_cpu"
+OFFLOAD, HANDS_ON = "offload_to_cpu", Version("2.1")
 MODULE = "torch.distributed.algorithms._checkpoint.checkpoint_wrapper"
 
 rule = Rule(
@@ -74,7 +76,9 @@ def misuse(event: LibraryCall, run: Run) -> Iterator[Finding]:
     if call is None or not event.name.startswith("torch."):
         return
     last = event.name.rsplit(".", 1)[-1]
-    if last == "checkpoint_wrapper" and call.gives("use_reentrant") and not call.gives("checkpoint_fn", 2):
+    version = run.targets.version("torch")
+    hands_on = version is None or version >= HANDS_ON
+    if last == "checkpoint_wrapper" and call.gives("use_reentrant") and not call.gives("checkpoint_fn", 2) and hands_on:
         yield rule.finding(
             run,
             event.site,
@@ -122,15 +126,18 @@ def _offloads(event: LibraryCall, call: Call, run: Run) -> Iterator[Finding]:
     version = run.targets.version("torch")
     if version is not None and version < Version("2.0"):
         return
+    hands_on = version is None or version >= HANDS_ON
     for given, places in _given(event, call):
-        if OFFLOAD in given and "checkpoint_fn" not in given:
+        if OFFLOAD in given and "checkpoint_fn" not in given and (hands_on or not given[OFFLOAD].is_const(False)):
+            does = "it goes to the forward of the layer" if hands_on else "torch 2.0 ignores it, and offloads nothing"
+            raised = f"TypeError: forward() got an unexpected keyword argument '{OFFLOAD}'"
             yield rule.finding(
                 run,
                 places.get(OFFLOAD, event.site),
-                f"checkpoint_wrapper takes no {OFFLOAD} from torch 2.0 on: it goes to the forward of the layer",
+                f"checkpoint_wrapper takes no {OFFLOAD} from torch 2.0 on: {does}",
                 guard=event.guard,
                 certainty="fragile",
-                symptom=f"TypeError: forward() got an unexpected keyword argument '{OFFLOAD}'",
+                symptom=raised if hands_on else "silent: what is kept for the backward stays on the device",
                 versions=("torch",),
             )
 
