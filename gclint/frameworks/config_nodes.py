@@ -12,12 +12,14 @@ import os
 from ..run import names
 from ..run.calls import Call
 from ..run.interpreter import Interpreter
-from ..run.values import NONE, NOTHING, ModuleRef, Object, Value, assigned, of
+from ..run.values import NONE, NOTHING, TRUE, ModuleRef, Object, Value, assigned, of
 from .registry import Framework
 from .system import lifted
 
 BASES = "_base_"
 DELETE = "_delete_"
+NEW_ALLOWED = "new_allowed"
+CLOSED = ("yacs.", "fvcore.", "detectron2.")
 NODES = ("yacs:CfgNode", "fvcore:CfgNode", "detectron2:CfgNode", "ml_collections:ConfigDict", "easydict:EasyDict")
 
 framework = Framework(
@@ -40,6 +42,8 @@ def make_node(call: Call) -> Value:
     """A node with the entries of a mapping."""
     made = call.make("config_node", call.name)
     made.entries = {}
+    if call.get(NEW_ALLOWED, 2).constant():
+        made.state[NEW_ALLOWED] = TRUE
     for item in call.positional[0].objects() if call.positional else ():
         _merge(call, made, item)
     for name, value in call.keywords.items():
@@ -102,13 +106,19 @@ def _put_over(call: Call, values: list[Value]) -> None:
 
 
 def _forget(call: Call, node: Object) -> None:
-    """Any entry may have been replaced."""
+    """Any entry may have been replaced, and others have come where the node takes them."""
+    node.open = node.open or _takes_new(node)
     for name, held in list(node.attributes.items()):
         inner = [part for part in held.objects() if part.entries is not None]
         for part in inner:
             _forget(call, part)
         if not inner:
             put(node, name, _under(call, of(call.it.unknown(name, call.site)), held))
+
+
+def _takes_new(node: Object) -> bool:
+    """Whether a node takes keys that it has not: those of yacs do where they are told so (yacs/config.py)."""
+    return not node.type.startswith(CLOSED) or NEW_ALLOWED in node.state
 
 
 def _under(call: Call, value: Value, held: Value | None) -> Value:
@@ -152,7 +162,19 @@ def same_node(call: Call) -> Value:
     return of(_node(call, call.receiver))
 
 
-@framework.method("config_node", "freeze", "defrost", "lock", "unlock", "set_new_allowed")
+@framework.method("config_node", "set_new_allowed")
+def take_new(call: Call) -> Value:
+    """The node and its parts take keys that they have not, from now on."""
+    assert call.receiver is not None
+    todo = [call.receiver] if call.get("is_new_allowed", 0).constant() is not False else []
+    while todo:
+        node = todo.pop()
+        node.state[NEW_ALLOWED] = TRUE
+        todo += [part for held in node.attributes.values() for part in held.objects() if part.kind == "config_node"]
+    return NONE
+
+
+@framework.method("config_node", "freeze", "defrost", "lock", "unlock")
 def closed(call: Call) -> Value:
     """Whether it may be changed changes no setting."""
     return NONE
