@@ -4,21 +4,25 @@ from __future__ import annotations
 
 import ast
 import builtins
+from functools import partial
 from typing import TYPE_CHECKING
 
-from ..run import changes, containers, names
+from ..run import changes, containers, module_names, names
 from ..run.arithmetic import is_tensor
 from ..run.calls import Call
 from ..run.defaults import unsure
+from ..run.guards import ALWAYS
 from ..run.jumps import RAISE, leave
 from ..run.values import (
     FALSE,
     NONE,
     NOTHING,
+    Alternative,
     Class,
     Const,
     External,
     Function,
+    ModuleRef,
     Object,
     Partial,
     Value,
@@ -78,8 +82,23 @@ def get_attribute(call: Call) -> Value:
                 name = item.value if isinstance(item, Const) and isinstance(item.value, str) else None
                 if name is None:
                     _may_read_any(call)
-                found.append((_attribute_called(call, name) if name is not None else call.unknown()).under(guard))
+                found.append((_attribute_called(call, name) if name is not None else _any_of(call, item)).under(guard))
     return union(found) if found else call.unknown()
+
+
+def _any_of(call: Call, name: Alternative) -> Value:
+    """What has a name that nobody knows: of a module of the project any that it defines."""
+    assert isinstance(call.site.node, ast.Call)
+    parts = []
+    for guard, item in call.positional[0].possible(call.it.guard):
+        with call.it.under(guard) as possible:
+            own, none = list[Value](), ALWAYS
+            if possible and isinstance(item, ModuleRef):
+                read = partial(names.of_item, call.it, item, node=call.site.node)
+                own, none = module_names.called(call.it, item.module, name, read)
+            default = call.positional[2] if len(call.positional) > 2 and own else call.unknown()
+            parts += [part.under(guard) for part in (*own, default.under(none))]
+    return union(parts)
 
 
 @framework.function("builtins.eval")
@@ -118,7 +137,8 @@ def _attribute_called(call: Call, name: str) -> Value:
     parts = []
     default = call.positional[2] if len(call.positional) > 2 else None
     for guard, item in call.positional[0].possible(call.it.guard):
-        if default is not None and names.lacks(item, name):
+        of_module = isinstance(item, ModuleRef) and module_names.lacks(call.it, item.module, name)
+        if default is not None and (of_module or names.lacks(item, name)):
             parts.append(default.under(guard))
             continue
         known = names.of_item(call.it, item, name, call.site.node)

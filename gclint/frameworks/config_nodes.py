@@ -118,7 +118,7 @@ def _forget(call: Call, node: Object) -> None:
 
 def _takes_new(node: Object) -> bool:
     """Whether a node takes keys that it has not: those of yacs do where they are told so (yacs/config.py)."""
-    return not node.type.startswith(CLOSED) or NEW_ALLOWED in node.state
+    return not str(node.type).startswith(CLOSED) or NEW_ALLOWED in node.state
 
 
 def _under(call: Call, value: Value, held: Value | None) -> Value:

@@ -1,4 +1,4 @@
-"""Programs that start their own processes: mp.spawn, Process, elastic_launch, accelerate's notebook_launcher.
+"""Programs that start their own processes: mp.spawn, Process, elastic_launch, accelerate's and detectron2's launchers.
 
 What they start runs on several processes, whatever the launcher of the program itself does.
 """
@@ -65,6 +65,15 @@ def spawn(call: Call) -> Value:
     """mp.spawn(fn, args=(...), nprocs=n): fn(rank, *args) in each process."""
     arguments = [of(number_of_process(call)), *_items(call.get("args", 1))]
     _start(call, call.get("fn", 0), arguments, call.get("nprocs", 2, const(1)))
+    return NONE
+
+
+@framework.function("detectron2:launch")
+def launch(call: Call) -> Value:
+    """launch(main_func, num_gpus_per_machine, ..., args=()): main_func(*args) in each process (engine/launch.py)."""
+    machines = call.get("num_machines", 2, const(1))
+    count = call.get("num_gpus_per_machine", 1) if machines.constant() == 1 else NOTHING
+    _start(call, call.get("main_func", 0), _items(call.get("args", 5)), count)
     return NONE
 
 

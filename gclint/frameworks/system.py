@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 from ..ir.syntax import Site
 from ..run import imports
 from ..run.calls import Call
+from ..run.guards import choices
 from ..run.interpreter import Interpreter
 from ..run.values import NOTHING, Alternative, Const, Object, Value, const, of, union
 from .registry import Framework
@@ -26,10 +28,28 @@ def import_by_name(call: Call) -> Value:
 
 
 def _module_called(call: Call, name: Alternative) -> Value:
+    if isinstance(name, Object) and name.each:
+        listed = [imports.module_value(call.it, each, 0, call.site.node) for each in _named_by_rounds(call, name)]
+        ways = choices(len(listed)) if listed else []
+        return union([each.under(way) for each, way in zip(listed, ways, strict=True)]) or call.unknown()
     if not isinstance(name, Const) or not isinstance(name.value, str) or not name.value:
         return call.unknown()
     plain = name.value.lstrip(".")
     return imports.module_value(call.it, plain, len(name.value) - len(plain), call.site.node)
+
+
+def _named_by_rounds(call: Call, name: Object) -> list[str]:
+    """The modules of a package that the rounds of a loop name, where all that is known of a name is how it begins, as
+    in `f"models.{file}"`: each file of the package has its round.
+    """
+    first = name.made_of[0].constant() if name.made_of else None
+    package = first.rstrip(".") if isinstance(first, str) and first.endswith(".") else ""
+    path = call.it.project.resolve(package, 0, call.it.module) if package else None
+    folder = os.path.dirname(path) if path is not None and os.path.basename(path) == "__init__.py" else ""
+    own = os.path.realpath(call.it.project.absolute(call.it.module))
+    files = [each for each in call.it.project.beside(os.path.join(folder, "")) if os.path.dirname(each) == folder]
+    stems = (os.path.splitext(os.path.basename(each)) for each in sorted(files) if each not in (path, own))
+    return [f"{package}.{stem}" for stem, ending in stems if ending == ".py"] if folder else []
 
 
 # Configuration files
