@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from gclint.ir.syntax import FUNCTIONS, Site
 from gclint.run.closures import enclosing_function
-from gclint.run.events import Backward, Forward, Loop
+from gclint.run.events import Backward, Forward, Loop, OptimizerStep
 from gclint.run.guards import satisfiable
 from gclint.run.parallel import inside
 from gclint.run.run import Run, ways
@@ -19,6 +19,8 @@ def untrained(run: Run, *, alike: bool = False) -> Iterator[Forward]:
     results none is computed; with `alike` also of what is made anew of the project's class of such a model, as by a
     function of the program that only tests.
     """
+    if not run.of_type(OptimizerStep):
+        return  # nothing trains
     used = {item for each in run.of_type(Backward) for item in each.forwards}
     trained = {item.attributes["of"].only() for item in used}
     classes = {inside(each).type for each in trained if isinstance(each, Object)} if alike else set()

@@ -119,14 +119,24 @@ def names_option(module: Module, name: str, made: ast.AST, texts: bool, others: 
             named = node.arg or ""
         elif isinstance(node, ast.Constant) and isinstance(node.value, str):
             named = node.value
-        elif isinstance(node, ast.JoinedStr):
-            named = "".join(str(part.value) if isinstance(part, ast.Constant) else "{}" for part in node.values)
-        if (named == name or _fits(named, name)) and made not in module.ancestors(node):
+        if named == name and made not in module.ancestors(node):
             return True
     return False
 
 
-def _fits(text: str, name: str) -> bool:
-    """Whether a text with places to fill in, as `stage%s_lr` and `stage{}_lr`, may become the name."""
-    parts = FILLED_IN.split(text)
-    return len(parts) > 1 and "".join(parts).isidentifier() and bool(re.fullmatch(r"\w*".join(parts), name))
+def names_put_together(module: Module) -> list[re.Pattern[str]]:
+    """What the names look like that a module puts together, as `stage%s_lr`, `f"stage{n}_lr"` or `"stage_" + name`."""
+    found = set[str]()
+    for node in module.parents:
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            found.add(node.value)
+        elif isinstance(node, ast.JoinedStr):
+            found.add(_with_places(node.values))
+        elif isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
+            found.add(_with_places([node.left, node.right]))
+    texts = [FILLED_IN.split(text) for text in found if FILLED_IN.search(text)]
+    return [re.compile(r"\w*".join(parts)) for parts in texts if "".join(parts).isidentifier()]
+
+
+def _with_places(parts: list[ast.expr]) -> str:
+    return "".join(str(part.value) if isinstance(part, ast.Constant) else "{}" for part in parts)

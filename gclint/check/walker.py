@@ -246,7 +246,7 @@ class Walker:
                     frozenset(place for place, node in enumerate(module.definitions) if id(node) in entered)
                     for entered in (it.interpreted, it.instantiated)
                 ]
-                made.files[os.path.realpath(self.project.absolute(module))] = Entered(*places)
+                made.files[self.project.imports.real(self.project.absolute(module))] = Entered(*places)
                 if len(self._seen) > MANY_MODULES:
                     module.forget()
         self._seen |= made.files.keys()

@@ -22,6 +22,10 @@ framework = Framework("process starters")
 
 PROCESSES = "processes of its own"
 """The fact that the program starts processes: what stands outside of what they run is done by none of them."""
+FRESH = "fresh processes"
+"""The fact that holds the places at which new interpreters are started: they have nothing of what the program did
+before, such as its seeds (torch/multiprocessing/spawn.py starts them so, accelerate's launchers fork).
+"""
 EACH_ITS_OWN = "processes with arguments of their own"
 """The fact that holds the places at which processes are started each with what it alone is given."""
 
@@ -47,8 +51,10 @@ def shows_processes(it: Interpreter, site: Site) -> None:
         it.run.facts.setdefault(SEVERAL, site)
 
 
-def _start(call: Call, function: Value, arguments: list[Value], count: Value) -> None:
+def _start(call: Call, function: Value, arguments: list[Value], count: Value, *, forked: bool = False) -> None:
     several = count.constant() != 1
+    if not forked:
+        call.it.run.facts.setdefault(FRESH, set()).add(call.site)
     if several:
         shows_processes(call.it, call.site)
     with on_processes(call.it, several):
@@ -123,7 +129,8 @@ def _rounds(it: Interpreter, over: ast.expr) -> Value:
 def notebook_launcher(call: Call) -> Value:
     """notebook_launcher(fn, args, num_processes): fn(*args) in each process; debug_launcher takes two by default."""
     default = const(2) if call.last == "debug_launcher" else NONE
-    _start(call, call.get("function", 0), _items(call.get("args", 1)), call.get("num_processes", 2, default))
+    count = call.get("num_processes", 2, default)
+    _start(call, call.get("function", 0), _items(call.get("args", 1)), count, forked=True)
     return NONE
 
 

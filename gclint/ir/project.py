@@ -214,7 +214,7 @@ class Project:
             return None
         for candidate in (directory / f"{name}.py", directory / name / "__init__.py"):
             if candidate.is_file():
-                return os.path.realpath(candidate)
+                return self.imports.real(candidate)
         return None
 
     def program_root(self, entry: str | Path) -> Path:

@@ -73,5 +73,5 @@ def promised(it: Interpreter, module: Module, name: str) -> Value | None:
     for item in outline.promised.get(name, ()) if outline is not None else ():
         file = it.project.imports.resolve(item.module, item.level, path)
         if file is not None and file.suffix == ".py" and item.member not in ("", "*"):
-            return forced(it, member_of(it, os.path.realpath(file), item.member))
+            return forced(it, member_of(it, it.project.imports.real(file), item.member))
     return None

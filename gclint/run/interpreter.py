@@ -329,7 +329,7 @@ class Interpreter:
 
     def beside_with(self, word: str, using: Module | None = None) -> Iterator[Module]:
         """The modules in or below the folder of the program's file whose text has a word, but those that it imports;
-        with `using`, those alone that some program there may run that imports this module.
+        with `using`, those of the project that some program of it may run which imports this module.
         """
         for path in self._beside(using):
             source = self.project.source(path) if path not in self.brought else None
@@ -339,11 +339,13 @@ class Interpreter:
                     yield module
 
     def _beside(self, using: Module | None) -> Collection[str]:
-        """The files in or below the folder of the program's file, or those that run with those that import a module."""
+        """The files in or below the folder of the program's file, or those of the project that run with what imports
+        a module.
+        """
         entry = self.run.entry
-        files = self.project.beside(os.fspath(self.project.absolute(entry))) if entry is not None else []
         if using is None:
-            return files
+            return self.project.beside(os.fspath(self.project.absolute(entry))) if entry is not None else []
+        files = self.project.beside(os.path.join(self.project.root, ""))
         imported, led_to = os.fspath(self.project.absolute(using)), self.project.deferral.led_to
         run = set[str]().union(*(led_to(path) for path in files if imported in led_to(path)))
         by_name = any(word in (self.project.text(path) or "") for path in run for word in IMPORTS_BY_NAME)

@@ -35,6 +35,7 @@ import ast
 from collections.abc import Iterator, Sequence
 
 from gclint.finding import Aspect, Edit, Finding, Fix
+from gclint.frameworks.process_starters import FRESH
 from gclint.frameworks.randomness import GENERATORS, draws, seeded_by
 from gclint.ir.syntax import Site, dotted
 from gclint.rule import Reproduction, Rule
@@ -142,9 +143,19 @@ def _trained(
         for draw in drawn:
             if draw.moment.loops[:1] != backward.moment.loops[:1] or not made_of.intersection(draw.result.objects()):
                 continue
-            before = [each for each in seeds if run.place(each) < run.place(draw) and together(each, draw)]
+            before = [
+                each
+                for each in seeds
+                if run.place(each) < run.place(draw) and together(each, draw) and not _is_left_behind(each, draw, run)
+            ]
             if before and _is_alike(before[-1]) and _of_all(before[-1], draw, backward, run) is not None:
                 yield before[-1], draw, backward
+
+
+def _is_left_behind(seed: LibraryCall, draw: LibraryCall, run: Run) -> bool:
+    """Whether a seed is that of the program which starts new interpreters, in which is drawn."""
+    started = run.facts.get(FRESH, set()).intersection(draw.moment.stack)
+    return not started <= set(seed.moment.stack)
 
 
 def _of_all(seed: LibraryCall, draw: LibraryCall, backward: Backward, run: Run) -> Guard | None:

@@ -34,8 +34,10 @@ Python 3.11: argparse keeps every option that it knows in the namespace, and say
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache
+from typing import NamedTuple
 
 from gclint.finding import Aspect, Finding, Location
 from gclint.frameworks.arguments import destination, flags_of, given_argument, options_of
@@ -47,7 +49,7 @@ from gclint.run.run import Run
 from gclint.run.values import Class, External, Function, Object
 from gclint.source.source import shown
 
-from ..option_names import BY_TEXT, OF_ALL, TELLS, names_option, reads_by_text
+from ..option_names import BY_TEXT, OF_ALL, TELLS, names_option, names_put_together, reads_by_text
 from ..words import TRAINS
 
 CHANGES: tuple[Aspect, ...] = ("loss", "gradients", "updates")
@@ -88,14 +90,14 @@ def unread(event: RunEnded, run: Run) -> Iterator[Finding]:
     taken = {name for each in run.of_type(LibraryCall) for name in TAKEN.get(each.name, ())}
     options = {item for each in parses for item in _namespaces(each.result.objects())}
     told = set[Site]()
-    handed_on, by_text = _is_handed_on(options, run), cache(reads_by_text)
+    handed_on, texts = _is_handed_on(options, run), _Texts(cache(reads_by_text), cache(names_put_together))
     kept = any(each.name.rpartition(".")[2] in SAVES and _is_given(options, each) for each in run.of_type(LibraryCall))
     for parsed in parses if options and not handed_on else ():
         parser = parsed.call.receiver if parsed.call is not None else None
         for option in options_of(run, parser) if parser is not None else ():
             name = _name_of(option)
             read = option.site in told or name in taken or name in run.options_read
-            if name and not read and not _is_named(name, option, kept, by_text, run):
+            if name and not read and not _is_named(name, option, kept, texts, run):
                 told.add(option.site)
                 yield rule.finding(
                     run,
@@ -164,7 +166,14 @@ def _is_given(options: set[Object], call: LibraryCall) -> bool:
     return False
 
 
-def _is_named(name: str, option: Call, kept: bool, by_text: Callable[[Module], bool], run: Run) -> bool:
+class _Texts(NamedTuple):
+    """What modules do with texts: whether they take attributes by them, and the names that they put together."""
+
+    read: Callable[[Module], bool]
+    made: Callable[[Module], list[re.Pattern[str]]]
+
+
+def _is_named(name: str, option: Call, kept: bool, texts: _Texts, run: Run) -> bool:
     """Whether any code of the program has the name other than to make the option, or any file beside it, where it
     shares the option or may read the options that the program has kept in a file.
     """
@@ -174,9 +183,11 @@ def _is_named(name: str, option: Call, kept: bool, by_text: Callable[[Module], b
     elif option.site.module is not run.entry:
         modules += run.beside_with(name, option.site.module)
     more = (module for word in (*BY_TEXT, *OF_ALL) for module in run.modules_with(word))
-    texts = any(map(by_text, dict.fromkeys([*modules, *more])))
-    others = set[ast.AST]() if texts else {node for node, other in run.read_of_others.items() if other}
-    return any(names_option(module, name, option.site.node, texts, others) for module in modules)
+    taking = [module for module in dict.fromkeys([*modules, *more]) if texts.read(module)]
+    if any(pattern.fullmatch(name) for module in taking for pattern in texts.made(module)):
+        return True
+    others = set[ast.AST]() if taking else {node for node, other in run.read_of_others.items() if other}
+    return any(names_option(module, name, option.site.node, bool(taking), others) for module in modules)
 
 
 def _commands(option: Call, run: Run) -> Iterator[Location]:

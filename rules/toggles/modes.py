@@ -33,6 +33,10 @@ NETWORK = re.compile(r"torchvision\.models\.(?!detection|segmentation|optical_fl
 """Networks of torchvision which drop, or have running statistics, as they come; its vision transformers do not."""
 
 
+NO_MODULES = ("forward", "parameter", "tensor", "criterion")
+PLAIN = ("float", "int", "str", "bool", "len", "round", "sum", "min", "max", "abs")
+
+
 def has_mode(model: Object) -> bool | None:
     """Whether a layer of a model behaves otherwise in evaluation; None where not all of its layers are known."""
     if model.kind == "layer":
@@ -41,11 +45,17 @@ def has_mode(model: Object) -> bool | None:
         parts = [item for value in model.items or [] for item in value.objects()]
     elif isinstance(model.type, Class) and model.kind == "module" and not model.open:
         parts = [item for value in model.attributes.values() for item in value.objects()]
-        parts = [item for item in parts if item.kind not in ("forward", "parameter", "tensor", "criterion")]
+        parts = [item for item in parts if item.kind not in NO_MODULES and not _is_plain(item)]
     else:
         return True if NETWORK.fullmatch(str(model.type)) else None
     known = [has_mode(part) for part in parts if part is not model.parent]
     return True if True in known else None if None in known else False
+
+
+def _is_plain(item: Object) -> bool:
+    """Whether something was made by one of Python's types, such as a number."""
+    node = item.site.node if item.site is not None else None
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in PLAIN
 
 
 def is_own(model: Object) -> bool:
