@@ -42,11 +42,12 @@ def make_node(call: Call) -> Value:
     """A node with the entries of a mapping."""
     made = call.make("config_node", call.name)
     made.entries = {}
-    if call.get(NEW_ALLOWED, 2).constant():
+    of_yacs = call.name.startswith(CLOSED)
+    if of_yacs and call.get(NEW_ALLOWED, 2).constant():
         made.state[NEW_ALLOWED] = TRUE
-    for item in call.positional[0].objects() if call.positional else ():
+    for item in call.get("init_dict", 0).objects() if of_yacs or call.positional else ():
         _merge(call, made, item)
-    for name, value in call.keywords.items():
+    for name, value in call.keywords.items() if not of_yacs else ():
         put(made, name, value)
     return of(made)
 

@@ -30,9 +30,7 @@ PLAIN = (
     *("tensor_split", "hsplit", "vsplit", "sort", "topk", "max", "min", "median", "mode", "kthvalue", "aminmax"),
 )
 """Methods of a tensor that give none, or that may give several."""
-NAMES_COMPARED = (
-    "names compared"  # of the run's facts: the models of whose names others were taken away, or the reverse
-)
+NAMES_COMPARED = "names compared"  # of the run's facts: the models whose names were compared with others
 REMAINDERS = "remainders"  # of the run's facts: what `x % n` was divided by, by what conditions call the result
 
 

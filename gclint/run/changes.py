@@ -95,7 +95,16 @@ def store(it: Interpreter, item: Object, key: Value, value: Value, site: Site) -
     if item.entries is not None and not any(_of_the_same(item, each) for each in key.objects()):
         item.state["filled"] = TRUE
     item.origins |= origins_of([value])
+    if item.entries is None and item.items is None:
+        _has_other_numbers(item)
     it.library.stored(it, item, value)
+
+
+def _has_other_numbers(item: Object) -> None:
+    """Of a tensor some numbers were replaced: what was known of all of them, or of a part, may not hold of these."""
+    parts = (part for held in item.attributes.values() for part in held.objects() if part.parent is item)
+    for each in (item, *parts):
+        each.state.pop("numbers", None)
 
 
 def _store(it: Interpreter, item: Object, key: Alternative, value: Value, site: Site) -> None:
