@@ -237,14 +237,38 @@ def class_of(call: Call) -> Value:
     return Value(known) if known and complete else call.unknown()
 
 
+def _by_bases(it: Interpreter, item: Object, classes: list[Alternative]) -> bool | None:
+    """Whether a layer of torch, or an object of a project's class that inherits from the project's and torch's alone,
+    is of one of these classes, where they are all layers of torch or classes of the project; None for any other.
+    """
+    own = list(item.type.ancestry()) if isinstance(item.type, Class) else []
+    bases = [base for each in own if isinstance(each, Class) for base in each.bases]
+    known = all(isinstance(base, Class) or (isinstance(base, External) and _is_torchs(base)) for base in bases)
+    if any(isinstance(part, Class) and part in own for part in classes):
+        return True
+    if not classes or not known or not (own or item.kind in ("layer", "modules")):
+        return None
+    told = all(
+        it.library.are_layers([part.name.rpartition(".")[2]])
+        if isinstance(part, External)
+        else isinstance(part, Class) and not part.inherits("Protocol")
+        for part in classes
+    )
+    return False if told else None
+
+
+def _is_torchs(base: External) -> bool:
+    return base.name.startswith("torch.nn.") or base.name == "builtins.object"
+
+
 @framework.function("builtins.isinstance", "builtins.issubclass", "builtins.callable")
 def is_instance(call: Call) -> Value:
     """Whether an object is of a class, where its class is known; open elsewhere."""
-    wanted: list[str] = []
+    classes: list[Alternative] = []
     for _, item in call.get("", 1):
         group = item.items if isinstance(item, Object) and item.items is not None else [of(item)]
-        for value in group:
-            wanted += [part.name.rsplit(".", 1)[-1] for _, part in value if isinstance(part, (External, Class))]
+        classes += [part for value in group for _, part in value]
+    wanted = [part.name.rsplit(".", 1)[-1] for part in classes if isinstance(part, (External, Class))]
     if any(isinstance(part, External) and part.name == VARIABLE for _, part in call.get("", 1)):
         wanted.append("Tensor")  # each tensor is one (torch/autograd/variable.py)
     parts = []
@@ -256,6 +280,8 @@ def is_instance(call: Call) -> Value:
         told = "Tensor" in wanted or (bool(types) and None not in types)
         if known is None and told and isinstance(item, Object) and item.origins and is_tensor(item):
             known = "Tensor" in wanted  # a graph goes through it
+        if known is None and isinstance(item, Object) and call.last == "isinstance":
+            known = _by_bases(call.it, item, classes)
         if isinstance(item, Const) and types and None not in types:
             known = isinstance(item.value, tuple(each for each in types if each is not None))
         if known is None:
