@@ -5,9 +5,10 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from gclint.frameworks.module_trees import parameters_of
 from gclint.ir.syntax import FUNCTIONS, Site
 from gclint.run.closures import enclosing_function
-from gclint.run.events import Backward, Forward, Loop, OptimizerStep
+from gclint.run.events import Backward, Forward, Loop
 from gclint.run.guards import satisfiable
 from gclint.run.parallel import inside
 from gclint.run.run import Run, ways
@@ -19,8 +20,6 @@ def untrained(run: Run, *, alike: bool = False) -> Iterator[Forward]:
     results none is computed; with `alike` also of what is made anew of the project's class of such a model, as by a
     function of the program that only tests.
     """
-    if not run.of_type(OptimizerStep):
-        return  # nothing trains
     used = {item for each in run.of_type(Backward) for item in each.forwards}
     trained = {item.attributes["of"].only() for item in used}
     classes = {inside(each).type for each in trained if isinstance(each, Object)} if alike else set()
@@ -33,13 +32,18 @@ def untrained(run: Run, *, alike: bool = False) -> Iterator[Forward]:
         if forward.model not in trained and not (isinstance(of_class, Class) and of_class in classes):
             continue
         loops = forward.moment.loops
-        if steps.issuperset(loops):
+        if steps.issuperset(loops) or _learns_nothing(forward):
             continue
         given = forward.activation.attributes.get("given", NOTHING).objects()
         if given and loops[0] not in trained_on:
             trained_on[loops[0]] = _trained_on(loops[0], run)
         if (not given or trained_on[loops[0]].isdisjoint(given)) and satisfiable(forward.guard):
             yield forward
+
+
+def _learns_nothing(forward: Forward) -> bool:
+    """Whether a model surely has no parameters."""
+    return forward.call is not None and parameters_of(forward.call.it, inside(forward.model)) == []
 
 
 def _may_be_a_method(forward: Forward) -> bool:

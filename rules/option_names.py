@@ -20,6 +20,8 @@ PRINTS = (
     *("warning", "log", "write", "log_params", "log_hyperparams", "add_hparams", "init", "init_trackers"),
 )
 """Those of them that show or keep all that they are given."""
+GIVES_A_TEXT = ("str", "repr", "format", "pformat", "dumps", "safe_dump", "join")
+"""Those which give it back as a text, which may be read again."""
 BY_TEXT = ("vars", "getattr", "eval", "exec")
 OF_ALL = ("__dict__", "_get_kwargs", "__getattribute__")
 FILLED_IN = re.compile(r"%[sdi]|\{\w*\}")
@@ -45,17 +47,29 @@ def _is_shown(options: ast.expr, module: Module) -> bool:
     """
     for outer in module.ancestors(options):
         if isinstance(outer, ast.Call):
-            if (name := _last_name(outer.func)) in PRINTS:
+            name = _last_name(outer.func)
+            if name in PRINTS and name not in GIVES_A_TEXT:
                 return True
             if name not in TELLS:
                 return False
         elif isinstance(outer, ast.For):
-            calls = [each.value for each in outer.body if isinstance(each, ast.Expr)]
-            shows = [each for each in calls if isinstance(each, ast.Call) and _last_name(each.func) in PRINTS]
-            return contains(outer.iter, options, module) and len(shows) == len(outer.body)
-        elif isinstance(outer, (ast.stmt, ast.Subscript, ast.Dict)):
+            return contains(outer.iter, options, module) and all(map(_only_shows, outer.body))
+        elif isinstance(outer, ast.Expr):
+            return True
+        elif isinstance(outer, (ast.stmt, ast.Subscript, ast.Dict)) or (
+            isinstance(outer, ast.keyword) and not outer.arg
+        ):
             return False
     return False
+
+
+def _only_shows(line: ast.stmt) -> bool:
+    """Whether a statement prints something, and does nothing with it besides."""
+    shown = line.value if isinstance(line, ast.Expr) else None
+    if not isinstance(shown, ast.Call) or _last_name(shown.func) not in PRINTS:
+        return False
+    inner = (each for part in (*shown.args, *shown.keywords) for each in nodes(part))
+    return all(_last_name(each.func) in TELLS for each in inner if isinstance(each, ast.Call))
 
 
 def _takes_none_of_options(node: ast.Call, module: Module) -> bool:

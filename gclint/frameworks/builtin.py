@@ -32,13 +32,18 @@ from ..run.values import (
     of,
     union,
 )
+from .module_trees import modules_of
 from .registry import Framework
 from .settings import with_settings
 
 if TYPE_CHECKING:
     from ..run.interpreter import Interpreter
 
-VARIABLE = "torch.autograd.Variable"
+OF_TENSORS = ("torch.Tensor", "torch.autograd.Variable")
+"""Each tensor is of both (torch/autograd/variable.py)."""
+NO_TENSORS = {"tuple", "list", "dict", "str", "int", "float", "bool", "set", "frozenset", "bytes"}
+SEVERAL = ("RNN", "LSTM", "GRU", "MultiheadAttention")
+"""Layers that give more than one tensor."""
 
 framework = Framework(
     "builtin", kinds={"option": "unknown", "data": "unknown"}, bases=dict.fromkeys(containers.DICTS, "dict")
@@ -261,6 +266,15 @@ def _is_torchs(base: External) -> bool:
     return base.name.startswith("torch.nn.") or base.name == "builtins.object"
 
 
+def _gives_one(it: Interpreter, item: Object) -> bool:
+    """Whether something was computed from models of which all is known, and no layer of which gives several tensors."""
+    called = [each for origin in item.origins for each in origin.attributes.get("called", NOTHING).objects()]
+    parts = [modules_of(it, each) for each in called]
+    return bool(parts) and all(
+        each is not None and not any(named.item.class_name in SEVERAL for named in each) for each in parts
+    )
+
+
 @framework.function("builtins.isinstance", "builtins.issubclass", "builtins.callable")
 def is_instance(call: Call) -> Value:
     """Whether an object is of a class, where its class is known; open elsewhere."""
@@ -269,17 +283,23 @@ def is_instance(call: Call) -> Value:
         group = item.items if isinstance(item, Object) and item.items is not None else [of(item)]
         classes += [part for value in group for _, part in value]
     wanted = [part.name.rsplit(".", 1)[-1] for part in classes if isinstance(part, (External, Class))]
-    if any(isinstance(part, External) and part.name == VARIABLE for _, part in call.get("", 1)):
-        wanted.append("Tensor")  # each tensor is one (torch/autograd/variable.py)
+    tensor = any(isinstance(part, External) and part.name in OF_TENSORS for part in classes)
     parts = []
     types = [_type_of_python(name) for name in wanted]
     for guard, item in call.get("", 0):
         known = call.it.library.is_instance(item, wanted) if isinstance(item, Object) and wanted else None
         if call.last == "callable" and not isinstance(item, Object):
             known = not isinstance(item, Const)
-        told = "Tensor" in wanted or (bool(types) and None not in types)
-        if known is None and told and isinstance(item, Object) and item.origins and is_tensor(item):
-            known = "Tensor" in wanted  # a graph goes through it
+        if (
+            known is None
+            and isinstance(item, Object)
+            and item.origins
+            and is_tensor(item)
+            and _gives_one(call.it, item)
+        ):
+            known = (
+                True if tensor else False if wanted and set(wanted) <= NO_TENSORS else None
+            )  # a graph goes through it
         if known is None and isinstance(item, Object) and call.last == "isinstance":
             known = _by_bases(call.it, item, classes)
         if isinstance(item, Const) and types and None not in types:

@@ -7,30 +7,30 @@ How often they do is theirs, and one call stands for all: retry 0.9.2 (api.py, `
 
 from __future__ import annotations
 
+from ..run import elements
 from ..run.calls import Call
-from ..run.values import NONE, Object, Value, of
+from ..run.values import NONE, Const, Object, Value, of
 from .registry import Framework
 
 framework = Framework("callers", kinds={"study": "unknown", "submitter": "unknown", "tuner": "unknown"})
 
 
-def _called(call: Call, function: Value, given: list[Value], named: dict[str, Value] | None = None) -> Value:
-    return call.it.call(function, Call(call.it, call.site, "called", given, named or {}))
-
-
-def _items(value: Value) -> list[Value]:
-    item = value.only()
-    return list(item.items) if isinstance(item, Object) and item.items is not None else []
+def _called(
+    call: Call, function: Value, given: list[Value], named: dict[str, Value] | None = None, *, more: bool = False
+) -> Value:
+    """What a function gives; with `more` it is called with arguments that nobody knows besides."""
+    return call.it.call(function, Call(call.it, call.site, "called", given, named or {}, more or call.open))
 
 
 @framework.function("retry:retry_call")
 def retried(call: Call) -> Value:
     """retry_call(f, fargs, fkwargs): f, once more after each exception."""
-    named = call.get("fkwargs", 2).only()
-    entries = named.entries if isinstance(named, Object) else None
-    return _called(
-        call, call.get("f", 0), _items(call.get("fargs", 1)), {str(key): held for key, held in (entries or {}).items()}
-    )
+    listed, mapping = call.get("fargs", 1, NONE).only(), call.get("fkwargs", 2, NONE).only()
+    items = listed.items if isinstance(listed, Object) and elements.is_counted(listed) else None
+    entries = mapping.entries if isinstance(mapping, Object) and not mapping.open else None
+    more = (items is None and listed != Const(None)) or (entries is None and mapping != Const(None))
+    named = {str(key): held for key, held in (entries or {}).items()}
+    return _called(call, call.get("f", 0), list(items or []), named, more=more)
 
 
 @framework.function("wandb:agent")
@@ -54,14 +54,14 @@ def optimize(call: Call) -> Value:
     return NONE
 
 
-@framework.function("ray:run")
+@framework.function("ray.tune.run")
 def run_trials(call: Call) -> Value:
     """tune.run(trainable, config=...): trainable(config) for each trial, with a choice for each setting."""
     _called(call, call.get("run_or_experiment", 0), [call.unknown()])
     return call.unknown()
 
 
-@framework.function("ray:Tuner")
+@framework.function("ray.tune.Tuner")
 def make_tuner(call: Call) -> Value:
     """A tuner of a trainable."""
     made = call.make("tuner", call.name)
@@ -86,6 +86,6 @@ def make_executor(call: Call) -> Value:
 @framework.method("submitter", "submit")
 def submit(call: Call) -> Value:
     """executor.submit(fn, *args, **kwargs): fn(*args, **kwargs) in each task of a job."""
-    function, *given = call.positional or [call.get("fn", 0)]
-    _called(call, function, given, dict(call.keywords))
+    named = {name: value for name, value in call.keywords.items() if name != "fn"}
+    _called(call, call.get("fn", 0), call.positional[1:], named)
     return call.unknown()

@@ -23,8 +23,8 @@ framework = Framework("process starters")
 PROCESSES = "processes of its own"
 """The fact that the program starts processes: what stands outside of what they run is done by none of them."""
 FRESH = "fresh processes"
-"""The fact that holds the places at which new interpreters are started: they have nothing of what the program did
-before, such as its seeds (torch/multiprocessing/spawn.py starts them so, accelerate's launchers fork).
+"""The fact that holds the places at which new interpreters are started, which run the program's file again under
+another name (torch/multiprocessing/spawn.py starts them so, accelerate's launchers fork).
 """
 EACH_ITS_OWN = "processes with arguments of their own"
 """The fact that holds the places at which processes are started each with what it alone is given."""

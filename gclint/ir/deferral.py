@@ -7,7 +7,7 @@ once. Whether a module is quiet in this way is told from its text.
 from __future__ import annotations
 
 import os
-from collections.abc import Container, Iterable
+from collections.abc import Callable, Container, Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from .outline import Outline
@@ -31,7 +31,9 @@ class Deferral:
         self.asked: dict[str, bool] = {}
         self._quiet: dict[str, bool] = {}
         self._imported: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {}
-        self._led_to: dict[str, frozenset[str]] = {}
+        self._reads: dict[str, set[str]] = {}
+        self._readers: dict[str, set[str]] = {}
+        self._with: dict[str, frozenset[str]] = {}
 
     def is_quiet(self, path: str) -> bool:
         """Whether nothing but names comes of importing a file of the project, besides what it imports itself."""
@@ -56,23 +58,39 @@ class Deferral:
             self._imported[path] = (tuple(libraries), tuple(files))
         return self._imported[path]
 
-    def led_to(self, path: str) -> frozenset[str]:
-        """The project's files that running a file may read, by its imports, those inside functions among them, and by
-        the imports of these files; itself is one of them.
-        """
-        if path not in self._led_to:
-            seen, todo = {path}, [path]
-            while todo:
-                here = todo.pop()
-                self._project.consulted.add(here)
-                outline = self._project.outline(here)
-                items = [item for held in outline.imports.values() for item in held] if outline is not None else []
-                found = {os.path.realpath(file) for item in items for file in self._mentions.reads(here, item) if file}
-                todo += found - seen
-                seen |= found
-            self._led_to[path] = frozenset(seen)
-        return self._led_to[path]
+    def running_with(self, path: str, files: Sequence[str]) -> frozenset[str]:
+        """The files that may run in one program with a file: what those of these files lead to that lead to it."""
+        if path not in self._with:
+            if not self._readers:
+                for each in files:
+                    for read in self._read_by(each):
+                        self._readers.setdefault(read, set()).add(each)
+            users = _closure([path], lambda here: self._readers.get(here, set()))
+            self._with[path] = frozenset(_closure(users, self._read_by))
+        self._project.consulted.update(self._with[path])
+        return self._with[path]
+
+    def _read_by(self, path: str) -> set[str]:
+        """The project's files that the imports of a file read."""
+        if path not in self._reads:
+            self._project.consulted.add(path)
+            outline = self._project.outline(path)
+            items = [item for held in outline.imports.values() for item in held] if outline is not None else []
+            found = {os.path.realpath(file) for item in items for file in self._mentions.reads(path, item) if file}
+            self._reads[path] = found
+        return self._reads[path]
 
     def _judged(self, outline: Outline) -> bool:
         free = self._words.isdisjoint(outline.calls) and not any(name in self._names for name in outline.assigned)
         return free and not outline.acts
+
+
+def _closure(first: Iterable[str], following: Callable[[str], set[str]]) -> set[str]:
+    """These and all that follow them."""
+    seen = set(first)
+    todo = list(seen)
+    while todo:
+        found = following(todo.pop()) - seen
+        todo += found
+        seen |= found
+    return seen

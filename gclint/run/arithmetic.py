@@ -67,11 +67,15 @@ def remember(it: Interpreter, sign: ast.operator, left: Value, right: Value, mad
 
 
 def names_compared(it: Interpreter, given: Sequence[Object]) -> None:
-    """Keep of which models the names are, of which one set is taken away from another."""
-    if not any("unordered" in item.state or _are_keys(item) for item in given):
+    """Keep of which models the names are, where one set is taken away from another that is not written out."""
+    if not any("unordered" in item.state or _are_keys(item) for item in given) or any(map(_is_written_out, given)):
         return
     models = {model for item in sources(union(map(of, given))) for model in item.known("keys_of").objects()}
     it.run.facts.setdefault(NAMES_COMPARED, set()).update(models)
+
+
+def _is_written_out(item: Object) -> bool:
+    return bool(item.items) and not item.each and all(value.constant() is not None for value in item.items or ())
 
 
 def _are_keys(item: Object) -> bool:

@@ -346,8 +346,7 @@ class Interpreter:
         if using is None:
             return self.project.beside(os.fspath(self.project.absolute(entry))) if entry is not None else []
         files = self.project.beside(os.path.join(self.project.root, ""))
-        imported, led_to = os.fspath(self.project.absolute(using)), self.project.deferral.led_to
-        run = set[str]().union(*(led_to(path) for path in files if imported in led_to(path)))
+        run = self.project.deferral.running_with(os.fspath(self.project.absolute(using)), files)
         by_name = any(word in (self.project.text(path) or "") for path in run for word in IMPORTS_BY_NAME)
         return files if by_name else sorted(run)
 

@@ -7,9 +7,12 @@ import os
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from ..ir.syntax import dotted
 from .filling import forced
 from .guards import ALWAYS, Guard
 from .values import Alternative, Class, Const, Function, ModuleRef, Object, Value, of
+
+GIVEN_OUT = "modules given out as dicts"  # of the run's facts: the paths of those whose names may be set as entries
 
 if TYPE_CHECKING:
     from ..ir.syntax import Module
@@ -25,13 +28,15 @@ def as_dict(it: Interpreter, module: Module, node: ast.AST) -> Value:
         scope.names[name] = forced(it, value)
     made = it.new("dict", "builtins.dict", "", it.site(node))
     made.entries, made.born, made.open = scope.names, ALWAYS, _is_open(module)
+    it.run.facts.setdefault(GIVEN_OUT, set()).add(module.path)
     return of(made)
 
 
 def lacks(it: Interpreter, module: Module, name: str) -> bool:
-    """Whether a module surely has no attribute of a name."""
-    names = it.module_scope(module).names
-    return not names.keys() & {name, "__getattr__"} and not _is_open(module)
+    """Whether a module surely has no attribute of a name: nor one that others may have put into it."""
+    names, given_out = it.module_scope(module).names, it.run.facts.get(GIVEN_OUT, set())
+    own = name.startswith("__") or names.keys() & {name, "__getattr__"}
+    return not own and module.path not in given_out and not _is_open(module)
 
 
 def called(
@@ -54,11 +59,23 @@ def _is_defined_in(module: Module, item: Alternative) -> bool:
 
 
 def _is_open(module: Module) -> bool:
-    return os.path.basename(module.path) == "__init__.py" or any(map(_takes_all, module.tree.body))
+    """Whether a module may have names that it does not bind by an assignment, a definition or an import of a name."""
+    sets = "exec(" in module.text or ("setattr(" in module.text and "sys.modules" in module.text)
+    if sets or os.path.basename(module.path) == "__init__.py":
+        return True
+    return any(_binds_any(module, each) for each in module.parents)
 
 
-def _takes_all(line: ast.stmt) -> bool:
-    return isinstance(line, ast.ImportFrom) and line.names[0].name == "*"
+def _binds_any(module: Module, node: ast.AST) -> bool:
+    """Whether a statement takes all that a module has, or puts something into `globals()` under a name that it does not
+    write down.
+    """
+    if isinstance(node, ast.ImportFrom):
+        return node.names[0].name == "*"
+    outer = module.parents.get(node) if isinstance(node, ast.Call) and dotted(node.func) == "globals" else None
+    if isinstance(outer, ast.Subscript):
+        return isinstance(outer.ctx, ast.Store) and not isinstance(outer.slice, ast.Constant)
+    return isinstance(outer, ast.Attribute) and outer.attr in ("update", "setdefault")
 
 
 def loaded_as(it: Interpreter, name: Const, node: ast.AST) -> Value:

@@ -40,6 +40,7 @@ from gclint.frameworks.randomness import GENERATORS, draws, seeded_by
 from gclint.ir.syntax import Site, dotted
 from gclint.rule import Reproduction, Rule
 from gclint.run import rewrite
+from gclint.run.closures import read_names
 from gclint.run.events import Backward, Event, LibraryCall, RunEnded
 from gclint.run.guards import NEVER, Guard, all_of, either
 from gclint.run.parallel import alone, forwards_of, is_group_of_one, of_several
@@ -153,9 +154,13 @@ def _trained(
 
 
 def _is_left_behind(seed: LibraryCall, draw: LibraryCall, run: Run) -> bool:
-    """Whether a seed is that of the program which starts new interpreters, in which is drawn."""
+    """Whether a seed is that of the program which starts new interpreters, in which is drawn: they run the file again,
+    but for what it asks for its own name before.
+    """
     started = run.facts.get(FRESH, set()).intersection(draw.moment.stack)
-    return not started <= set(seed.moment.stack)
+    first = (*seed.moment.stack, seed.site)[0]
+    asked = (each.test for each in first.module.ancestors(first.node) if isinstance(each, ast.If))
+    return not started <= set(seed.moment.stack) and any("__name__" in read_names(test) for test in asked)
 
 
 def _of_all(seed: LibraryCall, draw: LibraryCall, backward: Backward, run: Run) -> Guard | None:

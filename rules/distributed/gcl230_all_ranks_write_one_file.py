@@ -49,9 +49,10 @@ from gclint.run import rewrite
 from gclint.run.events import LibraryCall, RunEnded, Wrapped
 from gclint.run.guards import DISTRIBUTED, Guard
 from gclint.run.parallel import alone, is_group_of_one
-from gclint.run.ranks import meets_both
+from gclint.run.parts_of_guards import everything
+from gclint.run.ranks import Pair, meets_both
 from gclint.run.run import SEVERAL, Run, together
-from gclint.run.values import Value
+from gclint.run.values import Object, Value
 
 from ..writes import FOLDER, PRETRAINED, TENSORS
 from .own_files import is_of_all
@@ -69,6 +70,7 @@ ANEW = ("w", "x")
 """How the mode begins in which a file is written from its beginning."""
 COPIES = ("shutil.copy", "shutil.copy2", "shutil.copyfile")
 """What writes to its second argument what stands in the file of its first."""
+THERE = ("os.path.exists", "os.path.isfile", "os.path.isdir", "os.path.lexists")
 ASKED = "is_main_process"
 GROUP = "torch.distributed.init_process_group"
 ON_SEVERAL: Guard = frozenset({(DISTRIBUTED, True)})
@@ -129,12 +131,25 @@ def written_by_all(event: RunEnded, run: Run) -> Iterator[Finding]:
 
 
 def _is_first_of_one(event: LibraryCall, run: Run) -> bool:
-    """Whether some processes wait before a call for the others, which let them go on after it, to what was written."""
+    """Whether the other processes wait, before a call, for the first one, which lets them go on after it, and which of
+    them calls is decided by what files are there.
+    """
+    if not any(item in run.makers and run.makers[item].name in THERE for item in _asked_in(event.guard, run)):
+        return False
     barriers = [each for each in run.of_type(LibraryCall) if each.name.rpartition(".")[2] in BARRIERS]
     place = run.place(event)
     before = next((each for each in reversed(barriers) if run.place(each) < place), None)
     after = next((each for each in barriers if run.place(each) > place), None)
-    return all(each is not None and not meets_both(each.guard, run) for each in (before, after))
+    if before is None or after is None or meets_both(before.guard, run) or meets_both(after.guard, run):
+        return False
+    pair = Pair(run)
+    return pair.only(0, before.guard) is None and pair.only(1, after.guard) is None
+
+
+def _asked_in(guard: Guard, run: Run) -> list[Object]:
+    """What the conditions of a guard are about."""
+    asked = (run.subject(one) for atom, _ in everything(guard) for one in (*atom.of, atom.key))
+    return [item for item in asked if item is not None]
 
 
 def _several(run: Run) -> Guard | None:

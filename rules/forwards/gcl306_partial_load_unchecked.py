@@ -227,7 +227,7 @@ def _looked_at(site: Site, run: Run) -> bool:
 
 
 def _worked_out(load: StateDictLoaded, run: Run) -> bool:
-    """Whether the program works out, somewhere, which names the model has more or less than something else."""
+    """Whether the program works out, somewhere, which names the model has more or less than something that it reads."""
     return not run.facts.get(NAMES_COMPARED, set()).isdisjoint(map(root, load.target.objects()))
 
 

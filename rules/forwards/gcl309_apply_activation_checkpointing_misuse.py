@@ -76,17 +76,7 @@ def misuse(event: LibraryCall, run: Run) -> Iterator[Finding]:
     if call is None or not event.name.startswith("torch."):
         return
     last = event.name.rsplit(".", 1)[-1]
-    version = run.targets.version("torch")
-    hands_on = version is None or version >= HANDS_ON
-    if last == "checkpoint_wrapper" and call.gives("use_reentrant") and not call.gives("checkpoint_fn", 2) and hands_on:
-        yield rule.finding(
-            run,
-            event.site,
-            "checkpoint_wrapper takes no use_reentrant: checkpoint_impl says it",
-            guard=event.guard,
-            symptom="TypeError: got multiple values for keyword argument 'use_reentrant'",
-            fixes=(_by_variant(call),),
-        )
+    yield from _says_which(event, call, run)
     yield from _offloads(event, call, run)
     if last != "apply_activation_checkpointing":
         return
@@ -118,6 +108,21 @@ def misuse(event: LibraryCall, run: Run) -> Iterator[Finding]:
             "without check_fn every submodule is wrapped, one inside the other",
             guard=event.guard,
             symptom="silent: each layer is recomputed at every level of the model",
+        )
+
+
+def _says_which(event: LibraryCall, call: Call, run: Run) -> Iterator[Finding]:
+    """Is the wrapper told by `use_reentrant` what it is told otherwise?"""
+    version = run.targets.version("torch")
+    wraps = event.name.rpartition(".")[2] == "checkpoint_wrapper" and not call.gives("checkpoint_fn", 2)
+    if wraps and call.gives("use_reentrant") and (version is None or version >= HANDS_ON):
+        yield rule.finding(
+            run,
+            event.site,
+            "checkpoint_wrapper takes no use_reentrant: checkpoint_impl says it",
+            guard=event.guard,
+            symptom="TypeError: got multiple values for keyword argument 'use_reentrant'",
+            fixes=(_by_variant(call),),
         )
 
 
