@@ -315,7 +315,7 @@ def _of_any(call: Call, item: Object) -> Object:
     """A list of the keys of a dict of which not all are known, or of what a loader gives."""
     made = call.make("list", "")
     made.items, made.each = [elements.element(call.it, of(item), call.site.node)], True
-    made.origins, made.state["mixed"] = item.origins, TRUE
+    made.origins = item.origins
     return made
 
 

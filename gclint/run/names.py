@@ -371,7 +371,7 @@ def _set_directly(
         it.run.overrides[full] = value
         it.emit(AttributeSet(moment, None, name, value, full))
     elif isinstance(item, Class):
-        item.names[name] = assigned(it.guard - it.run.assumed, value, class_attribute(item, name))
+        item.names[name] = assigned(it.guard - it.run.assumed, value, item.names.get(name))
         it.emit(AttributeSet(moment, None, name, value, item.name + "." + name))
     elif isinstance(item, ModuleRef):
         scope = it.module_scope(item.module)
