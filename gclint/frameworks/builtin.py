@@ -11,6 +11,7 @@ from ..run import changes, containers, module_names, names
 from ..run.arithmetic import is_tensor
 from ..run.calls import Call
 from ..run.defaults import unsure
+from ..run.folding import beginning
 from ..run.guards import ALWAYS
 from ..run.jumps import RAISE, leave
 from ..run.values import (
@@ -86,7 +87,7 @@ def get_attribute(call: Call) -> Value:
             if possible:
                 name = item.value if isinstance(item, Const) and isinstance(item.value, str) else None
                 if name is None:
-                    _may_read_any(call)
+                    _may_read_any(call, beginning(item))
                 found.append((_attribute_called(call, name) if name is not None else _any_of(call, item)).under(guard))
     return union(found) if found else call.unknown()
 
@@ -130,11 +131,11 @@ def _named(call: Call, text: str) -> Value:
     return found
 
 
-def _may_read_any(call: Call) -> None:
-    """Of options each may be what a name asks for that nobody knows."""
+def _may_read_any(call: Call, begins: str) -> None:
+    """Of options each may be what a name asks for of which nobody knows more than how it begins."""
     for item in call.get("", 0).objects():
         if item.kind == "namespace":
-            call.it.run.options_read |= item.attributes.keys()
+            call.it.run.options_read |= {name for name in item.attributes if name.startswith(begins)}
 
 
 def _attribute_called(call: Call, name: str) -> Value:

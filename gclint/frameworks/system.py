@@ -8,6 +8,7 @@ from typing import Any
 from ..ir.syntax import Site
 from ..run import imports
 from ..run.calls import Call
+from ..run.folding import beginning
 from ..run.guards import choices
 from ..run.interpreter import Interpreter
 from ..run.values import NOTHING, Alternative, Const, Object, Value, const, of, union
@@ -40,13 +41,13 @@ def _module_called(call: Call, name: Alternative) -> Value:
 
 def _named_by_rounds(call: Call, name: Object) -> list[str]:
     """The modules of a package that the rounds of a loop name, where all that is known of a name is how it begins, as
-    in `f"models.{file}"`: each file of the package has its round.
+    in `f"models.{file}"`: each file of the package may have its round, also one that the loop leaves out by its name.
     """
-    first = name.made_of[0].constant() if name.made_of else None
-    package = first.rstrip(".") if isinstance(first, str) and first.endswith(".") else ""
+    first = beginning(name)
+    package = first.rstrip(".") if first.endswith(".") else ""
     path = call.it.project.resolve(package, 0, call.it.module) if package else None
     folder = os.path.dirname(path) if path is not None and os.path.basename(path) == "__init__.py" else ""
-    own = os.path.realpath(call.it.project.absolute(call.it.module))
+    own = call.it.project.imports.real(call.it.project.absolute(call.it.module))
     files = [each for each in call.it.project.beside(os.path.join(folder, "")) if os.path.dirname(each) == folder]
     stems = (os.path.splitext(os.path.basename(each)) for each in sorted(files) if each not in (path, own))
     return [f"{package}.{stem}" for stem, ending in stems if ending == ".py"] if folder else []

@@ -6,7 +6,6 @@ once. Whether a module is quiet in this way is told from its text.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Container, Iterable, Sequence
 from typing import TYPE_CHECKING
 
@@ -51,7 +50,7 @@ class Deferral:
             files: dict[str, None] = {}
             outline = self._project.outline(path)
             for item in outline.executed if outline is not None else ():
-                found = [os.path.realpath(file) for file in self._mentions.reads(path, item) if file]
+                found = [self._project.imports.real(file) for file in self._mentions.reads(path, item) if file]
                 files |= dict.fromkeys(found)
                 if not found and item.level == 0:
                     libraries[item.module] = None
@@ -76,7 +75,8 @@ class Deferral:
             self._project.consulted.add(path)
             outline = self._project.outline(path)
             items = [item for held in outline.imports.values() for item in held] if outline is not None else []
-            found = {os.path.realpath(file) for item in items for file in self._mentions.reads(path, item) if file}
+            real = self._project.imports.real
+            found = {real(file) for item in items for file in self._mentions.reads(path, item) if file}
             self._reads[path] = found
         return self._reads[path]
 

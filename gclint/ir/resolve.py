@@ -65,7 +65,7 @@ class Imports:
         made._described, made._of_library, made._real = self._described, self._of_library, self._real
         return made
 
-    def real(self, path: Path) -> str:
+    def real(self, path: str | os.PathLike[str]) -> str:
         """The real path of a file."""
         held = self._real.get(os.fspath(path))
         if held is None:

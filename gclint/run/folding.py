@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Callable, Sequence
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
 from .guards import Guard, all_of
 from .jumps import leave_under
-from .values import Alternative, Const, External, Release, Value, of
+from .values import Alternative, Const, External, Object, Release, Value, of
 
 if TYPE_CHECKING:
     from .interpreter import Interpreter
@@ -54,3 +55,28 @@ def apart(value: Value) -> tuple[Value, Value]:
 
 def _is_plain(item: Alternative) -> bool:
     return isinstance(item, Const) and not isinstance(item.value, Release) and not isinstance(item.value, bytes)
+
+
+def beginning(text: Alternative) -> str:
+    """How a text surely begins that is put together of parts, as `f"models.{name}"` or `"small_" + name`; "" where that
+    is not known.
+    """
+    node = text.site.node if isinstance(text, Object) and text.made_of and text.site is not None else None
+    if not isinstance(text, Object) or not (_adds(node) or _starts_plainly(node)):
+        return ""
+    first = text.made_of[0].only()
+    if isinstance(first, Const):
+        return first.value if isinstance(first.value, str) else ""
+    return beginning(first) if first is not None else ""
+
+
+def _adds(node: ast.AST | None) -> bool:
+    return isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add)
+
+
+def _starts_plainly(node: ast.AST | None) -> bool:
+    """Whether a formatted text begins with its first part as it is, without a conversion or a format of its own."""
+    first = node.values[0] if isinstance(node, ast.JoinedStr) and node.values else None
+    if isinstance(first, ast.FormattedValue):
+        return first.conversion == -1 and first.format_spec is None
+    return first is not None

@@ -26,7 +26,7 @@ def test_the_nearest_project_is_left_alone(project: Project, tmp_path: Path) -> 
     assert [(item.location.path, item.location.line, item.code, item.message) for item in wrong] == []
 
 
-@pytest.mark.parametrize("project", map(known, ALL), ids=lambda project: project.name)
+@pytest.mark.parametrize("project", [*map(known, ALL)], ids=lambda project: project.name)
 def test_the_defect_is_found_once_and_nothing_else(project: Project, tmp_path: Path) -> None:
     expected, made = project.expected(), found(project.true, project.target, tmp_path)
     assert expected
