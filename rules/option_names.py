@@ -5,8 +5,9 @@ from __future__ import annotations
 import ast
 import re
 
-from gclint.ir.syntax import Module, nodes
+from gclint.ir.syntax import DEFINITIONS, Module, nodes
 from gclint.run.closures import contains
+from gclint.run.run import Run
 
 TELLS = (
     *("print", "str", "repr", "format", "len", "type", "id", "isinstance", "hasattr", "getattr", "setattr", "sorted"),
@@ -36,7 +37,10 @@ def reads_by_text(module: Module) -> bool:
             return True
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in BY_TEXT:
             shown = node.func.id == "vars" and _is_shown(node, module)
-            if not shown and not (node.func.id == "getattr" and _takes_none_of_options(node, module)):
+            taken = node.func.id != "getattr" or not (
+                _takes_none_of_options(node, module) or _in_showing_loop(node, module)
+            )
+            if not shown and taken:
                 return True
     return False
 
@@ -63,13 +67,32 @@ def _is_shown(options: ast.expr, module: Module) -> bool:
     return False
 
 
+def is_read(name: str, run: Run) -> bool:
+    """Whether the program takes an option's value, other than in a loop that only shows all of them."""
+    places = run.options_read.get(name, ())
+    return any(place is None or not _in_showing_loop(place.node, place.module) for place in places)
+
+
+def _in_showing_loop(node: ast.AST, module: Module) -> bool:
+    """Whether something stands in a loop whose rounds only print something."""
+    loop = next((each for each in module.ancestors(node) if isinstance(each, (ast.For, *DEFINITIONS))), None)
+    return isinstance(loop, ast.For) and all(map(_only_shows, loop.body))
+
+
 def _only_shows(line: ast.stmt) -> bool:
-    """Whether a statement prints something, and does nothing with it besides."""
+    """Whether a statement prints something, or names what is printed, and does nothing with it besides."""
+    if isinstance(line, ast.If):
+        return _only_tells(line.test) and all(map(_only_shows, (*line.body, *line.orelse)))
+    if isinstance(line, ast.Assign):
+        return all(isinstance(each, ast.Name) for each in line.targets) and _only_tells(line.value)
     shown = line.value if isinstance(line, ast.Expr) else None
     if not isinstance(shown, ast.Call) or _last_name(shown.func) not in PRINTS:
         return False
-    inner = (each for part in (*shown.args, *shown.keywords) for each in nodes(part))
-    return all(_last_name(each.func) in TELLS for each in inner if isinstance(each, ast.Call))
+    return all(_only_tells(part) for part in (*shown.args, *shown.keywords))
+
+
+def _only_tells(part: ast.AST) -> bool:
+    return all(_last_name(each.func) in TELLS for each in nodes(part) if isinstance(each, ast.Call))
 
 
 def _takes_none_of_options(node: ast.Call, module: Module) -> bool:

@@ -135,7 +135,9 @@ def _may_read_any(call: Call, begins: str) -> None:
     """Of options each may be what a name asks for of which nobody knows more than how it begins."""
     for item in call.get("", 0).objects():
         if item.kind == "namespace":
-            call.it.run.options_read |= {name for name in item.attributes if name.startswith(begins)}
+            for name in item.attributes:
+                if name.startswith(begins):
+                    call.it.run.option_is_read(name, call.site)
 
 
 def _attribute_called(call: Call, name: str) -> Value:

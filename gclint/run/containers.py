@@ -153,7 +153,7 @@ def entry_of(it: Interpreter, item: Object, key: object) -> Value | None:
     """What a dict has under a literal key, `MISSING` where it has none; None where nobody knows."""
     assert item.entries is not None
     if OF_OPTIONS in item.state:
-        it.run.options_read.add(str(key))
+        it.run.option_is_read(str(key))
     if key in item.entries:
         return item.entries[key]
     if item.keyed is None:
@@ -234,7 +234,8 @@ def _by_unknown(
     """
     keys = list(item.entries or {})
     if OF_OPTIONS in item.state:
-        it.run.options_read |= {str(each) for each in keys}
+        for each in keys:
+            it.run.option_is_read(str(each))
     same = item.keyed is not None and item.keyed[0] is key
     if (
         not (is_counted(item) or same)

@@ -162,7 +162,7 @@ def of_object(it: Interpreter, item: Object, name: str, node: ast.expr) -> Value
     held = item.attributes.get(name)
     if held is not None:
         if item.kind == "namespace":
-            it.run.options_read.add(name)
+            it.run.option_is_read(name, it.site(node))
         gone = held.where(is_missing)
         return there(held) if gone else held
     if isinstance(item.type, Class):

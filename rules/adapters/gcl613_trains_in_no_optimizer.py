@@ -180,9 +180,13 @@ def _is_known(module: Object | None) -> bool:
 
 
 def _is_of(part: _Part, other: Object) -> bool:
-    """Whether a part is something, in it, or a layer that has it in itself."""
+    """Whether a part is something, in it, or a layer that has it in itself; or may be, where nobody knows which part of
+    a module the other one is.
+    """
+    whole = other.parent if other.kind == "part" else None
     return (
         other is part.item
+        or (whole is not None and is_inside(part.module, whole))
         or is_inside(part.module, other)
         or (part.item is part.module and is_inside(other, part.module))
     )

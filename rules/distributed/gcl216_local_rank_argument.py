@@ -77,7 +77,12 @@ rule = Rule(
 def not_taken(event: LibraryCall, run: Run) -> Iterator[Finding]:
     """Does the launcher give the process's number by an option that the program does not take?"""
     call = event.call
-    if event.name != "parser.parse_args" or call is None or call.receiver is None or call.receiver.escaped:
+    if (
+        event.name not in ("parser.parse_args", "file_parser.parse_args")
+        or call is None
+        or call.receiver is None
+        or call.receiver.escaped
+    ):
         return
     options = options_of(run, call.receiver)
     given = next((word.partition("=")[0] for word in _words(call) if word.endswith(f"={RANK}")), "")
@@ -114,7 +119,7 @@ def left_at_its_default(event: RunEnded, run: Run) -> Iterator[Finding]:
         return
     for parsed in run.of_type(LibraryCall):
         call = parsed.call
-        if not parsed.name.startswith("parser.parse_") or call is None or call.receiver is None:
+        if "parser.parse_" not in parsed.name or call is None or call.receiver is None:
             continue
         for option in options_of(run, call.receiver):
             mine = set(flags_of(option)) & set(SPELLINGS)

@@ -80,14 +80,12 @@ def same_order(event: RunEnded, run: Run) -> Iterator[Finding]:
     """Does a loop train several times on what a sampler shuffles, without telling it the epoch?"""
     if not event.whole or _may_be_told(run):
         return
-    told: set[Object] = set()
     for drawn, backwards in begun_to_train(run):
         for guard, sampler in shuffling(drawn.item, drawn.guard):
             both = conj(guard, backwards[0].guard) if len(backwards) == 1 else guard
             epochs = _epochs(drawn, sampler, run)
-            if epochs is None or both is None or sampler in told or sampler.site is None:
+            if epochs is None or both is None or sampler.site is None:
                 continue
-            told.add(sampler)
             yield rule.finding(
                 run,
                 sampler.site,

@@ -105,19 +105,18 @@ def written_by_all(event: RunEnded, run: Run) -> Iterator[Finding]:
     """Do all processes of a run write the same file?"""
     if alone(run) or is_group_of_one(run):
         return
-    several, told = _several(run), set[ast.AST]()
+    several = _several(run)
     if several is None:
         return
     for each in run.of_type(LibraryCall):
         path = _written(each) or _copied(each, run)
         guard = together(each.guard, several, ON_SEVERAL) if path and several & ON_SEVERAL <= each.guard else None
-        if guard is None or each.site.node in told or not is_of_all(path, run) or not meets_both(guard, run):
+        if guard is None or not is_of_all(path, run) or not meets_both(guard, run):
             continue
         if not run.facts.get(EACH_ITS_OWN, set()).isdisjoint(each.moment.stack):
             continue  # its arguments are those of this process, and what they say of the path nobody knows
         if _is_first_of_one(each, run):
             continue
-        told.add(each.site.node)
         yield rule.finding(
             run,
             each.site,

@@ -100,7 +100,6 @@ class Repeated(NamedTuple):
 @rule.on(RunEnded)
 def draws_again(event: RunEnded, run: Run) -> Iterator[Finding]:
     """Do the workers of a loader draw the same numbers in each epoch of training?"""
-    told: set[ast.AST] = set()
     for drawn, backwards in begun_to_train(run):
         loader = drawn.item
         loop = epochs_of(drawn, made_in(loader, run), run)
@@ -116,9 +115,6 @@ def draws_again(event: RunEnded, run: Run) -> Iterator[Finding]:
         ):
             both = all_of((each.source.guard, each.drawn, drawn.guard, trains))
             for guard, count in worker_counts(loader, both, least=1):
-                if each.source.site.node in told:
-                    break
-                told.add(each.source.site.node)
                 yield rule.finding(
                     run,
                     each.source.site,

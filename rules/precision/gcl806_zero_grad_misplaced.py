@@ -82,11 +82,10 @@ def misplaced(event: RunEnded, run: Run) -> Iterator[Finding]:
     """Is what backward added cleared before the step that is to use it?"""
     if not event.whole or any(item.name == "grad" for item in run.of_type(AttributeSet)):
         return
-    told: set[int] = set()
     for step in run.of_type(OptimizerStep):
         added = [each for each in run.of_type(Backward) if _is_for(each, step.optimizer, run)]
         for cleared in run.of_type(GradientsCleared):
-            if cleared.site.node_id in told or not step.moment.loops or not _is_of(cleared, step.optimizer, run):
+            if not step.moment.loops or not _is_of(cleared, step.optimizer, run):
                 continue
             guard = all_of((cleared.guard, step.guard))
             if guard is None or cleared.moment.loops != step.moment.loops:
@@ -94,7 +93,6 @@ def misplaced(event: RunEnded, run: Run) -> Iterator[Finding]:
             between = _between(cleared, step, added, run)
             if not between and not _every_round(cleared, step, added, run):
                 continue
-            told.add(cleared.site.node_id)
             yield rule.finding(
                 run,
                 cleared.site,
@@ -112,7 +110,6 @@ def at_the_head(event: RunEnded, run: Run) -> Iterator[Finding]:
     """Does a round of accelerate's accumulation clear, before its own backward, what the rounds before it added?"""
     if not event.whole or any(item.name == "grad" for item in run.of_type(AttributeSet)):
         return
-    told: set[int] = set()
     for step in run.of_type(OptimizerStep):
         block = step.moment.inside("accumulate")
         accelerator = _accelerator(block, step.optimizer, run) if block is not None else None
@@ -121,9 +118,8 @@ def at_the_head(event: RunEnded, run: Run) -> Iterator[Finding]:
         rounds = accelerator.attributes.get(STEPS, NOTHING)
         for cleared, added in _before_backward(step, block, stepping_keys(accelerator), run):
             for guard, (number,) in ways(added.guard, rounds):
-                if cleared.site.node_id in told or not _is_several(number):
+                if not _is_several(number):
                     continue
-                told.add(cleared.site.node_id)
                 yield rule.finding(
                     run,
                     cleared.site,

@@ -72,11 +72,10 @@ def not_averaged(event: RunEnded, run: Run) -> Iterator[Finding]:
     """Do the gradients of several rounds add up, of mean losses that nothing divides?"""
     if not event.whole or any(_divides(each) for each in run.of_type(LibraryCall, AttributeSet)):
         return
-    told: set[int] = set()
     for step in run.of_type(OptimizerStep):
         waits = every_few_rounds(step, run)
         for backward in run.of_type(Backward) if waits else ():
-            if backward.moment.loops != step.moment.loops or backward.site.node_id in told:
+            if backward.moment.loops != step.moment.loops:
                 continue
             if waits.keys() & every_few_rounds(backward, run).keys() or _cleared(backward, waits, run):
                 continue
@@ -85,7 +84,6 @@ def not_averaged(event: RunEnded, run: Run) -> Iterator[Finding]:
                 continue
             if not run.condition(backward.guard).is_short and not _is_whole(backward.loss):
                 continue  # under too many conditions it is not told any more what the loss was made of
-            told.add(backward.site.node_id)
             yield rule.finding(
                 run,
                 backward.site,

@@ -74,17 +74,15 @@ def unscaled(event: RunEnded, run: Run) -> Iterator[Finding]:
     if any("Scaler" in each.name or each.name.endswith(".scale") for each in calls):
         return
     scaled = {each.site.node_id for each in calls if each.name.startswith(OTHERS)}
-    told: set[int] = set()
     for backward in run.of_type(Backward):
         if backward.site.node_id in scaled or not reaches_a_step(backward, run):
             continue
         for forward in forwards_of(backward, run):
             block = autocast_around(forward.moment)
-            if block is None or block.site is None or block.site.node_id in told:
+            if block is None or block.site is None:
                 continue
             for guard, (dtype,) in ways(backward.guard, dtype_of(block)):
                 if is_half(dtype):
-                    told.add(block.site.node_id)
                     yield rule.finding(
                         run,
                         block.site,

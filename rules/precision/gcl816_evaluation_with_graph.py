@@ -73,7 +73,6 @@ def with_graph(event: RunEnded, run: Run) -> Iterator[Finding]:
         return
     steps = {loop for each in run.of_type(Backward) for loop in each.moment.loops}
     last = max((run.place(each) for each in run.of_type(Backward)), default=-1)
-    told: set[Site] = set()
     for forward in untrained(run, alike=True):
         after_all = run.place(forward) > last and steps.isdisjoint(forward.moment.loops)
         if not after_all and not is_in_mode(forward, training=False):
@@ -81,9 +80,6 @@ def with_graph(event: RunEnded, run: Run) -> Iterator[Finding]:
         if not _records(forward) or trainable(forward.model) == "none":
             continue
         site = from_outside(forward)
-        if site in told:
-            continue
-        told.add(site)
         yield rule.finding(
             run,
             site,

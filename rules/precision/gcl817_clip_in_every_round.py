@@ -73,16 +73,14 @@ def clipped_in_every_round(event: RunEnded, run: Run) -> Iterator[Finding]:
     """Are gradients clipped in rounds whose gradients the next rounds add to?"""
     if not event.whole:
         return
-    told: set[int] = set()
     for step in run.of_type(OptimizerStep):
         waits = every_few_rounds(step, run)
         if not _several(waits) or not _adds_up(step, waits, run):
             continue
         for clip in run.of_type(GradientsClipped):
             guard = all_of((clip.guard, step.guard))
-            if clip.site.node_id in told or guard is None or not _of_each_round(clip, step, run):
+            if guard is None or not _of_each_round(clip, step, run):
                 continue
-            told.add(clip.site.node_id)
             yield rule.finding(
                 run,
                 clip.site,

@@ -79,15 +79,13 @@ def evaluates(event: RunEnded, run: Run) -> Iterator[Finding]:
     if not event.whole or any(not each.forwards for each in run.of_type(Backward)):
         return
     modes = [each for each in run.of_type(LibraryCall) if each.name.endswith((".eval", ".train"))]
-    told: set[Site] = set()
     for forward in untrained(run):
         steps = _steps_before(forward, modes, run)
         if not steps or not forward.moment.result_used or not _trains(forward, modes, run):
             continue
         site = from_outside(forward)
-        if site in told or has_mode(forward.called) is False or has_mode(forward.model) is False:
+        if has_mode(forward.called) is False or has_mode(forward.model) is False:
             continue
-        told.add(site)
         yield rule.finding(
             run,
             site,

@@ -49,12 +49,14 @@ from gclint.run.run import Run
 from gclint.run.values import Class, External, Function, Object
 from gclint.source.source import shown
 
-from ..option_names import BY_TEXT, OF_ALL, TELLS, names_option, names_put_together, reads_by_text
+from ..option_names import BY_TEXT, OF_ALL, TELLS, is_read, names_option, names_put_together, reads_by_text
 from ..words import TRAINS
 
 CHANGES: tuple[Aspect, ...] = ("loss", "gradients", "updates")
-PARSES = ("parser.parse_args", "parser.parse_known_args")
+PARSES = tuple(f"{kind}.{name}" for kind in ("parser", "file_parser") for name in ("parse_args", "parse_known_args"))
 BY_LAUNCHERS = ("local_rank",)
+OF_THE_PARSER = ("is_config_file", "is_config_file_arg", "is_write_out_config_file_arg")
+"""What marks an option that configargparse reads itself."""
 SAME_AGAIN = ("vars", "dict", "copy", "deepcopy", "Namespace")
 """Functions that give the options again, in another container."""
 
@@ -96,7 +98,7 @@ def unread(event: RunEnded, run: Run) -> Iterator[Finding]:
         parser = parsed.call.receiver if parsed.call is not None else None
         for option in options_of(run, parser) if parser is not None else ():
             name = _name_of(option)
-            read = option.site in told or name in taken or name in run.options_read
+            read = option.site in told or name in taken or is_read(name, run)
             if name and not read and not _is_named(name, option, kept, texts, run):
                 told.add(option.site)
                 yield rule.finding(
@@ -122,6 +124,8 @@ def _name_of(option: Call) -> str:
     """The name under which an option is kept; "" for one that is none of those that somebody gives."""
     flags = flags_of(option)
     if option.last != "add_argument" or not flags or option.open or not all(flag.startswith("-") for flag in flags):
+        return ""
+    if any(option.get(name).constant() is True for name in OF_THE_PARSER):
         return ""
     action, told = option.get("action").constant(), option.get("help").only()
     if action in ("help", "version") or (isinstance(told, External) and told.name == "argparse.SUPPRESS"):

@@ -56,10 +56,10 @@ from gclint.run.events import Backward, LibraryCall, RunEnded, TrainerStarted
 from gclint.run.guards import Guard, conj
 from gclint.run.names import const_text
 from gclint.run.run import Run
-from gclint.run.values import NONE, Class, Const, External, Object
+from gclint.run.values import NONE, NOTHING, Class, Const, External, Object, Value
 from gclint.source.source import shown
 
-from ..option_names import names_option
+from ..option_names import is_read, names_option
 from ..words import TRAINS
 
 CHANGES: tuple[Aspect, ...] = ("steps", "backwards", "loss", "gradients", "trained", "updates", "modes", "loaded")
@@ -78,6 +78,7 @@ rule = Rule(
             where("bool", r".*(?:\btype\W+bool\b|[\s(,]bool\s*[,)])"),
             where("store_true", r".*\bdefault\W+True\b"),
             where("store_false", r".*\bdefault\W+False\b"),
+            "set_defaults",
         ),
         ("add_argument",),
         TRAINS,
@@ -101,20 +102,20 @@ def not_switched_off(event: RunEnded, run: Run) -> Iterator[Finding]:
         return
     for parsed in run.of_type(LibraryCall):
         call = parsed.call
-        if not parsed.name.startswith("parser.parse_") or call is None or not _is_of_argparse(call.receiver):
+        if "parser.parse_" not in parsed.name or call is None or not _is_of_argparse(call.receiver):
             continue
         options = [option for option in options_of(run, call.receiver) if flags_of(option)]
         for option in options:
             if _is_bool(option) and _is_read(option, run):
                 yield from _told(option, call, parsed, run)
-            elif _stores_its_default(option, options) and not _is_set_elsewhere(option, call) and _is_read(option, run):
+            elif _stores_its_default(option, options, call) and _is_read(option, run):
                 yield _without_effect(option, parsed, run)
 
 
 def _is_of_argparse(parser: Object | None) -> bool:
-    """Whether it is argparse's own parser, or a class of the project that is one."""
+    """Whether it is argparse's own parser, a class of the project that is one, or configargparse's."""
     if parser is None or not isinstance(parser.type, Class):
-        return parser is not None and parser.type == PARSERS
+        return parser is not None and (parser.type == PARSERS or parser.kind == "file_parser")
     bases = [base.name for base in parser.type.ancestry() if isinstance(base, External)]
     return bases == [PARSERS] or bases == [PARSERS, "builtins.object"]
 
@@ -124,9 +125,9 @@ def _is_bool(option: Call) -> bool:
     return isinstance(kind, External) and kind.name == "builtins.bool" and not option.open
 
 
-def _stores_its_default(option: Call, options: Sequence[Call]) -> bool:
+def _stores_its_default(option: Call, options: Sequence[Call], parse: Call) -> bool:
     """Whether a switch, the only one of its name, is the same given or not."""
-    action, default = const_text(option.get("action")), option.get("default", None, NONE)
+    action, default = const_text(option.get("action")), _default(option, parse)
     kept = destination(option, flags_of(option))
     alone = sum(destination(each, flags_of(each)) == kept for each in options) == 1
     stored = STORES.get(action or "")
@@ -158,7 +159,7 @@ def _either_way(option: Call) -> Fix | None:
 
 def _told(option: Call, parse: Call, parsed: LibraryCall, run: Run) -> Iterator[Finding]:
     """What is wrong with an option: the surest first."""
-    default = option.get("default", None, NONE)
+    default = _default(option, parse)
     text = default.constant()
     given = _given_off(flags_of(option), parse, run)
     if given is not None:
@@ -168,7 +169,7 @@ def _told(option: Call, parse: Call, parsed: LibraryCall, run: Run) -> Iterator[
     elif isinstance(text, str) and text.lower() in OFF:
         message = f'argparse makes `bool("{text}")` of this default, which is True'
         yield _finding(option, run, message, parsed.guard, "fails")
-    elif not _is_set_elsewhere(option, parse) and _takes_the_command_line(parse):
+    elif _takes_the_command_line(parse):
         message = "this is on by default, and no word switches it off: `bool` is True of every text but the empty one"
         for held in default.where(lambda item: isinstance(item, Const) and bool(item.value)):
             guard = conj(parsed.guard, held)
@@ -201,11 +202,12 @@ def _takes_the_command_line(parse: Call) -> bool:
     return given == Const(None) or (isinstance(given, Object) and given.label.startswith("sys.argv"))
 
 
-def _is_set_elsewhere(option: Call, parse: Call) -> bool:
-    """Whether the option may have another default than its own."""
+def _default(option: Call, parse: Call) -> Value:
+    """The default of an option: its own, or what the parser sets; nothing where nobody knows."""
     parser = parse.receiver
     assert parser is not None
-    return parser.open or destination(option, flags_of(option)) in (parser.entries or {})
+    own = option.get("default", None, NONE)
+    return NOTHING if parser.open else (parser.entries or {}).get(destination(option, flags_of(option)), own)
 
 
 def _is_read(option: Call, run: Run) -> bool:
@@ -213,7 +215,7 @@ def _is_read(option: Call, run: Run) -> bool:
     attribute, or through a dict of them.
     """
     name = destination(option, flags_of(option))
-    if name in run.options_read:
+    if is_read(name, run):
         return True
     as_dict = any(True for word in ("vars", "__dict__") for _ in run.modules_with(word))
     others = {node for node, other in run.read_of_others.items() if other}

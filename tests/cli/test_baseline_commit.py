@@ -278,6 +278,7 @@ def test_a_stop_leaves_nothing_behind(repository, scratch, number, status):
         stderr=subprocess.PIPE,
         text=True,
         env={**os.environ, "TMPDIR": str(scratch)},
+        preexec_fn=lambda: signal.signal(number, signal.SIG_DFL),  # also where the tests were started with nohup
     )
     assert process.stdout.readline() == "then\n"
     assert list(scratch.iterdir())
