@@ -6,8 +6,10 @@ import ast
 import re
 
 from gclint.ir.syntax import DEFINITIONS, Module, nodes
+from gclint.run.calls import Call
 from gclint.run.closures import contains
 from gclint.run.run import Run
+from gclint.run.values import NONE, Const, Object
 
 TELLS = (
     *("print", "str", "repr", "format", "len", "type", "id", "isinstance", "hasattr", "getattr", "setattr", "sorted"),
@@ -26,6 +28,12 @@ GIVES_A_TEXT = ("str", "repr", "format", "pformat", "dumps", "safe_dump", "join"
 BY_TEXT = ("vars", "getattr", "eval", "exec")
 OF_ALL = ("__dict__", "_get_kwargs", "__getattribute__")
 FILLED_IN = re.compile(r"%[sdi]|\{\w*\}")
+
+
+def takes_the_command_line(parse: Call | None) -> bool:
+    """Whether the words that are parsed are not written in the call."""
+    given = parse.get("args", 0, NONE).only() if parse is not None else None
+    return given == Const(None) or (isinstance(given, Object) and given.label.startswith("sys.argv"))
 
 
 def reads_by_text(module: Module) -> bool:

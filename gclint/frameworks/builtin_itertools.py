@@ -32,4 +32,4 @@ def chain_from(call: Call) -> Value:
 
 
 def _joined(call: Call, parts: Sequence[Value]) -> Value:
-    return of(changes.fill(call.it, call.make("list", call.name), parts, call.site.node))
+    return of(elements.once(changes.fill(call.it, call.make("list", call.name), parts, call.site.node)))

@@ -80,7 +80,8 @@ def computed(call: Call) -> Value:
         values = _literal_elements(call, call.positional[0])
         made = None if values is None else folded(call.it, lambda *each: function(each), values)
         if made is None and call.last == "sum":
-            return _summed(call)
+            made = _summed(call)
+        elements.drain(call.it, call.positional[0])
     else:
         made = folded(call.it, function, call.positional) if not call.keywords and not call.open else None
     return call.unknown() if made is None else made
@@ -127,6 +128,7 @@ def of_literal(call: Call) -> Value:
     if name == "join" and len(inputs) == 2:
         parts = _literal_elements(call, inputs[1])
         made = None if parts is None else folded(call.it, lambda text, *each: text.join(each), [inputs[0], *parts])
+        elements.drain(call.it, inputs[1])
         return call.unknown() if made is None else made
     if name in ("split", "rsplit", "splitlines", "partition", "rpartition"):
         return _split(call, method)
@@ -211,7 +213,9 @@ def make_enumerate(call: Call) -> Value:
     if held is None or not isinstance(start, int):
         index = call.it.unknown("i", call.site)
         index.each = True
-        return _pairs(call, [of(index), elements.element(call.it, iterable, call.site.node)])
+        made = _pairs(call, [of(index), elements.element(call.it, iterable, call.site.node)])
+        elements.drain(call.it, iterable)
+        return made
     places = [Value([(guard, Const(start + count)) for guard, count in ways]) for ways in elements.places(held)]
     return _listed(
         call, [(elements.presence(each), [at, elements.there(each)]) for at, each in zip(places, held, strict=True)]
@@ -223,7 +227,9 @@ def make_zip(call: Call) -> Value:
     """(element of the first, element of the second, ...), as long as each has one."""
     columns = [held for value in call.positional if (held := _elements_of(call, value)) is not None]
     if not columns or len(columns) < len(call.positional):
-        return _pairs(call, [elements.element(call.it, value, call.site.node) for value in call.positional])
+        made = _pairs(call, [elements.element(call.it, value, call.site.node) for value in call.positional])
+        elements.drain(call.it, union(call.positional))
+        return made
     rows: list[tuple[Guard, list[Value]]] = []
     for place in range(min(map(len, columns))):
         chosen = [elements.chosen(held, place) for held in columns]
@@ -243,11 +249,12 @@ def _elements_of(call: Call, value: Value) -> list[Value] | None:
     unsure = sum(bool(guard) for guard, _ in each or [])
     if each is None or len(each) > LONGEST or unsure > elements.MOST_UNSURE:
         return None
+    elements.drain(call.it, value)
     return [elements.present(guard, part) for guard, part in each]
 
 
 def _listed(call: Call, rows: Sequence[tuple[Guard, list[Value]]]) -> Value:
-    made = call.make("list", call.name)
+    made = elements.once(call.make("list", call.name))
     made.items, made.state[GONE_THROUGH] = [], union(call.positional)
     for guard, row in rows:
         pair = call.it.new("tuple", "", "", call.site)
@@ -260,7 +267,7 @@ def _listed(call: Call, rows: Sequence[tuple[Guard, list[Value]]]) -> Value:
 def _pairs(call: Call, parts: list[Value]) -> Value:
     pair = call.it.new("tuple", "", "", call.site)
     pair.items, pair.origins = parts, elements.origins_of(parts)
-    made = call.make("list", call.name)
+    made = elements.once(call.make("list", call.name))
     made.items, made.each, made.origins = [of(pair)], True, pair.origins
     return of(made)
 
@@ -276,6 +283,9 @@ def new_list(call: Call) -> Value:
         return of(made)
     parts = []
     for guard, item in call.positional[0].possible(call.it.guard):
+        if call.last == "iter" and isinstance(item, Object) and elements.ONCE in item.state:
+            parts.append(of(item).under(guard))
+            continue
         each = elements.rounds(call.it, of(item))
         made_of = item
         if each is not None:
@@ -288,7 +298,11 @@ def new_list(call: Call) -> Value:
             made_of = call.it.derived(call.site, [of(item)])
         if isinstance(made_of, Object):
             _keep_unordered(call, item, made_of)
+        if isinstance(made_of, Object) and made_of is not item and call.last in ("iter", "reversed"):
+            elements.once(made_of)
         parts.append(of(made_of).under(guard))
+    if call.last != "iter":
+        elements.drain(call.it, call.positional[0])
     return union(parts)
 
 
@@ -307,7 +321,7 @@ def _kept(call: Call, item: Object) -> Object:
     """A list of what an iterator over parts of a module gives, which can be gone through again."""
     made = call.it.new(item.kind, item.type, item.label, call.site)
     made.parent, made.origins = item.parent, item.origins
-    made.state.update(item.state, listed=TRUE)
+    made.state.update(elements.lasting(item), listed=TRUE)
     return made
 
 
@@ -325,7 +339,7 @@ def _new_list(call: Call, item: Alternative, each: Elements) -> Object:
         if item.kind == "parameters":
             made = call.it.new(item.kind, item.type, item.label, item.site)
             made.parent = item.parent
-            made.state.update(item.state, **({} if call.last == "iter" else {"listed": TRUE}))
+            made.state.update(elements.lasting(item), **({} if call.last == "iter" else {"listed": TRUE}))
         made.origins = item.origins
     made.items = [elements.present(guard, part) for guard, part in each]
     if call.last in _ARRANGED:
@@ -387,7 +401,7 @@ def make_filter(call: Call) -> Value:
     each = elements.rounds(call.it, iterable)
     if each is None or len(each) > LONGEST:
         return iterable
-    made = call.make("list", "filter")
+    made = elements.once(call.make("list", "filter"))
     made.items = []
     for guard, part in each:
         with call.it.under(guard) as possible:
@@ -398,6 +412,7 @@ def make_filter(call: Call) -> Value:
                 kept = narrowed(guard, _is_true(call, asked))
                 if kept != NEVER:
                     made.items.append(elements.present(kept, part))
+    elements.drain(call.it, iterable)
     return of(made)
 
 
@@ -417,7 +432,7 @@ def make_map(call: Call) -> Value:
     """The function applied to each element; where they are not known, to one that stands for all."""
     if len(call.positional) < 2:
         return call.unknown()
-    made = call.make("list", "map")
+    made = elements.once(call.make("list", "map"))
     each = elements.rounds(call.it, call.positional[1]) if len(call.positional) == 2 else None
     if each is not None and len(each) <= LONGEST:
         made.items = []
@@ -426,6 +441,7 @@ def make_map(call: Call) -> Value:
                 if possible:
                     result = call.it.call(call.positional[0], Call(call.it, call.site, "map", [part]))
                     made.items.append(elements.present(guard, result))
+        elements.drain(call.it, call.positional[1])
         return of(made)
     if any(release_of(item) for _, item in call.positional[1]):
         return call.unknown()  # the parts of a release, in their order: none stands for the others
@@ -449,8 +465,9 @@ def take_next(call: Call) -> Value:
 def _next(call: Call, item: Alternative) -> Value:
     if not isinstance(item, Object) or item.items is None or not elements.is_counted(item):
         return elements.element(call.it, of(item), call.site.node)
-    ways = elements.chosen(item.items, 0)
-    first = union(elements.there(item.items[at]).under(guard) for guard, at in ways)
+    held = [elements.present(guard, part) for guard, part in elements.rounds(call.it, of(item)) or ()]
+    ways = elements.chosen(held, 0)
+    first = union(elements.there(held[at]).under(guard) for guard, at in ways)
     empty = complement(either(guard for guard, _ in ways))
     changes.rearrange(call.it, item, lambda held: held[1:])
     if empty != NEVER and call.gives("", 1):
@@ -464,6 +481,9 @@ def _next(call: Call, item: Alternative) -> Value:
 def any_or_all(call: Call) -> Value:
     """Whether one element, or each, is true."""
     each = elements.rounds(call.it, call.get("", 0))
+    for item in call.get("", 0).objects():
+        if elements.ONCE in item.state and elements.is_counted(item):
+            elements.mix(item)  # the first that decides is the last to be come to
     if each is None:
         return call.unknown()
     wanted = call.last == "any"

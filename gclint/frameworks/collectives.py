@@ -7,13 +7,17 @@ Fabric's documentation of `barrier`, `all_reduce`, `save` and `load`: "must be c
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 from typing import NamedTuple
 
 from ..ir.gate import where
+from ..ir.syntax import FORS, dotted
 from ..run.events import Backward, Event, Forward, LibraryCall
 from ..run.parallel import forwards_of
+from ..run.parts_of_guards import everything
 from ..run.run import Run
+from ..run.stepping import every_few_rounds
 from ..run.values import NOTHING, TRUE, Const, External, Object, Value, root
 from .module_trees import surely_below
 from .torch_modules import settings_of
@@ -68,7 +72,7 @@ def collectives(run: Run) -> Iterator[Collective]:
             if _is_for_all(event):
                 yield Collective(event, operation_of(name), name)
         elif isinstance(event, Forward):
-            if (_gathers(event.model) and _is_whole(event)) or _sends_buffers(event):
+            if (_gathers(event.model) and _is_whole(event)) or _sends_buffers(event, run):
                 yield Collective(event, "forward of a model", "forward", event.model)
         else:
             averaged = [each.model for each in forwards_of(event, run) if _is_averaged(each)]
@@ -128,14 +132,67 @@ def _is_averaged(forward: Forward) -> bool:
     return forward.through is not None and forward.through.kind == "ddp"
 
 
-def _sends_buffers(forward: Forward) -> bool:
-    """Whether the first process sends a model's buffers to all others before its forward, as DDP does in any mode."""
+def _sends_buffers(forward: Forward, run: Run) -> bool:
+    """Whether the first process sends a model's buffers to all others before its forward, as DDP does in any mode, and
+    the others do not take what it sends for their next one.
+    """
     wrapper, call = forward.through, forward.call
     if wrapper is None or wrapper.kind != "ddp" or call is None or forward.moment.inside("no_sync") is not None:
         return False
     if wrapper.open or wrapper.attributes.get("broadcast_buffers", TRUE).constant() is not True:
         return False
-    return any(_has_buffers(part, forward) for part in surely_below(forward.model))
+    agrees = not _records(forward) and not (_is_before_the_second(forward, run) or _is_left_over(forward, run))
+    return not agrees and any(_has_buffers(part, forward) for part in surely_below(forward.model))
+
+
+def _is_before_the_second(forward: Forward, run: Run) -> bool:
+    """Whether a forward without gradients stands between the first and the second training forward of its model, in
+    which DDP also sends in which order it reduces.
+    """
+    here = forward.moment.loops
+    trained = [
+        run.place(each)
+        for each in run.of_type(Backward)
+        if each.moment.loops == here and any(other.through is forward.through for other in forwards_of(each, run))
+    ]
+    waiting = every_few_rounds(forward, run)
+    first = not waiting or (
+        min(trained, default=0) < run.place(forward)
+        and all(_holds_in_the_first(name, forward, run) for name in waiting)
+    )
+    return bool(here and trained) and first
+
+
+def _is_left_over(forward: Forward, run: Run) -> bool:
+    """Whether nobody takes what the first process has sent in a forward without gradients: all call something else
+    together before they train again, or train no more. Where they do train they take it, as that process leaves its
+    own next sending out (torch/nn/parallel/distributed.py, `require_forward_param_sync`; torch 2.13.0, two gloo ranks).
+    """
+    here = run.place(forward)
+    training = (each for each in run.of_type(Forward) if each.through is forward.through and _records(each))
+    again = next((run.place(each) for each in training if run.place(each) > here), None)
+    others = (run.place(each) for each in run.of_type(LibraryCall) if _is_for_all(each))
+    return again is None or any(here < place < again for place in others)
+
+
+def _records(forward: Forward) -> bool:
+    return forward.moment.unrecorded() is None
+
+
+def _holds_in_the_first(name: str, forward: Forward, run: Run) -> bool:
+    """Whether a condition `x % n == 0` holds in the first round of the innermost loop, which counts x from 0."""
+    loop, made = forward.moment.loops[-1].node, run.heap[int(name.removeprefix("#")) - 1].site
+    if not isinstance(loop, FORS) or made is None or not isinstance(made.node, ast.BinOp):
+        return False
+    target = loop.target.elts[0] if isinstance(loop.target, ast.Tuple) else loop.target
+    over, counted = loop.iter, made.node.left
+    from_zero = isinstance(over, ast.Call) and dotted(over.func) in ("enumerate", "range") and len(over.args) == 1
+    same = isinstance(target, ast.Name) and isinstance(counted, ast.Name) and counted.id == target.id
+    return (
+        same
+        and from_zero
+        and any(atom.key == f"{name}==0" and truth for atom, truth in everything(forward.guard, tacit=False))
+    )
 
 
 def _has_buffers(part: Object, forward: Forward) -> bool:

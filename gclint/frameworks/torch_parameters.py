@@ -39,7 +39,7 @@ def parts_of_module(call: Call) -> Value:
     assert call.receiver is not None
     promote(call.receiver)
     kind = "parameters" if "parameters" in call.last else "buffers" if "buffers" in call.last else "submodules"
-    made = call.it.new(kind, call.last, f"{call.receiver.label}.{call.last}()", call.site)
+    made = elements.once(call.it.new(kind, call.last, f"{call.receiver.label}.{call.last}()", call.site))
     made.parent = call.receiver
     if call.last == "named_parameters":
         made.state["names_of"] = of(root(call.receiver))

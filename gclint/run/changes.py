@@ -17,6 +17,7 @@ from .elements import (
     at,
     chosen,
     columns,
+    drain,
     element,
     is_counted,
     is_foreign,
@@ -212,11 +213,11 @@ def extend(it: Interpreter, item: Object, value: Value, node: ast.AST) -> None:
         add(it, item, element(it, value, node))
         item.each = True
         it.vague -= 1
-        return
-    for guard, each in more:
+    for guard, each in more or ():
         with it.under(guard) as possible:
             if possible:
                 add(it, item, each)
+    drain(it, value)
 
 
 def take_out(it: Interpreter, item: Object, key: Value, node: ast.AST) -> Value:
@@ -322,6 +323,7 @@ def _merge(it: Interpreter, into: Object, item: Alternative, whole: bool) -> Non
                 if possible:
                     key, entry = at(it, pair, 0, 2, it.module.tree), at(it, pair, 1, 2, it.module.tree)
                     store(it, into, key, entry, item.site or it.site(it.module.tree))
+        drain(it, of(item))
     elif not (isinstance(item, Const) and item.value is None):
         into.open, into.keyed = True, None
     if isinstance(item, Object):

@@ -24,6 +24,8 @@ def comprehend(it: Interpreter, node: Comprehension) -> Value:
     made = it.new("dict" if isinstance(node, ast.DictComp) else "list", "", "", it.site(node))
     if isinstance(node, ast.SetComp):
         made.state["unordered"] = TRUE
+    elif isinstance(node, ast.GeneratorExp):
+        elements.once(made)
     held: list[Value] = []
     try:
         iterable = it.evaluate(node.generators[0].iter)
@@ -31,6 +33,7 @@ def comprehend(it: Interpreter, node: Comprehension) -> Value:
             return of(made)
         made.each = made.open = True
         sources, filtered, named = _walk(it, node.generators, made, node, held, iterable)
+        elements.drain(it, iterable)
     finally:
         it.frame.scope = outer
     made.origins |= frozenset(origin for item in sources for origin in item.origins)
@@ -67,6 +70,7 @@ def _one_by_one(it: Interpreter, node: Comprehension, made: Object, iterable: Va
             _keep(it, node, clause.ifs, made)
         it.go_on(start, mark)
     it.loops = held
+    elements.drain(it, iterable)
     made.origins |= elements.origins_of([iterable])
     for item in iterable.objects():
         if made.entries is not None and "names_of" in item.state:

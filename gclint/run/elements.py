@@ -10,7 +10,7 @@ import ast
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from .guards import ALWAYS, Guard, choices, complement, conj, either, narrowed
+from .guards import ALWAYS, NEVER, Guard, choices, complement, conj, either, narrowed
 from .values import MISSING, TRUE, Alternative, Const, Object, Value, const, of, union
 
 if TYPE_CHECKING:
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from .interpreter import Interpreter
 
 ANY = "[...]"
+ONCE = "once"  # of what can be gone through once: a generator, what `map` gives, the parameters of a module
+_SPENT = "spent"  # of such a thing: the guards under which all of it was taken
 MOST_UNSURE = 6
 MOST_WAYS = 12
 Chosen = tuple[Guard, int]
@@ -219,10 +221,55 @@ def any_of(it: Interpreter, item: Object, node: ast.AST) -> Value:
     return of(it.unknown(item.text, it.site(node))) if mixed else made
 
 
+def once(made: Object) -> Object:
+    """The same thing, which can be gone through once."""
+    made.state[ONCE] = TRUE
+    return made
+
+
+def drain(it: Interpreter, value: Value, starts: Sequence[Guard] | None = None) -> None:
+    """Go through something: nothing is left of it then if it can be gone through once. Where that may have broken off,
+    `starts` has the guard under which each element was come to.
+    """
+    for guard, item in value.possible(it.guard):
+        way = conj(it.guard, guard)
+        if not isinstance(item, Object) or ONCE not in item.state or way is None or it.vague != item.vague:
+            continue
+        if starts is None:
+            item.state[_SPENT] = Value([(either((spent(item), way - item.born - it.run.assumed)), Const(True))])
+        elif is_counted(item) and item.items is not None and item is value.only() and len(starts) <= len(item.items):
+            for at, start in enumerate(starts):
+                taken = start - item.born - it.run.assumed
+                item.items[at] = union([item.items[at].under(complement(taken)), Value([(taken, MISSING)])])
+        elif is_counted(item):
+            mix(item)
+
+
+def lasting(item: Object) -> dict[str, Value]:
+    """What is known of something that can be gone through once, and of a list of it as well."""
+    return {fact: value for fact, value in item.state.items() if fact not in (ONCE, _SPENT)}
+
+
+def spent(item: Object) -> Guard:
+    """The guard under which nothing is left of something that can be gone through once."""
+    return either([guard for guard, _ in item.known(_SPENT)])
+
+
+def _left(it: Interpreter, guard: Guard, item: Alternative) -> Guard:
+    """The guard under which something is left of one thing that a value is under a guard."""
+    if not isinstance(item, Object) or _SPENT not in item.state:
+        return guard
+    left = conj(guard, complement(spent(item)))
+    return NEVER if left is None or conj(it.guard, left) is None else left
+
+
 def rounds(it: Interpreter, value: Value) -> list[tuple[Guard, Value]] | None:
     """The elements one by one, each under the guard in which it is there; None where they are not known."""
     found: list[tuple[Guard, Value]] = []
-    for guard, item in value.possible(it.guard):
+    for way, item in value.possible(it.guard):
+        guard = _left(it, way, item)
+        if guard == NEVER:
+            continue
         if isinstance(item, Const) and isinstance(item.value, str):
             found += [(guard, const(letter)) for letter in item.value]
             continue

@@ -260,6 +260,7 @@ def _yield_from(it: Interpreter, node: ast.YieldFrom) -> Value:
         _give(it, part)
         it.go_on(held, mark)
     it.vague -= each is None
+    elements.drain(it, value)
     return of(it.unknown("yield", it.site(node)))
 
 
@@ -282,6 +283,7 @@ def _argument(it: Interpreter, call: Call, argument: ast.expr | ast.keyword) -> 
         else:
             call.open = True
             call.positional.append(elements.element(it, value, argument.value))
+        elements.drain(it, value)
     elif not isinstance(argument, ast.keyword):
         call.positional.append(value)
     elif argument.arg is not None:

@@ -169,7 +169,7 @@ def _result(it: Interpreter, frame: Frame, end: Guard, call: Call) -> Value:
     if frame.on_yield is not None:
         return NOTHING
     if frame.is_generator:
-        made = it.new("list", "", "", call.site)
+        made = elements.once(it.new("list", "", "", call.site))
         made.items = [elements.present(guard, value) for guard, value in frame.yielded]
         made.each = frame.is_vague
         return of(made)

@@ -36,6 +36,7 @@ class Rounds:
         self.held, self.mark, self.steps = it.guard, len(it.jumps), it.steps
         self.before = _literals(it, it.module.bound_in(loop).stored)
         self.count, self.vague, self.began = 0, it.vague, it.moment(loop)
+        self.starts: list[Guard] = []
         self.is_incomplete = self.is_uncounted = False
 
     def walk(self, guard: Guard, value: Value | None = None) -> None:
@@ -45,6 +46,7 @@ class Rounds:
         it = self.it
         before, start, told = it.guard, len(it.jumps), len(it.run.events)
         it.guard = narrowed(before, guard)
+        self.starts.append(it.guard)
         it.loops.append(self.entered)
         it.rounds.append(self)
         if value is not None and isinstance(self.loop, (ast.For, ast.AsyncFor)):
@@ -70,11 +72,12 @@ class Rounds:
         costs = self.count > 1 and spent + spent // self.count > STEPS_FOR_ALL
         return costs or self.count >= MOST_ROUNDS or any(each.is_incomplete for each in (self, *self.it.rounds))
 
-    def end(self) -> None:
-        """Walk the `else`, where no round broke off, and go on after the loop."""
+    def end(self, iterable: Value = NOTHING) -> None:
+        """Walk the `else`, where no round broke off, and go on after the loop; what it went through may be gone."""
         it = self.it
         breaks = taken(it, self.mark, BREAK)
         it.go_on(self.held, self.mark)
+        elements.drain(it, iterable, self.starts if breaks else None)
         if not self.loop.orelse:
             return
         before, start = it.guard, len(it.jumps)
@@ -104,7 +107,7 @@ def walk_for(it: Interpreter, statement: For) -> None:
         _over(it, rounds, statement, iterable)
     elif rounds.is_uncounted:
         _widen(it, rounds, it.module.bound_in(statement).counted)
-    rounds.end()
+    rounds.end(iterable)
 
 
 def _over(it: Interpreter, rounds: Rounds, statement: For, iterable: Value) -> None:

@@ -51,7 +51,7 @@ from gclint.run.closures import enclosing_function
 from gclint.run.events import Backward, Forward, LibraryCall, RunEnded
 from gclint.run.parallel import inside, trained
 from gclint.run.run import Run
-from gclint.run.values import root
+from gclint.run.values import Object, root
 
 from ..evaluations import from_outside, is_in_mode, untrained
 from ..words import BACKWARD, STEP
@@ -84,7 +84,7 @@ def evaluates(event: RunEnded, run: Run) -> Iterator[Finding]:
         if not steps or not forward.moment.result_used or not _trains(forward, modes, run):
             continue
         site = from_outside(forward)
-        if has_mode(forward.called) is False or has_mode(forward.model) is False:
+        if not all(map(_may_differ, (forward.called, forward.model))):
             continue
         yield rule.finding(
             run,
@@ -96,6 +96,14 @@ def evaluates(event: RunEnded, run: Run) -> Iterator[Finding]:
             related=[(steps[-1].site, "it is trained here")],
             fixes=(_in_evaluation(forward, steps, modes),),
         )
+
+
+def _may_differ(model: Object) -> bool:
+    """Whether a model behaves otherwise in evaluation: a layer of it does where the program made it, and for all that
+    is known where a library did.
+    """
+    known = has_mode(model)
+    return known is True or (known is None and not is_own(inside(model)) and model.kind != "part")
 
 
 def _trains(forward: Forward, modes: list[LibraryCall], run: Run) -> bool:

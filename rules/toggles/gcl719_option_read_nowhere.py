@@ -40,7 +40,7 @@ from functools import cache
 from typing import NamedTuple
 
 from gclint.finding import Aspect, Finding, Location
-from gclint.frameworks.arguments import destination, flags_of, given_argument, options_of
+from gclint.frameworks.arguments import destination, flags_of, given_argument, options_of, words_of
 from gclint.ir.syntax import Module, Site
 from gclint.rule import Reproduction, Rule
 from gclint.run.calls import Call
@@ -49,7 +49,16 @@ from gclint.run.run import Run
 from gclint.run.values import Class, External, Function, Object
 from gclint.source.source import shown
 
-from ..option_names import BY_TEXT, OF_ALL, TELLS, is_read, names_option, names_put_together, reads_by_text
+from ..option_names import (
+    BY_TEXT,
+    OF_ALL,
+    TELLS,
+    is_read,
+    names_option,
+    names_put_together,
+    reads_by_text,
+    takes_the_command_line,
+)
 from ..words import TRAINS
 
 CHANGES: tuple[Aspect, ...] = ("loss", "gradients", "updates")
@@ -99,7 +108,7 @@ def unread(event: RunEnded, run: Run) -> Iterator[Finding]:
         for option in options_of(run, parser) if parser is not None else ():
             name = _name_of(option)
             read = option.site in told or name in taken or is_read(name, run)
-            if name and not read and not _is_named(name, option, kept, texts, run):
+            if name and not read and _is_asked_for(option, parsed) and not _is_named(name, option, kept, texts, run):
                 told.add(option.site)
                 yield rule.finding(
                     run,
@@ -111,6 +120,12 @@ def unread(event: RunEnded, run: Run) -> Iterator[Finding]:
                     related=list(_commands(option, run))[:3],
                     versions=(),
                 )
+
+
+def _is_asked_for(option: Call, parsed: LibraryCall) -> bool:
+    """Whether somebody may give an option: whoever starts the program, or the words that it parses instead."""
+    given = words_of(parsed.call, 0) if parsed.call is not None else None
+    return takes_the_command_line(parsed.call) or given_argument(given or (), flags_of(option)) is not None
 
 
 def _namespaces(made: Iterable[Object]) -> Iterator[Object]:

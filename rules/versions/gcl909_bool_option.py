@@ -59,7 +59,7 @@ from gclint.run.run import Run
 from gclint.run.values import NONE, NOTHING, Class, Const, External, Object, Value
 from gclint.source.source import shown
 
-from ..option_names import is_read, names_option
+from ..option_names import is_read, names_option, takes_the_command_line
 from ..words import TRAINS
 
 CHANGES: tuple[Aspect, ...] = ("steps", "backwards", "loss", "gradients", "trained", "updates", "modes", "loaded")
@@ -169,7 +169,7 @@ def _told(option: Call, parse: Call, parsed: LibraryCall, run: Run) -> Iterator[
     elif isinstance(text, str) and text.lower() in OFF:
         message = f'argparse makes `bool("{text}")` of this default, which is True'
         yield _finding(option, run, message, parsed.guard, "fails")
-    elif _takes_the_command_line(parse):
+    elif takes_the_command_line(parse):
         message = "this is on by default, and no word switches it off: `bool` is True of every text but the empty one"
         for held in default.where(lambda item: isinstance(item, Const) and bool(item.value)):
             guard = conj(parsed.guard, held)
@@ -194,12 +194,6 @@ def _given_off(flags: list[str], parse: Call, run: Run) -> tuple[str, list[Locat
             place = Location(shown(str(launch.path)), launch.line, 1, launch.line, 1, "given here")
             found.setdefault(word, []).append(place)
     return next(iter(found.items()), None)
-
-
-def _takes_the_command_line(parse: Call) -> bool:
-    """Whether the words that are parsed are not written in the call."""
-    given = parse.get("args", 0, NONE).only()
-    return given == Const(None) or (isinstance(given, Object) and given.label.startswith("sys.argv"))
 
 
 def _default(option: Call, parse: Call) -> Value:

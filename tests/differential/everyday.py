@@ -401,6 +401,38 @@ def _over_places(g: Grammar, depth: int) -> list[str] | None:
     return g.random.choice(ways)
 
 
+@statement("gone through once")
+def _once(g: Grammar, depth: int) -> list[str] | None:
+    if not depth:
+        return None
+    held, name, value = g.one("list"), g.fresh("once"), g.fresh("value")
+    made = g.random.choice(
+        (
+            f"(v for v in {held})",
+            f"(v for v in {held} if v is not None)",
+            f"iter({held})",
+            f"reversed({held})",
+            f"map(lambda v: not v, {held})",
+            f"filter(None, {held})",
+            f"itertools.chain({held}, [{g.literal()}])",
+            f"({value} for _, {value} in enumerate({held}))",
+        )
+    )
+    uses = (
+        [f"checkpoint(block, 1, use_reentrant=len(list({name})))"],
+        [f"for {value} in {name}:", f"    checkpoint(block, 1, use_reentrant={value})"],
+        [f"for {value} in {name}:", f"    if {value} == {g.literal()}:", "        break"],
+        [f"checkpoint(block, 1, use_reentrant=[v for v in {name} if v])"],
+        [f"checkpoint(block, 1, use_reentrant=next({name}, {g.literal()}))"],
+        [f"if {g.condition()}:", f"    {value} = list({name})"],
+        [f"checkpoint(block, 1, use_reentrant=len([*{name}, 1]))"],
+        [f"{held}.extend({name})"],
+        [f"checkpoint(block, 1, use_reentrant=iter({name}) is {name})"],
+        [f"for {value}, _ in zip({name}, [1]):", f"    checkpoint(block, 1, use_reentrant={value})"],
+    )
+    return [f"{name} = {made}", *g.random.choice(uses), *g.random.choice(uses), *g.random.choice(uses[:4])]
+
+
 @statement("until empty")
 def _until_empty(g: Grammar, depth: int) -> list[str] | None:
     if not depth:
