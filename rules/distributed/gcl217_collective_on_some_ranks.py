@@ -25,9 +25,10 @@ dist.barrier()
 ## When it is fine
 The other branch, or a later one of the others, calls it as well (`if rank != 0: barrier()`, then `if rank == 0:
 barrier()`); a group of its own whose members call it; the condition is the same on all processes; one process; an
-exception, which ends the run of all; `accelerator.main_process_first()` and what else waits by itself. A forward of a DDP
-model without gradients that one process calls before all train again: the others take the buffers that it sends for
-those of their next forward, and it leaves that one's out; not so before the second training forward, nor after the last.
+exception, which ends the run of all; `accelerator.main_process_first()` and what else waits by itself. A forward of a
+DDP model without gradients that one process calls before all train again: the others take the buffers that it sends
+for those of their next forward, and it leaves that one's out; not so before the second training forward, nor after the
+last.
 
 ## Evidence
 torch 2.13.0, two gloo ranks: a barrier of one process meets the all_reduce of the other, and both wait until "Timed out

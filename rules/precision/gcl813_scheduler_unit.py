@@ -4,7 +4,7 @@
 Finds learning rate schedules that are made for a number of epochs and stepped in every batch, the other way round, made
 for all batches and stepped once for several (also by accelerate's `accumulate`), made for the first phase of a loop
 and stepped in all of its phases, or made for as many steps as a loop counts to and stepped more or less often than it
-counts; and those that accelerate prepared and that are stepped once per epoch.
+counts, also at several places of one round; and those that accelerate prepared and that are stepped once per epoch.
 
 ## Why it breaks
 A schedule counts its own steps. One for as many epochs that is stepped in every batch ends within the first epoch, and
@@ -59,7 +59,7 @@ from gclint.run.guards import Guard, all_of
 from gclint.run.loops import ITERATED
 from gclint.run.parts_of_guards import everything
 from gclint.run.run import Run
-from gclint.run.stepping import every_few_rounds, goes_over
+from gclint.run.stepping import every_few_rounds, goes_over, together
 from gclint.run.values import NOTHING, Alternative, Const, Object, Value, ancestors, of, sources, union
 
 from .counted import divisors, ends_at, same_number
@@ -73,10 +73,11 @@ SYMPTOM = "silent: the learning rate does not end where it is meant to"
 
 Found = tuple[str, Certainty, Fix | None]
 IN_PARTS = "the schedule is made for all batches, and stepped once for several of them"
+MORE_THAN_ONCE = "the schedule is made for one step in each round of this loop, and stepped more than once in a round"
 TOO_EARLY = "the loop counts several steps of the schedule as one: it ends too early"
 NOT_TO_ITS_END = "the loop counts several for one step of the schedule: it does not come to its end"
 BY_COUNTER = (TOO_EARLY, NOT_TO_ITS_END)
-BY_ROUNDS = (IN_PARTS, *BY_COUNTER)
+BY_ROUNDS = (IN_PARTS, MORE_THAN_ONCE, *BY_COUNTER)
 BY_PROCESSES: Found = (
     "accelerate steps the schedule once for each process: stepped once per epoch, it ends too early",
     "fragile",
@@ -198,6 +199,21 @@ def _in_batches(step: LibraryCall, total: Value, run: Run) -> Found | None:
     return words, "fails", None
 
 
+def _more_than_once(step: LibraryCall, total: Value, run: Run) -> Found | None:
+    """Made for as many steps as a loop has rounds, stepped at several places of a round."""
+    loops = step.moment.loops
+    if not loops or not same_number(_stop(loops[-1], run), total):
+        return None
+    others = (
+        each
+        for each in run.of_type(LibraryCall)
+        if each.name == step.name and each.call is not None and step.call is not None
+        if each.call.receiver is step.call.receiver and each.moment.loops == loops and together(each, step)
+    )
+    again = any((each.site, each.moment.stack) != (step.site, step.moment.stack) for each in others)
+    return (MORE_THAN_ONCE, "fragile", None) if again else None
+
+
 def _in_parts(step: LibraryCall, total: Value, run: Run) -> Found | None:
     """Made for all batches, stepped once for several of them."""
     if not _counts_rounds(step, total, run):
@@ -301,7 +317,7 @@ def _by_counter(step: LibraryCall, total: Value, run: Run) -> Found | None:
     return None
 
 
-QUESTIONS = (_in_epochs, _in_batches, _in_parts, _in_phases, _by_counter)
+QUESTIONS = (_in_epochs, _in_batches, _more_than_once, _in_parts, _in_phases, _by_counter)
 
 
 def _after_loop(step: LibraryCall, loop: ast.AST) -> Fix | None:
