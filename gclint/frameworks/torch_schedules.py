@@ -14,13 +14,21 @@ TOTALS = {
     "CosineAnnealingLR": ("T_max", "optimizer, T_max, eta_min=0.0, last_epoch=-1"),
     "PolynomialLR": ("total_iters", "optimizer, total_iters=5, power=1.0, last_epoch=-1"),
     "LinearLR": ("total_iters", "optimizer, start_factor=0.333, end_factor=1.0, total_iters=5, last_epoch=-1"),
-    "OneCycleLR": ("total_steps", "optimizer, max_lr, total_steps=None, epochs=None, steps_per_epoch=None"),
+    "OneCycleLR": (
+        "total_steps",
+        "optimizer, max_lr, total_steps=None, epochs=None, steps_per_epoch=None, pct_start=0.3, anneal_strategy='cos', "
+        "cycle_momentum=True, base_momentum=0.85, max_momentum=0.95, div_factor=25.0, final_div_factor=10000.0, "
+        "three_phase=False, last_epoch=-1",
+    ),
 }
 """Schedules of torch with the argument that says after how many steps they end."""
-WARMED_UP = (
-    *("get_linear_schedule_with_warmup", "get_cosine_schedule_with_warmup"),
-    *("get_polynomial_decay_schedule_with_warmup", "get_cosine_with_hard_restarts_schedule_with_warmup"),
-)
+WARMED_UP = {
+    "get_linear_schedule_with_warmup": "last_epoch=-1",
+    "get_cosine_schedule_with_warmup": "num_cycles=0.5, last_epoch=-1",
+    "get_polynomial_decay_schedule_with_warmup": "lr_end=1e-07, power=1.0, last_epoch=-1",
+    "get_cosine_with_hard_restarts_schedule_with_warmup": "num_cycles=1, last_epoch=-1",
+}
+"""Schedules of transformers and diffusers with what they take beside the numbers of steps."""
 NAMED = "get_scheduler"
 WITHOUT_WARMUP = ("constant", "reduce_lr_on_plateau", "greedy", "piecewise_constant")
 """The names of schedules that `get_scheduler` makes without the warmup that it is given: the last is of diffusers only,
@@ -33,6 +41,7 @@ _WITHOUT_END = {
     "LambdaLR": "optimizer, lr_lambda, last_epoch=-1",
     "ConstantLR": "optimizer, factor=0.333, total_iters=5, last_epoch=-1",
     "CosineAnnealingWarmRestarts": "optimizer, T_0, T_mult=1, eta_min=0.0, last_epoch=-1",
+    "MultiplicativeLR": "optimizer, lr_lambda, last_epoch=-1",
     "SequentialLR": "optimizer, schedulers, milestones, last_epoch=-1",
     "ReduceLROnPlateau": "optimizer, mode='min', factor=0.1, patience=10",
 }
@@ -42,8 +51,9 @@ for _name, (_, _parameters) in TOTALS.items():
 for _name, _parameters in _WITHOUT_END.items():
     declare(framework, f"torch:{_name}", _parameters, "schedule")
 for _package in ("transformers", "diffusers"):
-    for _name in WARMED_UP:
-        declare(framework, f"{_package}:{_name}", "optimizer, num_warmup_steps, num_training_steps", "schedule")
+    for _name, _more in WARMED_UP.items():
+        _given = f"optimizer, num_warmup_steps, num_training_steps, {_more}"
+        declare(framework, f"{_package}:{_name}", _given, "schedule")
     declare(
         framework,
         f"{_package}:{NAMED}",
