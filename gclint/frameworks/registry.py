@@ -21,7 +21,7 @@ from ..packs import FRAMEWORKS, brought
 from ..run import environment
 from ..run.events import Iterated, LibraryCall
 from ..run.names import class_attribute
-from ..run.values import FALSE, HANDED_OVER, TRUE, Class, External, Function, Object, Value, union
+from ..run.values import FALSE, HANDED_OVER, TRUE, Alternative, Class, External, Function, Object, Value, union
 from ..run.wholes import adopt
 
 if TYPE_CHECKING:
@@ -55,7 +55,8 @@ class Framework:
     `kinds` maps a kind of object to the kind whose methods it also has; `bases` a base class to the kind of
     the objects of its subclasses, `base_families` those whose last name a pattern matches; `variables` a package to the
     environment variables that it sets itself (fnmatch; those that begin with its own name need not be said). `in_part`
-    are packages of whose other functions nobody knows what they do.
+    are packages of whose other functions nobody knows what they do. `members` are all public names that objects of a
+    base class have by it.
     """
 
     name: str
@@ -64,6 +65,7 @@ class Framework:
     base_families: dict[str, str] = field(default_factory=dict)
     imports: dict[str, tuple[str, ...]] = field(default_factory=dict)
     variables: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    members: dict[str, frozenset[str]] = field(default_factory=dict)
     in_part: tuple[str, ...] = ()
     constants: dict[str, Callable[[Interpreter], Value]] = field(default_factory=dict)
     functions: dict[str, CallHandler] = field(default_factory=dict)
@@ -134,7 +136,7 @@ class Library:
         self._lineages: dict[str, list[str]] = {}
         self.problems = tuple(problems)
         for framework in frameworks:
-            for table in ("kinds", "bases", "base_families", "imports", "variables"):
+            for table in ("kinds", "bases", "base_families", "imports", "variables", "members"):
                 getattr(self.all, table).update(getattr(framework, table))
             self.all.in_part += framework.in_part
             for table in HANDLERS:
@@ -176,6 +178,23 @@ class Library:
     def has_method(self, item: Object, name: str) -> bool:
         """Whether a framework knows this method of this kind of object."""
         return self._by_kind(self.all.methods, item.kind, name) is not None
+
+    def lacks(self, item: Alternative, name: str) -> bool:
+        """Whether an object of a class of the project surely has no attribute of a public name: of the libraries'
+        classes that it inherits from all are known that their objects have.
+        """
+        if not isinstance(item, Object) or not isinstance(item.type, Class) or item.open or item.escaped:
+            return False
+        bases = [base.name for base in item.type.ancestry() if isinstance(base, External)]
+        members = [self._by_name(self.all.members, base) for base in bases if base != "builtins.object"]
+        known = not name.startswith("_") and not any(each is None or name in each for each in members)
+        own = (name, "__getattr__", "__getattribute__")
+        return (
+            known
+            and name not in item.attributes
+            and "buffers" not in item.state
+            and not any(class_attribute(item.type, each) for each in own)
+        )
 
     # What the interpreter asks
 

@@ -32,12 +32,14 @@ from ..run.values import (
 )
 from ..run.wholes import adopt
 from .adapted_layers import is_adapted
+from .module_members import MEMBERS
 from .registry import Framework
 
 framework = Framework(
     "torch.nn",
     kinds={"modules": "module", "layer": "module", "part": "module"},
     bases={"torch:Module": "module", "torch:ModuleList": "modules", "torch:Sequential": "modules"},
+    members={"torch:Module": MEMBERS},
 )
 
 BOTH = ("weight", "bias")
@@ -318,6 +320,8 @@ def add_part(call: Call) -> Value:
 def register_buffer(call: Call) -> Value:
     """A tensor that a module keeps beside its parameters, which stay as they are; one that is None is none yet."""
     assert call.receiver is not None
+    if names.const_text(call.get("name", 0)) is None:
+        call.receiver.open = True
     if not call.get("tensor", 1).is_const(None):
         set_state(call.it, call.receiver, "buffers", TRUE)
     return call.unknown()

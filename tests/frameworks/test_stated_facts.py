@@ -22,6 +22,7 @@ import installed  # noqa: E402
 
 from gclint.check.program import analyse  # noqa: E402
 from gclint.frameworks import builtin, torch_checkpoint, torch_modules, torch_training, trl  # noqa: E402
+from gclint.frameworks.module_members import MEMBERS  # noqa: E402
 from gclint.frameworks.transformers import MODULES  # noqa: E402
 from gclint.frameworks.transformers_trainer import DEFAULTS  # noqa: E402
 from gclint.run.events import CheckpointCall  # noqa: E402
@@ -218,6 +219,10 @@ def test_which_layers_have_parameters() -> None:
             wrong[name] = several
     assert wrong == {}
     assert not {*torch_modules.PARAMETRIC, *torch_modules.UNDESCRIBED} & {*torch_modules.PARAMETERLESS}
+
+
+def test_all_public_names_of_a_module_are_known() -> None:
+    assert {name for name in dir(torch.nn.Module()) if not name.startswith("_")} <= MEMBERS
 
 
 def test_prefixes_of_wrapped_state_dicts() -> None:
