@@ -52,6 +52,7 @@ class Project:
         self._absolute: dict[str, Path] = {}
         self._data: dict[str, Any] = {}
         self._read: dict[str, Source | None] = {}
+        self._started_in: Path | None = None
         self.index = Index()
         self._roots: dict[str, Path] = {os.fspath(self.root): self.root}
         self.deferral = Deferral(self, Mentions(self), (), ())
@@ -60,6 +61,7 @@ class Project:
         """Imports from here on are those of a program that starts with `entry`: with what it puts on sys.path, and with
         what the modules put there that it imports.
         """
+        self._started_in = entry.parent
         inserted = self._inserted_by(os.fspath(entry))
         self.imports = self.imports.of_program(entry, inserted)
         outline = self.outline(os.fspath(entry))
@@ -239,9 +241,11 @@ class Project:
         return self.document(path) if path is not None else None
 
     def file(self, name: str, module: Module) -> str | None:
-        """A file of the project (an absolute path) by what the code of a module calls it; None when there is none."""
+        """A file of the project (an absolute path) by what the code of a module calls it, from where programs are
+        started: the root, or beside them; None when there is none.
+        """
         here = self.absolute(module).parent
-        for base in (self.program_root(here / "_"), here, self.root):
+        for base in (self.program_root(here / "_"), here, self._started_in or here, self.root):
             path = os.path.realpath(base / name)
             if not Path(path).is_relative_to(self.root):
                 continue
