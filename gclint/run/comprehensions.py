@@ -29,6 +29,9 @@ def comprehend(it: Interpreter, node: Comprehension) -> Value:
     held: list[Value] = []
     try:
         iterable = it.evaluate(node.generators[0].iter)
+        for item in iterable.objects():
+            if elements.is_drained(it, item):
+                made.state[elements.DRAINED] = of(item)
         if _one_by_one(it, node, made, iterable):
             return of(made)
         made.each = made.open = True

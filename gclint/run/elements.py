@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 ANY = "[...]"
 ONCE = "once"  # of what can be gone through once: a generator, what `map` gives, the parameters of a module
+DRAINED = "drained"  # of a list: what it was made of, of which nothing was left
 _SPENT = "spent"  # of such a thing: the guards under which all of it was taken
 MOST_UNSURE = 6
 MOST_WAYS = 12
@@ -243,6 +244,11 @@ def drain(it: Interpreter, value: Value, starts: Sequence[Guard] | None = None) 
                 item.items[at] = union([item.items[at].under(complement(taken)), Value([(taken, MISSING)])])
         elif is_counted(item):
             mix(item)
+
+
+def is_drained(it: Interpreter, item: Object) -> bool:
+    """Whether nothing is left of something that can be gone through once."""
+    return _left(it, ALWAYS, item) == NEVER
 
 
 def lasting(item: Object) -> dict[str, Value]:

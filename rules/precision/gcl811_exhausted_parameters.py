@@ -1,11 +1,13 @@
 """# exhausted-parameters (GCL811)
 
 ## What it does
-Finds an iterator of parameters that is gone through twice, kept in a name: `model.parameters()`, a filter or a chain.
+Finds an iterator of parameters that is gone through twice, kept in a name: `model.parameters()`, a filter or a chain,
+also where groups of an optimizer are made of it one after the other.
 
 ## Why it breaks
 It is a generator: the optimizer takes all that it gives, and nothing is left for `clip_grad_norm_`, which then clips
-nothing and returns 0; in a loop the second round already finds it empty. A second optimizer raises.
+nothing and returns 0; in a loop the second round already finds it empty. A second optimizer raises. A second group of
+what one `named_parameters()` gives is empty: biases and norms that were to have no weight decay are in no optimizer.
 
 ## Example
 ```python
@@ -36,6 +38,7 @@ from gclint.finding import Finding, Fix
 from gclint.ir.syntax import Site
 from gclint.rule import Reproduction, Rule
 from gclint.run import rewrite
+from gclint.run.elements import DRAINED
 from gclint.run.events import Event, GradientsClipped, LibraryCall, OptimizerBuilt, RunEnded
 from gclint.run.run import Run
 from gclint.run.stepping import together
@@ -55,6 +58,34 @@ rule = Rule(
         "bad_filter.py", "bad_filter.fixed.py", raises="AssertionError: the norm is above 1", intent=("updates", "loss")
     ),
 )
+
+
+@rule.on(OptimizerBuilt)
+def sorted_into_nothing(event: OptimizerBuilt, run: Run) -> Iterator[Finding]:
+    """Does an optimizer get a list that was made of an iterator of which nothing was left?"""
+    for listed in _lists(event.parameters):
+        for item in listed.known(DRAINED).objects():
+            if _is_iterator(item) and item.site is not None and listed.site is not None:
+                yield rule.finding(
+                    run,
+                    listed.site,
+                    "nothing is left in this iterator of parameters: it was gone through before",
+                    guard=event.guard,
+                    symptom="silent: no step changes these parameters",
+                    related=[(item.site, "it is made here, to be gone through once"), (event.site, "used here")],
+                    fixes=(_listed(item),),
+                )
+
+
+def _lists(given: Value) -> Iterator[Object]:
+    """The lists of parameters that an optimizer is given, those of its groups among them."""
+    for item in given.objects():
+        if item.entries is not None and "params" in item.entries:
+            yield from _lists(item.entries["params"])
+        elif item.items is not None:
+            yield item
+            for value in item.items:
+                yield from _lists(value)
 
 
 @rule.on(RunEnded)
