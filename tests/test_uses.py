@@ -69,6 +69,13 @@ UNUSED = {
     "only itself": program("import more")
     | {"more.py": "import parts\n\n\ndef again(*given):\n    again(parts.step(*given))\n"},
     "a text speaks of it": program("import parts") | {"README.md": "The step of training is small, and taken."},
+    "nothing imports its file": program(),
+    "only what nothing imports imports its file": program() | {"more.py": "from parts import step\n\nprint = step\n"},
+    "another module is imported by a computed name": program(
+        "import parts, importlib", "importlib.import_module(name())"
+    ),
+    "its package gives nothing on": {f"pack/{name}": text for name, text in program("import parts").items()}
+    | {"pack/__init__.py": "", "pyproject.toml": '[project]\nname = "pack"\nversion = "1"\n'},
     "a class of which other methods are called": program("from parts import Steps", "Steps().others()"),
 }
 
@@ -95,7 +102,19 @@ USED = {
         {METHOD},
     ),
     "under a computed name": (program("import parts, sys", "getattr(parts, sys.argv[1])"), {STEP, METHOD}),
-    "by a computed import": (program("import importlib, parts, sys", "importlib.import_module(sys.argv[1])"), {STEP}),
+    "in a file whose name somebody may give": (
+        program("import importlib, sys", "importlib.import_module(sys.argv[1])")
+        | {"run.yaml": "module: parts\nsteps: [step]\n"},
+        {STEP},
+    ),
+    "in a file of a folder of which all are imported": (
+        program("import importlib, os", "[importlib.import_module(each[:-3]).step for each in os.listdir('.')]"),
+        {STEP},
+    ),
+    "in a file that a text imports": (
+        program() | {"README.md": "```python\nfrom parts import step\n```\n"},
+        {STEP},
+    ),
     "by a decorator": (
         program("import parts")
         | {"parts.py": PARTS.replace("def step", "REGISTRY = []\n\n\n@REGISTRY.append\ndef step")},
@@ -126,12 +145,11 @@ USED = {
         },
         {("parts.py", 17)},
     ),
-    "by others, who install the package": (
+    "by others, to whom the package gives it": (
         {f"pack/{name}": text for name, text in program("import parts").items()}
-        | {"pack/__init__.py": "", "pyproject.toml": '[project]\nname = "pack"\nversion = "1"\n'},
+        | {"pack/__init__.py": "from .parts import *\n"},
         {("pack/parts.py", 6), ("pack/parts.py", 14)},
     ),
-    "by others, who import a file that nothing here does": (program(), {STEP, METHOD}),
     "there is no program": ({"parts.py": PARTS}, {STEP, METHOD}),
     "the program does nothing": ({"parts.py": PARTS, "train.py": "def main():\n    print()\n"}, {STEP, METHOD}),
 }

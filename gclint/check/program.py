@@ -172,9 +172,9 @@ class _Programs:
         imported = set(self.files)
         waiting = [path for path in first if not entries[path] and path not in imported]
         self.walk_all([Task(path, Entry()) for path in waiting if self._acts(path)], "programs")
-        if self._has_programs(entries):
-            self.reach.heed_uses()
         beside = self._has_programs({path: held for path, held in entries.items() if not path.endswith(SETUP)})
+        if beside:
+            self.reach.heed_uses()
         looked_into = {file for path in paths if self.reach.looks_up(path) for file in self.reach.mentions.files(path)}
         rest = [
             Task(path, None, beside=beside and path not in looked_into)

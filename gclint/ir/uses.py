@@ -1,7 +1,8 @@
 """Uses: which definitions of a project something in it may use, as far as names tell.
 
-What nothing names but itself, or only what is not used either, no run of the project comes to. Where a name may be
-looked up that no text spells out, whatever may be meant is used; so is what the project gives to others as a package.
+What nothing names but itself, or only what is not used either, no run of the project comes to, nor to what stands in a
+file that no program, test or notebook imports. Where a name may be looked up that no text spells out, whatever may be
+meant is used; so is what a package gives on as a whole.
 """
 
 from __future__ import annotations
@@ -13,14 +14,12 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from ..source.folders import SETS_UP
 from ..source.kinds import kind_of
 from ..source.source import content
 from ..source.stamps import read_by_analyses
 from .gate import identifiers_in
 from .mentions import Mentions
 from .outline import Outline, Unit
-from .resolve import SOURCE_DIRECTORIES
 
 if TYPE_CHECKING:
     from .index import FileIndex
@@ -30,12 +29,9 @@ NOTHING_MORE = frozenset(("object", "ABC"))
 """Bases of a class of which nothing is called for that."""
 _CALLED_BY_OTHERS = re.compile(r"test_.*\.py|.*_test\.py|conftest\.py|.*\.ipynb")
 """Files whose definitions pytest calls, or whoever works in a notebook."""
-_DISTRIBUTES = {
-    "pyproject.toml": re.compile(rb"^\[(?:project|tool\.(?:poetry|flit|pdm|hatch)\b.*)\]", re.MULTILINE),
-    "setup.cfg": re.compile(rb"^\[(?:metadata|options)\]", re.MULTILINE),
-    "setup.py": SETS_UP,
-}
-_SHOWN_IN_CODE = re.compile(r"\b(\w+)[ \t]*\(|\bimport[ \t]+(.+)")
+_LISTS = ("listdir", "glob", "scandir", "iter_modules", "walk_packages")
+"""What a file asks for that imports all files of a folder."""
+_SHOWN_IN_CODE = re.compile(r"\b(\w+)[ \t]*\(|\b(?:from[ \t]+([\w.]+)[ \t]+)?import[ \t]+(.+)")
 MOST_BYTES = 20_000_000
 """How much of a project's other texts is read; where there is more, as of data in JSON, all may be named there."""
 
@@ -66,7 +62,7 @@ class Uses:
         left = seen - used
         named = self._named_in_texts({unit.last for unit in left}) if left else set[str]()
         _spread({unit for unit in left if unit.last in named}, uses, used)
-        return {unit for unit in asked if unit not in used}
+        return {unit for unit in asked if unit not in used or unit.path not in self._imported_by_runs}
 
     def _pairs(self, units: Collection[Unit]) -> Iterator[tuple[Unit, Unit]]:
         """Whatever names one of some units, with that unit; itself and its own methods aside."""
@@ -94,56 +90,70 @@ class Uses:
     def _is_used_anyway(self, unit: Unit) -> bool:
         """Whether a unit runs, or is there for others, whatever names it."""
         outer = unit.owner or unit
-        return (
+        return unit.path in self._imported_by_runs and (
             not outer.defines
             or outer.decorators is not None
             or _CALLED_BY_OTHERS.fullmatch(os.path.basename(unit.path)) is not None
-            or self._is_given_to_others(unit)
+            or unit.path in self._given_on
             or unit.path in self._looked_into
-            or (unit.owner is None and self._is_called_by_name)
+            or (unit.owner is None and unit.path not in self._imported_in_code)
         )
 
-    def _is_given_to_others(self, unit: Unit) -> bool:
-        """Whether a unit is a public one of a package that the project is installed as, or of a file that nothing
-        imports and that does nothing by itself.
-        """
-        public = not any(name.startswith("_") and not name.startswith("__") for name in unit.name.split("."))
-        installed = self._is_distributed and self._in_own_package(os.path.dirname(unit.path))
-        return public and (installed or self._is_left_alone(unit.path))
+    @cached_property
+    def _given_on(self) -> frozenset[str]:
+        """The files of which an `__init__` of the project gives on all that they have."""
+        packages = (path for path in self._paths if os.path.basename(path) == "__init__.py")
+        outlines = [(path, outline) for path in packages if (outline := self._mentions.outline(path)) is not None]
+        stars = [(path, item) for path, outline in outlines for item in outline.imports.get("*", ())]
+        return frozenset(file for path, item in stars for file in self._mentions.reads(path, item) if file)
 
-    def _is_left_alone(self, path: str) -> bool:
+    @cached_property
+    def _imported_in_code(self) -> frozenset[str]:
+        """The files that do something by themselves, that pytest calls or somebody works in, and what those import."""
+        return self._importing(path for path in self._paths if self._is_started(path))
+
+    @cached_property
+    def _imported_by_runs(self) -> frozenset[str]:
+        """The same, and what some run may import by a name that is computed, of those that code or a text has."""
+        found = self._imported_in_code
+        left = {_stem(path) for path in self._paths if path not in found}
+        named = self._named_in_texts(left)
+        if any(told.calls_by_name for _, told in self._told()):
+            named |= self._named_in_code(left, found)
+        return self._importing([*found, *(path for path in self._paths if _stem(path) in named)])
+
+    def _is_started(self, path: str) -> bool:
         outline = self._mentions.outline(path)
-        return path not in self._imported and outline is not None and not outline.runs
+        by_others = _CALLED_BY_OTHERS.fullmatch(os.path.basename(path)) is not None
+        return by_others or (outline is not None and outline.runs)
 
-    @cached_property
-    def _imported(self) -> frozenset[str]:
-        return frozenset().union(*map(self._mentions.files, self._paths))
+    def _importing(self, paths: Iterable[str]) -> frozenset[str]:
+        """Some files, and all that they import, with the packages around them."""
+        found, waiting = set[str](), list(paths)
+        while waiting:
+            path = waiting.pop()
+            if path not in found:
+                found.add(path)
+                waiting += self._mentions.files(path)
+                waiting.append(os.path.join(os.path.dirname(path), "__init__.py"))
+        return frozenset(found)
 
-    @cached_property
-    def _is_distributed(self) -> bool:
-        root = self._project.root
-        return any(pattern.search(content(root / name)) for name, pattern in _DISTRIBUTES.items())
-
-    def _in_own_package(self, directory: str) -> bool:
-        """Whether a directory lies in a package right below the project's root, or below its folder of sources."""
-        root = os.fspath(self._project.root)
-        places = {root, *(os.path.join(root, name) for name in SOURCE_DIRECTORIES)}
-        while os.path.isfile(os.path.join(directory, "__init__.py")):
-            directory = os.path.dirname(directory)
-            if directory in places:
-                return True
-        return False
+    def _named_in_code(self, names: set[str], files: Collection[str]) -> set[str]:
+        """Those of some names that stand in one of these files; all where one goes over the files of a folder."""
+        found = set[str]()
+        for path in files:
+            outline = self._mentions.outline(path)
+            told = frozenset[str]().union(*(unit.identifiers for unit in outline.all_units)) if outline else frozenset()
+            if not told.isdisjoint(_LISTS):
+                return names
+            found |= names & told
+        return found
 
     @cached_property
     def _looked_into(self) -> frozenset[str]:
         """The files in which something may be looked up under a name that no text spells out."""
         looking = [path for path, told in self._told() if told.looks_up]
         return frozenset(looking).union(*map(self._mentions.files, looking))
-
-    @cached_property
-    def _is_called_by_name(self) -> bool:
-        """Whether some file imports others under names that no text spells out."""
-        return any(told.calls_by_name for path, told in self._told() if path.endswith(".py"))
 
     def _told(self) -> Iterator[tuple[str, FileIndex]]:
         told = ((path, self._project.told(path)) for path in self._paths)
@@ -213,4 +223,10 @@ def _may_be_called_by_its_base(method: Unit, mentions: Mentions) -> bool:
 def _shown(text: str) -> set[str]:
     """The names that a text for people shows as code: what is called, and what is imported."""
     found = _SHOWN_IN_CODE.findall(text)
-    return {name for called, imported in found for name in (called, *identifiers_in(imported))}
+    return {name for called, *imported in found for name in (called, *identifiers_in(" ".join(imported)))}
+
+
+def _stem(path: str) -> str:
+    """The name by which a file is imported."""
+    folder, name = os.path.split(path)
+    return os.path.basename(folder) if name == "__init__.py" else name.rpartition(".")[0]
