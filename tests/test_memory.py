@@ -254,7 +254,7 @@ def test_what_leads_to_a_finding_in_a_file_is_asked_again(here: Path, walked: li
     region = "import random\n\n\ndef block(x):\n    return x * random.random()\n\n\n"
     own = "def build(x):\n    from torch.utils.checkpoint import checkpoint\n\n"
     own += "    return checkpoint(block, x, use_reentrant=False)\n\n\n"
-    (here / "uses.py").write_text("import library\n\nprint(library.build, library.other)\n")
+    (here / "uses.py").write_text("import library\n\nlibrary.other(library.build(*blocks))\n")
     (here / "library.py").write_text(region + own + "def other(x):\n    from helper import run\n\n    return run(x)\n")
     run = "def run(x):\n    return checkpoint(changing, x, use_reentrant=False)\n"
     dangerous = region.replace("block", "changing") + "from torch.utils.checkpoint import checkpoint\n" + run
@@ -297,7 +297,7 @@ def keep(x):
 
 
 def _helper(here: Path, taken: str = "keep", local: str = "rate", called: str = "keep") -> None:
-    (here / "uses.py").write_text("import helper\n\nprint(helper.run)\n")
+    (here / "uses.py").write_text("import helper\n\nhelper.run(*blocks)\n")
     (here / "parts.py").write_text(PARTS)
     (here / "helper.py").write_text(HELPER.format(taken=taken, local=local, called=called))
 

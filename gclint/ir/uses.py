@@ -125,7 +125,16 @@ class Uses:
     def _is_started(self, path: str) -> bool:
         outline = self._mentions.outline(path)
         by_others = _CALLED_BY_OTHERS.fullmatch(os.path.basename(path)) is not None
-        return by_others or (outline is not None and outline.runs)
+        runs = outline is not None and (outline.runs or self._acts_alone(path))
+        return by_others or runs
+
+    def _acts_alone(self, path: str) -> bool:
+        """Whether a file that no other one imports does more at its top level than to name things."""
+        return path not in self._imported and not self._project.deferral.is_quiet(path)
+
+    @cached_property
+    def _imported(self) -> frozenset[str]:
+        return frozenset().union(*map(self._mentions.files, self._paths))
 
     def _importing(self, paths: Iterable[str]) -> frozenset[str]:
         """Some files, and all that they import, with the packages around them."""
