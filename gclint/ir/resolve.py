@@ -160,11 +160,17 @@ class Imports:
         above = tuple(parent for parent in (here, *here.parents) if self._inside(parent))
         others = (*self._last, *likely, *above) if self._is_of_program else (*likely, *above, *self._last)
         places = tuple(dict.fromkeys((*certain, *others)))
+        places = tuple(place for place in places if place in certain or not self._is_another(place, parts))
         if any(self._below(place, parts[:1], namespaces=False) for place in places):
             return self._regular(places, parts)
         portions = (self._below(place, parts, namespaces=True) for place in places)
         found = next((path for path in portions if path is not None), None)
         return self._from_above(parts) if found is None else found
+
+    def _is_another(self, place: Path, parts: tuple[str, ...]) -> bool:
+        """Whether a place that may be searched has a module where a package is asked for."""
+        first = self._below(place, parts[:1], namespaces=False) if len(parts) > 1 else None
+        return first is not None and first.name != "__init__.py"
 
     def _from_above(self, parts: tuple[str, ...]) -> Path | None:
         """What is imported by the root's own name, of programs that run with the folder above it on sys.path."""

@@ -10,8 +10,9 @@ from __future__ import annotations
 import os
 import re
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..source.kinds import kind_of
@@ -31,7 +32,8 @@ _CALLED_BY_OTHERS = re.compile(r"test_.*\.py|.*_test\.py|conftest\.py|.*\.ipynb"
 """Files whose definitions pytest calls, or whoever works in a notebook."""
 _LISTS = ("listdir", "glob", "scandir", "iter_modules", "walk_packages")
 """What a file asks for that imports all files of a folder."""
-_SHOWN_IN_CODE = re.compile(r"\b(\w+)[ \t]*\(|\b(?:from[ \t]+([\w.]+)[ \t]+)?import[ \t]+(.+)")
+_SHOWN_IN_CODE = re.compile(r"\b(\w+)[ \t]*\(|\bimport[ \t]+(.+)")
+_IMPORTED = re.compile(r"(?:\bfrom|\bimport|[ \t]-m)[ \t]+([\w.]+)(?:[ \t]+import[ \t]+(.+))?")
 MOST_BYTES = 20_000_000
 """How much of a project's other texts is read; where there is more, as of data in JSON, all may be named there."""
 
@@ -60,7 +62,7 @@ class Uses:
             _spread(anyway, uses, used)
             fresh -= used
         left = seen - used
-        named = self._named_in_texts({unit.last for unit in left}) if left else set[str]()
+        named = self._in_texts({unit.last for unit in left}, _named) if left else set[str]()
         _spread({unit for unit in left if unit.last in named}, uses, used)
         return {unit for unit in asked if unit not in used or unit.path not in self._imported_by_runs}
 
@@ -116,25 +118,35 @@ class Uses:
     def _imported_by_runs(self) -> frozenset[str]:
         """The same, and what some run may import by a name that is computed, of those that code or a text has."""
         found = self._imported_in_code
-        left = {_stem(path) for path in self._paths if path not in found}
-        named = self._named_in_texts(left)
-        if any(told.calls_by_name for _, told in self._told()):
-            named |= self._named_in_code(left, found)
-        return self._importing([*found, *(path for path in self._paths if _stem(path) in named)])
+        left = {path: self._project.imports.module_name(Path(path)) for path in self._paths if path not in found}
+        named = self._in_texts(set(left.values()), _imported)
+        given = [path for path, name in left.items() if name in named]
+        if any(told.calls_by_name for path, told in self._told() if path.endswith(".py")):
+            stems = {path: _stem(path) for path in left}
+            wanted = set(stems.values())
+            named = self._in_texts(wanted, _named) | self._named_in_code(wanted, found)
+            given += [path for path, stem in stems.items() if stem in named]
+        return self._importing([*found, *given])
 
     def _is_started(self, path: str) -> bool:
         outline = self._mentions.outline(path)
         by_others = _CALLED_BY_OTHERS.fullmatch(os.path.basename(path)) is not None
-        runs = outline is not None and (outline.runs or self._acts_alone(path))
-        return by_others or runs
+        return by_others or (outline is not None and (outline.runs or self._acts_alone(path, outline)))
 
-    def _acts_alone(self, path: str) -> bool:
-        """Whether a file that no other one imports does more at its top level than to name things."""
-        return path not in self._imported and not self._project.deferral.is_quiet(path)
+    def _acts_alone(self, path: str, outline: Outline) -> bool:
+        """Whether a file that no other one imports does more at its top level than to name things, or names what a
+        function of the project gives.
+        """
+        return path not in self._imported and (outline.acts or not outline.assigned.isdisjoint(self._defined))
 
     @cached_property
     def _imported(self) -> frozenset[str]:
         return frozenset().union(*map(self._mentions.files, self._paths))
+
+    @cached_property
+    def _defined(self) -> frozenset[str]:
+        outlines = filter(None, map(self._mentions.outline, self._paths))
+        return frozenset(name for outline in outlines for name in outline.units)
 
     def _importing(self, paths: Iterable[str]) -> frozenset[str]:
         """Some files, and all that they import, with the packages around them."""
@@ -152,10 +164,13 @@ class Uses:
         found = set[str]()
         for path in files:
             outline = self._mentions.outline(path)
-            told = frozenset[str]().union(*(unit.identifiers for unit in outline.all_units)) if outline else frozenset()
-            if not told.isdisjoint(_LISTS):
+            named = (
+                frozenset[str]().union(*(unit.identifiers for unit in outline.all_units)) if outline else frozenset()
+            )
+            told = self._project.told(path)
+            if told is not None and told.calls_by_name and not named.isdisjoint(_LISTS):
                 return names
-            found |= names & told
+            found |= names & named
         return found
 
     @cached_property
@@ -168,18 +183,17 @@ class Uses:
         told = ((path, self._project.told(path)) for path in self._paths)
         return ((path, each) for path, each in told if each is not None)
 
-    def _named_in_texts(self, names: set[str]) -> set[str]:
-        """Those of some names that stand in another file of the project, of which a text for people shows code."""
+    def _in_texts(self, names: set[str], taken: Callable[[str, str], set[str]]) -> set[str]:
+        """Those of some names that are `taken` from the text of a file that is no Python, by the file's kind."""
         found, known, left = set[str](), set(self._paths), MOST_BYTES
-        for entry in read_by_analyses(os.fspath(self._project.root)):
+        for entry in read_by_analyses(os.fspath(self._project.root)) if names else ():
             if os.path.realpath(entry.path) in known:
                 continue
             data = content(entry.path, left)
             left -= len(data)
             if left <= 0:
                 return names
-            text = data.decode("utf-8", "replace")
-            found |= names & (_shown(text) if kind_of(entry.name) == "other" else identifiers_in(text))
+            found |= names & taken(data.decode("utf-8", "replace"), kind_of(entry.name))
         return found
 
 
@@ -229,10 +243,19 @@ def _may_be_called_by_its_base(method: Unit, mentions: Mentions) -> bool:
     return False
 
 
-def _shown(text: str) -> set[str]:
-    """The names that a text for people shows as code: what is called, and what is imported."""
+def _named(text: str, kind: str) -> set[str]:
+    """All names in a text; in one for people those that it shows as code: what is called, and what is imported."""
+    if kind != "other":
+        return set(identifiers_in(text))
     found = _SHOWN_IN_CODE.findall(text)
-    return {name for called, *imported in found for name in (called, *identifiers_in(" ".join(imported)))}
+    return {name for called, imported in found for name in (called, *identifiers_in(imported))}
+
+
+def _imported(text: str, kind: str) -> set[str]:
+    """The modules that a text says are imported, and what of them, which may be modules too."""
+    found = _IMPORTED.findall(text)
+    members = {f"{module}.{name}" for module, names in found for name in identifiers_in(names)}
+    return members | {module for module, _ in found}
 
 
 def _stem(path: str) -> str:
