@@ -422,11 +422,11 @@ def _once(g: Grammar, depth: int) -> list[str] | None:
         [f"checkpoint(block, 1, use_reentrant=len(list({name})))"],
         [f"for {value} in {name}:", f"    checkpoint(block, 1, use_reentrant={value})"],
         [f"for {value} in {name}:", f"    if {value} == {g.literal()}:", "        break"],
-        [f"checkpoint(block, 1, use_reentrant=[v for v in {name} if v])"],
+        [f"checkpoint(block, 1, use_reentrant=len([v for v in {name} if v]))"],
         [f"checkpoint(block, 1, use_reentrant=next({name}, {g.literal()}))"],
         [f"if {g.condition()}:", f"    {value} = list({name})"],
         [f"checkpoint(block, 1, use_reentrant=len([*{name}, 1]))"],
-        [f"{held}.extend({name})"],
+        [f"{value} = [None]", f"{value}.extend({name})", f"checkpoint(block, 1, use_reentrant=len({value}))"],
         [f"checkpoint(block, 1, use_reentrant=iter({name}) is {name})"],
         [f"for {value}, _ in zip({name}, [1]):", f"    checkpoint(block, 1, use_reentrant={value})"],
     )
