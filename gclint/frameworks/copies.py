@@ -10,6 +10,7 @@ framework = Framework("copy")
 
 WRAPPED, WRAPPER = "module", "ddp"
 COPY_OF = "copy of"
+PARAMETER = "torch.nn.Parameter"
 
 
 @framework.function("copy.copy", "copy.deepcopy")
@@ -52,7 +53,7 @@ def deep_copy(call: Call, item: Object, copies: dict[Object, Object]) -> Object:
     def again(value: Value, whole: bool = False) -> Value:
         return Value(
             (guard, deep_copy(call, part, copies))
-            if isinstance(part, Object) and (whole or part in copies or part.parent is item)
+            if isinstance(part, Object) and (whole or part in copies or part.parent is item or part.type == PARAMETER)
             else (guard, part)
             for guard, part in value
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from gclint.frameworks.torch_states import is_inside
 from gclint.run.events import ItemSet, OptimizerBuilt, OptimizerStep, TrainerStarted
 from gclint.run.guards import Guard
 from gclint.run.parallel import owners
@@ -9,6 +10,7 @@ from gclint.run.run import Run
 from gclint.run.values import Object, Value, root
 
 WRAPPERS = ("ddp", "dp", "fsdp")
+MODULES = ("module", "modules", "layer")
 GIVES_MORE = "add_param_group"
 
 
@@ -44,11 +46,17 @@ def _tensors(parameters: Value) -> list[Object]:
 
 
 def _inside(owner: Object) -> list[Object]:
-    """What is in a wrapper; a module itself, and what is in the wrappers that it holds in a list."""
+    """What is in a wrapper; a module itself, and what is in the wrappers and the modules of another that it holds."""
     if owner.kind in WRAPPERS and "module" in owner.attributes:
         return [module for each in owner.attributes["module"].objects() for module in _inside(each)]
-    wrapped = [each for value in owner.items or () for each in value.objects() if each.kind in WRAPPERS]
-    return [owner, *(module for each in wrapped for module in _inside(each))]
+    held = [each for value in (*(owner.items or ()), *owner.attributes.values()) for each in value.objects()]
+    others = [each for each in held if each.kind in WRAPPERS or (each.kind in MODULES and _is_of_another(each, owner))]
+    return [owner, *(module for each in others for module in _inside(each))]
+
+
+def _is_of_another(item: Object, owner: Object) -> bool:
+    """Whether a module that another one holds was held by a third one before: that is around it, and may hold both."""
+    return item.parent is not None and item.parent is not owner and not is_inside(owner, item)
 
 
 def _is_known(parameters: Value) -> bool:
