@@ -216,6 +216,7 @@ def make_enumerate(call: Call) -> Value:
         made = _pairs(call, [of(index), elements.element(call.it, iterable, call.site.node)])
         elements.drain(call.it, iterable)
         return made
+    elements.drain(call.it, iterable)
     places = [Value([(guard, Const(start + count)) for guard, count in ways]) for ways in elements.places(held)]
     return _listed(
         call, [(elements.presence(each), [at, elements.there(each)]) for at, each in zip(places, held, strict=True)]
@@ -240,7 +241,23 @@ def make_zip(call: Call) -> Value:
                 for held, ways in zip(columns, chosen, strict=True)
             ]
             rows.append((guard, row))
+    _drain_columns(call, columns)
     return _listed(call, rows)
+
+
+def _drain_columns(call: Call, columns: Sequence[list[Value]]) -> None:
+    """Take out of each thing as many elements as there are rows: of those before the first that ends, one more."""
+    sure = not any(map(elements.presence, (value for held in columns for value in held)))
+    rows = min(map(len, columns))
+    ends = next(index for index, held in enumerate(columns) if len(held) == rows)
+    for index, (value, held) in enumerate(zip(call.positional, columns, strict=True)):
+        taken = rows + (index < ends)
+        if taken >= len(held):
+            elements.drain(call.it, value)
+        elif sure:
+            elements.drain(call.it, value, [call.it.guard] * taken)
+        else:
+            elements.drain_in_part(value)
 
 
 def _elements_of(call: Call, value: Value) -> list[Value] | None:
@@ -249,7 +266,6 @@ def _elements_of(call: Call, value: Value) -> list[Value] | None:
     unsure = sum(bool(guard) for guard, _ in each or [])
     if each is None or len(each) > LONGEST or unsure > elements.MOST_UNSURE:
         return None
-    elements.drain(call.it, value)
     return [elements.present(guard, part) for guard, part in each]
 
 
@@ -481,9 +497,7 @@ def _next(call: Call, item: Alternative) -> Value:
 def any_or_all(call: Call) -> Value:
     """Whether one element, or each, is true."""
     each = elements.rounds(call.it, call.get("", 0))
-    for item in call.get("", 0).objects():
-        if elements.ONCE in item.state and elements.is_counted(item):
-            elements.mix(item)  # the first that decides is the last to be come to
+    elements.drain_in_part(call.get("", 0))  # the first that decides is the last to be come to
     if each is None:
         return call.unknown()
     wanted = call.last == "any"

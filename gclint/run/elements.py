@@ -246,6 +246,13 @@ def drain(it: Interpreter, value: Value, starts: Sequence[Guard] | None = None) 
             mix(item)
 
 
+def drain_in_part(value: Value) -> None:
+    """Go through something up to an element that nobody knows: what can be gone through once has any of the others."""
+    for item in value.objects():
+        if ONCE in item.state and is_counted(item):
+            mix(item)
+
+
 def is_drained(it: Interpreter, item: Object) -> bool:
     """Whether nothing is left of something that can be gone through once."""
     return _left(it, ALWAYS, item) == NEVER
