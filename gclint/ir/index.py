@@ -21,8 +21,9 @@ from .scan import code_of, outline_of
 if TYPE_CHECKING:
     from ..source.source import Source
 
+READS = "getattr("
 LOOKS_UP = {
-    "getattr(": re.compile(r"\bgetattr\(\s*[^,()]+(?:\([^()]*\))?\s*,\s*(?!r?['\"][^'\"]*['\"]\s*[,)])"),
+    READS: re.compile(r"\bgetattr\(\s*[^,()]+(?:\([^()]*\))?\s*,\s*(?!r?['\"][^'\"]*['\"]\s*[,)])"),
     **{name: re.compile(rf"(?<![\w.]){re.escape(name)}") for name in ("globals(", "eval(", "exec(")},
     **{name: re.compile(rf"\b{re.escape(name)}") for name in ("Fire(", "app.run()")},
 }

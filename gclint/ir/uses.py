@@ -19,6 +19,7 @@ from ..source.kinds import kind_of
 from ..source.source import content
 from ..source.stamps import read_by_analyses
 from .gate import identifiers_in
+from .index import LOOKS_UP, READS
 from .mentions import Mentions
 from .outline import Outline, Unit
 
@@ -30,6 +31,9 @@ NOTHING_MORE = frozenset(("object", "ABC"))
 """Bases of a class of which nothing is called for that."""
 _CALLED_BY_OTHERS = re.compile(r"test_.*\.py|.*_test\.py|conftest\.py|.*\.ipynb")
 """Files whose definitions pytest calls, or whoever works in a notebook."""
+_ATTRIBUTE_OF = re.compile(r"\bgetattr\(\s*(\w+)[^,]*,\s*(?!r?['\"][^'\"]*['\"]\s*[,)])")
+OBJECTS = frozenset(("self", "cls", "importlib", "import_module"))
+"""What is no module that a name in the code stands for: an object of the class around, or one by a computed name."""
 _LISTS = ("listdir", "glob", "scandir", "iter_modules", "walk_packages")
 """What a file asks for that imports all files of a folder."""
 _SHOWN_IN_CODE = re.compile(r"\b(\w+)[ \t]*\(|\bimport[ \t]+(.+)")
@@ -48,23 +52,26 @@ class Uses:
 
     def unused(self, units: Iterable[Unit]) -> set[Unit]:
         """Those of some units that nothing uses."""
-        asked = [unit for unit in units if not self._is_used_anyway(unit)]
+        units = list(units)
+        asked = {each for unit in units for each in (unit, unit.owner or unit)}
         uses: defaultdict[Unit, list[Unit]] = defaultdict(list)
-        used, seen, fresh = set[Unit](), set(asked), set(asked)
+        anyway = {unit for unit in asked if self._is_used_anyway(unit)}
+        seen, fresh = set(asked), asked - anyway
         while fresh:
-            found: set[Unit] = set()
+            found = set[Unit]()
             for user, unit in self._pairs(fresh):
                 uses[user].append(unit)
-                found.add(user)
+                found |= {user, user.owner or user}
             fresh = found - seen
             seen |= fresh
-            anyway = {unit for unit in fresh if self._is_used_anyway(unit)}
-            _spread(anyway, uses, used)
-            fresh -= used
+            anyway |= {unit for unit in fresh if self._is_used_anyway(unit)}
+            fresh -= anyway
+        used, called = set[Unit](), set[Unit]()
+        _spread(anyway, uses, used, called)
         left = seen - used
         named = self._in_texts({unit.last for unit in left}, _named) if left else set[str]()
-        _spread({unit for unit in left if unit.last in named}, uses, used)
-        return {unit for unit in asked if unit not in used or unit.path not in self._imported_by_runs}
+        _spread({unit for unit in left if unit.last in named}, uses, used, called)
+        return {unit for unit in units if unit not in used or unit.path not in self._imported_by_runs}
 
     def _pairs(self, units: Collection[Unit]) -> Iterator[tuple[Unit, Unit]]:
         """Whatever names one of some units, with that unit; itself and its own methods aside."""
@@ -90,14 +97,14 @@ class Uses:
         return any(unit in self._mentions.named(user.path, name, None) for name in user.bases or ())
 
     def _is_used_anyway(self, unit: Unit) -> bool:
-        """Whether a unit runs, or is there for others, whatever names it."""
+        """Whether a unit runs, or is there for others, whatever names it; a method where its class is used."""
         outer = unit.owner or unit
         return unit.path in self._imported_by_runs and (
             not outer.defines
             or outer.decorators is not None
             or _CALLED_BY_OTHERS.fullmatch(os.path.basename(unit.path)) is not None
             or unit.path in self._given_on
-            or unit.path in self._looked_into
+            or unit.path in (self._looked_into if unit.owner is None else self._with_objects_looked_into)
             or (unit.owner is None and unit.path not in self._imported_in_code)
         )
 
@@ -122,10 +129,10 @@ class Uses:
         named = self._in_texts(set(left.values()), _imported)
         given = [path for path, name in left.items() if name in named]
         if any(told.calls_by_name for path, told in self._told() if path.endswith(".py")):
-            stems = {path: _stem(path) for path in left}
-            wanted = set(stems.values())
+            parts = {path: set(name.split(".")) for path, name in left.items()}
+            wanted = set().union(*parts.values())
             named = self._in_texts(wanted, _named) | self._named_in_code(wanted, found)
-            given += [path for path, stem in stems.items() if stem in named]
+            given += [path for path, held in parts.items() if held <= named]
         return self._importing([*found, *given])
 
     def _is_started(self, path: str) -> bool:
@@ -174,10 +181,31 @@ class Uses:
         return found
 
     @cached_property
-    def _looked_into(self) -> frozenset[str]:
-        """The files in which something may be looked up under a name that no text spells out."""
+    def _with_objects_looked_into(self) -> frozenset[str]:
+        """The files of whose objects something may be looked up under a name that no text spells out."""
         looking = [path for path, told in self._told() if told.looks_up]
         return frozenset(looking).union(*map(self._mentions.files, looking))
+
+    @cached_property
+    def _looked_into(self) -> frozenset[str]:
+        """The files in which something may be looked up so: modules of the project, or what nobody knows."""
+        looking = [path for path, told in self._told() if told.looks_up]
+        return frozenset().union(*map(self._modules_looked_into, looking))
+
+    def _modules_looked_into(self, path: str) -> set[str]:
+        """The same of one file: its own and those it imports, where it takes more than names of objects and modules."""
+        outline, text = self._mentions.outline(path), content(path).decode("utf-8", "replace")
+        bases = {found.group(1) for found in _ATTRIBUTE_OF.finditer(text)}
+        if outline is None or any(pattern.search(text) for word, pattern in LOOKS_UP.items() if word != READS):
+            return {path, *self._mentions.files(path)}
+        found = set[str]()
+        for base in bases - OBJECTS:
+            items = outline.imports.get(base, ())
+            files = {file for item in items for file in self._mentions.reads(path, item) if file}
+            if not items:
+                files = {path, *self._mentions.files(path)}
+            found.update(files, *map(self._mentions.files, files if items else ()))
+        return found
 
     def _told(self) -> Iterator[tuple[str, FileIndex]]:
         told = ((path, self._project.told(path)) for path in self._paths)
@@ -197,14 +225,16 @@ class Uses:
         return found
 
 
-def _spread(start: Iterable[Unit], uses: dict[Unit, list[Unit]], used: set[Unit]) -> None:
-    """Add some units, and all that they use, to those that are used."""
+def _spread(start: Iterable[Unit], uses: dict[Unit, list[Unit]], used: set[Unit], called: set[Unit]) -> None:
+    """Add some units, and all that they use, to those that are used: a method that is `called` once its class is."""
     waiting = list(start)
     while waiting:
         unit = waiting.pop()
-        if unit not in used:
+        if unit.owner is not None and unit.owner not in used:
+            called.add(unit)
+        elif unit not in used:
             used.add(unit)
-            waiting += uses.get(unit, ())
+            waiting += [*uses.get(unit, ()), *(method for method in called if method.owner is unit)]
 
 
 def _spelled(by_name: dict[str, list[Unit]], outline: Outline) -> dict[str, list[Unit]]:
@@ -256,9 +286,3 @@ def _imported(text: str, kind: str) -> set[str]:
     found = _IMPORTED.findall(text)
     members = {f"{module}.{name}" for module, names in found for name in identifiers_in(names)}
     return members | {module for module, _ in found}
-
-
-def _stem(path: str) -> str:
-    """The name by which a file is imported."""
-    folder, name = os.path.split(path)
-    return os.path.basename(folder) if name == "__init__.py" else name.rpartition(".")[0]
