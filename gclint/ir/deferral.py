@@ -69,6 +69,10 @@ class Deferral:
         self._project.consulted.update(self._with[path])
         return self._with[path]
 
+    def is_imported(self, path: str) -> bool:
+        """Whether one of the files that were asked about before imports a file."""
+        return path in self._readers
+
     def _read_by(self, path: str) -> set[str]:
         """The project's files that the imports of a file read."""
         if path not in self._reads:

@@ -329,7 +329,8 @@ class Interpreter:
 
     def beside_with(self, word: str, using: Module | None = None) -> Iterator[Module]:
         """The modules in or below the folder of the program's file whose text has a word, but those that it imports;
-        with `using`, those of the project that some program of it may run which imports this module.
+        with `using`, those of the project that some program of it may run which imports this module; none where that
+        is the program's own file and nothing imports it.
         """
         for path in self._beside(using):
             source = self.project.source(path) if path not in self.brought else None
@@ -347,6 +348,8 @@ class Interpreter:
             return self.project.beside(os.fspath(self.project.absolute(entry))) if entry is not None else []
         files = self.project.beside(os.path.join(self.project.root, ""))
         run = self.project.deferral.running_with(os.fspath(self.project.absolute(using)), files)
+        if using is entry and not self.project.deferral.is_imported(os.fspath(self.project.absolute(using))):
+            return []
         by_name = any(word in (self.project.text(path) or "") for path in run for word in IMPORTS_BY_NAME)
         return files if by_name else sorted(run)
 

@@ -49,10 +49,11 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from itertools import combinations
 
 from gclint.finding import Aspect, Certainty, Finding, Fix
 from gclint.frameworks.torch_schedules import TOTALS, WARMED_UP
-from gclint.ir.syntax import FORS, nodes
+from gclint.ir.syntax import FORS, Site, nodes
 from gclint.rule import Reproduction, Rule
 from gclint.run.events import Iterated, LibraryCall, Loop, OptimizerStep, RunEnded
 from gclint.run.guards import Guard, all_of
@@ -201,16 +202,19 @@ def _in_batches(step: LibraryCall, total: Value, run: Run) -> Found | None:
 
 def _more_than_once(step: LibraryCall, total: Value, run: Run) -> Found | None:
     """Made for as many steps as a loop has rounds, stepped at several places of a round."""
-    loops = step.moment.loops
+    loops, receiver = step.moment.loops, step.call.receiver if step.call is not None else None
     if not loops or not same_number(_stop(loops[-1], run), total):
         return None
-    others = (
-        each
-        for each in run.of_type(LibraryCall)
-        if each.name == step.name and each.call is not None and step.call is not None
-        if each.call.receiver is step.call.receiver and each.moment.loops == loops and together(each, step)
-    )
-    again = any((each.site, each.moment.stack) != (step.site, step.moment.stack) for each in others)
+    first: dict[tuple[Site, tuple[Site, ...]], LibraryCall] = {}
+    for each in run.of_type(LibraryCall):
+        stepped = each.name == step.name and each.call is not None and each.call.receiver is receiver
+        if (
+            stepped
+            and each.moment.loops == loops
+            and first.setdefault((each.site, each.moment.stack), each) is not each
+        ):
+            break  # the next round has begun
+    again = any(together(one, other) for one, other in combinations(first.values(), 2))
     return (MORE_THAN_ONCE, "fragile", None) if again else None
 
 

@@ -199,7 +199,7 @@ def _is_named(name: str, option: Call, kept: bool, texts: _Texts, run: Run) -> b
     modules = [*run.modules_with(name)]
     if kept:
         modules += run.beside_with(name)
-    elif option.site.module is not run.entry:
+    else:
         modules += run.beside_with(name, option.site.module)
     more = (module for word in (*BY_TEXT, *OF_ALL) for module in run.modules_with(word))
     taking = [module for module in dict.fromkeys([*modules, *more]) if texts.read(module)]
