@@ -248,12 +248,22 @@ def make_modules(call: Call) -> Value:
         made.items, made.each = list(item.entries.values()), item.open
     elif call.last == "ModuleList" and isinstance(item, Object) and item.items is not None:
         made.items, made.each = list(item.items), item.each
+    elif call.last == "ModuleList" and len(call.get("modules", 0).alternatives) > 1:
+        made.items, made.each = _elements_of_one(call, call.get("modules", 0))
     else:
         made.items, made.each = list(call.positional), call.open
     for part in [found for value in made.items for found in value.objects()]:
         adopt(made, part)
         part.each = part.each or made.each
     return of(made)
+
+
+def _elements_of_one(call: Call, given: Value) -> tuple[list[Value], bool]:
+    """The elements of what is one of several lists, and whether one stands for all."""
+    each = elements.rounds(call.it, given)
+    if each is None:
+        return [elements.element(call.it, given, call.site.node)], True
+    return [elements.present(guard, part) for guard, part in each], False
 
 
 @framework.method("modules", "append", "add_module", "insert")
