@@ -1,4 +1,6 @@
-"""What every torch module has under a public name (dir(torch.nn.Module()), torch 1.0 to 2.13)."""
+"""What every torch module has under a public name (dir(torch.nn.Module()), torch 1.0 to 2.13; `smart_apply` by
+transformers 5, modeling_utils.py).
+"""
 
 MEMBERS = frozenset(
     (
@@ -11,6 +13,6 @@ MEMBERS = frozenset(
         *("register_load_state_dict_pre_hook", "register_module", "register_parameter"),
         *("register_state_dict_post_hook", "register_state_dict_pre_hook", "requires_grad_", "set_extra_state"),
         *("set_submodule", "share_memory", "state_dict", "to", "to_empty", "train", "training", "type", "xpu"),
-        "zero_grad",
+        *("zero_grad", "smart_apply"),
     )
 )
