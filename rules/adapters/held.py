@@ -47,16 +47,22 @@ def _tensors(parameters: Value) -> list[Object]:
 
 def _inside(owner: Object) -> list[Object]:
     """What is in a wrapper; a module itself, and what is in the wrappers and the modules of another that it holds."""
-    if owner.kind in WRAPPERS and "module" in owner.attributes:
-        return [module for each in owner.attributes["module"].objects() for module in _inside(each)]
-    held = [each for value in (*(owner.items or ()), *owner.attributes.values()) for each in value.objects()]
-    others = [each for each in held if each.kind in WRAPPERS or (each.kind in MODULES and _is_of_another(each, owner))]
-    return [owner, *(module for each in others for module in _inside(each))]
+    found, waiting = dict[Object, None](), [owner]
+    while waiting:
+        item = waiting.pop()
+        if item.kind in WRAPPERS and "module" in item.attributes:
+            waiting += item.attributes["module"].objects()
+        elif item not in found:
+            found[item] = None
+            held = (each for value in (*(item.items or ()), *item.attributes.values()) for each in value.objects())
+            waiting += [each for each in held if each.kind in WRAPPERS or _is_of_another(each, item)]
+    return list(found)
 
 
 def _is_of_another(item: Object, owner: Object) -> bool:
     """Whether a module that another one holds was held by a third one before: that is around it, and may hold both."""
-    return item.parent is not None and item.parent is not owner and not is_inside(owner, item)
+    apart = item.parent is not None and item.parent is not owner and not is_inside(owner, item)
+    return apart and item.kind in MODULES
 
 
 def _is_known(parameters: Value) -> bool:
