@@ -194,7 +194,7 @@ class Uses:
 
     def _modules_looked_into(self, path: str) -> set[str]:
         """The same of one file: its own and those it imports, where it takes more than names of objects and modules."""
-        outline, text = self._mentions.outline(path), content(path).decode("utf-8", "replace")
+        outline, text = self._mentions.outline(path), self._project.text(path) or ""
         bases = {found.group(1) for found in _ATTRIBUTE_OF.finditer(text)}
         if outline is None or any(pattern.search(text) for word, pattern in LOOKS_UP.items() if word != READS):
             return {path, *self._mentions.files(path)}
@@ -213,15 +213,22 @@ class Uses:
 
     def _in_texts(self, names: set[str], taken: Callable[[str, str], set[str]]) -> set[str]:
         """Those of some names that are `taken` from the text of a file that is no Python, by the file's kind."""
-        found, known, left = set[str](), set(self._paths), MOST_BYTES
-        for entry in read_by_analyses(os.fspath(self._project.root)) if names else ():
+        if not names or self._texts is None:
+            return names
+        return names & set[str]().union(*(taken(text, kind) for text, kind in self._texts))
+
+    @cached_property
+    def _texts(self) -> list[tuple[str, str]] | None:
+        """The texts of the project's files that are no Python, each with its kind; None for too much of it."""
+        found, known, left = list[tuple[str, str]](), set(self._paths), MOST_BYTES
+        for entry in read_by_analyses(os.fspath(self._project.root)):
             if os.path.realpath(entry.path) in known:
                 continue
             data = content(entry.path, left)
             left -= len(data)
             if left <= 0:
-                return names
-            found |= names & taken(data.decode("utf-8", "replace"), kind_of(entry.name))
+                return None
+            found.append((data.decode("utf-8", "replace"), kind_of(entry.name)))
         return found
 
 
