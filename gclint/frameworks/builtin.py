@@ -146,7 +146,7 @@ def _attribute_called(call: Call, name: str) -> Value:
     default = call.positional[2] if len(call.positional) > 2 else None
     for guard, item in call.positional[0].possible(call.it.guard):
         of_module = isinstance(item, ModuleRef) and module_names.lacks(call.it, item.module, name)
-        if default is not None and (of_module or _lacks(call, item, name)):
+        if default is not None and (of_module or names.lacks(call.it, item, name)):
             parts.append(default.under(guard))
             continue
         known = names.of_item(call.it, item, name, call.site.node)
@@ -196,10 +196,6 @@ def _set(call: Call, holder: Value, named: Value, value: Value, *, directly: boo
             item.attributes[each] = assigned(call.it.guard - call.run.assumed, unsure(each, held, other), held)
 
 
-def _lacks(call: Call, item: Alternative, name: str) -> bool:
-    return names.lacks(item, name) or call.it.library.lacks(item, name)
-
-
 @framework.function("builtins.delattr")
 def delete_attribute(call: Call) -> Value:
     """delattr(object, "name")."""
@@ -223,7 +219,7 @@ def has_attribute(call: Call) -> Value:
             if defined or (call.it.library.has_method(item, name) and item.kind != "unknown"):
                 parts.append(const(True).under(guard))
                 continue
-            if _lacks(call, item, name):
+            if names.lacks(call.it, item, name):
                 parts.append(FALSE.under(guard))
                 continue
         made = call.it.unknown("", call.site)

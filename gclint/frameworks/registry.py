@@ -21,7 +21,7 @@ from ..packs import FRAMEWORKS, brought
 from ..run import environment
 from ..run.events import Iterated, LibraryCall
 from ..run.names import class_attribute
-from ..run.values import FALSE, HANDED_OVER, TRUE, Alternative, Class, External, Function, Object, Value, union
+from ..run.values import FALSE, HANDED_OVER, TRUE, Class, External, Function, Object, Value, union
 from ..run.wholes import adopt
 
 if TYPE_CHECKING:
@@ -179,22 +179,11 @@ class Library:
         """Whether a framework knows this method of this kind of object."""
         return self._by_kind(self.all.methods, item.kind, name) is not None
 
-    def lacks(self, item: Alternative, name: str) -> bool:
-        """Whether an object of a class of the project surely has no attribute of a public name: of the libraries'
-        classes that it inherits from all are known that their objects have.
-        """
-        if not isinstance(item, Object) or not isinstance(item.type, Class) or item.open or item.escaped:
-            return False
-        bases = [base.name for base in item.type.ancestry() if isinstance(base, External)]
-        members = [self._by_name(self.all.members, base) for base in bases if base != "builtins.object"]
-        known = not name.startswith("_") and not any(each is None or name in each for each in members)
-        own = (name, "__getattr__", "__getattribute__")
-        return (
-            known
-            and name not in item.attributes
-            and "buffers" not in item.state
-            and not any(class_attribute(item.type, each) for each in own)
-        )
+    def gives_no(self, base: External, item: Object, name: str) -> bool:
+        """Whether an object has no attribute of a name by a library's class, of which all public names are known."""
+        members = self._by_name(self.all.members, base.name)
+        public = members is not None and not name.startswith("_") and name not in members
+        return base.name == "builtins.object" or (public and "buffers" not in item.state)
 
     # What the interpreter asks
 

@@ -202,14 +202,16 @@ def _special(it: Interpreter, item: Object, held: Value, name: str, given: list[
     return union(parts)
 
 
-def lacks(item: Alternative, name: str) -> bool:
-    """Whether something surely has no attribute of a name: all that it has is set on it, or in its class."""
+def lacks(it: Interpreter, item: Alternative, name: str) -> bool:
+    """Whether something surely has no attribute of a name: all that it has is set on it, in its class, or by a base of
+    a library of which all names are known.
+    """
     if not isinstance(item, Object) or item.open or item.escaped or name in item.attributes:
         return False
     if not isinstance(item.type, Class):
         return item.kind == "namespace"
-    own = all(isinstance(base, Class) or base.name == "builtins.object" for base in item.type.ancestry())
-    return own and not any(class_attribute(item.type, each) for each in (name, "__getattr__", "__getattribute__"))
+    known = all(isinstance(base, Class) or it.library.gives_no(base, item, name) for base in item.type.ancestry())
+    return known and not any(class_attribute(item.type, each) for each in (name, "__getattr__", "__getattribute__"))
 
 
 def class_attribute(owner: Class, name: str, after: Class | None = None) -> Value | None:
