@@ -69,14 +69,18 @@ def is_in_mode(forward: Forward, *, training: bool) -> bool:
 
 
 def from_outside(forward: Forward) -> Site:
-    """Where a model is called: of the parts that a method of it calls, where that method is."""
+    """Where a model is called: of itself or the parts that a method of it calls, where that method is."""
     site = forward.site
     for caller in reversed(forward.moment.stack):
         held = site.module.parents.get(enclosing_function(site.module, site.node))
         names = (
             [each.name for each in held.body if isinstance(each, FUNCTIONS)] if isinstance(held, ast.ClassDef) else []
         )
-        if forward.called is forward.model or "forward" not in names:
+        called = inside(forward.model).type
+        own = isinstance(called, Class) and any(
+            each.node is held for each in called.ancestry() if isinstance(each, Class)
+        )
+        if (forward.called is forward.model and not own) or "forward" not in names:
             break
         site = caller
     return site

@@ -78,9 +78,11 @@ def _counted(run: Run) -> set[Object]:
 
 
 def _one_more(item: Object) -> list[Alternative]:
-    """What something is one more than."""
+    """What something is one more than: by `x + 1`, or by `x += 1`, whose result stands at its target."""
     node = item.site.node if item.site is not None else None
-    if not isinstance(node, ast.BinOp) or not isinstance(node.op, ast.Add):
+    outer = item.site.module.parents.get(node) if item.site is not None and node is not None else None
+    sum_of = outer if isinstance(outer, ast.AugAssign) and outer.target is node else node
+    if not isinstance(sum_of, (ast.BinOp, ast.AugAssign)) or not isinstance(sum_of.op, ast.Add):
         return []
     parts = [part for value in item.made_of for _, part in value]
     return parts if Const(1) in parts else []

@@ -107,7 +107,9 @@ def _decorated(site: Site, run: Run) -> Fix | None:
     if not isinstance(function, FUNCTIONS) or not any(line.strip() == "import torch" for line in module.lines):
         return None
     inside = set(map(id, nodes(function)))
-    if any(id(site.node) in inside for each in run.of_type(Backward) for site in (each.site, *each.moment.stack)):
+    used = {item for each in run.of_type(Backward) for item in each.forwards}
+    trains = (each for each in run.of_type(Backward, Forward) if isinstance(each, Backward) or each.activation in used)
+    if any(id(site.node) in inside for each in trains for site in (each.site, *each.moment.stack)):
         return None
     first = min(each.lineno for each in (function, *function.decorator_list))
     lead = " " * function.col_offset
