@@ -13,7 +13,7 @@ from ..run.arithmetic import is_tensor, names_compared
 from ..run.calls import Call
 from ..run.elements import Arrangement
 from ..run.folding import folded
-from ..run.guards import NEVER, Guard, all_of, complement, either, narrowed
+from ..run.guards import ALWAYS, NEVER, Guard, all_of, complement, either, narrowed
 from ..run.jumps import leave_under
 from ..run.loops import GONE_THROUGH
 from ..run.pages import placed
@@ -226,6 +226,9 @@ def make_enumerate(call: Call) -> Value:
 @framework.function("builtins.zip")
 def make_zip(call: Call) -> Value:
     """(element of the first, element of the second, ...), as long as each has one."""
+    taken = [item for value in call.positional for item in value.objects() if elements.ONCE in item.state]
+    if len(set(taken)) < len(taken):
+        return _in_turn(call)
     columns = [held for value in call.positional if (held := _elements_of(call, value)) is not None]
     if not columns or len(columns) < len(call.positional):
         made = _pairs(call, [elements.element(call.it, value, call.site.node) for value in call.positional])
@@ -243,6 +246,16 @@ def make_zip(call: Call) -> Value:
             rows.append((guard, row))
     _drain_columns(call, columns)
     return _listed(call, rows)
+
+
+def _in_turn(call: Call) -> Value:
+    """The rows of one thing that can be gone through once and stands at several places: its elements in turn."""
+    first, count = call.positional[0], len(call.positional)
+    held = _elements_of(call, first) if all(value == first for value in call.positional) else None
+    elements.drain(call.it, union(call.positional))
+    if held is None or any(map(elements.presence, held)):
+        return _pairs(call, [call.unknown() for _ in call.positional])
+    return _listed(call, [(ALWAYS, held[at : at + count]) for at in range(0, len(held) - count + 1, count)])
 
 
 def _drain_columns(call: Call, columns: Sequence[list[Value]]) -> None:

@@ -24,3 +24,9 @@ for v4 in o3:
         break
 checkpoint(block, 1, use_reentrant=next(o3, 3))
 checkpoint(block, 1, use_reentrant=next(o3, 3))
+o3 = iter([True, False, None, 1, 2])
+for v4, v5 in zip(o3, o3):
+    checkpoint(block, v4, use_reentrant=v5)
+checkpoint(block, 1, use_reentrant=len(list(o3)))
+for v4, v5 in zip(*[iter([1, 2, 3, 4])] * 2):
+    checkpoint(block, v4, use_reentrant=v5)
