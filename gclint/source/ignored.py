@@ -19,12 +19,38 @@ DEFAULT_EXCLUDE = (
 
 
 @dataclass(frozen=True)
+class FolderPattern:
+    """One pattern as git asks it of a directory itself, whose parents are known not to be ignored (gitignore(5))."""
+
+    ignores: bool
+    body: str
+    spec: GitIgnoreSpec
+
+    @staticmethod
+    def of(line: str) -> FolderPattern:
+        """The pattern of a line."""
+        body = line.removeprefix("!").rstrip("/")
+        return FolderPattern(not line.startswith("!"), body, _spec([body]))
+
+    def matches(self, relative: str) -> bool:
+        """Whether the directory at a path relative to the pattern's is meant, and not only what lies above it."""
+        if "/" not in self.body:
+            return bool(self.spec.match_file(os.path.basename(relative)))
+        above = os.path.dirname(relative)
+        inherited = not self.body.endswith("**") and above and self.spec.match_file(above)
+        return bool(self.spec.match_file(relative) and not inherited)
+
+
+@dataclass(frozen=True)
 class Patterns:
-    """Patterns that hold below `base` (an absolute directory)."""
+    """Patterns that hold below `base` (an absolute directory). `folders` are those for directories, in their order,
+    where some take back what others ignore: pathspec lets no `!` pattern win over one that matches their contents.
+    """
 
     base: str
     names: frozenset[str]
     spec: GitIgnoreSpec | None
+    folders: tuple[FolderPattern, ...] = ()
 
     def verdict(self, path: str, directory: bool) -> bool | None:
         """Return True for ignored, False for taken back by a `!` pattern, None for not mentioned."""
@@ -32,7 +58,10 @@ class Patterns:
             return True
         if self.spec is None or not path.startswith(self.base):
             return None
-        relative = path[len(self.base) :].lstrip(os.sep) + ("/" if directory else "")
+        relative = path[len(self.base) :].lstrip(os.sep)
+        if directory and self.folders:
+            return next((each.ignores for each in reversed(self.folders) if each.matches(relative)), None)
+        relative += "/" if directory else ""
         verdict: bool | None = self.spec.check_file(relative).include
         return verdict
 
@@ -45,7 +74,8 @@ def patterns(base: str, lines: Iterable[str]) -> Patterns:
     plain = not any(line.startswith("!") for line in kept)
     names = frozenset(line.rstrip("/") for line in kept if plain and _is_plain(line))
     rest = [line for line in kept if line.rstrip("/") not in names]
-    return Patterns(base.rstrip(os.sep), names, _spec(rest) if rest else None)
+    folders = () if plain else tuple(map(FolderPattern.of, rest))
+    return Patterns(base.rstrip(os.sep), names, _spec(rest) if rest else None, folders)
 
 
 def ignored(stack: Sequence[Patterns], path: str, directory: bool) -> bool:

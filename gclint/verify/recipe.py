@@ -124,7 +124,8 @@ class ProgramRecipe:
     (by relative path): the run notes whether all that stands there was executed. `full`: its first step is measured at
     full size on fake tensors, and nothing is computed. `closely`: a recorded run is looked at without regard for it
     (`gclint.rehearse.again.twice`), and the function `twice` (file, name, first line) called once more. `compiled`:
-    torch.compile is not left out, but compiles without generating code.
+    torch.compile is not left out, but compiles without generating code. `saved_at`: libraries' trainers save after that
+    many steps, and start from what was saved where they are told to; 0: they do neither.
     """
 
     title: str = ""
@@ -157,6 +158,7 @@ class ProgramRecipe:
     closely: bool = False
     twice: tuple[str, str, int] = ("", "", 0)
     compiled: bool = False
+    saved_at: int = 0
     seed: int = 0
 
 

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import os
+import random
+import subprocess
 
 import pytest
 
@@ -66,6 +68,24 @@ def test_gitignores_are_nested_and_take_back(tree):
     assert found() == ["a.py", "x/keep.py"]
     assert found("x") == ["x/keep.py"]
     assert len(found(respect_gitignore=False)) == 5
+
+
+LINES = (
+    "*", "!*/", "!*.*", "a", "a/", "/a", "/a/", "!a", "!a/", "a/*", "a/**", "!a/b", "!a/b/", "c/a", "!c/a/", "*.py",
+    "!m.py", "!a/m.py", "**/b", "b", "!b/", "/*", "!/a", "!/c/", "x.py", "a/b/*", "!a/b/c",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("seed", range(15))
+def test_gitignores_are_what_git_makes_of_them(tree, seed):
+    folders = ("", "a", "a/b", "a/b/c", "c", "c/a")
+    root = tree(*(f"{folder}/{name}".lstrip("/") for folder in folders for name in ("m.py", "x.py")))
+    drawn = random.Random(seed)
+    lines = [drawn.choice(LINES) for _ in range(drawn.randint(2, 5))]
+    (root / ".gitignore").write_text("\n".join(["*", "!*/", "!*.*"] if seed == 0 else lines) + "\n")
+    subprocess.run(["git", "init", "-q"], check=True)
+    listed = subprocess.run(["git", "ls-files", "-o", "--exclude-standard", "*.py"], capture_output=True, text=True)
+    assert found(lines=()) == sorted(listed.stdout.split()), lines
 
 
 def test_links_make_no_loop_and_lead_nowhere_else(tree):

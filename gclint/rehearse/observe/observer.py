@@ -36,7 +36,8 @@ class Observer:
         self.watch = Watch(sheet, Places(root), self._alone)
         self.training, self.calls, self.schedules = Training(self.watch), Calls(self.watch), Schedules(self.watch)
         self.memory = LiveMemory(self.watch)
-        others: list[Any] = [Loading(self.watch), Ranks(self.watch, self._alone), States(self.watch, root)]
+        self.states = States(self.watch, root)
+        others: list[Any] = [Loading(self.watch), Ranks(self.watch, self._alone), self.states]
         self._parts: list[Any] = [self.training, self.calls, self.schedules, *others]
         if self._alone:  # in a real run the garbage collector is not asked for all there is
             self._parts.append(self.memory)
@@ -73,6 +74,7 @@ class Observer:
     def finish(self, ended: str, cut: bool) -> None:
         """Write the parameters, the schedules and how it ended: with an exception, cut, or by itself."""
         strangers = self.calls.strangers()
+        self.states.finish()
         parameters.tell(self.watch)
         if self._marks is not None:
             self.watch.write("marks", files=self._marks.told())

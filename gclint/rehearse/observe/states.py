@@ -3,27 +3,33 @@
 from __future__ import annotations
 
 import os
+import sys
 from typing import Any
 
 import torch
 
+from gclint.rehearse.observe.kept import Kept, path_of
 from gclint.rehearse.observe.watch import Watch
 
 MOST_KEYS = 3000
 DEEPEST = 4
-LARGEST = 256 << 20
 
 
 class States:
-    """Watches torch.save, torch.load and every state dict that is loaded."""
+    """Watches torch.save, torch.load, the files of safetensors, and every state dict that is loaded."""
 
     def __init__(self, watch: Watch, root: str | None):
-        self.watch, self.root = watch, root
-        self._kept = False
+        self.watch = watch
+        self._kept = Kept(watch, root) if root is not None else None
 
     def install(self) -> None:
         """Start watching."""
+        if self._kept is not None:
+            self._kept.install()
         around = self.watch.patches.around
+        safe = sys.modules.get("safetensors.torch")
+        around(safe, "serialize_file", self._saving_weights)
+        around(safe, "load_file", self._reading_weights)
         around(torch, "save", self._saving)
         around(torch, "load", self._reading)
         around(torch.nn.Module, "load_state_dict", self._loading)
@@ -37,22 +43,26 @@ class States:
         self._parts(item, "", parts, 0)
         empty = isinstance(item, dict) and not item
         result = original(item, file, *args, **kwargs)
-        kept = self._keep(file) if parts and self.watch.step else ""
-        self.watch.write("save", self.watch.places.here(), file=_name(file), parts=parts, empty=empty, kept=kept)
+        path = self._kept.saved(file) if self._kept is not None and parts else ""
+        self.watch.write("save", self.watch.places.here(), file=_name(file), parts=parts, empty=empty, path=path)
         return result
 
-    def _keep(self, file: Any) -> str:
-        """Keep the first checkpoint that a run writes, for one that starts from it; return its path in the project."""
-        if self.root is None or self._kept or not isinstance(file, (str, os.PathLike)):
-            return ""
-        path, root = os.path.realpath(file), os.path.realpath(self.root)
-        inside = path.startswith(root + os.sep) and os.path.isfile(path) and os.path.getsize(path) < LARGEST
-        if not inside:
-            return ""
-        self._kept = True
-        with open(path, "rb") as saved:
-            self.watch.sheet.keep(saved.read())
-        return os.path.relpath(path, root)
+    def _saving_weights(self, original: Any, tensors: Any, file: Any, *args: Any, **kwargs: Any) -> Any:
+        result = original(tensors, file, *args, **kwargs)
+        path = self._kept.saved(file) if self._kept is not None else ""
+        place, parts = self.watch.places.here(), [{"name": "", "of": "model", "root": -1}]
+        self.watch.write("weights", place, file=_name(file), parts=parts, path=path)
+        return result
+
+    def _reading_weights(self, original: Any, file: Any, *args: Any, **kwargs: Any) -> Any:
+        self.watch.write("weights read", self.watch.places.here(), file=_name(file))
+        return original(file, *args, **kwargs)
+
+    def finish(self) -> None:
+        """Keep what was saved at the end of the run."""
+        if self._kept is not None:
+            self._kept.keep()
+            self._kept.remove()
 
     def _parts(self, item: Any, name: str, parts: list[dict[str, Any]], depth: int) -> None:
         """The state dicts inside what is saved, each with what it is a state of."""
@@ -140,7 +150,7 @@ def _generator_of(item: Any) -> str:
 
 
 def _name(file: Any) -> str:
-    return os.path.basename(os.fspath(file)) if isinstance(file, (str, os.PathLike)) else ""
+    return os.path.basename(path_of(file) or "")
 
 
 def _shares(one: Any, other: Any) -> bool:

@@ -90,7 +90,7 @@ def install(recipe: ProgramRecipe, family: str, found: Replacements) -> Any:
             loader.install()
         tokenizers.install(found)
         processors.install(found)
-        trainers.install(found, family, steps, recipe.full is not None, sharding)
+        trainers.install(found, family, steps, recipe.full is not None, sharding, recipe.saved_at)
         older.install(found, recipe.target)
     if recipe.copy_of is not None:
         from gclint.verify.worker import small
@@ -104,7 +104,7 @@ def install(recipe: ProgramRecipe, family: str, found: Replacements) -> Any:
             small.keep_few_layers(found)
         if "torchvision" in found.text:
             pictures.install(found)
-        loops.install(found, family, steps, sharding, recipe.compiled)
+        loops.install(found, family, steps, sharding, recipe.compiled, recipe.saved_at)
         files.keep_saved(found)
     return loader
 

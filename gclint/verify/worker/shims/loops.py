@@ -14,8 +14,12 @@ FSDP = "fsdp_plugin"
 NOT_HERE = (FSDP, "deepspeed_plugin", "megatron_lm_plugin", "fsdp_plugins", "deepspeed_plugins")
 
 
-def install(found: Replacements, family: str, steps: int, sharding: bool = False, compiled: bool = False) -> None:
-    """Cut what the program's text names; FSDP stays where there is `sharding`, compiling where it is `compiled`."""
+def install(
+    found: Replacements, family: str, steps: int, sharding: bool = False, compiled: bool = False, saved_at: int = 0
+) -> None:
+    """Cut what the program's text names; FSDP stays where there is `sharding`, compiling where it is `compiled`, and a
+    trainer writes a file after the step `saved_at`.
+    """
     _load_in_this_process()
     if "compile" in found.text:
         (_compile_without_code if compiled else _leave_uncompiled)(found)
@@ -23,7 +27,7 @@ def install(found: Replacements, family: str, steps: int, sharding: bool = False
         _cut_accelerate(found, family, sharding)
     for name in ("lightning.pytorch", "pytorch_lightning"):
         if name.partition(".")[0] in found.text:
-            _cut_lightning(name, found, family, steps)
+            _cut_lightning(name, found, family, steps, saved_at)
 
 
 def _load_in_this_process() -> None:
@@ -100,11 +104,12 @@ def _cut_accelerate(found: Replacements, family: str, sharding: bool) -> None:
     kind.__init__ = begin_here
 
 
-def _cut_lightning(name: str, found: Replacements, family: str, steps: int) -> None:
+def _cut_lightning(name: str, found: Replacements, family: str, steps: int, saved_at: int) -> None:
     try:
-        kind: Any = importlib.import_module(name).Trainer
+        library: Any = importlib.import_module(name)
     except ImportError:
         return
+    kind = library.Trainer
     begin = kind.__init__
     ranks = int(os.environ.get("WORLD_SIZE", "1"))
 
@@ -115,6 +120,9 @@ def _cut_lightning(name: str, found: Replacements, family: str, steps: int) -> N
         kwargs.update(limit_val_batches=0, enable_progress_bar=False, enable_model_summary=False, num_nodes=1)
         kwargs.update(devices=ranks, accumulate_grad_batches=min(kwargs.get("accumulate_grad_batches", 1), 2))
         kwargs["callbacks"] = [each for each in _listed(kwargs.get("callbacks")) if not _saves(each)]
+        if saved_at:
+            kwargs["enable_checkpointing"] = True
+            kwargs["callbacks"].append(library.callbacks.ModelCheckpoint(every_n_train_steps=saved_at))
         if family == "cpu":
             _on_cpu(kwargs, found, ranks)
         begin(self, **kwargs)

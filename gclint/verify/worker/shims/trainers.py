@@ -25,9 +25,11 @@ _TOLD_APART = re.compile(r"\b(GRPO|RLOO)Trainer\b")
 PLANNED = ("max_steps", "num_train_epochs", "per_device_train_batch_size", "gradient_accumulation_steps", "fp16")
 
 
-def install(found: Replacements, family: str, steps: int, whole: bool = False, sharding: bool = False) -> None:
+def install(
+    found: Replacements, family: str, steps: int, whole: bool = False, sharding: bool = False, saved_at: int = 0
+) -> None:
     """Cut what TrainingArguments ask for, keeping everything that shapes the run's state; FSDP where there is
-    `sharding`.
+    `sharding`, files after the step `saved_at`.
     """
     begin = transformers.TrainingArguments.__post_init__
 
@@ -39,15 +41,18 @@ def install(found: Replacements, family: str, steps: int, whole: bool = False, s
             _at_full_size(arguments, found, batch, optimizer)
             found.planned["zero stage"] = _zero_stage(engine)
             arguments.fsdp = shards if sharding else None
+        if saved_at:
+            _set(arguments, save_strategy="steps", save_steps=saved_at)
+            arguments.output_dir = os.path.basename(str(arguments.output_dir).rstrip("/"))  # in the copy
         begin(arguments)
 
     transformers.TrainingArguments.__post_init__ = cut
     train = transformers.Trainer.train
 
     def without_resume(trainer: Any, resume_from_checkpoint: Any = None, *args: Any, **kwargs: Any) -> Any:
-        if resume_from_checkpoint:
+        if resume_from_checkpoint and not saved_at:
             found.note("trainers start from the beginning")
-        return train(trainer, None, *args, **kwargs)
+        return train(trainer, resume_from_checkpoint if saved_at else None, *args, **kwargs)
 
     transformers.Trainer.train = without_resume
     if _TOLD_APART.search(found.text):
