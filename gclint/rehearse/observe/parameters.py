@@ -53,12 +53,14 @@ def tell(watch: Watch) -> None:
     named: dict[int, dict[str, Any]] = {}
     _note_loaded(watch)
     for index, root in enumerate(watch.roots):
+        holders = _holders(root)
         for prefix, module in root.named_modules():
             for name, parameter in module.named_parameters(recurse=False):
                 known = watch.know(parameter)
                 if known is not None and known.number not in named:
                     full = plain(f"{prefix}.{name}" if prefix else name)
-                    named[known.number] = {"name": full, "root": index, **_module(watch, module, root)}
+                    holder = holders.get(id(module), module)
+                    named[known.number] = {"name": full, "root": index, **_module(watch, module, holder)}
     entries = [
         {**_told(each, watch.sharded), **named.get(each.number, {"name": "", "root": -1})}
         for each in watch.known.values()
@@ -84,22 +86,23 @@ def _begins(root: Any) -> list[int]:
     return sorted({int(n) for each in configs if isinstance(n := getattr(each, "bos_token_id", None), int)})
 
 
-def _module(watch: Watch, module: Any, root: Any) -> dict[str, Any]:
+def _module(watch: Watch, module: Any, holder: Any) -> dict[str, Any]:
     kind = type(module).__name__
     return {
         "module": kind,
         "made": watch.made.get(module),
         "called": id(module) in watch.called,
-        "keeper": _keeper(watch, module, root),
+        "keeper": _is_own(watch, type(holder)),
     }
 
 
-def _keeper(watch: Watch, module: Any, root: Any) -> bool:
-    """Whether the module that holds this one is of a class of the user's own."""
+def _holders(root: Any) -> dict[int, Any]:
+    """By a module's id the first one that holds it."""
+    found: dict[int, Any] = {}
     for each in root.modules():
-        if any(child is module for child in each.children()) or each is module is root:
-            return _is_own(watch, type(each))
-    return False
+        for child in each.children():
+            found.setdefault(id(child), each)
+    return found
 
 
 def _is_own(watch: Watch, kind: type) -> bool:
