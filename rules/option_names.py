@@ -15,7 +15,7 @@ TELLS = (
     *("print", "str", "repr", "format", "len", "type", "id", "isinstance", "hasattr", "getattr", "setattr", "sorted"),
     *("items", "keys", "values", "pprint", "pformat", "dump", "dumps", "safe_dump", "save", "info", "debug", "warning"),
     *("error", "critical", "log", "write", "log_params", "log_hyperparams", "add_text", "add_hparams", "add_config"),
-    *("init", "init_trackers", "update", "join", "map", "zip", "enumerate", "list", "iter"),
+    *("init", "init_trackers", "update", "join", "map", "zip", "enumerate", "list", "dict", "iter"),
 )
 """What is called to tell, keep or go through what it is given, and does nothing by it."""
 PRINTS = (
@@ -58,7 +58,7 @@ def _is_shown(options: ast.expr, module: Module) -> bool:
     text that is made of it, or each round of a loop over it does nothing else.
     """
     for outer in module.ancestors(options):
-        if isinstance(outer, ast.Call):
+        if isinstance(outer, ast.Call) and outer.func is not options:
             name = _last_name(outer.func)
             if name in PRINTS and name not in GIVES_A_TEXT:
                 return True

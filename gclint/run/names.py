@@ -11,6 +11,7 @@ from . import changes, elements, module_names
 from .elements import is_missing, there
 from .events import AttributeSet, ForwardPatched
 from .filling import forced, promised
+from .guards import NEVER, compatible, complement, either
 from .pages import place_of
 from .values import (
     MISSING,
@@ -69,17 +70,25 @@ def external_name(value: Value) -> str:
 def attribute(it: Interpreter, base: Value, name: str, node: ast.expr) -> Value:
     """The value of `base.name`."""
     if name in it.run.options:
-        other = bool(base) and all(_has_its_own(item, name) for _, item in base)
+        other = bool(base) and all(_has_its_own(it, item, name) for _, item in base)
         it.run.read_of_others[node] = other and it.run.read_of_others.get(node, True)
     parts = [of_item(it, item, name, node).under(guard) for guard, item in base.possible(it.guard)]
     return union(parts)
 
 
-def _has_its_own(item: Alternative, name: str) -> bool:
-    """Whether something is known to have an attribute of its own, or is a library's, and is not what a parser gave."""
+def _has_its_own(it: Interpreter, item: Alternative, name: str) -> bool:
+    """Whether something is known to have an attribute that is not what a parser gave: its own, a library's, or one that
+    the program has put in the place of an option.
+    """
     if isinstance(item, Object):
-        return item.kind not in ("namespace", "unknown") and name in item.attributes
+        return _is_replaced(it, item, name) or (item.kind not in ("namespace", "unknown") and name in item.attributes)
     return isinstance(item, (External, ModuleRef, Class))
+
+
+def _is_replaced(it: Interpreter, item: Object, name: str) -> bool:
+    """Whether what a parser gave for an option was replaced in every way that leads here."""
+    replaced = it.run.options_replaced.get((item, name))
+    return replaced is not None and not compatible(it.guard, complement(replaced))
 
 
 def of_item(it: Interpreter, item: Alternative, name: str, node: ast.expr) -> Value:
@@ -161,7 +170,7 @@ def of_object(it: Interpreter, item: Object, name: str, node: ast.expr) -> Value
         return of(owner)
     held = item.attributes.get(name)
     if held is not None:
-        if item.kind == "namespace":
+        if item.kind == "namespace" and not _is_replaced(it, item, name):
             it.run.option_is_read(name, it.site(node))
         gone = held.where(is_missing)
         return there(held) if gone else held
@@ -360,6 +369,8 @@ def _set_directly(
         if name == "forward":
             item.state.setdefault("original_forward", old if old is not None else NOTHING)
         since = changes.since(it, item)
+        if item.kind == "namespace":
+            it.run.options_replaced[item, name] = either((it.run.options_replaced.get((item, name), NEVER), it.guard))
         if since and old is None:
             old = _before(it, item, name, node)
         item.attributes[name] = assigned(since, value, old)

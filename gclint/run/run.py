@@ -60,8 +60,9 @@ class Run:
     import. `absent` says of an environment variable whether the process starts without it.
     `heap` has what the walk made, the object of the number n at n - 1.
     `options` are the names of what parsers gave, `options_read` those of them that the code takes from it, or from the
-    dict of it, with the places, None for one that is not told; `read_of_others` are attributes of these names that the
-    code reads, and whether all that they were read of so far is known and nothing that a parser gave.
+    dict of it, with the places, None for one that is not told; `options_replaced` has the guard under which it has put
+    something in the place of one, by what a parser gave; `read_of_others` are attributes of these names that the code
+    reads, and whether all that they were read of so far is known and nothing that a parser gave.
     `assumed` holds the conditions that the launcher decides; they are never stated.
     `launch_places` are the launches that decide them, `commands` all that start the file, be they walked or not.
     `found` has the guard of every finding that was made of this
@@ -85,6 +86,7 @@ class Run:
     models: list[Object] = field(default_factory=list)
     options: set[str] = field(default_factory=set, repr=False)
     options_read: dict[str, set[Site | None]] = field(default_factory=dict, repr=False)
+    options_replaced: dict[tuple[Object, str], Guard] = field(default_factory=dict, repr=False)
     read_of_others: dict[ast.AST, bool] = field(default_factory=dict, repr=False)
     heap: list[Object] = field(default_factory=list, repr=False)
     events: list[Event] = field(default_factory=list)

@@ -1,7 +1,8 @@
 """# option-read-nowhere (GCL719)
 
 ## What it does
-Finds options of a training program's command line (argparse) that the program takes and nothing reads.
+Finds options of a training program's command line (argparse) that the program takes and nothing reads, or in whose place
+it puts something else before anything reads them (`args.start_epoch = 0`).
 
 ## Why it breaks
 Whoever gives `--seed 7` or `--clip 1.0` gets the run that they would have got without it, and compares it with others
@@ -66,7 +67,7 @@ PARSES = tuple(f"{kind}.{name}" for kind in ("parser", "file_parser") for name i
 BY_LAUNCHERS = ("local_rank",)
 OF_THE_PARSER = ("is_config_file", "is_config_file_arg", "is_write_out_config_file_arg")
 """What marks an option that configargparse reads itself."""
-SAME_AGAIN = ("vars", "dict", "copy", "deepcopy", "Namespace")
+SAME_AGAIN = ("vars", "dict", "copy", "deepcopy", "Namespace", "_get_kwargs")
 """Functions that give the options again, in another container."""
 
 TAKEN = {
@@ -110,14 +111,16 @@ def unread(event: RunEnded, run: Run) -> Iterator[Finding]:
             read = option.site in told or name in taken or is_read(name, run)
             if name and not read and _is_asked_for(option, parsed) and not _is_named(name, option, kept, texts, run):
                 told.add(option.site)
+                set_over = [item.sites[name] for item in options if (item, name) in run.options_replaced]
+                why = "the program replaces this option before it reads it" if set_over else "nothing reads this option"
                 yield rule.finding(
                     run,
                     option.site,
-                    "nothing reads this option: whatever is given for it changes nothing",
+                    f"{why}: whatever is given for it changes nothing",
                     guard=parsed.guard,
                     certainty="fragile",
                     symptom="silent: the run is the one without it",
-                    related=list(_commands(option, run))[:3],
+                    related=[*(each.location("replaced here") for each in set_over), *_commands(option, run)][:3],
                     versions=(),
                 )
 
