@@ -1,8 +1,8 @@
 """# option-read-nowhere (GCL719)
 
 ## What it does
-Finds options of a training program's command line (argparse) that the program takes and nothing reads, or in whose place
-it puts something else before anything reads them (`args.start_epoch = 0`).
+Finds options of a training program's command line (argparse) that the program takes and nothing reads, or in whose
+place it puts something else before anything reads them (`args.start_epoch = 0`).
 
 ## Why it breaks
 Whoever gives `--seed 7` or `--clip 1.0` gets the run that they would have got without it, and compares it with others
