@@ -13,6 +13,7 @@ from .registry import Framework
 from .torch_distributed import unwrapped
 from .torch_modules import set_state
 from .torch_training import emit_backward
+from .trainer_callbacks import AFTER, AT_END, BEFORE, call_back
 from .transformers import enable_checkpointing, reentrant_of
 
 framework = Framework("transformers.trainer")
@@ -130,7 +131,12 @@ def _apply(call: Call, trainer: Object, model: Object, settings: Value) -> None:
             _checkpoint_by_arguments(it, model, args)
             _wrap_by_arguments(call, model, args)
             set_state(it, model, "training", TRUE, FALSE)
+            call_back(call, trainer, model, args, BEFORE)
             own_steps(call, trainer, model)
+            it.loops.append(Loop(call.site.node))
+            call_back(call, trainer, model, args, AFTER)
+            it.loops.pop()
+            call_back(call, trainer, model, args, AT_END)
 
 
 def own_steps(call: Call, trainer: Object, model: Object) -> None:

@@ -261,12 +261,14 @@ def _bound(it: Interpreter, value: Value, receiver: Object) -> Value:
     return union(parts)
 
 
-def call_method(it: Interpreter, item: Object, name: str, site: Site, given: list[Value]) -> Value:
+def call_method(
+    it: Interpreter, item: Object, name: str, site: Site, given: list[Value], named: dict[str, Value] | None = None
+) -> Value:
     """What a method of an object gives: that of the project's class, else the library's."""
     from .calls import Call
 
     held = class_attribute(item.type, name) if isinstance(item.type, Class) else None
-    call = Call(it, site, name, given)
+    call = Call(it, site, name, given, named or {})
     if held is None:
         call.receiver = item
         return it.library.call_method(it, name, call)
