@@ -77,6 +77,10 @@ UNUSED = {
     "its package gives nothing on": {f"pack/{name}": text for name, text in program("import parts").items()}
     | {"pack/__init__.py": "", "pyproject.toml": '[project]\nname = "pack"\nversion = "1"\n'},
     "a class of which other methods are called": program("from parts import Steps", "Steps().others()"),
+    "given on by a package that nobody installs": (
+        {f"pack/{name}": text for name, text in program("import parts").items()}
+        | {"pack/__init__.py": "from .parts import *\n"}
+    ),
 }
 
 
@@ -147,7 +151,7 @@ USED = {
     ),
     "by others, to whom the package gives it": (
         {f"pack/{name}": text for name, text in program("import parts").items()}
-        | {"pack/__init__.py": "from .parts import *\n"},
+        | {"pack/__init__.py": "from .parts import *\n", "pyproject.toml": "[project]\nname = 'pack'\n"},
         {("pack/parts.py", 6), ("pack/parts.py", 14)},
     ),
     "there is no program": ({"parts.py": PARTS}, {STEP, METHOD}),

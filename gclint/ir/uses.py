@@ -2,7 +2,7 @@
 
 What nothing names but itself, or only what is not used either, no run of the project comes to, nor to what stands in a
 file that no program, test or notebook imports. Where a name may be looked up that no text spells out, whatever may be
-meant is used; so is what a package gives on as a whole.
+meant is used; so is what a package that others can install gives on as a whole.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ..source.folders import begins_project
 from ..source.kinds import kind_of
 from ..source.source import content
 from ..source.stamps import read_by_analyses
@@ -34,6 +35,7 @@ _CALLED_BY_OTHERS = re.compile(r"test_.*\.py|.*_test\.py|conftest\.py|.*\.ipynb"
 _ATTRIBUTE_OF = re.compile(r"\bgetattr\(\s*(\w+)[^,]*,\s*(?!r?['\"][^'\"]*['\"]\s*[,)])")
 OBJECTS = frozenset(("self", "cls", "importlib", "import_module"))
 """What is no module that a name in the code stands for: an object of the class around, or one by a computed name."""
+MANIFESTS = ("pyproject.toml", "setup.py", "setup.cfg")
 _LISTS = ("listdir", "glob", "scandir", "iter_modules", "walk_packages")
 """What a file asks for that imports all files of a folder."""
 _SHOWN_IN_CODE = re.compile(r"\b(\w+)[ \t]*\(|\bimport[ \t]+(.+)")
@@ -110,11 +112,18 @@ class Uses:
 
     @cached_property
     def _given_on(self) -> frozenset[str]:
-        """The files of which an `__init__` of the project gives on all that they have."""
+        """The files of which an `__init__` gives on all that they have, where others can install the project."""
         packages = (path for path in self._paths if os.path.basename(path) == "__init__.py")
         outlines = [(path, outline) for path in packages if (outline := self._mentions.outline(path)) is not None]
         stars = [(path, item) for path, outline in outlines for item in outline.imports.get("*", ())]
-        return frozenset(file for path, item in stars for file in self._mentions.reads(path, item) if file)
+        files = (file for path, item in stars for file in self._mentions.reads(path, item) if file)
+        return frozenset(file for file in files if self._is_installed(file))
+
+    def _is_installed(self, path: str) -> bool:
+        """Whether a file belongs to what a manifest around it installs."""
+        root = os.fspath(self._project.root)
+        folders = (os.fspath(each) for each in Path(path).parents)
+        return any(begins_project(each, MANIFESTS) for each in folders if f"{each}{os.sep}".startswith(root + os.sep))
 
     @cached_property
     def _imported_in_code(self) -> frozenset[str]:

@@ -19,6 +19,11 @@ def everything(guard: Guard, tacit: bool = True) -> set[tuple[Atom, bool]]:
     return seen
 
 
+def without_tacit(guard: Guard) -> Guard:
+    """The guard less what goes without saying: that the program did not end before."""
+    return frozenset((atom, truth) for atom, truth in guard if not atom.tacit)
+
+
 def is_exact(guard: Guard) -> bool:
     """Whether nothing of a guard was given up."""
     return not any(atom.key.startswith(WIDENED) for atom, _ in everything(guard))

@@ -55,6 +55,7 @@ from gclint.run.events import (
 )
 from gclint.run.guards import ALWAYS, Guard, all_of, complement, satisfiable
 from gclint.run.parallel import inside, owners, reaches, trained
+from gclint.run.parts_of_guards import without_tacit
 from gclint.run.run import Run
 from gclint.run.values import NOTHING, Object, root
 
@@ -96,6 +97,9 @@ class _Left(NamedTuple):
     guard: Guard
 
 
+LISTS = ("torch.nn.ParameterList", "torch.nn.ParameterDict")
+
+
 @rule.on(RunEnded)
 def never_stepped(event: RunEnded, run: Run) -> Iterator[Finding]:
     """Does a layer or a parameter take part in a loss that an optimizer steps by, and is in none?"""
@@ -131,7 +135,7 @@ def _left_out(built: list[OptimizerBuilt], run: Run) -> Iterator[_Left]:
             if part.item in seen or source not in reached or not backward.moment.loops:
                 continue
             seen.add(part.item)
-            known = (guard for other, guard in (*held, *others) if _is_of(part, other))
+            known = (without_tacit(guard) for other, guard in (*held, *others) if _is_of(part, other))
             base = (backward.guard, part.guard, *map(complement, known))
             for step in steps:
                 guard = all_of((*base, step.guard, step.optimizer.born))
@@ -218,8 +222,8 @@ def _written(call: Call) -> Iterator[Object]:
 
 
 def _given(call: Call) -> Iterator[Object]:
-    """The modules whose parameters a library other than torch is given."""
-    if not call.name.startswith(("torch.", "builtins.")):
+    """The modules whose parameters a library other than torch is given, or a list of parameters, which is a module."""
+    if not call.name.startswith(("torch.", "builtins.")) or call.name in LISTS:
         for value in (*call.positional, *call.keywords.values()):
             yield from map(inside, owners(value))
 

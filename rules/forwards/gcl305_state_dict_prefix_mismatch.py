@@ -74,10 +74,11 @@ def mismatch(event: RunEnded, run: Run) -> Iterator[Finding]:
     for load in run.of_type(StateDictLoaded):
         if not any(item.kind in MODULES for item in load.target.objects()):
             continue
-        for held, taken, known in _taken(run, load):
-            owner = next(iter(taken.attributes.get("of", NOTHING).objects()), None)
-            if owner is None:
-                continue
+        all_taken = [(held, taken, known, _owner(taken)) for held, taken, known in _taken(run, load)]
+        own = [held for held, _, _, owner in all_taken if owner in load.target.objects()]
+        for held, taken, known, owner in all_taken:
+            if owner is None or any(together(held, each) is not None for each in own):
+                continue  # nothing tells it apart from the model's own
             saved, wanted = str(taken.known("prefix").constant() or ""), load.prefix
             if saved == wanted or owner.kind not in MODULES:
                 continue
@@ -95,6 +96,11 @@ def mismatch(event: RunEnded, run: Run) -> Iterator[Finding]:
                 fixes=(_inner(taken.site, saved) if saved else _inner(load.site, wanted),),
             )
             return
+
+
+def _owner(taken: Object) -> Object | None:
+    """The module that a state dict was taken from."""
+    return next(iter(taken.attributes.get("of", NOTHING).objects()), None)
 
 
 def _message(saved: str, wanted: str) -> str:
