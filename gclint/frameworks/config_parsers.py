@@ -10,7 +10,8 @@ from __future__ import annotations
 from ..run import names
 from ..run.calls import Call
 from ..run.values import NONE, Class, Const, External, Function, Object, Partial, Value, const, of
-from .arguments import given_argument, parse_arguments, words_of
+from .argparse_parsers import parse_arguments
+from .arguments import given_argument, words_of
 from .filled_settings import NOBODY, Given, Words, class_named, filled, of_file, overlay, spelled
 from .registry import Framework
 

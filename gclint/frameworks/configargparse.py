@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from ..run import names
 from ..run.calls import Call
 from ..run.values import NONE, Const, Object, Value, const, of
-from . import arguments
+from . import argparse_parsers
 from .arguments import destination, flags_of, given_argument, options_of, typed, unknown_option, words_of
 from .registry import Framework
 
@@ -28,7 +28,7 @@ _COMMENT = re.compile(r"\s[;#].*$")
 @framework.function(*(f"configargparse.{name}" for name in PARSERS))
 def make_parser(call: Call) -> Value:
     """A parser; which files it reads is known when it parses."""
-    made = arguments.make_parser(call)
+    made = argparse_parsers.make_parser(call)
     for parser in made.objects():
         parser.kind = "file_parser"
         parser.attributes["files"] = call.get("default_config_files", None, NONE)
@@ -52,7 +52,7 @@ def parse_arguments(call: Call) -> Value:
             name = next((flag.lstrip("-") for flag in flags_of(option) if flag.lstrip("-") in said), "")
             if name:
                 parser.entries[destination(option, flags_of(option))] = _value(option, name, said[name])
-    return arguments.parse_arguments(call)
+    return argparse_parsers.parse_arguments(call)
 
 
 def _texts(call: Call, parser: Object) -> Iterator[str | None]:

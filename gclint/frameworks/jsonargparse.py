@@ -12,7 +12,8 @@ from ..run import names
 from ..run.calls import Call
 from ..run.pages import Mapping
 from ..run.values import NONE, NOTHING, TRUE, Class, Const, External, Object, Value, of
-from .arguments import parse_arguments, words_of
+from .argparse_parsers import parse_arguments
+from .arguments import words_of
 from .filled_settings import NOBODY, Given, Words, entries, filled, of_file, spelled
 from .hydra import named
 from .registry import Framework

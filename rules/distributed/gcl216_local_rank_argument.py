@@ -37,7 +37,8 @@ import ast
 from collections.abc import Iterator, Sequence
 
 from gclint.finding import Aspect, Edit, Finding, Fix
-from gclint.frameworks.arguments import RANK, flags_of, launched, options_of, words_of
+from gclint.frameworks.argparse_parsers import every_option
+from gclint.frameworks.arguments import RANK, flags_of, launched, words_of
 from gclint.ir.syntax import Site
 from gclint.rule import Reproduction, Rule
 from gclint.run import rewrite
@@ -84,7 +85,7 @@ def not_taken(event: LibraryCall, run: Run) -> Iterator[Finding]:
         or call.receiver.escaped
     ):
         return
-    options = options_of(run, call.receiver)
+    options = every_option(run, call.receiver)
     given = next((word.partition("=")[0] for word in _words(call) if word.endswith(f"={RANK}")), "")
     flags = [flag for option in options for flag in flags_of(option)]
     told = all(flags_of(option) and not option.open for option in options)
@@ -121,7 +122,7 @@ def left_at_its_default(event: RunEnded, run: Run) -> Iterator[Finding]:
         call = parsed.call
         if "parser.parse_" not in parsed.name or call is None or call.receiver is None:
             continue
-        for option in options_of(run, call.receiver):
+        for option in every_option(run, call.receiver):
             mine = set(flags_of(option)) & set(SPELLINGS)
             words = words_of(call, 0) or ()
             if mine and not any(word.partition("=")[0] in mine for word in words):

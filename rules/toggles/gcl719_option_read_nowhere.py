@@ -41,7 +41,8 @@ from functools import cache
 from typing import NamedTuple
 
 from gclint.finding import Aspect, Finding, Location
-from gclint.frameworks.arguments import destination, flags_of, given_argument, options_of, words_of
+from gclint.frameworks.argparse_parsers import every_option
+from gclint.frameworks.arguments import destination, flags_of, given_argument, words_of
 from gclint.ir.syntax import Module, Site
 from gclint.rule import Reproduction, Rule
 from gclint.run.calls import Call
@@ -106,7 +107,7 @@ def unread(event: RunEnded, run: Run) -> Iterator[Finding]:
     kept = any(each.name.rpartition(".")[2] in SAVES and _is_given(options, each) for each in run.of_type(LibraryCall))
     for parsed in parses if options and not handed_on else ():
         parser = parsed.call.receiver if parsed.call is not None else None
-        for option in options_of(run, parser) if parser is not None else ():
+        for option in every_option(run, parser) if parser is not None else ():
             name = _name_of(option)
             read = option.site in told or name in taken or is_read(name, run)
             if name and not read and _is_asked_for(option, parsed) and not _is_named(name, option, kept, texts, run):

@@ -45,7 +45,8 @@ import ast
 from collections.abc import Iterator, Sequence
 
 from gclint.finding import Aspect, Certainty, Edit, Finding, Fix, Location
-from gclint.frameworks.arguments import destination, flags_of, given_argument, options_of
+from gclint.frameworks.argparse_parsers import every_option
+from gclint.frameworks.arguments import destination, flags_of, given_argument
 from gclint.ir.gate import where
 from gclint.ir.syntax import Module, Site
 from gclint.launch import Launch
@@ -104,7 +105,7 @@ def not_switched_off(event: RunEnded, run: Run) -> Iterator[Finding]:
         call = parsed.call
         if "parser.parse_" not in parsed.name or call is None or not _is_of_argparse(call.receiver):
             continue
-        options = [option for option in options_of(run, call.receiver) if flags_of(option)]
+        options = [option for option in every_option(run, call.receiver) if flags_of(option)]
         for option in options:
             if _is_bool(option) and _is_read(option, run):
                 yield from _told(option, call, parsed, run)
