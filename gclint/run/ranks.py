@@ -25,6 +25,11 @@ GIVEN = {"torch.distributed.init_process_group": ("rank", 4), "torch.cuda.set_de
 """What takes the process's number, and by which argument."""
 FLAGS = ("is_main_process", "is_local_main_process", "is_last_process", "is_global_zero")
 LAST = "is_last_process"
+ARGUMENTS = "training_args"
+OF_A_PROCESS = ("local_rank", "process_index", "local_process_index", "should_save", "should_log", "distributed_state")
+"""What arguments of transformers' Trainer say of the process; the others are those of the run
+(transformers/training_args.py).
+"""
 LOOKS = ("len", "isinstance", "hasattr", "issubclass", "exists", "isfile", "isdir", "startswith", "endswith")
 """What looks at something without giving anything of it: no process's number comes of that."""
 READS = ("yaml.", "json.", "toml.", "tomli.", "tomllib.", "omegaconf.")
@@ -118,6 +123,8 @@ def _may_tell(atom: Atom, run: Run) -> bool:
     parts = sources(of(subject)) if subject is not None else set()
     if subject is None or not parts.isdisjoint(numbers(run)):
         return subject is not None
+    if subject.parent is not None and subject.parent.kind == ARGUMENTS:
+        return any(subject in subject.parent.attributes.get(name, NOTHING).objects() for name in OF_A_PROCESS)
     made = run.makers.get(subject)
     looked = made is not None and made.name.rpartition(".")[2] in LOOKS
     if subject.origins or looked or asked in run.facts.get(REMAINDERS, {}):
