@@ -164,6 +164,16 @@ def setup(call: Call) -> Value:
     return of(made)
 
 
+@framework.method("fabric", "setup_dataloaders", "setup_optimizers")
+def set_up_others(call: Call) -> Value:
+    """Loaders and optimizers in the same order: what goes over the rows, divided among the processes, and steps."""
+    if len(call.positional) == 1 and not call.open:
+        return call.positional[0]
+    made = call.it.new("tuple", "", "", call.site)
+    made.items, made.open = list(call.positional), call.open
+    return of(made)
+
+
 @framework.method("fabric", "backward")
 def backward(call: Call) -> Value:
     """fabric.backward(loss)."""
