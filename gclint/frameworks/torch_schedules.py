@@ -44,13 +44,31 @@ _WITHOUT_END = {
     "MultiplicativeLR": "optimizer, lr_lambda, last_epoch=-1",
     "SequentialLR": "optimizer, schedulers, milestones, last_epoch=-1",
     "ReduceLROnPlateau": "optimizer, mode='min', factor=0.1, patience=10",
+    "CyclicLR": "optimizer, base_lr, max_lr, step_size_up=2000, step_size_down=None, mode='triangular', gamma=1.0",
+    "ChainedScheduler": "schedulers, optimizer=None",
 }
+_CONSTANT = {
+    "get_constant_schedule": "optimizer, last_epoch=-1",
+    "get_constant_schedule_with_warmup": "optimizer, num_warmup_steps, last_epoch=-1",
+}
+_OF_TRANSFORMERS = {
+    **_CONSTANT,
+    "get_inverse_sqrt_schedule": "optimizer, num_warmup_steps, timescale=None, last_epoch=-1",
+    "get_wsd_schedule": "optimizer, num_warmup_steps, num_decay_steps, num_training_steps=None, num_stable_steps=None",
+    "get_cosine_with_min_lr_schedule_with_warmup": "optimizer, num_warmup_steps, num_training_steps, num_cycles=0.5",
+    "get_reduce_on_plateau_schedule": "optimizer",
+    "get_adafactor_schedule": "optimizer, initial_lr=0.0",
+}
+_OF_DIFFUSERS = {**_CONSTANT, "get_piecewise_constant_schedule": "optimizer, step_rules, last_epoch=-1"}
+"""Further ones of these libraries, of which nothing is said of an end."""
 
 for _name, (_, _parameters) in TOTALS.items():
     declare(framework, f"torch:{_name}", _parameters, "schedule")
 for _name, _parameters in _WITHOUT_END.items():
     declare(framework, f"torch:{_name}", _parameters, "schedule")
-for _package in ("transformers", "diffusers"):
+for _package, _further in (("transformers", _OF_TRANSFORMERS), ("diffusers", _OF_DIFFUSERS)):
+    for _name, _parameters in _further.items():
+        declare(framework, f"{_package}:{_name}", _parameters, "schedule")
     for _name, _more in WARMED_UP.items():
         _given = f"optimizer, num_warmup_steps, num_training_steps, {_more}"
         declare(framework, f"{_package}:{_name}", _given, "schedule")

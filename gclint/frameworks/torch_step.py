@@ -76,6 +76,12 @@ def clip(call: Call) -> Value:
     return call.unknown()
 
 
+@framework.method("accelerator", "clip_grad_norm_", "clip_grad_value_")
+def clip_by_accelerate(call: Call) -> Value:
+    """The same, of gradients that accelerate divides by the scale before (accelerate/accelerator.py)."""
+    return clip(call)
+
+
 @framework.method("*", "zero_grad")
 def zero_grad(call: Call) -> Value:
     """The gradients of an optimizer's parameters are set to nothing; of something unknown, by the method's name."""
