@@ -1,7 +1,8 @@
-"""Does an evaluation give the same twice, is all of the model in what is saved, do workers fetch rows of their own?
+"""Does an evaluation give the same twice and change nothing, is all of the model in what is saved, and do workers
+fetch rows of their own?
 
-The program is run once more and looked at without regard for the run (`gclint.rehearse.observe.twice`, `.saved`,
-`.workers`).
+The program is run once more and looked at without regard for the run (`gclint.rehearse.observe.twice`, `.unchanged`,
+`.saved`, `.workers`).
 """
 
 from __future__ import annotations
@@ -20,11 +21,14 @@ def ask(other: Another) -> Iterator[Seen]:
     function = (str(found[-1][0]), str(found[-1][1]), int(found[-1][2]))
     saved = any(part.get("root", -1) >= 0 for each in record.of("save") for part in each["parts"])
     workers = any(each["workers"] > 1 for each in record.of("loader"))
-    if not function[0] and not saved and not workers:
+    evaluates = any(not each["training"] and not each["gradient"] for each in record.of("forward"))
+    if not evaluates and not saved and not workers:
         return
     closer = other.run("closely", closely=True, twice=function)[1].first
     for event in closer.of("evaluated"):
         yield from _evaluated(event, function[1], (function[0], function[2]))
+    if not any(event["changed"] for event in closer.of("evaluated")):
+        yield from map(_unsettled, closer.of("unsettled"))
     for event in closer.of("incomplete"):
         yield from _incomplete(event)
     for event in closer.of("workers"):
@@ -53,6 +57,17 @@ def _evaluated(event: Event, name: str, where: Place) -> Iterator[Seen]:
             f"{told}, with the same rows, weights and random numbers",
             "reset what the evaluation adds up, at its head",
         )
+
+
+def _unsettled(event: Event) -> Seen:
+    return Seen(
+        "GCS307",
+        "evaluation-changes-model",
+        f"a forward of {event['root']} in evaluation mode changes what it keeps: {listed(event['changed'])}",
+        place(event["at"]),
+        f"{len(event['changed'])} parameters and buffers are others after one call without gradients",
+        "update nothing while module.training is False",
+    )
 
 
 def _incomplete(event: Event) -> Iterator[Seen]:

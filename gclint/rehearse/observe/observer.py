@@ -21,6 +21,7 @@ from gclint.rehearse.observe.schedules import Schedules
 from gclint.rehearse.observe.states import States
 from gclint.rehearse.observe.training import Training
 from gclint.rehearse.observe.twice import Twice
+from gclint.rehearse.observe.unchanged import Unchanged
 from gclint.rehearse.observe.watch import Watch, Writer
 from gclint.rehearse.observe.workers import Workers
 
@@ -44,7 +45,7 @@ class Observer:
         if not scripted:  # TorchScript compiles loss functions only where they are its own
             self._parts.append(Losses(self.watch))
         if closely:
-            self._parts += [Twice(self.watch), Saved(self.watch), Workers(self.watch)]
+            self._parts += [Twice(self.watch), Saved(self.watch), Workers(self.watch), Unchanged(self.watch)]
 
     def prepare(self) -> None:
         """Start watching the optimizers' steps, before whoever ends the run by them."""

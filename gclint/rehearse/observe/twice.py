@@ -14,7 +14,7 @@ import torch
 
 from gclint.rehearse.observe.marks import TWICE
 from gclint.rehearse.observe.numbers import alike, numbers, random_states, reals, restore
-from gclint.rehearse.observe.parameters import plain
+from gclint.rehearse.observe.unchanged import saved
 from gclint.rehearse.observe.watch import Watch
 
 TICK = 0.01
@@ -83,12 +83,11 @@ class Twice:
         return results[0]
 
     def _tensors(self, args: Any) -> dict[str, list[float]]:
-        """What the parameters and buffers of the models that are known, and given, add up to, by name."""
+        """The same of the models that are known, and given."""
         given = [each for each in args if isinstance(each, torch.nn.Module)]
         found: dict[str, list[float]] = {}
         for module in (*self.watch.roots, *given):
-            for name, tensor in (*module.named_parameters(), *module.named_buffers()):
-                found.setdefault(plain(name), numbers(tensor))
+            found = {**saved(module), **found}
         return found
 
 
