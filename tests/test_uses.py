@@ -77,6 +77,10 @@ UNUSED = {
     "its package gives nothing on": {f"pack/{name}": text for name, text in program("import parts").items()}
     | {"pack/__init__.py": "", "pyproject.toml": '[project]\nname = "pack"\nversion = "1"\n'},
     "a class of which other methods are called": program("from parts import Steps", "Steps().others()"),
+    "listed in its module": program("from parts import *") | {"parts.py": PARTS + "\n__all__ = ['step']\n"},
+    "beside a program that cannot be parsed": (
+        program() | {"train.py": PROGRAM.format(imported="import parts", line="print net")}
+    ),
     "given on by a package that nobody installs": (
         {f"pack/{name}": text for name, text in program("import parts").items()}
         | {"pack/__init__.py": "from .parts import *\n"}
@@ -106,6 +110,17 @@ USED = {
         {METHOD},
     ),
     "under a computed name": (program("import parts, sys", "getattr(parts, sys.argv[1])"), {STEP, METHOD}),
+    "under a computed name of its module's dict": (
+        program("import parts, sys", "parts.__dict__[sys.argv[1]]"),
+        {STEP, METHOD},
+    ),
+    "under a computed name in a program that cannot be parsed": (
+        {
+            **program(),
+            "train.py": PROGRAM.format(imported="import parts, sys", line="print parts.__dict__[sys.argv[1]]"),
+        },
+        {STEP, METHOD},
+    ),
     "in a file whose name somebody may give": (
         program("import importlib, sys", "importlib.import_module(sys.argv[1])")
         | {"run.yaml": "module: parts\nsteps: [step]\n"},

@@ -21,9 +21,10 @@ from .scan import code_of, outline_of
 if TYPE_CHECKING:
     from ..source.source import Source
 
-READS = "getattr("
+READS, ENTRY = "getattr(", ".__dict__["
 LOOKS_UP = {
     READS: re.compile(r"\bgetattr\(\s*[^,()]+(?:\([^()]*\))?\s*,\s*(?!r?['\"][^'\"]*['\"]\s*[,)])"),
+    ENTRY: re.compile(r"\w\.__dict__\[\s*(?!r?['\"][^'\"]*['\"]\s*\])"),
     **{name: re.compile(rf"(?<![\w.]){re.escape(name)}") for name in ("globals(", "eval(", "exec(")},
     **{name: re.compile(rf"\b{re.escape(name)}") for name in ("Fire(", "app.run()")},
 }

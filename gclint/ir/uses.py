@@ -20,7 +20,7 @@ from ..source.kinds import kind_of
 from ..source.source import content
 from ..source.stamps import read_by_analyses
 from .gate import identifiers_in
-from .index import LOOKS_UP, READS
+from .index import ENTRY, LOOKS_UP, READS
 from .mentions import Mentions
 from .outline import Outline, Unit
 
@@ -32,9 +32,13 @@ NOTHING_MORE = frozenset(("object", "ABC"))
 """Bases of a class of which nothing is called for that."""
 _CALLED_BY_OTHERS = re.compile(r"test_.*\.py|.*_test\.py|conftest\.py|.*\.ipynb")
 """Files whose definitions pytest calls, or whoever works in a notebook."""
-_ATTRIBUTE_OF = re.compile(r"\bgetattr\(\s*(\w+)[^,]*,\s*(?!r?['\"][^'\"]*['\"]\s*[,)])")
+_ATTRIBUTE_OF = re.compile(
+    r"\bgetattr\(\s*(\w+)[^,]*,\s*(?!r?['\"][^'\"]*['\"]\s*[,)])|\b(\w+)\.__dict__\[\s*(?!r?['\"][^'\"]*['\"]\s*\])"
+)
 OBJECTS = frozenset(("self", "cls", "importlib", "import_module"))
 """What is no module that a name in the code stands for: an object of the class around, or one by a computed name."""
+LISTED = "__all__"
+"""What names things to be given on, and uses none of them."""
 MANIFESTS = ("pyproject.toml", "setup.py", "setup.cfg")
 _LISTS = ("listdir", "glob", "scandir", "iter_modules", "walk_packages")
 """What a file asks for that imports all files of a folder."""
@@ -88,6 +92,8 @@ class Uses:
                 continue
             spelled = _spelled(by_name, outline)
             for user in outline.all_units:
+                if user.name == LISTED:
+                    continue
                 for unit in [unit for name in spelled.keys() & _named_by(user) for unit in spelled[name]]:
                     if user not in (unit, unit.owner) and user.owner is not unit and self._sees(user, unit):
                         yield user, unit
@@ -204,8 +210,9 @@ class Uses:
     def _modules_looked_into(self, path: str) -> set[str]:
         """The same of one file: its own and those it imports, where it takes more than names of objects and modules."""
         outline, text = self._mentions.outline(path), self._project.text(path) or ""
-        bases = {found.group(1) for found in _ATTRIBUTE_OF.finditer(text)}
-        if outline is None or any(pattern.search(text) for word, pattern in LOOKS_UP.items() if word != READS):
+        bases = {found[1] or found[2] for found in _ATTRIBUTE_OF.finditer(text)}
+        others = (pattern for word, pattern in LOOKS_UP.items() if word not in (READS, ENTRY))
+        if outline is None or any(pattern.search(text) for pattern in others):
             return {path, *self._mentions.files(path)}
         found = set[str]()
         for base in bases - OBJECTS:
