@@ -23,15 +23,17 @@ from tests.knowledge.derived import derived
 from tests.knowledge.facts import Judged, judged
 from tests.knowledge.observed import observed
 from tests.knowledge.page import page, totals
-from tests.real_programs.rows import Row, rows
+from tests.real_programs.rows import TABLES, Row, rows
 from tests.real_programs.runs import lay_out
+
+OWN = Path(__file__).with_name("programs.yaml")
 
 
 def main() -> int:
     """Run the programs that are asked for; 1 where a value is contradicted."""
     options = _options()
     results: dict[str, Any] = json.loads(options.json.read_text()) if options.json and options.json.exists() else {}
-    for row in rows(options.table):
+    for row in rows(options.table or (*TABLES, OWN)):
         asked = not options.only or any(each in row.name for each in options.only)
         if not asked or (options.left and row.name in results):
             continue
@@ -51,6 +53,7 @@ def _result(row: Row, options: argparse.Namespace, scratch: Path) -> dict[str, A
     project = Path(os.path.realpath(scratch)) / "project"
     try:
         lay_out(row, options.checkouts, project)
+        (project / ".git").mkdir()  # the project is all of it, as it is where the repository was cloned
         facts, unseen = held(shlex.split(row.program), project, options.timeout)
     except Exception as error:
         if options.trace:
@@ -91,7 +94,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--checkouts", type=Path, required=True, help="holds OWNER+NAME for every repository")
     parser.add_argument("--only", action="append", default=[], help="a part of a row's name")
     parser.add_argument(
-        "--table", type=Path, action="append", help="a YAML file (default: those of tests/real_programs)"
+        "--table", type=Path, action="append", help="a YAML file (default: tests/real_programs' and programs.yaml here)"
     )
     parser.add_argument("--json", type=Path, help="write the results there; those of other rows in it stay")
     parser.add_argument("--markdown", type=Path, help="write the page there")

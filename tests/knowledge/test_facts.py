@@ -9,11 +9,12 @@ import pytest
 
 from gclint.launch.command_line import planned
 from gclint.rehearse.record import Record, Recording
-from tests.knowledge.__main__ import held
+from tests.knowledge.__main__ import OWN, held
 from tests.knowledge.derived import derived
 from tests.knowledge.facts import Derived, Observed, judged
 from tests.knowledge.observed import observed
 from tests.knowledge.page import page, shortly, totals
+from tests.real_programs.rows import TABLES, rows
 
 PROGRAM = """import argparse
 import torch
@@ -100,6 +101,13 @@ def test_a_program_that_is_rehearsed_is_known_whole(tmp_path: Path) -> None:
     happened = ("optimizer", "loader", "forward", "loss", "backward", "clip", "step", "zeroed", "save")
     assert {(each.fact.event, each.state) for each in facts} == {(event, "same") for event in happened}
     assert unseen == 0
+
+
+def test_a_row_of_the_own_table_is_a_program_that_nothing_is_planted_in() -> None:
+    own = rows([OWN])
+    assert own and OWN not in TABLES
+    assert all(each.commit and not each.failure and not each.code and not each.plant for each in own)
+    assert len(rows((*TABLES, OWN))) == len(rows()) + len(own), "a name is used once"
 
 
 def test_the_page_counts_by_event_and_by_program() -> None:

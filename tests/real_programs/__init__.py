@@ -11,7 +11,7 @@ Every `programs*.yaml` of this folder is a list of rows. A row has
 - `processes`: for `--nproc` (default 1: not given);
 - `steps`: for `--steps`, where the failure comes after more steps than a run is given (default: not given);
 - `failure`: in words, what is wrong; `code`: the rule that is due (or several: `CODE,CODE`, where the program runs
-  only without all of them); `choose`: a fix by name (`CODE=NAME`);
+  only without all of them); `choose`: a fix by name (`CODE=NAME`); rows of `tests/knowledge/programs.yaml` have none;
 - `plant`: the edits that make it so, a list of `file`, `find` (a regular expression, multi-line, that matches
   exactly once: begin it at a line's start) and either `replace`, or lines to put `above` or `below`, which get the
   indentation of the line that was found; none where the program has the failure already

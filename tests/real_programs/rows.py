@@ -10,7 +10,7 @@ from typing import Any
 
 import yaml
 
-HERE = Path(__file__).parent
+TABLES = tuple(sorted(Path(__file__).parent.glob("programs*.yaml")))
 
 
 @dataclass(frozen=True)
@@ -45,12 +45,12 @@ class Plant:
 
 @dataclass(frozen=True)
 class Row:
-    """A program with its failure; the fields are those that the package's docstring tells."""
+    """A program with its failure, if it has one; the fields are those that the package's docstring tells."""
 
     name: str
     program: str
-    failure: str
-    code: str
+    failure: str = ""
+    code: str = ""
     repository: str = ""
     package: str = ""
     version: str = ""
@@ -72,8 +72,8 @@ class Row:
 
 
 def rows(tables: Iterable[Path] | None = None) -> list[Row]:
-    """Every row of the given tables, or of all `programs*.yaml` here; raises ValueError for two of one name."""
-    found = [_row(each) for table in tables or sorted(HERE.glob("programs*.yaml")) for each in _read(table)]
+    """Every row of the given tables, or of those of this folder; raises ValueError for two of one name."""
+    found = [_row(each) for table in tables or TABLES for each in _read(table)]
     names = [row.name for row in found]
     if twice := {name for name in names if names.count(name) > 1}:
         raise ValueError(f"two rows are called {', '.join(sorted(twice))}")
