@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
+import posixpath
 from typing import Any
 
 from ..ir.syntax import Site
-from ..run import imports
+from ..run import imports, names
 from ..run.calls import Call
 from ..run.folding import beginning
 from ..run.guards import choices
@@ -61,6 +62,27 @@ def open_file(call: Call) -> Value:
     """A file with the path it was opened by."""
     made = call.make("file", "file")
     made.attributes["path"] = call.get("file", 0)
+    return of(made)
+
+
+@framework.function("os.path.join", "os.path.normpath", "os.path.basename", "os.path.dirname")
+def text_of_path(call: Call) -> Value:
+    """What becomes of paths that are known."""
+    parts = [value.constant() for value in call.positional]
+    if call.keywords or call.open or not parts or not all(isinstance(part, str) for part in parts):
+        return call.unknown()
+    made: str = getattr(posixpath, call.last)(*parts)
+    return const(made)
+
+
+@framework.function("glob.glob")
+def files_like(call: Call) -> Value:
+    """The file that a pattern without signs names, where the project has it."""
+    path = names.const_text(call.get("pathname", 0))
+    if not path or any(sign in path for sign in "*?[") or call.it.project.file(path, call.it.module) is None:
+        return call.unknown()
+    made = call.it.new("list", "", "", call.site)
+    made.items = [const(path)]
     return of(made)
 
 

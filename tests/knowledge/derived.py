@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -25,17 +26,23 @@ RANDOM = ("RandomSampler", "SubsetRandomSampler", "WeightedRandomSampler")
 
 def derived(launch: Launch, root_of_project: Path) -> list[Derived]:
     """What the analysis derives of a program that is started so, its project below a directory."""
-    found: list[Derived] = []
+    found: list[tuple[Derived, Guard, Run]] = []
     rule = Rule(code="KNW001", name="facts", docs="", words=())
 
     def asked(event: ev.Event, run: Run) -> Iterator[Finding]:
-        found.extend(_facts(event, run, root_of_project))
+        found.extend((each, event.guard, run) for each in _facts(event, run, root_of_project))
         return iter(())
 
     rule.on(*KINDS, ev.Iterated, ev.LibraryCall)(asked)
     sources = [read(path, str(path), "python") for path in sorted(root_of_project.rglob("*.py"))]
     analyse(sources, root_of_project, {}, [rule], keep_runs=True, launch=launch)
-    return found
+    return [replace(each, sure=each.sure or _is_sure(each, run, found)) for each, _, run in found]
+
+
+def _is_sure(fact: Derived, run: Run, found: list[tuple[Derived, Guard, Run]]) -> bool:
+    """Whether a fact comes in every case, here or there in the run: with a GPU, say, and without one."""
+    ways = [guard for each, guard, of in found if of is run and each == fact]
+    return len(set(ways)) > 1 and not str(run.condition(either(ways)))
 
 
 def _facts(event: ev.Event, run: Run, project: Path) -> Iterator[Derived]:
