@@ -537,6 +537,8 @@ def length(call: Call) -> Value:
             made = folded(call.it, len, [of(item)]) or NOTHING
         else:
             made = call.unknown()
+            for count in made.objects():
+                count.each = count.each or (isinstance(item, Object) and changes.grows(call.it, item))
         parts.append(made.under(guard))
     return union(parts) if parts else call.unknown()
 

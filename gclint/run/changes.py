@@ -41,6 +41,8 @@ if TYPE_CHECKING:
 
 
 MOST_ELEMENTS = 500
+GROWS = "grows"
+"""The fact that holds, for what gets elements in loops that are walked once, these loops."""
 
 
 def assign_item(it: Interpreter, target: ast.Subscript, value: Value, place: ast.AST | None) -> None:
@@ -177,6 +179,11 @@ def _gone_from_keyed(it: Interpreter, item: Object, key: Const, guard: Guard) ->
             item.keyed = other, assigned(way, of(MISSING), held)
 
 
+def grows(it: Interpreter, item: Object) -> bool:
+    """Whether something gets further elements in the rounds of a loop around."""
+    return not it.run.facts.get(GROWS, {}).get(item, set()).isdisjoint(it.loops)
+
+
 def add(it: Interpreter, item: Object, value: Value, first: bool = False) -> None:
     """One element more, at the end or at the start; in a loop that is walked once there may be any number of it."""
     if item.items is None:
@@ -187,6 +194,7 @@ def add(it: Interpreter, item: Object, value: Value, first: bool = False) -> Non
         item.items = [union(item.items)]
     if it.vague > item.vague:
         item.each = True
+        it.run.facts.setdefault(GROWS, {}).setdefault(item, set()).update(it.loops)
     elif guard and sum(bool(presence(each)) for each in item.items) >= MOST_UNSURE:
         mix(item)  # where which element stands takes too many conditions to tell
     item.items.insert(0 if first else len(item.items), value if item.each else present(guard, value))
