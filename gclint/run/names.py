@@ -386,7 +386,8 @@ def _set_directly(
         it.run.overrides[full] = value
         it.emit(AttributeSet(moment, None, name, value, full))
     elif isinstance(item, Class):
-        item.names[name] = assigned(it.guard - it.run.assumed, value, item.names.get(name))
+        old = item.names.get(name) or class_attribute(item, name)  # which it has of a base until then
+        item.names[name] = assigned(it.guard - it.run.assumed, value, old)
         it.emit(AttributeSet(moment, None, name, value, item.name + "." + name))
     elif isinstance(item, ModuleRef):
         scope = it.module_scope(item.module)
