@@ -42,6 +42,7 @@ MAX_DEPTH = 24
 MAX_RECURSION = 1
 CALLS_AT_ANY_COST = 3
 MOST_STEPS_IN_ONE = 1_500
+STEPS_OF_A_SMALL_ONE = 25
 MOST_STEPS_IN_SETTINGS = 20_000
 
 
@@ -153,13 +154,15 @@ def _handed_over(it: Interpreter, receiver: Alternative | None, call: Call) -> V
 
 
 def _walked_enough(it: Interpreter, function: Function, call: Call) -> bool:
-    """Whether a function was called often, or not so often and its walks took long: a constructor that is given nothing
-    fills its object with what it did before, which many a program's settings are, and may take longer.
+    """Whether a function was called often, or not so often and its walks took long, in all and each of them: a
+    constructor that is given nothing fills its object with what it did before, which many a program's settings are, and
+    may take longer.
     """
     calls = it.entered[function.node_id]
     given = call.positional or call.keywords or call.open or getattr(function.node, "name", "") != "__init__"
     most = MOST_STEPS_IN_ONE if given else MOST_STEPS_IN_SETTINGS
-    return calls > it.call_limit or (calls > CALLS_AT_ANY_COST and it.spent[function.node_id] > most)
+    long = it.spent[function.node_id] > max(most, calls * STEPS_OF_A_SMALL_ONE)
+    return calls > it.call_limit or (calls > CALLS_AT_ANY_COST and long)
 
 
 def _result(it: Interpreter, frame: Frame, end: Guard, call: Call) -> Value:
