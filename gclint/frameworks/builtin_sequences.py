@@ -357,8 +357,10 @@ def _kept(call: Call, item: Object) -> Object:
 def _of_any(call: Call, item: Object) -> Object:
     """A list of the keys of a dict of which not all are known, or of what a loader gives."""
     made = call.make("list", "")
-    made.items, made.each = [elements.element(call.it, of(item), call.site.node)], True
-    made.origins = item.origins
+    each = elements.element(call.it, of(item), call.site.node)
+    made.items, made.each, made.origins = [each], True, item.origins
+    if sum(isinstance(part, Const) for _, part in each) > 1:
+        elements.mix(made)  # nobody tells which of them stands where
     return made
 
 
