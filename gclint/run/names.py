@@ -192,7 +192,12 @@ def _asked_for(it: Interpreter, item: Object, name: str, node: ast.expr) -> Valu
     held = class_attribute(item.type, "__getattr__") if isinstance(item.type, Class) else None
     if held is None or item.kind not in OF_ITS_CLASS:
         return None
-    return _special(it, item, held, "__getattr__", [const(name)], it.site(node))
+    before, site = len(it.run.heap), it.site(node)
+    made = _special(it, item, held, "__getattr__", [const(name)], site)
+    for part in made.objects():
+        if part.id > before and part.kind == "unknown" and not part.label:
+            part.label = site.name  # what whoever asks calls it
+    return made
 
 
 def _special(it: Interpreter, item: Object, held: Value, name: str, given: list[Value], site: Site) -> Value:
