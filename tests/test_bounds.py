@@ -71,7 +71,10 @@ def test_a_function_whose_walks_take_long_is_not_followed_at_every_call(
     monkeypatch.setattr("gclint.run.bounds.MAX_STEPS", 500)
     monkeypatch.setattr("gclint.run.invocation.CALLS_AT_ANY_COST", 2)
     monkeypatch.setattr("gclint.run.invocation.MOST_STEPS_IN_ONE", most)
+    monkeypatch.setattr("gclint.run.invocation.STEPS_OF_A_SMALL_ONE", 5)
     assert ("GCL002" in checked(capfd)[1]) == cut
+    monkeypatch.setattr("gclint.run.invocation.STEPS_OF_A_SMALL_ONE", 100)
+    assert "GCL002" in checked(capfd)[1], "a small one is followed at every call"
 
 
 @pytest.mark.usefixtures("bound")

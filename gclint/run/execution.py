@@ -22,7 +22,7 @@ from . import (
 )
 from .evaluation import operate
 from .events import Asserted, AttributeSet, LoopNameRebound
-from .guards import NEVER, narrowed
+from .guards import NEVER, Work, narrowed
 from .jumps import BREAK, CONTINUE, RAISE, RETURN, leave
 from .parts_of_guards import everything
 from .renaming import is_put_back
@@ -37,6 +37,7 @@ Handler = Callable[["Interpreter", Any], object]
 def execute(it: Interpreter, body: Sequence[ast.stmt]) -> None:
     """Walk statements in order, as far as control goes on."""
     for statement in body:
+        it.steps -= Work.steps()
         if it.steps < 0 or it.is_dead:
             return
         if not it.comes_to(statement):

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..finding import Condition, Location
 from ..source.source import shown
-from .guards import ALWAYS, DISTRIBUTED, NEVER, Guard, all_of, either
+from .guards import ALWAYS, DISTRIBUTED, NEVER, Guard, Work, all_of, either
 from .parts_of_guards import without_elements
 from .statement import state as stated
 from .values import Alternative, Object, Value
@@ -114,7 +114,9 @@ class Run:
         held.append(event)
         self._place_of[id(event)] = len(self.events)
         self.events.append(event)
+        before = Work.rounds
         self.listener(event)
+        Work.rounds = before  # what rules ask is no part of the walk
 
     def forget(self, since: int) -> None:
         """Leave out, from now on, the events from the `since`th of all on: of a round that was not walked whole. They
