@@ -51,7 +51,7 @@ from gclint.run.run import Run, together
 from gclint.run.saved import Saved, ending_of, file_key, saves
 from gclint.run.values import NOTHING, Class, Object, Value
 
-from .loads import Beside, is_made_by, loads_beside
+from .loads import is_made_by, loads_beside
 from .numpy_numbers import made_by, numpy_function, set_in_groups
 from .resumed import ANY_KEY, entries_of, is_resumed, may_be
 
@@ -105,15 +105,15 @@ def more_than_tensors(event: RunEnded, run: Run) -> Iterator[Finding]:
             yield _finding(run, load.site, *found, known=known is not None)
     for beside in loads_beside(run) if files else ():
         held = [each for each in _holding(beside.read, files) if is_made_by(beside.makers, each, beside.read)]
-        found = _all(held, ALWAYS, run) if beside.fills or _reads_more(beside, held, run) else None
+        found = _all(held, ALWAYS, run) if beside.fills or _reads_more(beside.read, held, run) else None
         if found is not None:
             yield _finding(run, beside.site, *found, known=False)
 
 
-def _reads_more(load: Beside, saved: list[Saved], run: Run) -> bool:
+def _reads_more(read: Set[str], saved: list[Saved], run: Run) -> bool:
     """Whether what is read of a file is more than tensors there."""
     entries = [each for one in saved for each in entries_of(one.content)]
-    return any(_unsafe(each[key], run) for each in entries for key in load.read & set(each))
+    return any(_unsafe(each[key], run) for each in entries for key in read & set(each))
 
 
 Found = tuple[Saved, Guard, str]
@@ -162,7 +162,7 @@ def _saved_earlier(load: LibraryCall, file: str, files: list[Saved], run: Run) -
         named = [
             each for each in holding if _name_of(each.ending) and _name_of(each.ending) == _name_of(ending_of(path))
         ]
-        if holding and (len(read) > 1 or named or is_resumed(item, run)):
+        if holding and (len(read) > 1 or named or is_resumed(item, run) or _reads_more(read, holding, run)):
             held = holding
             found = _all(held, load.guard, run)
             earlier = found is None and (any(_is_kept(item, each) for each in held) or _never_together(load, held))

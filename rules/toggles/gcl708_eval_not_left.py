@@ -46,7 +46,17 @@ from gclint.frameworks.torch_states import is_inside, mode_set
 from gclint.ir.syntax import LOOPS, Site
 from gclint.rule import Reproduction, Rule
 from gclint.run import rewrite
-from gclint.run.events import AttributeSet, Backward, Event, Forward, LibraryCall, Loop, OptimizerBuilt, RunEnded
+from gclint.run.events import (
+    AttributeSet,
+    Backward,
+    Event,
+    Forward,
+    LibraryCall,
+    Loop,
+    OptimizerBuilt,
+    OptimizerStep,
+    RunEnded,
+)
 from gclint.run.parallel import forwards_of, inside, models_of
 from gclint.run.run import Run
 from gclint.run.stepping import together
@@ -72,8 +82,8 @@ rule = Rule(
 @rule.on(RunEnded)
 def trains_on(event: RunEnded, run: Run) -> Iterator[Finding]:
     """Is a model trained in a loop that puts it into evaluation mode and never back?"""
-    if not event.whole:
-        return
+    if not event.whole or not run.of_type(OptimizerStep):
+        return  # gradients alone, as those that are looked at, train nothing
     modes = [each for each in run.of_type(LibraryCall) if each.name.endswith((".eval", ".train"))]
     built = run.of_type(OptimizerBuilt)
     moved = {model for each in built for model in models_of(each.parameters)}
