@@ -60,6 +60,7 @@ class Losses:
             name=name,
             value=None if value is None else float(value),
             batch=self.watch.batch,
+            rows=len(given) if given.dim() else 1,
             mean=kwargs.get("reduction", "mean") == "mean",
             **said,
         )

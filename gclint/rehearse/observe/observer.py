@@ -16,6 +16,7 @@ from gclint.rehearse.observe.marks import Marks
 from gclint.rehearse.observe.memory import LiveMemory
 from gclint.rehearse.observe.places import Places
 from gclint.rehearse.observe.ranks import Ranks
+from gclint.rehearse.observe.rows import Rows
 from gclint.rehearse.observe.saved import Saved
 from gclint.rehearse.observe.schedules import Schedules
 from gclint.rehearse.observe.states import States
@@ -41,7 +42,7 @@ class Observer:
         others: list[Any] = [Loading(self.watch), Ranks(self.watch, self._alone), self.states]
         self._parts: list[Any] = [self.training, self.calls, self.schedules, *others]
         if self._alone:  # in a real run the garbage collector is not asked for all there is
-            self._parts.append(self.memory)
+            self._parts += [self.memory, Rows(self.watch)]
         if not scripted:  # TorchScript compiles loss functions only where they are its own
             self._parts.append(Losses(self.watch))
         if closely:

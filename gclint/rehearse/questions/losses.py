@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
-from gclint.rehearse.record import Event, Recording
+from gclint.rehearse.record import Event, Record, Recording
 from gclint.rehearse.seen import Seen, place
 
-LEAST = 2
+LEAST, FORWARDS = 2, 4
+SHARE = 0.4
 
 
 def ask(run: Recording) -> Iterator[Seen]:
@@ -19,6 +20,41 @@ def ask(run: Recording) -> Iterator[Seen]:
         if len(mine) >= LEAST:
             yield from _activations(mine)
             yield from _stretched(mine)
+    yield from _left_out(run.first)
+
+
+def _left_out(record: Record) -> Iterator[Seen]:
+    """Do the same rows of every batch have no part in the loss, of which the loss functions are not given them all?"""
+    silent: dict[int, set[int]] = {}
+    asked: dict[int, Event] = {}
+    for each in record.of("rows"):
+        forward, rows = each["forward"], set(each["silent"])
+        silent[forward] = silent.get(forward, rows) & rows
+        asked[forward] = each
+    given: dict[tuple[int, ...], list[Event]] = {}
+    for each in record.of("loss"):
+        given.setdefault(tuple(each["batch"] or ()), []).append(each)
+    seen = []
+    for forward, each in asked.items():
+        losses = given.get(tuple(each["batch"] or ()), [])
+        left = sorted(silent[forward])
+        whole = left and left == list(range(left[0], left[-1] + 1)) and (left[0] == 0 or left[-1] == each["count"] - 1)
+        few = bool(losses) and sum(loss["rows"] for loss in losses) < each["count"]
+        if not (each["batch"] and whole and few and SHARE * each["count"] <= len(left) < each["count"]):
+            return
+        seen.append((each, left, losses[0]))
+    if len(seen) < FORWARDS or len({left[0] == 0 for _, left, _ in seen}) > 1:
+        return
+    each, left, loss = seen[0]
+    which = f"the {'first' if left[0] == 0 else 'last'} {len(left)} of {each['count']} rows"
+    yield Seen(
+        "GCS506",
+        "rows-left-out-of-loss",
+        f"{which} of a batch have no part in the loss",
+        place(loss["at"]),
+        f"in each of {len(seen)} forwards their gradient is 0, and the loss is given {loss['rows']} rows",
+        "give it all rows that the model is given",
+    )
 
 
 def _activations(mine: list[Event]) -> Iterator[Seen]:
