@@ -53,9 +53,9 @@ def make_parser(call: Call) -> Value:
     return of(made)
 
 
-@framework.method("parser", "add_argument_group", "add_mutually_exclusive_group", "set_subcommand")
+@framework.method("parser", "add_argument_group", "add_mutually_exclusive_group", "add_parser", "set_subcommand")
 def parser_group(call: Call) -> Value:
-    """Options of a group are the parser's own."""
+    """Options of a group are the parser's own, as those of a subcommand of a library's parser."""
     assert call.receiver is not None
     return of(call.receiver)
 
@@ -87,12 +87,6 @@ def add_subparsers(call: Call) -> Value:
     call.run.facts[f"subcommands:{call.receiver.id}"] = _Subcommands(call, [])
     call.run.facts[f"commands:{made.id}"] = call.run.facts[f"subcommands:{call.receiver.id}"]
     return of(made)
-
-
-@framework.method("parser", "add_parser")
-def add_parser_of_library(call: Call) -> Value:
-    """Options of a subcommand are those of a library's parser that reads more than words."""
-    return parser_group(call)
 
 
 @framework.method("subcommands", "add_parser")
