@@ -16,6 +16,20 @@ from tests.knowledge.observed import observed
 from tests.knowledge.page import page, shortly, totals
 from tests.real_programs.rows import TABLES, rows
 
+LOGGED = """import logging
+import torch
+
+
+def made():
+    logger = logging.getLogger()
+    logger.addHandler(logging.FileHandler("log"))
+    return logger
+
+
+model = torch.nn.Sequential(torch.nn.Linear(4, 1), torch.nn.ReLU())
+made().info(model)
+model(torch.ones(1, 4)).sum().backward()
+"""
 PROGRAM = """import argparse
 import torch
 from torch.utils.data import DataLoader, TensorDataset
@@ -93,6 +107,13 @@ def test_a_setting_that_is_given_under_a_condition_has_its_default_otherwise(
     launch = planned(["python", "train.py", *option], os.environ, os.getcwd())[0].launch
     loader = next(each for each in derived(launch, tmp_path) if each.event == "loader")
     assert loader.values == {"shuffled": {value}, "last": {value}}
+
+
+def test_a_model_that_is_logged_stays_in_its_mode(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "train.py").write_text(LOGGED)
+    monkeypatch.chdir(tmp_path)
+    found = derived(planned(["python", "train.py"], os.environ, os.getcwd())[0].launch, tmp_path)
+    assert [each.values["training"] for each in found if each.event == "forward"] == [{True}]
 
 
 def test_a_program_that_is_rehearsed_is_known_whole(tmp_path: Path) -> None:

@@ -1,0 +1,41 @@
+"""What the analysis follows on the way to a finding, told by the condition of the finding, or by its absence."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from gclint.check.engine import check
+from gclint.check.request import Request
+
+HEAD = """
+import collections, os
+
+import torch
+from torch import nn
+
+model = nn.Sequential(nn.Linear(4, 4), nn.Softmax(1))
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+x, rows, held = torch.ones(2, 4), [1 for _ in range(int(input()))], collections.deque()
+"""
+STEP = "nn.functional.cross_entropy(model(x), torch.zeros(2).long()).backward(); optimizer.step()"
+GROWS = f"for _ in range(1000):\n    held.append(x)\n    if len({{of}}) > 100:\n        {STEP}\n"
+
+
+@pytest.mark.parametrize(
+    ("body", "conditions"),
+    [
+        pytest.param(GROWS.format(of="held"), [""], id="what grows in the loop is long in some round"),
+        pytest.param(GROWS.format(of="rows"), ["if `len(rows) > 100`"], id="what does not is long or not"),
+        pytest.param(
+            f"if os.path.basename(os.path.join('a', 'b.yaml')) == 'b.yaml':\n    {STEP}\n", [""], id="a joined path"
+        ),
+        pytest.param(f"if os.path.join('a', 'b') == 'b':\n    {STEP}\n", [], id="another path"),
+    ],
+)
+def test_what_is_followed(body: str, conditions: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "train.py").write_text(HEAD + body)
+    monkeypatch.chdir(tmp_path)
+    report = check(Request(["."], {}, cache=False))
+    assert [str(each.condition) for each in report.findings if each.code == "GCL824"] == conditions
