@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from gclint.finding import Finding
-from gclint.rehearse.again import compiled, reference, resume, twice
+from gclint.rehearse.again import compiled, reference, resume, rounds, twice
 from gclint.rehearse.again.another import Another
 from gclint.rehearse.asking import QUESTIONS, Asking, ask
 from gclint.rehearse.record import Recording, read_records
@@ -22,6 +22,7 @@ from gclint.verify.recipe import ProgramRecipe
 MADE_UP = ("data set", "rows", "tokenizer", "synthetic")
 OTHER_RUNS: dict[str, Callable[[Another], Iterator[Seen]]] = {
     "reference": reference.ask,
+    "rounds": rounds.ask,
     "resume": resume.ask,
     "twice": twice.ask,
     "compiled": compiled.ask,
@@ -83,5 +84,6 @@ def rehearse(
         for name, question in OTHER_RUNS.items():
             tell(f"running {recipe.title} once more ({name})")
             seen += asking.of(name, lambda question=question: question(other))  # type: ignore[misc]
+    seen = list({(each.code, each.place): each for each in reversed(seen)}.values())[::-1]
     found = list(asking.of("rules", lambda: ask_rules(recipe, outcome, recording, seen)))
     return Rehearsal(recipe, outcome, recording, tuple(seen), tuple(found), asking.seconds, tuple(asking.failed))

@@ -72,6 +72,19 @@ class ModelSpec:
 
 
 @dataclass(frozen=True)
+class Evaluation:
+    """What of a program evaluates: the `function` of a `file` that begins in line `first`, or, where that trains as
+    well, what stands in it around `line` and around none of the lines in which it `trains`.
+    """
+
+    file: str = ""
+    function: str = ""
+    first: int = 0
+    line: int = 0
+    trains: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
 class Recipe:
     """A run whose model, wrappers and order of events the analysis knows.
 
@@ -123,9 +136,11 @@ class ProgramRecipe:
     The files in the directory `given` are put into its copy: what an earlier run saved. `traced` names lines of files
     (by relative path): the run notes whether all that stands there was executed. `full`: its first step is measured at
     full size on fake tensors, and nothing is computed. `closely`: a recorded run is looked at without regard for it
-    (`gclint.rehearse.again.twice`), and the function `twice` (file, name, first line) called once more. `compiled`:
-    torch.compile is not left out, but compiles without generating code. `saved_at`: libraries' trainers save after that
-    many steps, and start from what was saved where they are told to; 0: they do neither.
+    (`gclint.rehearse.again.twice`), and what it evaluates computed `twice`. `compiled`: torch.compile is not left out,
+    but compiles without generating code. `saved_at`: libraries' trainers save after that many steps, and start from
+    what was saved where they are told to; 0: they do neither. `evaluated_at`: they evaluate after that many steps; 0:
+    never. `rounds`: nothing is drawn for a row but by its index, and each of so many rounds gets the rows of all
+    (`gclint.rehearse.again.rounds`); 0: the data is as it is.
     """
 
     title: str = ""
@@ -156,9 +171,11 @@ class ProgramRecipe:
     given: str = ""
     full: Wanted | None = None
     closely: bool = False
-    twice: tuple[str, str, int] = ("", "", 0)
+    twice: Evaluation = Evaluation()
     compiled: bool = False
     saved_at: int = 0
+    evaluated_at: int = 0
+    rounds: int = 0
     seed: int = 0
 
 

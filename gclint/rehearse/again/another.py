@@ -11,6 +11,8 @@ from gclint.verify import Verifier
 from gclint.verify.outcome import Outcome
 from gclint.verify.recipe import ProgramRecipe
 
+TRAINERS = ("trainers: ", "Lightning's Trainer: ")
+
 
 @dataclass(frozen=True)
 class Another:
@@ -29,3 +31,8 @@ class Another:
         recipe = replace(self.recipe, record=str(place), **changes)
         outcome = self.verifier.outcome(recipe, reference=reference)
         return outcome, Recording(read_records(place, max(len(outcome.ranks), 1)), outcome.status)
+
+
+def has_trainer(outcome: Outcome) -> bool:
+    """Whether a library's trainer was cut in a run: it neither saved nor evaluated."""
+    return any(each.startswith(TRAINERS) for each in outcome.replaced)

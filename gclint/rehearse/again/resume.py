@@ -13,14 +13,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 
-from gclint.rehearse.again.another import Another
+from gclint.rehearse.again.another import Another, has_trainer
 from gclint.rehearse.record import Event, Place, Record
 from gclint.rehearse.seen import Seen, beside, place
 from gclint.verify.recipe import ProgramRecipe
 
 OUTSIDE = ".outside"  # what a program writes outside of its copy lies there (gclint.verify.worker.shims.files)
 STEPS = 2  # the learning rate of the first is often the optimizer's own, which the schedule replaces after it
-TRAINERS = ("trainers: ", "Lightning's Trainer: ")
 
 
 def ask(other: Another) -> Iterator[Seen]:
@@ -62,7 +61,7 @@ def ask(other: Another) -> Iterator[Seen]:
 
 def _that_saves(other: Another) -> Another:
     """The run, or one in which a library's trainer saves half-way."""
-    if other.first.first.of("kept") or not any(each.startswith(TRAINERS) for each in other.outcome.replaced):
+    if other.first.first.of("kept") or not has_trainer(other.outcome):
         return other
     half = max(1, len(other.first.first.steps) // 2)
     outcome, first = other.run("saving", saved_at=half)

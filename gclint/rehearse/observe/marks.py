@@ -15,8 +15,10 @@ from pathlib import Path
 from typing import Any
 
 from gclint.ir.marked import is_marked
+from gclint.rehearse.observe.regions import begins, region
+from gclint.verify.recipe import Evaluation
 
-AT, SEE, TWICE = "__gclint_at__", "__gclint_see__", "__gclint_twice__"
+AT, SEE, TWICE, TURNS = "__gclint_at__", "__gclint_see__", "__gclint_twice__", "__gclint_turns__"
 BODIES = ("body", "orelse", "finalbody")
 MAY_BE_PLAIN = (ast.Attribute, ast.BinOp, ast.BoolOp, ast.Call, ast.Compare, ast.IfExp, ast.Subscript, ast.UnaryOp)
 HELD: dict[type[ast.AST], tuple[str, ...]] = {
@@ -58,11 +60,12 @@ LONGEST = 200
 class Marks:
     """What the files below `scratch` do in this process, from `install` on; `step` tells how far the run is.
 
-    The function `twice` (file, name, first line) is decorated with what is then in the builtins under that name.
+    What evaluates is computed `twice`: the function is decorated with, or the statement is in a loop over, what is then
+    in the builtins for it.
     """
 
-    def __init__(self, scratch: Path, twice: tuple[str, str, int] = ("", "", 0)):
-        self._twice = twice
+    def __init__(self, scratch: Path, twice: Evaluation | None = None):
+        self._twice = twice or Evaluation()
         self.step: Callable[[], int] = int
         self._root = os.path.realpath(scratch) + os.sep
         self._files: list[tuple[str, int]] = []
@@ -113,8 +116,9 @@ class Marks:
             tree = ast.parse(source, filename)
             nodes = list(ast.walk(tree))
             name = os.path.relpath(path, self._root)
-            twice = self._twice[1:] if self._twice[0] == name else ("", 0)
-            marked = _Marking({node: number for number, node in enumerate(nodes)}, self._next, twice).module(tree)
+            twice = self._twice if self._twice.file == name else Evaluation()
+            numbers = {node: number for number, node in enumerate(nodes)}
+            marked = _Marking(numbers, self._next, twice, region(tree, twice)).module(tree)
         except (SyntaxError, ValueError, RecursionError):
             return None
         self._files.append((name, self._next))
@@ -150,10 +154,12 @@ def _as_data(value: Any) -> Any:
 
 
 class _Marking:
-    """Puts the marks into a tree, whose nodes have `numbers`, counted on from `first`; `twice` as for `Marks`."""
+    """Puts the marks into a tree, whose nodes have `numbers`, counted on from `first`; `twice` as for `Marks`, of which
+    `region` is the statement.
+    """
 
-    def __init__(self, numbers: dict[ast.AST, int], first: int, twice: tuple[str, int]):
-        self._numbers, self._first, self._twice = numbers, first, twice
+    def __init__(self, numbers: dict[ast.AST, int], first: int, twice: Evaluation, region: ast.stmt | None):
+        self._numbers, self._first, self._twice, self._region = numbers, first, twice, region
 
     def module(self, tree: ast.Module) -> ast.Module:
         """The tree with marks."""
@@ -191,11 +197,15 @@ class _Marking:
         self._visit(statement)
         if isinstance(statement, ast.FunctionDef) and self._is_twice(statement):
             statement.decorator_list.append(ast.copy_location(ast.Name(TWICE, ast.Load()), statement))
-        return [*(ast.copy_location(ast.Expr(each), statement) for each in mark), statement]
+        made = [*(ast.copy_location(ast.Expr(each), statement) for each in mark), statement]
+        return [self._in_turns(made)] if statement is self._region else made
+
+    def _in_turns(self, body: list[ast.stmt]) -> ast.stmt:
+        turns = ast.Call(ast.Name(TURNS, ast.Load()), [], [])
+        return ast.copy_location(ast.For(ast.Name(TURNS.replace("s__", "__"), ast.Store()), turns, body, []), body[-1])
 
     def _is_twice(self, function: ast.FunctionDef) -> bool:
-        first = min([function.lineno, *(each.lineno for each in function.decorator_list)])
-        return self._twice == (function.name, first)
+        return not self._twice.line and (self._twice.function, self._twice.first) == (function.name, begins(function))
 
     def _tested(self, node: ast.expr) -> ast.expr:
         """A condition: each part that is asked gives whether it is met."""

@@ -16,6 +16,7 @@ from gclint.rehearse.observe.marks import Marks
 from gclint.rehearse.observe.memory import LiveMemory
 from gclint.rehearse.observe.places import Places
 from gclint.rehearse.observe.ranks import Ranks
+from gclint.rehearse.observe.rounds import Rounds
 from gclint.rehearse.observe.rows import Rows
 from gclint.rehearse.observe.saved import Saved
 from gclint.rehearse.observe.schedules import Schedules
@@ -29,10 +30,10 @@ from gclint.rehearse.observe.workers import Workers
 
 class Observer:
     """Watches this process from `install` on; `finish` writes what is known at the end. `closely` looks without regard
-    for the run.
+    for the run; with `rounds` it is changed to be held against another.
     """
 
-    def __init__(self, sheet: Writer, root: str | None, scripted: bool = False, closely: bool = False):
+    def __init__(self, sheet: Writer, root: str | None, scripted: bool = False, closely: bool = False, rounds: int = 0):
         self._alone = root is not None
         self._marks: Marks | None = None
         self.watch = Watch(sheet, Places(root), self._alone)
@@ -45,6 +46,8 @@ class Observer:
             self._parts += [self.memory, Rows(self.watch)]
         if not scripted:  # TorchScript compiles loss functions only where they are its own
             self._parts.append(Losses(self.watch))
+        if rounds:
+            self._parts.append(Rounds(self.watch, rounds))
         if closely:
             self._parts += [Twice(self.watch), Saved(self.watch), Workers(self.watch), Unchanged(self.watch)]
 

@@ -64,16 +64,17 @@ class Patches:
         self._held.append((owner, name, original, name in vars(owner)))
         setattr(owner, name, watched)
 
-    def hook(self, watch: Callable[..., None]) -> Callable[..., None]:
-        """A watcher that a library calls itself."""
+    def hook(self, watch: Callable[..., Any]) -> Callable[..., Any]:
+        """A watcher that a library calls itself; what it returns is for the library."""
 
         @functools.wraps(watch)
-        def watched(*args: Any, **kwargs: Any) -> None:
+        def watched(*args: Any, **kwargs: Any) -> Any:
             if watch not in self.failed:
                 try:
-                    watch(*args, **kwargs)
+                    return watch(*args, **kwargs)
                 except Exception as error:
                     self._fail(watch, error)
+            return None
 
         return watched
 

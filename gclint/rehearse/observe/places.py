@@ -50,6 +50,14 @@ class Places:
         name = None if frame is None else self.own(frame.f_code.co_filename)
         return None if name is None or frame is None else (name, frame.f_lineno)
 
+    def of(self, error: BaseException) -> tuple[str, int] | None:
+        """The innermost line of the user's code on the way to an error, None where there is none."""
+        found, step = None, error.__traceback__
+        while step is not None:
+            name = self.own(step.tb_frame.f_code.co_filename)
+            found, step = (found if name is None else (name, step.tb_lineno)), step.tb_next
+        return found
+
     def frames(self) -> Iterator[FrameType]:
         """The frames of the user's code that are being executed, innermost first."""
         frame: FrameType | None = sys._getframe(1)

@@ -25,6 +25,7 @@ from gclint.rehearse.observe.tensors import (
     version_of,
 )
 from gclint.rehearse.observe.watch import Known, Watch
+from gclint.verify.worker.closures import Given, closure_of, once_computed
 from gclint.verify.worker.randomness import generators
 
 DETAILED, SOME = 16, 6
@@ -178,10 +179,15 @@ class Training:
             return
         self._lost.append({"at": opened["at"], "zeroed": self._zeroed})
 
-    def _before_step(self, optimizer: Any, args: Any, kwargs: Any) -> None:
+    def _before_step(self, optimizer: Any, args: Any, kwargs: Any) -> Given | None:
         if self.watch.stepping:
-            return
-        self.watch.stepping = True
+            return None
+        self.watch.stepping, self._step = True, {}
+        self._keep_copies([p for group in optimizer.param_groups for p in group["params"] if self.watch.know(p)])
+        look = self.watch.patches.hook(self._before_gradients_are_used)
+        return once_computed(args, kwargs, lambda: look(optimizer))
+
+    def _before_gradients_are_used(self, optimizer: Any) -> None:
         self._learns()
         number = self._numbered(optimizer)
         own = [(k, p) for group in optimizer.param_groups for p in group["params"] if (k := self.watch.know(p))]
@@ -208,7 +214,6 @@ class Training:
             "rates": [float(group["lr"]) for group in optimizer.param_groups if "lr" in group],
             **self.precision.at_step(own, gradients),
         }
-        self._keep_copies([p for _, p in own])
         if self._open is not None and norms:
             self._open = None
         self._losses, self._lost = [], []
@@ -235,6 +240,8 @@ class Training:
         if not self.watch.stepping:
             return
         self.watch.stepping = False
+        if not self._step:  # a closure that was not called
+            self._before_gradients_are_used(optimizer)
         number, rates = self._step["optimizer"], max(self._step["rates"], default=1.0)
         own = {p: group.get("lr", rates) for group in optimizer.param_groups for p in group["params"]}
         copied = [p for p in own if id(p) in self._copies]
@@ -261,6 +268,9 @@ class Training:
         detailed = self.watch.step < DETAILED
         self.watch.step += 1
         place = self._step.pop("at")
+        if closure_of(args, kwargs) is not None:  # what it does when it is called again is used by this step, too
+            self._step["losses"] += self._losses
+            self._losses, self._open = [], None
         self.watch.write(
             "step",
             place,

@@ -168,8 +168,10 @@ class Measurement:
         from gclint.rehearse.observe.observer import Observer
 
         assert self.sheet is not None
-        closely = isinstance(self.recipe, ProgramRecipe) and self.recipe.closely
-        self.observer = Observer(self.sheet, os.fspath(self.scratch), "jit.script" in self.found.text, closely)
+        assert isinstance(self.recipe, ProgramRecipe)
+        scripted = "jit.script" in self.found.text
+        looks = (self.recipe.closely, self.recipe.rounds)
+        self.observer = Observer(self.sheet, os.fspath(self.scratch), scripted, *looks)
         self.observer.prepare()
         self.run.prepare()
         self.observer.install(self.marks)

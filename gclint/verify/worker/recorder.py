@@ -17,6 +17,7 @@ import torch
 from torch.optim.optimizer import register_optimizer_step_post_hook, register_optimizer_step_pre_hook
 
 from gclint.verify.outcome import Group, Step
+from gclint.verify.worker.closures import Given, once_computed
 from gclint.verify.worker.flat import whole
 from gclint.verify.worker.limit import Limit
 from gclint.verify.worker.names import plain
@@ -222,16 +223,16 @@ class Recorder:
                 self.losses.append(float(each.detach()))
                 self._dtypes[f"loss {_short(each.dtype)}"] += 1
 
-    def _before_step(self, optimizer: Any, args: Any, kwargs: Any) -> None:
+    def _before_step(self, optimizer: Any, args: Any, kwargs: Any) -> Given | None:
         if self._in_step or not self._hooked:
-            return
+            return None
         self._in_step = True
         known = {id(each) for each in self.extra}
         own = [each for group in optimizer.param_groups for each in group["params"]]
         self.extra += [each for each in own if id(each) not in known]
         self._left &= {id(each) for each in own}  # another optimizer's gradients are its own affair
-        self.close_step(groups(optimizer))
         self._before = Snapshot(own)
+        return once_computed(args, kwargs, lambda: self.close_step(groups(optimizer)))
 
     def _after_step(self, optimizer: Any, args: Any, kwargs: Any) -> None:
         self._in_step = False

@@ -63,7 +63,6 @@ def stay_in_copy(found: Replacements) -> None:
 def install(recipe: ProgramRecipe, family: str, found: Replacements) -> Any:
     """Put the replacements in place that the program's text can need; return the loader of full-size models, if any."""
     loader: Any = None
-    sharding = recipe.full is not None and recipe.full.ranks > 1
     steps = recipe.stop_after or (OBSERVED if recipe.record else STEPS)
     if family == "cpu" and any(word in found.text for word in ("cuda", "nccl", "device_map", "hip", "accelerator")):
         from gclint.verify.worker.shims import devices
@@ -90,7 +89,7 @@ def install(recipe: ProgramRecipe, family: str, found: Replacements) -> Any:
             loader.install()
         tokenizers.install(found)
         processors.install(found)
-        trainers.install(found, family, steps, recipe.full is not None, sharding, recipe.saved_at)
+        trainers.install(found, family, steps, recipe)
         older.install(found, recipe.target)
     if recipe.copy_of is not None:
         from gclint.verify.worker import small
@@ -104,7 +103,7 @@ def install(recipe: ProgramRecipe, family: str, found: Replacements) -> Any:
             small.keep_few_layers(found)
         if "torchvision" in found.text:
             pictures.install(found)
-        loops.install(found, family, steps, sharding, recipe.compiled, recipe.saved_at)
+        loops.install(found, family, steps, recipe)
         files.keep_saved(found)
     return loader
 

@@ -7,6 +7,7 @@ import importlib
 import os
 from typing import Any
 
+from gclint.verify.recipe import ProgramRecipe
 from gclint.verify.worker.shims import Replacements
 
 ACCUMULATION = 2
@@ -14,20 +15,16 @@ FSDP = "fsdp_plugin"
 NOT_HERE = (FSDP, "deepspeed_plugin", "megatron_lm_plugin", "fsdp_plugins", "deepspeed_plugins")
 
 
-def install(
-    found: Replacements, family: str, steps: int, sharding: bool = False, compiled: bool = False, saved_at: int = 0
-) -> None:
-    """Cut what the program's text names; FSDP stays where there is `sharding`, compiling where it is `compiled`, and a
-    trainer writes a file after the step `saved_at`.
-    """
+def install(found: Replacements, family: str, steps: int, recipe: ProgramRecipe) -> None:
+    """Cut what the program's text names; of FSDP, compiling, files and evaluations what the recipe asks for stays."""
     _load_in_this_process()
     if "compile" in found.text:
-        (_compile_without_code if compiled else _leave_uncompiled)(found)
+        (_compile_without_code if recipe.compiled else _leave_uncompiled)(found)
     if "ccelerat" in found.text:
-        _cut_accelerate(found, family, sharding)
+        _cut_accelerate(found, family, recipe.full is not None and recipe.full.ranks > 1)
     for name in ("lightning.pytorch", "pytorch_lightning"):
         if name.partition(".")[0] in found.text:
-            _cut_lightning(name, found, family, steps, saved_at)
+            _cut_lightning(name, found, family, steps, recipe)
 
 
 def _load_in_this_process() -> None:
@@ -104,7 +101,7 @@ def _cut_accelerate(found: Replacements, family: str, sharding: bool) -> None:
     kind.__init__ = begin_here
 
 
-def _cut_lightning(name: str, found: Replacements, family: str, steps: int, saved_at: int) -> None:
+def _cut_lightning(name: str, found: Replacements, family: str, steps: int, recipe: ProgramRecipe) -> None:
     try:
         library: Any = importlib.import_module(name)
     except ImportError:
@@ -117,12 +114,16 @@ def _cut_lightning(name: str, found: Replacements, family: str, steps: int, save
     def begin_here(self: Any, **kwargs: Any) -> None:
         found.note(f"Lightning's Trainer: {steps} steps, no logger, no checkpoints, no validation")
         kwargs.update(max_steps=steps, logger=False, enable_checkpointing=False, num_sanity_val_steps=0)
-        kwargs.update(limit_val_batches=0, enable_progress_bar=False, enable_model_summary=False, num_nodes=1)
+        kwargs.update(enable_progress_bar=False, enable_model_summary=False, num_nodes=1)
+        if recipe.evaluated_at and kwargs.get("limit_val_batches", 1):
+            kwargs.update(limit_val_batches=2, check_val_every_n_epoch=None, val_check_interval=recipe.evaluated_at)
+        else:
+            kwargs["limit_val_batches"] = 0
         kwargs.update(devices=ranks, accumulate_grad_batches=min(kwargs.get("accumulate_grad_batches", 1), 2))
         kwargs["callbacks"] = [each for each in _listed(kwargs.get("callbacks")) if not _saves(each)]
-        if saved_at:
+        if recipe.saved_at:
             kwargs["enable_checkpointing"] = True
-            kwargs["callbacks"].append(library.callbacks.ModelCheckpoint(every_n_train_steps=saved_at))
+            kwargs["callbacks"].append(library.callbacks.ModelCheckpoint(every_n_train_steps=recipe.saved_at))
         if family == "cpu":
             _on_cpu(kwargs, found, ranks)
         begin(self, **kwargs)

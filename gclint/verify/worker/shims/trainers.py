@@ -13,34 +13,38 @@ from typing import Any
 import torch
 import transformers
 
+from gclint.verify.recipe import ProgramRecipe
 from gclint.verify.worker.shims import Replacements
 
 REPORTING = (
     "TensorBoardCallback", "WandbCallback", "MLflowCallback", "CometCallback", "ClearMLCallback", "NeptuneCallback",
     "SwanLabCallback", "TrackioCallback",
 )  # fmt: skip
-BATCH, ACCUMULATION, GENERATED = 2, 2, 8
+BATCH, ACCUMULATION, GENERATED, EVALUATED = 2, 2, 8, 8
 
 _TOLD_APART = re.compile(r"\b(GRPO|RLOO)Trainer\b")
 PLANNED = ("max_steps", "num_train_epochs", "per_device_train_batch_size", "gradient_accumulation_steps", "fp16")
 
 
-def install(
-    found: Replacements, family: str, steps: int, whole: bool = False, sharding: bool = False, saved_at: int = 0
-) -> None:
-    """Cut what TrainingArguments ask for, keeping everything that shapes the run's state; FSDP where there is
-    `sharding`, files after the step `saved_at`.
+def install(found: Replacements, family: str, steps: int, recipe: ProgramRecipe) -> None:
+    """Cut what TrainingArguments ask for, keeping all that shapes the run's state; of FSDP, files and evaluations
+    what the recipe asks for.
     """
-    begin = transformers.TrainingArguments.__post_init__
+    begin, saved_at = transformers.TrainingArguments.__post_init__, recipe.saved_at
+    if recipe.evaluated_at:
+        _evaluate_few_rows()
 
     def cut(arguments: Any) -> None:
         batch, optimizer = arguments.per_device_train_batch_size, str(arguments.optim)
         shards, engine = arguments.fsdp, arguments.deepspeed
+        evaluates = str(getattr(arguments, "eval_strategy", "no")).rpartition(".")[2].lower() != "no"
         _cut(arguments, found, family, steps)
-        if whole:
+        if recipe.evaluated_at and evaluates:
+            _set(arguments, eval_strategy="steps", eval_steps=recipe.evaluated_at, per_device_eval_batch_size=BATCH)
+        if recipe.full is not None:
             _at_full_size(arguments, found, batch, optimizer)
             found.planned["zero stage"] = _zero_stage(engine)
-            arguments.fsdp = shards if sharding else None
+            arguments.fsdp = shards if recipe.full.ranks > 1 else None
         if saved_at:
             _set(arguments, save_strategy="steps", save_steps=saved_at)
             arguments.output_dir = os.path.basename(str(arguments.output_dir).rstrip("/"))  # in the copy
@@ -61,6 +65,24 @@ def install(
         if name in found.text:
             setattr(transformers.integrations, name, _Silent)
             found.note(f"{name}: off")
+
+
+def _evaluate_few_rows() -> None:
+    """Let trainers evaluate the first rows of what they are given."""
+    loader = transformers.Trainer.get_eval_dataloader
+
+    def few(trainer: Any, eval_dataset: Any = None) -> Any:
+        rows = trainer.eval_dataset if eval_dataset is None else eval_dataset
+        rows = trainer.eval_dataset[rows] if isinstance(rows, str) else rows
+        return loader(trainer, _first_rows(rows))
+
+    transformers.Trainer.get_eval_dataloader = few
+
+
+def _first_rows(data: Any) -> Any:
+    if not hasattr(data, "__getitem__") or len(data) <= EVALUATED:
+        return data
+    return data.select(range(EVALUATED)) if hasattr(data, "select") else torch.utils.data.Subset(data, range(EVALUATED))
 
 
 def _tell_answers_apart(found: Replacements) -> None:

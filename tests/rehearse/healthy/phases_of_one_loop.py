@@ -1,0 +1,42 @@
+import torch
+import torch.nn as nn
+import torch.nn.functional as F
+from torch.utils.data import DataLoader, TensorDataset
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.body, self.drop, self.head = nn.Linear(8, 16), nn.Dropout(0.3), nn.Linear(16, 3)
+
+    def forward(self, x):
+        return self.head(self.drop(self.body(x).relu()))
+
+
+def rows(count):
+    x = torch.randn(count, 8)
+    return TensorDataset(x, (x.sum(1) > 0).long())
+
+
+loaders = {"train": DataLoader(rows(48), batch_size=8, shuffle=True), "val": DataLoader(rows(24), batch_size=8)}
+model = Net()
+optimizer = torch.optim.Adam(model.parameters(), lr=1e-2)
+best, kept = 0.0, None
+for epoch in range(3):
+    for phase in ("train", "val"):
+        model.train(phase == "train")
+        total = right = 0
+        for x, y in loaders[phase]:
+            optimizer.zero_grad()
+            with torch.set_grad_enabled(phase == "train"):
+                outputs = model(x)
+                loss = F.cross_entropy(outputs, y)
+                if phase == "train":
+                    loss.backward()
+                    optimizer.step()
+            total += loss.item() * len(x)
+            right += int((outputs.argmax(1) == y).sum())
+        if phase == "val" and right >= best:
+            best, kept = right, {name: each.clone() for name, each in model.state_dict().items()}
+        print(epoch, phase, total / len(loaders[phase].dataset))
+model.load_state_dict(kept)
