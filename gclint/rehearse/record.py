@@ -12,6 +12,8 @@ far) and what the kind says besides. The kinds, and who writes them:
     graph, sync                                            .../memory.py
     model, end                                             .../parameters.py, observer.py
     marks                                                  .../marks.py
+    evaluated, evaluation failed, unsettled                .../twice.py, unchanged.py (in another run)
+    fetched                                                .../joined.py (in another run)
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from gclint.finding import Finding
-from gclint.rehearse.again import compiled, reference, resume, rounds, twice
+from gclint.rehearse.again import compiled, one_batch, reference, resume, twice
 from gclint.rehearse.again.another import Another
 from gclint.rehearse.asking import QUESTIONS, Asking, ask
 from gclint.rehearse.record import Recording, read_records
@@ -22,7 +22,7 @@ from gclint.verify.recipe import ProgramRecipe
 MADE_UP = ("data set", "rows", "tokenizer", "synthetic")
 OTHER_RUNS: dict[str, Callable[[Another], Iterator[Seen]]] = {
     "reference": reference.ask,
-    "rounds": rounds.ask,
+    "joined": one_batch.ask,
     "resume": resume.ask,
     "twice": twice.ask,
     "compiled": compiled.ask,

@@ -139,8 +139,8 @@ class ProgramRecipe:
     (`gclint.rehearse.again.twice`), and what it evaluates computed `twice`. `compiled`: torch.compile is not left out,
     but compiles without generating code. `saved_at`: libraries' trainers save after that many steps, and start from
     what was saved where they are told to; 0: they do neither. `evaluated_at`: they evaluate after that many steps; 0:
-    never. `rounds`: nothing is drawn for a row but by its index, and each of so many rounds gets the rows of all
-    (`gclint.rehearse.again.rounds`); 0: the data is as it is.
+    never. `joined`: nothing is drawn for a row but by its index, and each batch has the rows of so many, and of all
+    ranks (`gclint.rehearse.again.one_batch`); (0, False): the data is as it is.
     """
 
     title: str = ""
@@ -175,7 +175,7 @@ class ProgramRecipe:
     compiled: bool = False
     saved_at: int = 0
     evaluated_at: int = 0
-    rounds: int = 0
+    joined: tuple[int, bool] = (0, False)
     seed: int = 0
 
 

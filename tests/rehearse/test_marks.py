@@ -7,20 +7,23 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 RUN = """
 import json, runpy, sys
 from pathlib import Path
-from gclint.rehearse.observe.marks import TWICE, Marks
+from gclint.rehearse.observe.marks import TURNS, TWICE, Marks
+from gclint.verify.recipe import Evaluation
 import builtins
 steps = [0]
 path, twice = Path(sys.argv[1]), json.loads(sys.argv[2])
-marks = Marks(path.parent, tuple(twice))
+marks = Marks(path.parent, Evaluation(*twice))
 marks.step = lambda: steps[0]
 builtins.stepped = lambda: steps.__setitem__(0, steps[0] + 1)
 setattr(builtins, TWICE, lambda function: lambda *given: function(*given) + function(*given))
+setattr(builtins, TURNS, lambda: range(2))
 sys.path.insert(0, str(path.parent))
 marks.install()
 try:
@@ -31,7 +34,7 @@ finally:
 
 
 def run(
-    place: Path, text: str, twice: tuple[str, str, int] = ("", "", 0), beside: Path | None = None
+    place: Path, text: str, twice: Sequence[Any] = (), beside: Path | None = None
 ) -> tuple[list[str], dict[str, Any], str]:
     """What a marked program prints, what its marks tell of it, and what it says where it fails; packages may lie
     `beside` it.
@@ -195,6 +198,21 @@ print(evaluate())
 """
     printed, _, _ = run(tmp_path, text, ("train.py", "evaluate", 5))
     assert printed == ["evaluated", "evaluated", "2"]
+
+
+def test_lines_are_executed_twice_where_that_is_asked_for(tmp_path: Path) -> None:
+    text = """class Loop:
+    def run(self, __rows):
+        for row in __rows:
+            print("trained", row)
+            if row:
+                print("evaluated", row)
+
+
+Loop().run([0, 1])
+"""
+    printed, _, _ = run(tmp_path, text, ("train.py", "run", 2, 6, [4]))
+    assert printed == ["trained 0", "trained 1", "evaluated 1", "evaluated 1"]
 
 
 def test_a_program_that_torch_traces_is_not_marked(tmp_path: Path) -> None:

@@ -37,9 +37,10 @@ def reals(item: Any) -> list[float]:
 
 
 def alike(one: list[float], other: list[float]) -> bool:
-    """Whether numbers are the same but for rounding."""
+    """Whether numbers are the same but for rounding, or not finite in the same way."""
     return len(one) == len(other) and all(
-        abs(a - b) <= 1e-4 * max(abs(a), abs(b)) + 1e-6 for a, b in zip(one, other, strict=True)
+        abs(a - b) <= 1e-4 * max(abs(a), abs(b)) + 1e-6 or a == b or (a != a and b != b)
+        for a, b in zip(one, other, strict=True)
     )
 
 

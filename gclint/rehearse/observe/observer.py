@@ -10,13 +10,13 @@ import torch
 
 from gclint.rehearse.observe import parameters
 from gclint.rehearse.observe.calls import Calls
+from gclint.rehearse.observe.joined import Joined
 from gclint.rehearse.observe.loading import Loading
 from gclint.rehearse.observe.losses import Losses
 from gclint.rehearse.observe.marks import Marks
 from gclint.rehearse.observe.memory import LiveMemory
 from gclint.rehearse.observe.places import Places
 from gclint.rehearse.observe.ranks import Ranks
-from gclint.rehearse.observe.rounds import Rounds
 from gclint.rehearse.observe.rows import Rows
 from gclint.rehearse.observe.saved import Saved
 from gclint.rehearse.observe.schedules import Schedules
@@ -30,10 +30,17 @@ from gclint.rehearse.observe.workers import Workers
 
 class Observer:
     """Watches this process from `install` on; `finish` writes what is known at the end. `closely` looks without regard
-    for the run; with `rounds` it is changed to be held against another.
+    for the run; `joined` batches are held against others.
     """
 
-    def __init__(self, sheet: Writer, root: str | None, scripted: bool = False, closely: bool = False, rounds: int = 0):
+    def __init__(
+        self,
+        sheet: Writer,
+        root: str | None,
+        scripted: bool = False,
+        closely: bool = False,
+        joined: tuple[int, bool] = (0, False),
+    ):
         self._alone = root is not None
         self._marks: Marks | None = None
         self.watch = Watch(sheet, Places(root), self._alone)
@@ -46,8 +53,8 @@ class Observer:
             self._parts += [self.memory, Rows(self.watch)]
         if not scripted:  # TorchScript compiles loss functions only where they are its own
             self._parts.append(Losses(self.watch))
-        if rounds:
-            self._parts.append(Rounds(self.watch, rounds))
+        if joined[0]:
+            self._parts.append(Joined(self.watch, *joined))
         if closely:
             self._parts += [Twice(self.watch), Saved(self.watch), Workers(self.watch), Unchanged(self.watch)]
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-import weakref
+from collections.abc import MutableMapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
+
+from torch.utils.weak import WeakIdKeyDictionary
 
 from gclint.rehearse.observe.evaluations import Evaluations
 from gclint.rehearse.observe.patches import Patches
@@ -54,8 +56,8 @@ class Watch:
         self.batch: tuple[int, int, int] | None = None
         self.optimizers: list[Any] = []
         self.known: dict[int, Known] = {}
-        self.made: weakref.WeakKeyDictionary[Any, tuple[str, int] | None] = weakref.WeakKeyDictionary()
-        self.workers: weakref.WeakKeyDictionary[Any, int] = weakref.WeakKeyDictionary()
+        self.made: MutableMapping[Any, tuple[str, int] | None] = WeakIdKeyDictionary()
+        self.workers: MutableMapping[Any, int] = WeakIdKeyDictionary()
         self.evaluations = Evaluations(places)
         self.called: set[int] = set()
         self.alive_at_first_optimizer: set[int] | None = None

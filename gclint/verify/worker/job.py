@@ -170,7 +170,7 @@ class Measurement:
         assert self.sheet is not None
         assert isinstance(self.recipe, ProgramRecipe)
         scripted = "jit.script" in self.found.text
-        looks = (self.recipe.closely, self.recipe.rounds)
+        looks = (self.recipe.closely, self.recipe.joined)
         self.observer = Observer(self.sheet, os.fspath(self.scratch), scripted, *looks)
         self.observer.prepare()
         self.run.prepare()

@@ -1,6 +1,7 @@
-"""Rounds of a step that can be held against one batch: a row is what it is in any batch, and nothing is dropped out.
+"""Batches that can be held against one of all their rows: a row is what it is in any batch, and nothing is dropped out.
 
-With more than one round, each of them gets the rows of all: what the loader would have given them one after the other.
+Joined batches have the rows of as many as the loader would have given one after the other, each in the place of one of
+them, and of all ranks.
 """
 
 from __future__ import annotations
@@ -21,13 +22,13 @@ from gclint.verify.worker.closures import Given, once_computed
 from gclint.verify.worker.randomness import generators
 
 
-class Rounds:
-    """Changes what loaders of rows by index give, and notes the rows of each batch before the first step, by loader,
-    and whether anything was drawn for all of a batch or from it. What is fetched without gradients is evaluated.
+class Joined:
+    """Changes what loaders of rows by index give up to the first step. Notes the rows of batches by loader, and whether
+    anything was drawn for all of a batch or from it; what is fetched without gradients is evaluated.
     """
 
-    def __init__(self, watch: Watch, rounds: int):
-        self.watch, self.rounds = watch, rounds
+    def __init__(self, watch: Watch, rounds: int, ranks: bool):
+        self.watch, self.rounds, self.ranks = watch, rounds, ranks
         self._waiting: dict[int, list[list[Any]]] = {}
         self._rows: dict[int, list[dict[str, list[float]]]] = {}
         self._drew = False
@@ -46,16 +47,24 @@ class Rounds:
         self._hook = register_optimizer_step_pre_hook(patches.hook(self._before_step))
 
     def _next_index(self, original: Any, iterator: Any) -> Any:
-        """The index of the next batch: one after another as many as there are rounds, joined, for each round."""
-        if not isinstance(getattr(iterator, "_dataset_fetcher", None), fetch._MapDatasetFetcher):
+        """The index of the next batch: joined with those of the next rounds, for each of these, and of other ranks."""
+        fetcher = getattr(iterator, "_dataset_fetcher", None)
+        if not isinstance(fetcher, fetch._MapDatasetFetcher) or self.watch.step:
             return original(iterator)
         waiting = self._waiting.setdefault(id(iterator), [])
         if not waiting and torch.is_grad_enabled() and iterator._auto_collation:
             found = [original(iterator)]
             with suppress(StopIteration):
                 found += [original(iterator) for _ in range(self.rounds - 1)]
-            waiting += [[row for each in found for row in each]] * len(found)
+            waiting += [[row for each in self._of_ranks(found) for row in each]] * len(found)
         return waiting.pop() if waiting else original(iterator)
+
+    def _of_ranks(self, own: list[Any]) -> list[Any]:
+        if not self.ranks or not torch.distributed.is_initialized():
+            return own
+        found: list[Any] = [None] * torch.distributed.get_world_size()
+        torch.distributed.all_gather_object(found, own)
+        return [each for theirs in found for each in theirs]
 
     def _fetching(self, original: Any, fetcher: Any, index: Any) -> Any:
         if not fetcher.auto_collation or self.watch.step or not torch.is_grad_enabled():
@@ -91,7 +100,7 @@ class Rounds:
 
     def _tell(self) -> None:
         self._look()
-        self.watch.write("rounds", None, rows=list(self._rows.values()), drew=self._drew)
+        self.watch.write("fetched", None, rows=list(self._rows.values()), drew=self._drew)
 
 
 def _attending(original: Any, *args: Any, **kwargs: Any) -> Any:
