@@ -64,7 +64,7 @@ def models_of(parameters: Value) -> list[Object]:
 
 def inside(item: Object) -> Object:
     """The model in a wrapper; the object itself when it is none."""
-    while item.kind in ("ddp", "fsdp"):
+    while item.kind in ("ddp", "dp", "fsdp"):
         inner = item.attributes.get("module")
         objects = inner.objects() if inner is not None else []
         if not objects:

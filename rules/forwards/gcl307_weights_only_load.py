@@ -53,7 +53,7 @@ from gclint.run.values import NOTHING, Class, Object, Value
 
 from .loads import is_made_by, loads_beside
 from .numpy_numbers import made_by, numpy_function, set_in_groups
-from .resumed import ANY_KEY, entries_of, is_resumed, may_be
+from .resumed import ANY_KEY, entries_of, fills_such, is_resumed, may_be
 
 SYMPTOM = "UnpicklingError: Weights only load failed"
 LOADS = ("load(", "load,", "load)", "import load", "load as")
@@ -162,11 +162,12 @@ def _saved_earlier(load: LibraryCall, file: str, files: list[Saved], run: Run) -
         named = [
             each for each in holding if _name_of(each.ending) and _name_of(each.ending) == _name_of(ending_of(path))
         ]
-        if holding and (len(read) > 1 or named or is_resumed(item, run) or _reads_more(read, holding, run)):
-            held = holding
-            found = _all(held, load.guard, run)
-            earlier = found is None and (any(_is_kept(item, each) for each in held) or _never_together(load, held))
-            first = _all(held, ALWAYS, run) if earlier else None
+        more = len(read) > 1 or named or is_resumed(item, run) or _reads_more(read, holding, run)
+        apart = bool(holding) and _never_together(load, holding)
+        if holding and (more or (apart and fills_such(item, holding, run))):
+            found = _all(holding, load.guard, run)
+            earlier = found is None and (apart or any(_is_kept(item, each) for each in holding))
+            first = _all(holding, ALWAYS, run) if earlier else None
             return found or (None if first is None else (first[0], load.guard, first[2]))
     return None
 

@@ -14,7 +14,7 @@ from gclint.run.parallel import inside
 from gclint.run.run import Run, weakest
 from gclint.run.saved import Saved, ending_of, file_key, saves
 from gclint.run.stepping import receiver_text
-from gclint.run.values import NOTHING, Alternative, Const, Object, Value, ancestors, of, root, sources
+from gclint.run.values import NOTHING, Alternative, Class, Const, Object, Value, ancestors, of, root, sources
 
 FILE = "checkpoint_file"
 TRAINING = ("optimizer", "schedule", "scaler")
@@ -42,6 +42,29 @@ def is_resumed(file: Object, run: Run) -> bool:
     states = [each for each in run.of_type(StateDictLoaded) if any(map(_trains, each.target.objects()))]
     loaded = any(item.parent is file for each in states for item in each.source.objects())
     return loaded or goes_on_under(file, run) is not None
+
+
+def fills_such(file: Object, files: list[Saved], run: Run) -> bool:
+    """Whether a file fills a model of a class of the project's own of which one of these saves keeps a state."""
+    filled = [
+        each.target
+        for each in run.of_type(StateDictLoaded)
+        if any(item.parent is file for item in each.source.objects())
+    ]
+    kept = [
+        item.attributes["of"]
+        for each in files
+        for entries in entries_of(each.content)
+        for value in entries.values()
+        for item in value.objects()
+        if item.type == "state_dict"
+    ]
+    return bool(_own_classes(filled) & _own_classes(kept))
+
+
+def _own_classes(models: list[Value]) -> set[Class]:
+    made = (root(inside(item)) for model in models for item in model.objects())
+    return {item.type for item in made if isinstance(item.type, Class)}
 
 
 def _trains(item: Object) -> bool:
