@@ -16,7 +16,8 @@ _LIGHTNING = (
     "BITSANDBYTES_NOWELCOME",
 )
 
-# by the assignments in torch 2.13, transformers 5.23, accelerate 1.15, trl, lightning 2.6; deepspeed 0.19's comm.py
+# by the assignments in torch 2.13 and 2.15, transformers 5.24, accelerate 1.15, trl, lightning 2.6; in deepspeed 0.19's
+# comm.py
 framework = Framework(
     "environment",
     variables={
@@ -29,6 +30,7 @@ framework = Framework(
             "*CUPTI*",
             "PATH",
             "CPLUS_INCLUDE_PATH",
+            *("NCCL_HOME", "NCCL_EP_HOME", "FLYDSL_RUNTIME_CACHE_DIR"),
         ),
         "transformers": (
             *(*_ACCELERATE, *_DETERMINISM, "ACCELERATE_*", "TOKENIZERS_PARALLELISM", "NCCL_GRAPH_MIXING_SUPPORT"),

@@ -1,8 +1,9 @@
 """Which models of transformers fill a cache of keys and values while they train, unless they are told not to.
 
-transformers 5.23.0, `models/*/modeling_*.py`: decoders take `past_key_values` and make a cache where `config.use_cache`
-says so, which it does by default. Of the families that have such a head, encoders make none by default ("If you want to
-use `BertLMHeadModel` as a standalone, add `is_decoder=True`"), and others keep a state of their own or none.
+transformers 5.23.0 and 5.24.0, `models/*/modeling_*.py`: decoders take `past_key_values`, since 5.24 `cache`, and make
+a cache where `config.use_cache` says so, which it does by default. Of the families that have such a head, encoders make
+none by default ("If you want to use `BertLMHeadModel` as a standalone, add `is_decoder=True`"), and others keep a state
+of their own or none.
 """
 
 from __future__ import annotations

@@ -8,7 +8,8 @@ from __future__ import annotations
 from ..run.arithmetic import of_a_model
 from ..run.calls import Call
 from ..run.events import LossComputed
-from ..run.values import TRUE, Object, Value, const, of
+from ..run.scalars import ALL, DIMENSIONS
+from ..run.values import NOTHING, TRUE, Object, Value, const, of
 from .registry import Framework
 from .signature import Signature
 
@@ -72,6 +73,9 @@ def _computed(call: Call, name: str, settings: dict[str, Value], criterion: Obje
     made.state["loss"] = const(name)
     if settings.get("reduction"):
         made.state["reduction"] = settings["reduction"]
+    old = [settings[each].constant() for each in ("size_average", "reduce") if settings.get(each)]
+    if settings.get("reduction", NOTHING).constant() in ALL and old == [None] * len(old):
+        made.state[DIMENSIONS] = const(0)
     moment = call.it.moment(site=call.site)
     if moment.unrecorded() is None and any(map(_may_train, given.objects())):
         made.state["graph"] = TRUE

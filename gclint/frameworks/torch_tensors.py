@@ -10,6 +10,7 @@ from ..run.calls import Call
 from ..run.devices import is_cpu
 from ..run.interpreter import Interpreter
 from ..run.precision import mark_product
+from ..run.scalars import DIMENSIONS
 from ..run.values import FALSE, NOTHING, TRUE, Object, Value, const, of
 from .randomness import DRAWN_IN_PLACE
 from .registry import Framework
@@ -207,7 +208,15 @@ def reduced(call: Call) -> Value:
     made = call.it.derived(call.site, call.inputs())
     scale_of(made, given)
     made.state["reduced"] = const(f"{call.last} within" if _leaves_the_batch(over) else call.last)
+    whole = len(call.positional) == (not is_method) and not call.open and not set(call.keywords) - {"dtype", "input"}
+    if whole and (not is_method or any(_is_of_autograd(item) for item in given.objects())):
+        made.state[DIMENSIONS] = const(0)
     return of(made)
+
+
+def _is_of_autograd(item: Object) -> bool:
+    """Whether something is known to be a tensor: it carries a graph."""
+    return bool(item.known("graph").constant() or item.known("grad").constant())
 
 
 def _leaves_the_batch(over: Value) -> bool:

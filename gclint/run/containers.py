@@ -11,9 +11,11 @@ from ..ir.syntax import nodes
 from . import comparison, environment, module_names
 from .arithmetic import is_tensor
 from .elements import ANY, any_of, chosen, is_counted, is_missing, mix, one_of, sliced, there
+from .events import ScalarIndexed
 from .folding import folded
 from .guards import ALWAYS, NEVER, Guard, complement, conj, either
 from .jumps import leave_under
+from .scalars import is_scalar
 from .values import (
     MISSING,
     NOTHING,
@@ -146,6 +148,8 @@ def item_at(it: Interpreter, item: Object, key: Alternative, node: ast.AST) -> V
         literal = any(isinstance(part, Const) for value in each for _, part in value)
         return one_of(each) if literal and "mixed" not in item.state else any_of(it, item, node)
     it.risks += 1
+    if type(key.value) is int and is_scalar(item):
+        it.emit(ScalarIndexed(it.moment(node), item))
     return of(it.child(item, f"[{key.value!r}]", it.site(node)))
 
 

@@ -291,6 +291,13 @@ class Compared(Event):
 
 
 @dataclass
+class ScalarIndexed(Event):
+    """A tensor that is known to have no dimension is indexed by a number."""
+
+    tensor: Object = field(default_factory=lambda: Object(0, "unknown"))
+
+
+@dataclass
 class OptimizerStep(Event):
     """An optimizer changes its parameters, by itself or through a gradient scaler."""
 

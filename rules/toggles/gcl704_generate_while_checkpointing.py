@@ -24,7 +24,8 @@ or evaluation mode, or checkpointing off, while it generates.
 Evaluation mode; `use_cache=False`; trl's trainers, which turn checkpointing off meanwhile.
 
 ## Evidence
-transformers 4.53 to 5.23.0: other tokens than in evaluation mode.
+transformers 4.53 to 5.23.0: other tokens than in evaluation mode. Since 5.24 layers are checkpointed only where
+gradients are recorded, which `generate` does not do (modeling_layers.py, `GradientCheckpointingLayer`).
 """
 
 from __future__ import annotations
@@ -49,7 +50,7 @@ rule = Rule(
     words=((".generate", '"generate"'), LIBRARIES, TURNS_ON),
     certainty=("fails",),
     fixable="safe",
-    holds="transformers >= 4.53",
+    holds="transformers >= 4.53, < 5.24",
     reproduction=Reproduction(
         "bad_pseudo_labels.py",
         "bad_pseudo_labels.fixed.py",
@@ -64,7 +65,9 @@ def generates_in_training_mode(event: Generated, run: Run) -> Iterator[Finding]:
     """Does a model generate with a cache that checkpointing drops?"""
     version = run.targets.version("transformers")
     call, model = event.call, event.model
-    if call is None or call.open or (version is not None and version < Version("4.53")) or model.known("unsloth"):
+    if version is not None and not Version("4.53") <= version < Version("5.24"):
+        return
+    if call is None or call.open or model.known("unsloth"):
         return
     if call.gives("use_cache") or call.gives("generation_config") or _cache_off(model):
         return

@@ -84,9 +84,9 @@ def called(event: LibraryCall, run: Run) -> Iterator[Finding]:
         return
     name = _of_torch(call.name)
     row = NAMES.get(name)
-    if row is None or version < Version(row.gone or row.since) or _asked(event):
+    if row is None or version < Version(row.since or row.gone) or _asked(event):
         return
-    gone = bool(row.gone)
+    gone = bool(row.gone) and version >= Version(row.gone)
     yield rule.finding(
         run,
         event.site,

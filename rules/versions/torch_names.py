@@ -1,8 +1,8 @@
 """Functions and modules of torch that are gone, or that warn that they will go: by name.
 
-What each does was measured on torch 2.13.0: those gone raise, the others warn. `gone` and `since` are releases from
-which on that surely holds (what went earlier is put at 2.0); below them nothing is said. `tests/test_torch_names.py`
-holds the table to the torch that is installed.
+What each does was measured on torch 2.13.0 and 2.15.0: those gone raise, the others warn. `gone` and `since` are
+releases from which on that surely holds (what went earlier is put at 2.0); below them nothing is said.
+`tests/test_torch_names.py` holds the table to the torch that is installed.
 """
 
 from __future__ import annotations
@@ -26,7 +26,10 @@ class Name:
 ALL = 99
 _NO_NAME = "AttributeError: module 'torch' has no attribute"
 GONE_ERRORS = {
-    **dict.fromkeys(("symeig", "solve", "eig", "lstsq", "matrix_rank"), "RuntimeError: This function was deprecated"),
+    **dict.fromkeys(
+        ("symeig", "solve", "eig", "lstsq", "matrix_rank", "qr", "cholesky"),
+        "RuntimeError: This function was deprecated",
+    ),
     **{name: f"{_NO_NAME} '{name}'" for name in ("rfft", "irfft", "ifft", "gels", "btrifact")},
     **{name: f"{_NO_NAME} '{name}'" for name in ("set_deterministic", "is_deterministic")},
     "_accumulate": "AttributeError: module 'torch._utils' has no attribute '_accumulate'",
@@ -47,8 +50,8 @@ NAMES: dict[str, Name] = {
     "torch.set_deterministic": Name("torch.use_deterministic_algorithms", gone="2.0", same=1),
     "torch.is_deterministic": Name("torch.are_deterministic_algorithms_enabled", gone="2.0", same=ALL),
     "torch._utils._accumulate": Name("itertools.accumulate", gone="2.13"),
-    "torch.qr": Name("torch.linalg.qr", since="2.0", same=1),
-    "torch.cholesky": Name("torch.linalg.cholesky", since="2.0", same=1),
+    "torch.qr": Name("torch.linalg.qr", since="2.0", gone="2.14", same=1),
+    "torch.cholesky": Name("torch.linalg.cholesky", since="2.0", gone="2.14", same=1),
     "torch.range": Name("torch.arange, which leaves out the end", since="2.0"),
     "torch.chain_matmul": Name("torch.linalg.multi_dot", since="2.0"),
     "torch.lu": Name("torch.linalg.lu_factor", since="2.0"),

@@ -76,6 +76,18 @@ def test_weights_of_bitsandbytes_layers() -> None:
     assert trains == {"4 bits": False, "8 bits": True, "8 bits, positional": False}
 
 
+def _renamed(forward: ast.FunctionDef) -> set[object]:
+    """The names that arguments had before: `@deprecate_kwarg("past_key_values", "5.40.0", new_name="cache")`, since
+    5.24.
+    """
+    calls = [each for each in forward.decorator_list if isinstance(each, ast.Call)]
+    return {given.value for each in calls for given in each.args if isinstance(given, ast.Constant)}
+
+
+def _is_cache(annotation: ast.expr | None) -> bool:
+    return annotation is not None and ast.unparse(annotation).startswith("Cache")
+
+
 def test_models_of_transformers_that_fill_a_cache() -> None:
     library = pytest.importorskip("transformers")
     wrong, seen = {}, set()
@@ -89,7 +101,10 @@ def test_models_of_transformers_that_fill_a_cache() -> None:
             for forward in forwards:
                 taken = {each.arg for each in (*forward.args.args, *forward.args.kwonlyargs)}
                 seen.add(owner.name)
-                if fills_cache(owner.name) != ("past_key_values" in taken and not encoders):
+                before = _renamed(forward)
+                new = any(each.arg == "cache" and _is_cache(each.annotation) for each in forward.args.args)
+                takes = "past_key_values" in taken | before or (new and not before)
+                if fills_cache(owner.name) != (takes and not encoders):
                     wrong[owner.name] = taken
     assert wrong == {}
     known = {name.removesuffix(next(head for head in HEADS if name.endswith(head))) for name in seen}

@@ -19,7 +19,7 @@ SETS = re.compile(
 PACKAGES = ("accelerate", "datasets", "lightning", "torch", "transformers", "trl")
 # other processes than the one that trains: tests, commands, and what is started for a compilation or a save
 ELSEWHERE = re.compile(
-    r"test|/commands/|/scripts/|/cli\.py|launch\.py|xeon|_async|async_|_process|collect_env|/run\.py"
+    r"test|/commands/|/scripts/|/cli\.py|launch\.py|xeon|_async|async_|_process|_preload|collect_env|/run\.py"
 )
 WORKERS = {"torch": {"MKL_SERVICE_FORCE_INTEL", "FR_TRACE_VERBOSE_OUTPUT", "JAX_PLATFORMS", "CUBLAS_WORKSPACE_CONFIG"}}
 

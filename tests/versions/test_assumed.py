@@ -23,7 +23,7 @@ model = torch.load("model.pt")
 y = checkpoint(nn.Linear(2, 2), torch.randn(2, 2), use_reentrant=True)
 y.sum().backward()
 """
-ASSUMED = "; it is so from torch 2.6.0 on, and nothing says which release runs [torch 2.13.0 (assumed)]"
+ASSUMED = "; it is so from torch 2.6.0 on, and nothing says which release runs [torch 2.15.0 (assumed)]"
 
 
 @pytest.fixture(autouse=True)
@@ -60,7 +60,7 @@ def test_what_people_are_told_to_install_silences_what_does_not_hold_with_it(
 ) -> None:
     (tmp_path / "README.md").write_text("pip install torch==1.13.1")
     out = told(capsys)
-    assert "GCL307" not in out and "[torch 2.4.1 to 2.13.0 (every supported release)]" in out
+    assert "GCL307" not in out and "[torch 2.4.1 to 2.15.0 (every supported release)]" in out
     (tmp_path / "requirements.txt").write_text("torch==2.8.0")
     assert "GCL307" in told(capsys)
 
@@ -70,7 +70,7 @@ def test_a_hint_alone_finds_nothing(tmp_path: Path, capsys: pytest.CaptureFixtur
     (tmp_path / "README.md").write_text("pip install torch==2.3.1")
     assert main(["check", "--no-cache", "."]) == 0
     (tmp_path / "README.md").write_text("pip install torch==2.5.1")
-    assert "judged for: torch 2.13.0 (assumed)" in (main(["check", "--no-cache", "."]), capsys.readouterr().out)[1]
+    assert "judged for: torch 2.15.0 (assumed)" in (main(["check", "--no-cache", "."]), capsys.readouterr().out)[1]
 
 
 def test_a_pin_is_shown_from_where_people_stand(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys) -> None:  # type: ignore[no-untyped-def]
@@ -125,4 +125,4 @@ def test_a_walk_for_another_release_goes_through_what_the_first_one_did(
     (tmp_path / "misc.py").write_text(MISC)
     assert main(["check", "--no-cache", "--output-format", "concise", *options, "."]) == 1
     out = capsys.readouterr().out
-    assert "misc.py:2:1: GCL906 [*] `torch._six` is gone [torch 2.4.1 to 2.13.0 (every supported release)]" in out
+    assert "misc.py:2:1: GCL906 [*] `torch._six` is gone [torch 2.4.1 to 2.15.0 (every supported release)]" in out

@@ -141,13 +141,13 @@ def test_what_a_notebook_prints_installs_nothing(tmp_path: Path) -> None:
 @pytest.mark.parametrize("ref", ["@main", "", "#egg=transformers"])
 def test_a_branch_is_what_is_newest_now(tmp_path: Path, ref: str) -> None:
     files = {"requirements.txt": f"git+https://github.com/huggingface/transformers{ref}"}
-    assert ends(around(tmp_path, files)["transformers"]) == ("5.23.0", "5.23.0", "requirements.txt:1")
+    assert ends(around(tmp_path, files)["transformers"]) == ("5.24.0", "5.24.0", "requirements.txt:1")
 
 
 @pytest.mark.parametrize("ref", ["@1a2b3c4", "@a-branch", "@1a2b3c4#egg=transformers"])
 def test_a_commit_tells_no_release_and_is_not_the_newest(tmp_path: Path, ref: str) -> None:
     files = {"requirements.txt": f"transformers @ git+https://github.com/huggingface/transformers{ref}"}
-    assert ends(around(tmp_path, files)["transformers"]) == ("4.20.0", "5.23.0", "requirements.txt:1")
+    assert ends(around(tmp_path, files)["transformers"]) == ("4.20.0", "5.24.0", "requirements.txt:1")
     files["setup.py"] = "setup(install_requires=['transformers>=4.40,<4.42'])"
     assert ends(around(tmp_path, files)["transformers"]) == ("4.40.0", "4.41.2", "setup.py:1")
 
@@ -264,7 +264,7 @@ def test_any_of_several_workflows_may_be_what_runs_where_nothing_is_declared(tmp
     }
     assert ends(around(tmp_path, files)["torch"]) == ("2.1.0", "2.4.1", ".github/workflows/a.yml:1")
     files["setup.py"] = "setup(install_requires=['torch>=2.3'])"
-    assert ends(around(tmp_path, files)["torch"]) == ("2.3.0", "2.13.0", "setup.py:1")
+    assert ends(around(tmp_path, files)["torch"]) == ("2.3.0", "2.15.0", "setup.py:1")
 
 
 ROCM = "torch==2.10.0 --index-url=https://download.pytorch.org/whl/rocm7.1"

@@ -31,7 +31,7 @@ def test_nothing_pinned_gives_what_is_installed_else_the_newest(tmp_path, monkey
     versions._without_pin.cache_clear()
     monkeypatch.setattr(versions, "_installed", lambda package, environment: None)
     targets = targets_for(tmp_path)
-    assert (str(targets["transformers"].version), targets["transformers"].origin) == ("5.23.0", "newest")
+    assert (str(targets["transformers"].version), targets["transformers"].origin) == ("5.24.0", "newest")
     assert (targets["nobody-knows-it"].version, targets["nobody-knows-it"].origin) == (None, "unknown")
     assert not targets.rocm and targets.rocm_place is None
     versions._without_pin.cache_clear()
@@ -72,7 +72,7 @@ def test_flag_before_configuration_before_pins(tmp_path):
         ("4.44.0", "4.44.0"),
         (">=4.40,<5", "4.57.6"),
         ("6.1", "6.1"),
-        ("v5", "5.23.0"),
+        ("v5", "5.24.0"),
     ],
 )
 def test_spellings_of_an_asked_version(tmp_path, asked, version):
@@ -90,7 +90,7 @@ def test_unreadable_flag_is_one_clear_line(tmp_path, asked):
     ("specifier", "version", "oldest"),
     [
         ("transformers<5", "4.57.6", "4.20.0"),
-        ("transformers>=4.40", "5.23.0", "4.40.0"),
+        ("transformers>=4.40", "5.24.0", "4.40.0"),
         ("transformers~=4.44.0", "4.44.2", "4.44.0"),
         ("transformers==4.44.*", "4.44.2", "4.44.0"),
         ("transformers[torch] >= 4.40.1, != 4.57.6, < 5.0", "4.57.5", "4.40.1"),
@@ -202,14 +202,14 @@ def test_a_target_has_a_range_only_where_more_than_one_release_is_allowed(tmp_pa
 
 COMPANIONS = [
     ("transformers>=4.37.2\ntokenizers==0.15.1\n", "transformers", "4.39.3"),
-    ("transformers>=4.37.2\ntokenizers>=0.15.1\n", "transformers", "5.23.0"),
+    ("transformers>=4.37.2\ntokenizers>=0.15.1\n", "transformers", "5.24.0"),
     ("transformers\nhuggingface-hub==0.25.0\n", "transformers", "4.48.3"),
     ("transformers==4.37.2\ntrl\n", "trl", "0.10.1"),
     ("transformers==4.56.2\ntrl>=0.8\n", "trl", "1.16.0"),
     ("trl==0.29.0\ntransformers>=4.40\n", "transformers", "4.57.6"),
     ("torchvision==0.15.2\ntorch>=1.13\n", "torch", "2.0.1"),
     ("torchvision==0.15.2\ntorch==2.4.0\n", "torch", "2.4.0"),
-    ("tokenizers==0.9.0\ntransformers>=4.37.2\n", "transformers", "5.23.0"),
+    ("tokenizers==0.9.0\ntransformers>=4.37.2\n", "transformers", "5.24.0"),
 ]
 
 
