@@ -68,12 +68,14 @@ def test_a_healthy_program_exits_with_0(
         (["--only", "stpes", "train.py"], "did you mean `steps`"),
         (["train.py"], "ran to its end and took no optimizer step"),
         (["broken.py"], "ValueError: broken"),
+        (["old.py"], "at old.py:2"),
     ],
 )
 def test_what_cannot_be_rehearsed_is_one_line(
     words: list[str], told: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "train.py").write_text("import torch\n")
+    (tmp_path / "old.py").write_text("import torch\nprint 'two'\n")
     (tmp_path / "broken.py").write_text("raise ValueError('broken')\n")
     monkeypatch.chdir(tmp_path)
     assert main(["rehearse", *words]) == 2

@@ -294,6 +294,8 @@ def describe(error: BaseException, scratch: Path) -> Raised:
     own = [each for each in every if Path(each.filename).is_relative_to(scratch)]
     frames = [*own[-4:], *(each for each in every[-3:] if each not in own)]
     where = tuple(f"{_short(each.filename, scratch)}:{each.lineno} in {each.name}" for each in frames)
+    if isinstance(error, SyntaxError) and error.filename is not None:
+        where = (f"{_short(error.filename, scratch)}:{error.lineno}",)
     text = str(error).replace(f"{os.path.realpath(scratch)}/", "").replace(f"{scratch}/", "")[:4000]
     secondary = int(os.environ.get("WORLD_SIZE", "1")) > 1 and any(each in text for each in SECONDARY)
     return Raised(type(error).__name__, text, where, secondary)
