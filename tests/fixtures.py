@@ -72,10 +72,10 @@ def stage(text: str, directory: Path, file: str = "train.py") -> Path:
     return script
 
 
-def findings(text: str, directory: Path) -> list[Finding]:
-    """What gclint finds in a fixture's text."""
+def findings(text: str, directory: Path, **given: object) -> list[Finding]:
+    """What gclint finds in a fixture's text, with settings besides its own."""
     script = stage(text, directory)
-    report = check(Request([str(script)], checked(settings_of(text)), cache=False))
+    report = check(Request([str(script)], checked({**settings_of(text), **given}), cache=False))
     assert not report.problems, report.problems
     return [finding for finding in report.findings if Path(finding.location.path).name == script.name]
 

@@ -28,6 +28,14 @@ def test_bad_programs_raise_what_they_say_and_nothing_else(path: Path, tmp_path:
     assert fixtures.found(text, tmp_path) == wanted
 
 
+@pytest.mark.parametrize("path", BAD, ids=fixtures.name)
+def test_a_rule_finds_by_itself_what_it_finds_among_others(path: Path, tmp_path: Path) -> None:
+    text, code = path.read_text(), path.parent.name
+    alone = fixtures.findings(text, tmp_path, select=[code])
+    wanted = [each for each in fixtures.expected(text) if each[1] == code]
+    assert sorted((each.location.line, each.code) for each in alone if each.code == code) == wanted
+
+
 def fixed(text: str, directory: Path) -> str:
     """The text after `gclint fix --unsafe` of the rule's own findings, with the fixes its header chooses."""
     script = fixtures.stage(text, directory)

@@ -69,8 +69,10 @@ class Unit:
 
     @cached_property
     def words(self) -> frozenset[str]:
-        """The words of rules in it and in what decorates it."""
+        """The words of rules in it, in a class's bases, and in what decorates it."""
         own = self.vocabulary.within(self.text, self.identifiers)
+        if self.bases:
+            own |= self.vocabulary.within(f"class {self.last}({', '.join(sorted(self.bases))}):", self.bases)
         return own | self.decorators.words if self.decorators is not None else own
 
     @cached_property

@@ -25,3 +25,25 @@ def _awaits(handler: ast.ExceptHandler) -> bool:
     kind = handler.type
     kinds = kind.elts if isinstance(kind, ast.Tuple) else [kind]
     return any(dotted(item) in LACKING for item in kinds)
+
+
+def bound_otherwise(site: Site, name: str) -> bool:
+    """Whether the other branch of an `if` around an import imports something under the same name: the condition decides
+    by what is installed, however it asks.
+    """
+    inner = site.node
+    for outer in site.module.ancestors(site.node):
+        if isinstance(outer, DEFINITIONS):
+            return False
+        if isinstance(outer, ast.If):
+            other = outer.orelse if inner in outer.body else outer.body
+            if any(name in _imported(statement) for statement in other):
+                return True
+        inner = outer
+    return False
+
+
+def _imported(statement: ast.stmt) -> set[str]:
+    """The names that the imports in a statement bind."""
+    imports = (each for each in ast.walk(statement) if isinstance(each, (ast.Import, ast.ImportFrom)))
+    return {alias.asname or alias.name.partition(".")[0] for each in imports for alias in each.names}

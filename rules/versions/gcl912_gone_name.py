@@ -18,7 +18,8 @@ from torch.optim import AdamW  # eps is 1e-8 and weight_decay 0.01 by default; t
 ```
 
 ## When it is fine
-A release that has it; `try` with an alternative for ImportError; a condition on the release.
+A release that has it; `try` with an alternative for ImportError; a condition on the release, or one whose other branch
+imports the same name from elsewhere.
 
 ## Evidence
 The table is read off the libraries' wheels and tried on transformers 5.24, trl 1.16, peft 0.21 and datasets 5.2.
@@ -39,17 +40,18 @@ from gclint.run.events import Event, Imported, LibraryCall, NameTaken
 from gclint.run.parts_of_guards import compares_release
 from gclint.run.run import Run
 
-from .attempts import attempted
+from .attempts import attempted, bound_otherwise
 from .gone_names import INSTEAD, MODULES, NAMES
 
 PACKAGES = ("transformers", "trl", "peft", "datasets")
+ANOTHER = "the package has to be installed"
 OTHER_DEFAULTS = "its defaults are others: eps 1e-8 (was 1e-6), weight_decay 0.01 (was 0)"
 
 rule = Rule(
     code="GCL912",
     name="gone-name",
     docs=__doc__ or "",
-    words=(tuple(sorted({each.rpartition(".")[2] for each in (*NAMES, *MODULES)})), PACKAGES),
+    words=((*sorted({each.rpartition(".")[2] for each in NAMES}), *MODULES), PACKAGES),
     certainty=("fails",),
     fixable="unsafe",
     oracles=(),
@@ -63,6 +65,8 @@ def taken(event: NameTaken, run: Run) -> Iterator[Finding]:
     name = event.library_name
     module = name.rpartition(".")[0]
     gone = next((each for each in MODULES if f"{module}.".startswith(f"{each}.")), name if name in NAMES else "")
+    if bound_otherwise(event.site, event.name):
+        return
     error = f"ImportError: cannot import name '{name.rpartition('.')[2]}'" if gone in NAMES else ""
     yield from _told(
         event, run, gone, error or f"ModuleNotFoundError: No module named '{gone}'", _imported(event, gone)
@@ -116,5 +120,7 @@ def _imported(event: NameTaken, gone: str) -> Fix | None:
     module, _, last = new.rpartition(".") if gone in NAMES else (new, "", node.names[0].name)
     kept = f" as {event.name}" if last != event.name else ""
     edit = rewrite.replace(event.site, f"from {module} import {last}{kept}")
-    note = OTHER_DEFAULTS if last == "AdamW" else ""
+    note = (
+        OTHER_DEFAULTS if last == "AdamW" else ANOTHER if module.partition(".")[0] not in (*PACKAGES, "torch") else ""
+    )
     return Fix("new-name", f"Import it from {module}", (edit,), "unsafe" if note else "safe", note)

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -29,6 +30,7 @@ STACKS = {
     "early 2026": "torch==2.13.0 transformers==5.0.0 peft==0.19.1 accelerate==1.12.0 trl==0.29.1 datasets",
     "newest": "torch transformers peft accelerate trl datasets",
 }
+OTHER_RELEASE = re.compile(r"needs [\w-]+ ?[<>=]")
 LIBRARIES = ("torch", "transformers", "peft", "accelerate", "trl", "numpy")
 ROOT = Path(__file__).parents[2]
 SEEN = Path(__file__).parent / "seen"
@@ -65,7 +67,8 @@ def outcome(claim: dict[str, str], told: bool) -> str:
     """What the page says of a rule in a stack."""
     if claim["state"] == "holds":
         return "holds" if told else "missed"
-    if not told and (claim["state"] == "does not hold" or "cannot import" in claim["reason"]):
+    lacks = "cannot import" in claim["reason"] or OTHER_RELEASE.match(claim["reason"]) is not None
+    if not told and (claim["state"] == "does not hold" or lacks):
         return "does not apply"
     if claim["state"] == "cannot be run":
         return "cannot run"
