@@ -55,6 +55,12 @@ def on_page_markdown(markdown: str, page: Page, **_: Any) -> str:
     return markdown.replace("](../", f"]({HOME}/blob/main/")
 
 
+def on_post_build(config: MkDocsConfig) -> None:
+    """Lay the pages' own texts beside them, for those who read no HTML: `llms.txt` leads to them."""
+    for path in DOCS.glob("*.md"):
+        Path(config.site_dir, path.name).write_bytes(path.read_bytes())
+
+
 def capital(text: str) -> str:
     """The text with its first letter large."""
     return text[0].upper() + text[1:]

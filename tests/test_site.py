@@ -62,6 +62,12 @@ def test_every_link_of_the_site_leads_to_a_page_and_a_place_in_it(pages: dict[st
     assert not lost
 
 
+def test_the_list_for_agents_leads_to_texts_of_the_site(pages: dict[str, Read]) -> None:
+    links = re.findall(r"\]\(([^)#]+)", (ROOT / "docs" / "llms.txt").read_text(encoding="utf-8"))
+    assert len(links) > 10
+    assert [link for link in links if not urlsplit(link).scheme and link not in pages] == []
+
+
 def test_nothing_is_loaded_from_elsewhere(pages: dict[str, Read]) -> None:
     assert not {link for page in pages.values() for link in page.loaded if urlsplit(link).netloc} - {DOCUMENTATION}
 

@@ -12,6 +12,7 @@ from lsprotocol import types
 from gclint.addresses import page_of
 from gclint.finding import Edit, Finding, Fix, Location
 from gclint.report.content import Report, severity
+from gclint.report.remedy import notes
 from gclint.source.source import Source
 
 FIX_ALL = "source.fixAll.gclint"
@@ -47,10 +48,7 @@ class Shapes:
 
     def diagnostic(self, finding: Finding) -> types.Diagnostic:
         """Return the finding with the other places that take part."""
-        parts = [finding.message]
-        parts += [f"Effect: {finding.symptom}"] if finding.symptom else []
-        parts += [f"When: {finding.stated.brief}"] if finding.condition else []
-        parts += [f"Judged for: {finding.versions}"] if finding.versions else []
+        parts = [finding.message, *notes(self.report, finding)]
         related = []
         for place in finding.related:
             uri, span = self.place(place)

@@ -11,6 +11,7 @@ from gclint.addresses import page_of
 from gclint.finding import Edit, Finding, Fix, Location
 from gclint.report.content import Report, severity
 from gclint.report.fingerprint import fingerprints
+from gclint.report.remedy import remedy
 from gclint.report.style import Style
 
 Record = dict[str, Any]
@@ -56,7 +57,7 @@ def record(report: Report, finding: Finding) -> Record:
         "related": [_related(report, place) for place in finding.related],
         "target": dict(finding.target),
         "versions": versions(report, finding),
-        **({"help": finding.help} if finding.help else {}),
+        **({"help": helped} if (helped := remedy(report, finding)) else {}),
     }
 
 

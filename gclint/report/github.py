@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from gclint.report.content import Report, place_text, severity
 from gclint.report.escape import printable
+from gclint.report.remedy import notes
 from gclint.report.style import Style
 
 _COMMANDS = {"error": "error", "warning": "warning", "note": "notice"}
@@ -15,10 +16,7 @@ def render(report: Report, style: Style) -> str:
     for finding in report.findings:
         place = report.shown(finding.location)
         at = report.in_file(finding.location)
-        text = f"{place_text(place)}: {finding.code} {finding.message}"
-        text += f"\nEffect: {finding.symptom}" if finding.symptom else ""
-        text += f"\nWhen: {finding.stated.brief}" if finding.condition else ""
-        text += f"\nJudged for: {finding.versions}" if finding.versions else ""
+        text = "\n".join([f"{place_text(place)}: {finding.code} {finding.message}", *notes(report, finding)])
         lines.append(
             f"::{_COMMANDS[severity(finding)]} title={_property(f'gclint ({finding.code})')},"
             f"file={_property(printable(at.path))},line={at.line},col={at.column},"

@@ -10,6 +10,7 @@ from xml.sax.saxutils import escape, quoteattr
 from gclint.finding import Finding
 from gclint.report.content import Report, severity
 from gclint.report.escape import printable
+from gclint.report.remedy import notes
 from gclint.report.style import Style
 
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -36,9 +37,7 @@ def _suite(report: Report, path: str, findings: list[Finding]) -> str:
         place = report.shown(finding.location)
         cell = f"cell {place.cell}, " if place.cell is not None else ""
         lines = [f"{cell}line {place.line}, col {place.column}, {finding.message}"]
-        lines += [f"Effect: {finding.symptom}"] if finding.symptom else []
-        lines += [f"When: {finding.stated.brief}"] if finding.condition else []
-        lines += [f"Judged for: {finding.versions}"] if finding.versions else []
+        lines += notes(report, finding)
         body = "\n".join(_NOT_XML.sub("", printable(line)) for line in lines)
         outcome = "failure" if severity(finding) != "note" else "skipped"
         cases.append(

@@ -7,6 +7,7 @@ import html
 from gclint.finding import Finding
 from gclint.report.content import Report, certainty_of, place_text
 from gclint.report.escape import printable
+from gclint.report.remedy import remedy
 from gclint.report.style import Style
 from gclint.report.tally import tally
 
@@ -35,7 +36,7 @@ def _details(report: Report, finding: Finding) -> str:
     lines += [f"- **Effect**: {_text(finding.symptom)}"] if finding.symptom else []
     lines += [f"- **When**: {_text(finding.stated.brief)}"] if finding.condition else []
     lines += [f"- **Judged for**: {_text(finding.versions)}"] if finding.versions else []
-    lines += [f"- **Help**: {_text(finding.help)}"] if finding.help else []
+    lines += [f"- **Help**: {_text(helped)}"] if (helped := remedy(report, finding)) else []
     for related in finding.related:
         lines.append(f"- {_code(place_text(report.shown(related)))}: {_text(related.message)}")
     for fix in finding.fixes:

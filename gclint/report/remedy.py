@@ -1,4 +1,4 @@
-"""What to do about a finding that no edit mends."""
+"""What stands below a finding's message: what it does, what to do about it, when it is so and for which releases."""
 
 from __future__ import annotations
 
@@ -23,3 +23,14 @@ def remedy(report: Report, finding: Finding) -> str:
     said = use_instead(report.rules[finding.code])
     lines = [line for line in said.splitlines() if line.strip() and not line.startswith("```")]
     return said and "\n".join([f"use instead, for example (`gclint rule {finding.code}` says why):", *lines])
+
+
+def notes(report: Report, finding: Finding) -> list[str]:
+    """Return the lines below the message, for what has no layout of its own."""
+    told = {
+        "Effect": finding.symptom,
+        "Help": remedy(report, finding),
+        "When": finding.stated.brief if finding.condition else "",
+        "Judged for": finding.versions,
+    }
+    return [f"{name}: {text}" for name, text in told.items() if text]

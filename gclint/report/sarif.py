@@ -15,6 +15,7 @@ from gclint.config import LEVELS
 from gclint.finding import Edit, Finding, Fix, Location
 from gclint.report.content import Report, severity
 from gclint.report.fingerprint import fingerprints
+from gclint.report.remedy import notes
 from gclint.report.style import Style
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
@@ -75,7 +76,7 @@ def _result(report: Report, finding: Finding, mark: str, index: int) -> Record:
         "ruleId": finding.code,
         "ruleIndex": index,
         "level": severity(finding),
-        "message": {"text": _message(finding)},
+        "message": {"text": _message(report, finding)},
         "locations": [_location(report, finding.location)],
         "partialFingerprints": {"primaryLocationLineHash": mark},
         "properties": _properties(finding),
@@ -96,12 +97,8 @@ def _properties(finding: Finding) -> Record:
     return {**properties, "condition": finding.condition} if finding.condition else properties
 
 
-def _message(finding: Finding) -> str:
-    parts = [finding.message]
-    parts += [f"Effect: {finding.symptom}"] if finding.symptom else []
-    parts += [f"Help: {finding.help}"] if finding.help else []
-    parts += [f"When: {finding.stated.brief}"] if finding.condition else []
-    parts += [f"Judged for: {finding.versions}"] if finding.versions else []
+def _message(report: Report, finding: Finding) -> str:
+    parts = [finding.message, *notes(report, finding)]
     parts += [f"Other places: {', '.join(_links(finding))}"] if finding.related else []
     return "\n".join(parts)
 

@@ -372,10 +372,10 @@ def test_markdown_cannot_be_broken_out_of():
 BASES = [
     (Basis("torch", "2.4.1", True, "requirements.txt:3", "requirements.txt", 3), "torch 2.4.1 (requirements.txt:3)"),
     (Basis("torch", "2.4.1", True, "installed"), "torch 2.4.1 (installed)"),
-    (Basis("torch", "2.13.0", False), "torch 2.15.0 (assumed)"),
-    (Basis("torch", "2.13.0", False, "a.txt:3"), "torch 2.15.0 (assumed, the newest that a.txt:3 allows)"),
+    (Basis("torch", "2.13.0", False), "torch 2.13.0 (assumed)"),
+    (Basis("torch", "2.13.0", False, "a.txt:3"), "torch 2.13.0 (assumed, the newest that a.txt:3 allows)"),
     (Basis("torch", "2.13.0", False, "a.txt:3", "a.txt", 3, "2.4.0"), "torch 2.4.0 to 2.13.0 (a.txt:3)"),
-    (Basis("torch", "2.13.0", False, oldest="2.4.1"), "torch 2.4.1 to 2.15.0 (every supported release)"),
+    (Basis("torch", "2.13.0", False, oldest="2.4.1"), "torch 2.4.1 to 2.13.0 (every supported release)"),
     (Basis("unsloth", "", False), "unsloth (release unknown)"),
 ]
 
