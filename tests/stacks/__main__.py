@@ -24,7 +24,8 @@ from gclint.rule import load_rules
 from .. import fixtures
 
 STACKS = {
-    "2024": "torch==2.4.1 transformers==4.44.2 peft==0.12.0 accelerate==0.33.0 trl==0.10.1 numpy<2 datasets<3 pyarrow<21",
+    "2024": "torch==2.4.1 transformers==4.44.2 peft==0.12.0 accelerate==0.33.0 trl==0.10.1 numpy<2 datasets<3 "
+    "pyarrow<21",
     "early 2025": "torch==2.6.0 transformers==4.46.3 peft==0.13.2 accelerate==1.1.1 trl==0.12.2 numpy<2.1 datasets<3.2",
     "late 2025": "torch==2.9.1 transformers==4.57.6 peft==0.17.1 accelerate==1.10.1 trl==0.24.0 datasets",
     "early 2026": "torch==2.13.0 transformers==5.0.0 peft==0.19.1 accelerate==1.12.0 trl==0.29.1 datasets",
