@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 
 from gclint.finding import Finding
@@ -10,9 +11,17 @@ from gclint.rehearse.rehearsal import Rehearsal
 from gclint.rehearse.told import costs, heading, loss_of, taken
 from gclint.report.chart import PLANNED, Line, by_step, chart
 from gclint.report.content import Report, place_text
-from gclint.report.pages import document
+from gclint.report.pages import document, provenance, words
 from gclint.report.pages import text as _text
 
+WORDS = {
+    "loss": "what backward was given in a step, added up",
+    "gradient norm": "of all gradients that the optimizer is about to use",
+    "learning rate, planned": "where the schedule would go on to, for the total that it was made for",
+    "graph nodes": "what autograd keeps alive after a step: a line that rises is memory that is never freed",
+    "rank": "a process of the run",
+    "replaced": "what the rehearsal put in the place of hub models, data and devices",
+}
 STATES = {
     "moves": "moves",
     "still": "does not move",
@@ -28,10 +37,11 @@ def page(made: Rehearsal, report: Report) -> str:
     told = "".join(f"<li>{_text(each.strip())}</li>" for each in (*rest, *costs(made)))
     findings = "".join(_finding(report, each) for each in report.findings) or "<p class=quiet>Nothing was seen.</p>"
     body = (
-        f"<h1>Rehearsal</h1><p class=machine>{_text(first)}</p><ul class=machine>{told}</ul>{findings}"
+        f"<h1>Rehearsal</h1><p class=machine>{_text(first)}</p>{provenance(made.recipe.copy_of or os.curdir)}"
+        f"<ul class=machine>{told}</ul>{findings}"
         f"<section><h2>Step by step</h2>{_curves(made)}</section>"
         f"<section><h2>Modules</h2>{_map(made.recording.first)}</section>"
-        f"<section><h2>Time of each question</h2>{_times(made)}</section>"
+        f"<section><h2>Time of each question</h2>{_times(made)}</section>{words(WORDS)}"
     )
     return document(f"gclint: rehearsal of {made.recipe.name}", "page.css", body)
 

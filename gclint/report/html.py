@@ -12,15 +12,26 @@ from typing import TYPE_CHECKING, Any
 from gclint.fix.diff import unified_all
 from gclint.fix.proof import Proof
 from gclint.fix.trials import Trial, ranked
+from gclint.report.chart import by_step, chart
 from gclint.report.content import Report, place_text
 from gclint.report.fits import gibibytes, option_text, run_text, verdict_text
-from gclint.report.pages import document
+from gclint.report.pages import document, provenance, words
 from gclint.report.pages import text as _text
 from gclint.report.proofs import COLOURS, gradients_text
 
 if TYPE_CHECKING:
     from gclint.fix.job import Outcome
 
+WORDS = {
+    "confirmed": "what the finding foretells was seen before the edit and not after it, and nothing else changed",
+    "passes": "nothing failed in either run, and training is the same",
+    "rejected": "the edit fails, or changes what training does",
+    "unverified": "the runs cannot tell, for the reason that stands there",
+    "gradients": "how far those of the first step are from a run without checkpointing and wrappers, of their size",
+    "rank": "a process of the run; their gradients are averaged",
+    "kept by forward": "the memory that activations take until backward",
+    "recomputed regions": "checkpointed regions that were computed again in backward",
+}
 CLASSES = {"+": "add", "-": "del", "@": "hunk"}
 
 
@@ -30,7 +41,8 @@ def page(outcome: Outcome) -> str:
     badges = " ".join(f"{_badge(name)} {counts[name]}" for name in COLOURS if counts[name])
     fixes = "".join(_fix(outcome.report, proof) for proof in outcome.proofs)
     tried = "".join(_ranking(trials) for trials in outcome.trials)
-    body = f"<h1>Verification</h1><p class=counts>{badges}</p>{_machine(outcome.proofs)}{fixes}{tried}"
+    head = f"<h1>Verification</h1><p class=counts>{badges}</p>{_machine(outcome.proofs)}{provenance(os.curdir)}"
+    body = f"{head}{fixes}{tried}{words(WORDS)}"
     return document("gclint: verification", "verify.css", body)
 
 
@@ -101,7 +113,20 @@ def _runs(data: Mapping[str, Any]) -> str:
         if name == "after" and error is not None:
             told += f"<p>{_text(gradients_text(error))}</p>"
         cells.append(f"<div><h4>{name}</h4>{told}</div>")
-    return f"<div class=runs>{''.join(cells)}</div>"
+    return f"<div class=runs>{''.join(cells)}</div><div class=charts>{_curves(data)}</div>"
+
+
+def _curves(data: Mapping[str, Any]) -> str:
+    """Losses and gradient norms of both runs, by rank and step."""
+    drawn = []
+    for index, name in enumerate(("before", "after")):
+        ranks = _at(data, "signature", index) or []
+        names = [f"rank {rank}" for rank in range(len(ranks))]
+        steps = [rank["steps"] for rank in ranks]
+        losses = [by_step([sum(each["losses"]) if each["losses"] else None for each in mine]) for mine in steps]
+        norms = [by_step([next(iter(each["total_gradient"]), None) for each in mine]) for mine in steps]
+        drawn += [chart(f"loss {name}", names, losses), chart(f"gradient norm {name}", names, norms)]
+    return "".join(drawn)
 
 
 def _at(data: Mapping[str, Any], name: str, index: int) -> Any:
