@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-Watcher = Callable[[str, int, int], None]
+Watcher = Callable[[str, int, int, str], None]
 _watcher: Watcher | None = None
 
 
 @contextmanager
 def watched(by: Watcher) -> Iterator[None]:
-    """Tell `by` what is walked, how many of them are done, and how many there are."""
+    """Tell `by` what is gone through, how many of them are done, how many there are, and which file is next."""
     global _watcher
     held, _watcher = _watcher, by
     try:
@@ -20,7 +20,7 @@ def watched(by: Watcher) -> Iterator[None]:
         _watcher = held
 
 
-def tell(what: str, done: int, total: int) -> None:
+def tell(what: str, done: int, total: int, path: str) -> None:
     """Say how far it is; nobody hears it where nobody watches."""
     if _watcher is not None:
-        _watcher(what, done, total)
+        _watcher(what, done, total, path)

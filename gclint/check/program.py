@@ -187,7 +187,7 @@ class _Programs:
         """Make these walks in order, in forks once they have taken long."""
         waiting = deque(tasks)
         while waiting:
-            tell(what, len(tasks) - len(waiting), len(tasks))
+            tell(what, len(tasks) - len(waiting), len(tasks), waiting[0].path)
             if self._pays(len(waiting)):
                 try:
                     self.forks = self.forks or self._forked()
@@ -229,7 +229,7 @@ class _Programs:
             now = self._wanted(asked.task)
             self._take(now, made if asked.comes_to(now, made.steps) else self.walker.walk(now))
             waiting.popleft()
-            tell(what, total - len(waiting), total)
+            tell(what, total - len(waiting), total, waiting[0].path if waiting else "")
 
     def _wanted(self, task: Task) -> Wanted:
         steps = steps_left(self.steps, task.further) if task.entry is not None else 0

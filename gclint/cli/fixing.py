@@ -151,9 +151,11 @@ def _tell(outcome: Outcome, request: Request, options: Namespace) -> int:
     _say_undecided(outcome, options)
     if (outcome.proofs or outcome.trials) and name == "json":
         write_text(_with_proofs(outcome), options.output_file)
-    else:
+    elif not options.fix_only:
         emit(outcome.report, name, options)
     status = finish(outcome.report, options)
+    if status == EXIT_FINDINGS and options.fix_only:
+        status = EXIT_CLEAN
     if status == EXIT_CLEAN and outcome.changes and options.exit_non_zero_on_fix:
         return EXIT_FINDINGS
     return status

@@ -123,6 +123,9 @@ def _output(parser: Parser) -> None:
     group.add_argument("--timing", action="store_true", help="say where the time went, by stage and by rule")
     group.add_argument("--exit-zero", action="store_true", help="exit 0 also with findings")
     group.add_argument("--exit-non-zero-on-fix", action="store_true", help="exit 1 when a file was fixed")
+    group.add_argument(
+        "--fix-only", action="store_true", help="after fixing, neither tell what is left nor exit 1 for it"
+    )
 
 
 def _check(parser: Parser) -> None:

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from ..progress import tell
 from .gate import Words, admits
 from .mentions import CALLED_BY_MODULES, MOST_UNITS, Mentions
 from .outline import Unit
@@ -69,14 +70,16 @@ class Reach:
         self.paths = paths = self._followed(paths) if self.gated else ()
         self.words.take_from_outside(paths)
         paths = [path for path in paths if not self.mentions.is_alone(path) or self.words.all_stand_in(path)]
-        for path in paths:
+        for count, path in enumerate(paths):
+            tell("reading", count, len(paths), path)
             for unit in self.units(path) if self.words.holds_anchor(path) else ():
                 self._note(unit, self.words.anchored(unit))
         looked = dict[str, int]()
         grown = self.gated
         while grown:
             grown = False
-            for path in paths:
+            for count, path in enumerate(paths):
+                tell("relating", count, len(paths), path)
                 since = looked.get(path)
                 looked[path] = len(self._taking_part)
                 grown |= self._grow_in(path, self._taking_part[since or 0 :], since is None)

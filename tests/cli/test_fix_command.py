@@ -84,6 +84,14 @@ def test_check_fix_and_exit_non_zero_on_fix(gclint, project):
     assert gclint("check", "--fix")[0] == 0
 
 
+def test_fix_only_leaves_the_rest_to_others(gclint, project):
+    (project / "a.py").write_text("boom(1)\nshaky(1)\n")
+    told = "Applied 1 fix in 1 file:\n  1 x GCL101: Calm it\n"
+    assert gclint("fix", "--fix-only", "--exit-non-zero-on-fix") == (1, "", told)
+    assert gclint("fix", "--fix-only", "--exit-non-zero-on-fix") == (0, "", "")
+    assert gclint("check")[0] == 1
+
+
 def test_stdin_comes_out_fixed(gclint, project, monkeypatch):
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"boom(1)\r\n")))
     assert gclint("fix", "-") == (0, "calm(1)\r\n", "")

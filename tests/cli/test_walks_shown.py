@@ -53,8 +53,8 @@ def test_a_long_one_shows_how_far_it_is_and_takes_it_away(tmp_path: Path) -> Non
     for number in range(3):
         (tmp_path / f"train{number}.py").write_text(PROGRAM)
     said = said_on_a_terminal(tmp_path, 0.0)
-    assert "programs" in said
-    assert "/3" in said
+    assert "reading" in said and "programs" in said
+    assert "/3" in said and "train0.py" in said
     assert said.rstrip().endswith(UP_AND_CLEARED)
 
 
