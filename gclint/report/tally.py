@@ -12,8 +12,8 @@ _KINDS = {"fails": "failing", "fragile": "fragile", "costs": "costly", "seen": "
 
 
 def tally(report: Report, style: Style) -> str:
-    """Return how many findings of which certainty there are in how many files, how many paths could not be judged,
-    and how many findings can be fixed; "" where that is not wanted.
+    """Return how many findings of which certainty there are in how many of the files, how many paths could not be
+    judged, and how many findings can be fixed; "" where that is not wanted.
     """
     if style.quiet:
         return ""
@@ -32,7 +32,8 @@ def tally(report: Report, style: Style) -> str:
     noted = sum(each.level == "note" and level_of_certainty(each) != "note" for each in report.findings)
     parts += [f"{noted} of them only noted"] if noted else []
     parts += [f"besides {counted(notes, 'note')}"] if notes else []
-    sentence = f"{counted(count, 'finding')} in {files}: {', '.join(parts)}."
+    few = f"{named} of " if named < report.files_checked else ""
+    sentence = f"{counted(count, 'finding')} in {few}{files}: {', '.join(parts)}."
     sentence += f" {counted(unjudged, 'path')} could not be judged." if unjudged else ""
     return wrapped(sentence + _fixes(report), style.width)
 

@@ -115,7 +115,7 @@ def test_what_could_not_be_judged_is_counted_apart_from_findings(gclint, project
     (project / "b.py").write_text(BAD)
     status, out, _ = gclint("check", "a.py", "b.py", "nowhere.py")
     assert status == 2
-    assert out.endswith("\n1 finding in 2 files: 1 failing. 2 paths could not be judged. 1 fix by `gclint fix`.\n")
+    assert out.endswith("\n1 finding in 1 of 2 files: 1 failing. 2 paths could not be judged. 1 fix by `gclint fix`.\n")
 
 
 @pytest.mark.parametrize("name", ["run.sh", "Makefile"])

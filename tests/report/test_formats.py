@@ -75,7 +75,7 @@ def test_the_line_that_sums_up_counts_in_words():
 
 COSTLY = {
     "full": "note[GCL201]: ",
-    "concise": "1 finding in 2 files: 1 costly.",
+    "concise": "1 finding in 1 of 2 files: 1 costly.",
     "json": '"severity": "note"',
     "json-lines": '"certainty": "costs"',
     "github": "::notice title=gclint (GCL201)",
@@ -132,7 +132,7 @@ def test_full():
         "  = fix: Pass use_reentrant=False [non-reentrant]\n"
         "  = or: Use a static graph (10 % slower) [static, --unsafe]\n"
         "\n"
-        "1 finding in 2 files: 1 failing. 1 fix by `gclint fix`.\n"
+        "1 finding in 1 of 2 files: 1 failing. 1 fix by `gclint fix`.\n"
     )
 
 
