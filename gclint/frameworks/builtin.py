@@ -14,6 +14,7 @@ from ..run.defaults import unsure
 from ..run.folding import beginning
 from ..run.guards import ALWAYS
 from ..run.jumps import RAISE, leave
+from ..run.scalars import is_scalar
 from ..run.values import (
     FALSE,
     NONE,
@@ -46,6 +47,8 @@ NO_TENSORS = {"tuple", "list", "dict", "str", "int", "float", "bool", "set", "fr
 SEVERAL = ("RNN", "LSTM", "GRU", "MultiheadAttention")
 """Layers that give more than one tensor."""
 
+IN_TENSORS = ("item", "data", "grad", "backward", "detach", "cpu", "tolist", "clone", "size", "shape", "dtype")
+"""Attributes that every tensor has."""
 framework = Framework(
     "builtin", kinds={"option": "unknown", "data": "unknown"}, bases=dict.fromkeys(containers.DICTS, "dict")
 )
@@ -216,7 +219,8 @@ def has_attribute(call: Call) -> Value:
             defined = item.attributes.get(name) or (
                 names.class_attribute(item.type, name) if isinstance(item.type, Class) else None
             )
-            if defined or (call.it.library.has_method(item, name) and item.kind != "unknown"):
+            known = call.it.library.has_method(item, name) and item.kind != "unknown"
+            if defined or known or (name in IN_TENSORS and is_scalar(item)):
                 parts.append(const(True).under(guard))
                 continue
             if names.lacks(call.it, item, name):
