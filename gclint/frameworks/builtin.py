@@ -47,8 +47,6 @@ NO_TENSORS = {"tuple", "list", "dict", "str", "int", "float", "bool", "set", "fr
 SEVERAL = ("RNN", "LSTM", "GRU", "MultiheadAttention")
 """Layers that give more than one tensor."""
 
-IN_TENSORS = ("item", "data", "grad", "backward", "detach", "cpu", "tolist", "clone", "size", "shape", "dtype")
-"""Attributes that every tensor has."""
 framework = Framework(
     "builtin", kinds={"option": "unknown", "data": "unknown"}, bases=dict.fromkeys(containers.DICTS, "dict")
 )
@@ -219,8 +217,8 @@ def has_attribute(call: Call) -> Value:
             defined = item.attributes.get(name) or (
                 names.class_attribute(item.type, name) if isinstance(item.type, Class) else None
             )
-            known = call.it.library.has_method(item, name) and item.kind != "unknown"
-            if defined or known or (name in IN_TENSORS and is_scalar(item)):
+            tells = item.kind != "unknown" or is_scalar(item)  # what nobody knows may lack the methods of tensors
+            if defined or (tells and call.it.library.has_method(item, name)):
                 parts.append(const(True).under(guard))
                 continue
             if names.lacks(call.it, item, name):

@@ -38,7 +38,7 @@ class Importing(NamedTuple):
 @dataclass(eq=False)
 class Unit:
     """A statement of a file's top level, or a method, known by the name that it binds; what decorates it is a unit of
-    its own. `bases` are the identifiers in a class's list of bases, None where it is no class.
+    its own. `head` is a class's text up to its `bases`, of which these are the identifiers; None where it is no class.
 
     What it mentions is looked up in its text when it is first asked for, unless it was kept.
     """
@@ -51,6 +51,7 @@ class Unit:
     decorators: Unit | None = None
     owner: Unit | None = field(default=None, repr=False)
     defines: bool = False
+    head: str = field(default="", repr=False)
 
     @property
     def last(self) -> str:
@@ -71,8 +72,7 @@ class Unit:
     def words(self) -> frozenset[str]:
         """The words of rules in it, in a class's bases, and in what decorates it."""
         own = self.vocabulary.within(self.text, self.identifiers)
-        if self.bases:
-            own |= self.vocabulary.within(f"class {self.last}({', '.join(sorted(self.bases))}):", self.bases)
+        own |= self.vocabulary.within(self.head) if self.head else own
         return own | self.decorators.words if self.decorators is not None else own
 
     @cached_property

@@ -122,6 +122,7 @@ class _Scan:
             end = _closing(chunk, end)
             bases = identifiers(chunk[match.end() : end])
         unit = self._unit(name, chunk[end:], bases, defines=True)
+        unit.head = chunk[match.start() : end] if bases else ""
         if decorators := chunk[: match.start()]:
             unit.decorators = self._unit(name, decorators)
             self._made.acts |= unit.is_registered

@@ -19,7 +19,6 @@ from gclint.verify.fitted import PATIENCE, fitted
 from gclint.verify.outcome import Outcome
 from gclint.verify.recipe import ProgramRecipe
 
-MADE_UP = ("data set", "rows", "tokenizer", "synthetic")
 OTHER_RUNS: dict[str, Callable[[Another], Iterator[Seen]]] = {
     "reference": reference.ask,
     "joined": one_batch.ask,
@@ -76,7 +75,7 @@ def rehearse(
     recipe = _small_enough(recipe, verifier)
     outcome = verifier.outcome(recipe)
     asking = Asking(only, {"run": time.perf_counter() - began})
-    made_up = any(word in each for each in outcome.replaced for word in MADE_UP)
+    made_up = any(rank.made_up for rank in outcome.ranks)
     recording = Recording(read_records(directory, len(outcome.ranks)), outcome.status, made_up)
     seen = ask(recording, asking)
     other = Another(recipe, outcome, recording, verifier, directory)

@@ -114,7 +114,8 @@ class RankReport:
 
     `cut` is true where the run was ended after its steps, and false where the program came to its own end; `rest` is
     what happened after the last optimizer step, `forged` says what the program did to its own measurement, `absent`
-    names the packages that stand-ins were given for, `planned` has what a trainer was asked for before it was cut.
+    names the packages that stand-ins were given for, `made_up` says of what the data is not the program's own, `planned`
+    has what a trainer was asked for before it was cut.
     """
 
     status: Status = "finished"
@@ -126,6 +127,7 @@ class RankReport:
     versions: dict[str, str] = field(default_factory=dict)
     limits: tuple[str, ...] = ()
     replaced: tuple[str, ...] = ()
+    made_up: tuple[str, ...] = ()
     steps: tuple[Step, ...] = ()
     step_count: int = 0
     trainable: int = 0

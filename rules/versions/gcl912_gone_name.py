@@ -64,7 +64,7 @@ def taken(event: NameTaken, run: Run) -> Iterator[Finding]:
     """Is a name imported that the release lacks?"""
     name = event.library_name
     module = name.rpartition(".")[0]
-    gone = next((each for each in MODULES if f"{module}.".startswith(f"{each}.")), name if name in NAMES else "")
+    gone = _gone_above(module) or (name if name in NAMES else "")
     if bound_otherwise(event.site, event.name):
         return
     error = f"ImportError: cannot import name '{name.rpartition('.')[2]}'" if gone in NAMES else ""
@@ -77,7 +77,7 @@ def taken(event: NameTaken, run: Run) -> Iterator[Finding]:
 def imported(event: Imported, run: Run) -> Iterator[Finding]:
     """Is a module imported, by an import statement of its own, that the release lacks?"""
     if isinstance(event.site.node, ast.Import) and event.name in {each.name for each in event.site.node.names}:
-        gone = next((each for each in MODULES if f"{event.name}.".startswith(f"{each}.")), "")
+        gone = _gone_above(event.name)
         yield from _told(event, run, gone, f"ModuleNotFoundError: No module named '{gone}'", None)
 
 
@@ -89,6 +89,11 @@ def called(event: LibraryCall, run: Run) -> Iterator[Finding]:
         module, _, last = name.rpartition(".")
         error = f"AttributeError: module '{module}' has no attribute '{last}'"
         yield from _told(event, run, name, error, None, Site.at(event.site.module, node.func))
+
+
+def _gone_above(module: str) -> str:
+    """The module that is gone, of those that a dotted name leads through; "" where all are there."""
+    return next((each for each in MODULES if f"{module}.".startswith(f"{each}.")), "")
 
 
 def _told(

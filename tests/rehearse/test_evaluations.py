@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from pathlib import Path
 
 import pytest
 
@@ -49,6 +50,11 @@ def test_nothing_evaluates_apart_where_one_line_does_both() -> None:
     assert text("for phase in phases:\n    out = step(phase)\n", 2, (2,), "<module>", 1) == ""
 
 
+def test_what_leaves_the_loop_from_the_else_of_another_is_not_executed_twice() -> None:
+    source = "for epoch in range(3):\n    train()\n    for x in held_out:\n        model(x)\n    else:\n        break\n"
+    assert text(source, 4, (2,), "<module>", 1) == "model(x)"
+
+
 @pytest.mark.parametrize("inside", ["continue", "break", "pass"])
 def test_the_outermost_statement_that_does_not_train_is_found(inside: str) -> None:
     assert text(PROGRAM.format(inside=inside), 11, (5,)) == "with no_grad():"
@@ -82,3 +88,15 @@ def test_what_only_another_run_shows(kind: str, name: str, verifier: Verifier) -
     program = next(each for each in measure.programs(kind) if each.path.stem == name)
     made = measure.rehearsed(program, verifier)
     assert not made.failed and tuple(made.codes) == program.due
+
+
+@pytest.mark.slow
+def test_an_evaluation_of_made_up_rows_is_not_blamed_for_its_error(tmp_path: Path, verifier: Verifier) -> None:
+    text = (measure.HERE / "healthy" / "trainer.py").read_text()
+    text = text.replace('TrainingArguments("out"', 'TrainingArguments("out", eval_strategy="epoch"')
+    text = text.replace(
+        "train_dataset=data,", "train_dataset=data, eval_dataset=data, compute_metrics=lambda told: 1 / 0,"
+    )
+    (tmp_path / "train.py").write_text(text)
+    made = measure.rehearsed(measure.Program(tmp_path / "train.py", (), 1), verifier)
+    assert "compute_metrics" in text and made.recording.made_up and not made.failed and made.codes == []

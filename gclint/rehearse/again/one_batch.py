@@ -18,6 +18,7 @@ from gclint.rehearse.again.another import Another
 from gclint.rehearse.questions import accumulation
 from gclint.rehearse.record import Event, Record, Recording
 from gclint.rehearse.seen import Seen, listed, place
+from gclint.verify.oracles import FLOOR, sketch_error
 from gclint.verify.outcome import Outcome
 
 MOST = 16  # rounds: each of them gets the rows of all
@@ -36,6 +37,8 @@ def ask(other: Another) -> Iterator[Seen]:
     until: dict[str, Any] = {"stop_after": 1, "short": False, "joined": (1, False)}
     own = other.run("own-batches", **until)
     batches = [_batches(each, len(losses)) for each in own[1]]
+    if not all(batches):
+        return
     where = place(losses[0]["at"])
     if accumulated:
         rounds = [[dict(ChainMap(*loader))] * len(losses) for loader in batches[0]]
@@ -89,13 +92,11 @@ def _differing(
     pairs = {name: (a, b) for name, a in own[0].first.steps[0].gradients.items() if a and (b := theirs.get(name))}
     size = sum(b * b for _, whole in pairs.values() for b in whole[1:])
     times = sum(a * b for mine, whole in pairs.values() for a, b in zip(mine[1:], whole[1:], strict=True)) / (size or 1)
-    apart = {
-        name: (sum((a - times * b) ** 2 for a, b in zip(mine[1:], whole[1:], strict=True)) / 8) ** 0.5
-        for name, (mine, whole) in pairs.items()
-    }
-    if math.hypot(*apart.values()) <= LEAST * math.hypot(*(mine[0] for mine, _ in pairs.values())):
-        return {}
-    return {name: apart[name] / mine[0] for name, (mine, _) in pairs.items() if apart[name] > LEAST * mine[0]}
+    floor = FLOOR * max((mine[0] for mine, _ in pairs.values()), default=0.0)
+    off = {name: sketch_error([times * each for each in whole], mine, floor) for name, (mine, whole) in pairs.items()}
+    sizes = {name: max(mine[0], floor) for name, (mine, _) in pairs.items()}
+    whole = math.hypot(*(off[name] * sizes[name] for name in off)) / (math.hypot(*sizes.values()) or 1)
+    return {name: each for name, each in off.items() if each > LEAST} if whole > LEAST else {}
 
 
 def _told(code: str, parts: str, where: tuple[str, int] | None, found: dict[str, float]) -> Iterator[Seen]:

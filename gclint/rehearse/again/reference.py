@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from gclint.rehearse.again.another import Another
 from gclint.rehearse.record import Recording
 from gclint.rehearse.seen import Seen, listed, place
+from gclint.verify.oracles import sketch_error
 from gclint.verify.outcome import Outcome
 
 EXACT, COARSE = 1e-3, 5e-2
@@ -67,8 +68,7 @@ def _apart(mine: list[float], theirs: list[float] | None) -> bool:
     """Whether two sketches are of tensors that differ by more than rounding."""
     if theirs is None or len(mine) != len(theirs) or not mine:
         return False
-    apart = (sum((a - b) ** 2 for a, b in zip(mine[1:], theirs[1:], strict=True)) / 8) ** 0.5
-    return bool(apart > EXACT * max(mine[0], theirs[0]) + 1e-9)
+    return sketch_error(mine, theirs, max(mine[0], 1e-6)) > EXACT
 
 
 def differing(one: Outcome, other: Outcome) -> dict[str, float]:
@@ -81,10 +81,9 @@ def differing(one: Outcome, other: Outcome) -> dict[str, float]:
     found = {}
     for name in (name for name in mine if name in theirs):
         first, second = mine[name] or [0.0] * 9, theirs[name] or [0.0] * 9
-        apart = (sum((a - b) ** 2 for a, b in zip(first[1:], second[1:], strict=True)) / 8) ** 0.5
-        size = max(first[0], second[0])
-        if size > 1e-4 * largest and apart > limit * size:
-            found[name] = apart / size
+        error = sketch_error(first, second, first[0])
+        if max(first[0], second[0]) > 1e-4 * largest and error > limit:
+            found[name] = error
     return found
 
 

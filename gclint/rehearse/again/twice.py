@@ -22,7 +22,7 @@ def ask(other: Another) -> Iterator[Seen]:
     record = other.first.first
     found = record.end.get("evaluations") or [["", "", 0, 0, []]]
     file, name, first, line, trains = found[-1]
-    trainer = has_trainer(other.outcome)
+    trainer = has_trainer(other.outcome) and other.outcome.first.planned.get("evaluates") != "False"
     saved = any(part.get("root", -1) >= 0 for each in record.of("save") for part in each["parts"])
     workers = any(each["workers"] > 1 for each in record.of("loader"))
     evaluates = any(not each["training"] and not each["gradient"] for each in record.of("forward"))
@@ -32,7 +32,7 @@ def ask(other: Another) -> Iterator[Seen]:
     twice = Evaluation(file, name, first, line, tuple(trains))
     outcome, closer = other.run("closely", closely=True, twice=twice, evaluated_at=half)
     if outcome.status != "finished" and (trainer or line):
-        yield from map(_failed, () if closer.made_up else closer.first.of("evaluation failed"))
+        yield from map(_failed, () if other.first.made_up else closer.first.of("evaluation failed"))
         closer = other.run("closely-once", closely=True)[1]
     elif trainer:
         yield from modes.ask(closer)

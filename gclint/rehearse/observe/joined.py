@@ -16,10 +16,10 @@ from torch.utils.data import dataloader
 from torch.utils.data._utils import fetch
 
 from gclint.rehearse.observe.calls import RANDOM
-from gclint.rehearse.observe.numbers import numbers, random_states, restore, seed
+from gclint.rehearse.observe.numbers import numbers, random_states, restore
 from gclint.rehearse.observe.watch import Watch
 from gclint.verify.worker.closures import Given, once_computed
-from gclint.verify.worker.randomness import generators
+from gclint.verify.worker.randomness import generators, seed
 
 
 class Joined:
@@ -33,7 +33,6 @@ class Joined:
         self._rows: dict[int, list[dict[str, list[float]]]] = {}
         self._drew = False
         self._given: dict[str, str] | None = None
-        self._hook: Any = None
 
     def install(self) -> None:
         """Start changing and noting."""
@@ -44,7 +43,7 @@ class Joined:
         for name in RANDOM:
             patches.around(torch.nn.functional, name, lambda original, given, *args, **kwargs: given)
         patches.around(torch.nn.functional, "scaled_dot_product_attention", _attending)
-        self._hook = register_optimizer_step_pre_hook(patches.hook(self._before_step))
+        register_optimizer_step_pre_hook(patches.hook(self._before_step))
 
     def _next_index(self, original: Any, iterator: Any) -> Any:
         """The index of the next batch: joined with those of the next rounds, for each of these, and of other ranks."""

@@ -19,6 +19,7 @@ from gclint.rehearse.observe.regions import begins, region
 from gclint.verify.recipe import Evaluation
 
 AT, SEE, TWICE, TURNS = "__gclint_at__", "__gclint_see__", "__gclint_twice__", "__gclint_turns__"
+TURN = "__gclint_turn__"
 BODIES = ("body", "orelse", "finalbody")
 MAY_BE_PLAIN = (ast.Attribute, ast.BinOp, ast.BoolOp, ast.Call, ast.Compare, ast.IfExp, ast.Subscript, ast.UnaryOp)
 HELD: dict[type[ast.AST], tuple[str, ...]] = {
@@ -202,7 +203,7 @@ class _Marking:
 
     def _in_turns(self, body: list[ast.stmt]) -> ast.stmt:
         turns = ast.Call(ast.Name(TURNS, ast.Load()), [], [])
-        return ast.copy_location(ast.For(ast.Name(TURNS.replace("s__", "__"), ast.Store()), turns, body, []), body[-1])
+        return ast.copy_location(ast.For(ast.Name(TURN, ast.Store()), turns, body, []), body[-1])
 
     def _is_twice(self, function: ast.FunctionDef) -> bool:
         return not self._twice.line and (self._twice.function, self._twice.first) == (function.name, begins(function))

@@ -50,14 +50,6 @@ def random_states() -> tuple[Any, ...]:
     return torch.get_rng_state(), random.getstate(), numpy.random.get_state() if numpy is not None else None
 
 
-def seed(number: int) -> None:
-    """Set the generators of torch, Python and numpy to a number."""
-    torch.default_generator.manual_seed(number)
-    random.seed(number)
-    if "numpy" in sys.modules:
-        sys.modules["numpy"].random.seed(number)
-
-
 def restore(states: tuple[Any, ...]) -> None:
     """Set the generators to what they were."""
     torch.set_rng_state(states[0])

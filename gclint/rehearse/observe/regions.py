@@ -59,4 +59,8 @@ def _leaves(node: ast.AST, in_loop: bool = False) -> bool:
         return True
     if isinstance(node, FUNCTIONS):
         return False
-    return any(_leaves(each, in_loop or isinstance(node, LOOPS)) for each in ast.iter_child_nodes(node))
+    after = node.orelse if isinstance(node, LOOPS) else []  # what is left from there is the loop around
+    inside = (each for each in ast.iter_child_nodes(node) if each not in after)
+    return any(_leaves(each, in_loop) for each in after) or any(
+        _leaves(each, in_loop or isinstance(node, LOOPS)) for each in inside
+    )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import faulthandler
 import os
-import random
 import signal
 import sys
 import time
@@ -145,10 +144,11 @@ class Measurement:
         import torch
 
         from gclint.verify.worker.measure import Run
+        from gclint.verify.worker.randomness import seed
 
         _separate_rendezvous(int(self.job["number"]))
         torch.set_num_threads(int(self.job.get("threads", 1)))
-        _seed(self.recipe.seed + (int(self.job["rank"]) if self.sheet is not None else 0))
+        seed(self.recipe.seed + (int(self.job["rank"]) if self.sheet is not None else 0))
         self.run = self._full() or Run(self.recipe, self.job, self.scratch, self.found)
         if self.sheet is None:
             self.run.prepare()
@@ -194,6 +194,7 @@ class Measurement:
         return replace(
             report,
             replaced=tuple(self.found.replaced),
+            made_up=tuple(self.found.made_up),
             sources=self._sources(),
             missed=self.lines.missed(),
             status="raised" if raised else "finished",
@@ -314,15 +315,6 @@ def _apply(variables: tuple[Variable, ...], when: str) -> None:
             os.environ[each.name] = each.value
         elif when == "before-import":
             os.environ.pop(each.name, None)
-
-
-def _seed(seed: int) -> None:
-    import torch
-
-    random.seed(seed)
-    torch.manual_seed(seed)
-    if "numpy" in sys.modules:
-        sys.modules["numpy"].random.seed(seed)
 
 
 def _separate_rendezvous(number: int) -> None:

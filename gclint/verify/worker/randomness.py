@@ -1,4 +1,4 @@
-"""The states of the random number generators, as short digests that two runs can be compared by."""
+"""The random number generators: set, and told as short digests that two runs can be compared by."""
 
 from __future__ import annotations
 
@@ -7,6 +7,14 @@ import random
 import sys
 
 import torch
+
+
+def seed(number: int) -> None:
+    """Set the generators of torch, Python and numpy, where that is imported, to a number."""
+    random.seed(number)
+    torch.manual_seed(number)
+    if "numpy" in sys.modules:
+        sys.modules["numpy"].random.seed(number)
 
 
 def generators() -> dict[str, str]:

@@ -38,8 +38,7 @@ class FullRun:
 
     def _data_are_here(self) -> bool:
         self.meter.states = self.found.planned.get("states", "")
-        made_up = any(each.startswith("data set") for each in self.found.replaced)
-        return not made_up and not getattr(self.loader, "tokenized", False)
+        return "data set" not in self.found.made_up and not getattr(self.loader, "tokenized", False)
 
     def ended(self, error: BaseException | None) -> None:
         """The program is over; a copy of it ends here."""

@@ -18,7 +18,7 @@ CACHES = ("NUMBA_CACHE_DIR", "MPLCONFIGDIR", "XDG_CACHE_HOME", "TORCH_HOME", "TR
 @dataclass
 class Replacements:
     """`replaced`: harmless substitutions, in words; `limits`: what of the program was therefore not run,
-    `planned`: what the program asked for where it was cut.
+    `planned`: what the program asked for where it was cut, `made_up`: of what its data is not its own.
 
     `text` is the program's Python text, a NUL between files; `began` when the run began (seconds since 1970);
     `read_config` is the library's own reader of model configs.
@@ -29,13 +29,16 @@ class Replacements:
     replaced: list[str] = field(default_factory=list)
     limits: list[str] = field(default_factory=list)
     planned: dict[str, str] = field(default_factory=dict)
+    made_up: dict[str, None] = field(default_factory=dict)
     began: float = field(default_factory=time.time)
     read_config: Any = None
 
-    def note(self, text: str) -> None:
-        """Add a substitution once."""
+    def note(self, text: str, made_up: str = "") -> None:
+        """Add a substitution once, and what of the program's data is `made_up` by it."""
         if text not in self.replaced:
             self.replaced.append(text)
+        if made_up:
+            self.made_up[made_up] = None
 
     def limit(self, text: str) -> None:
         """Add something that is not run, once."""

@@ -61,7 +61,7 @@ def _synthetic(datasets: Any, name: str, found: Replacements, tokenized: bool = 
     if tokenized:  # what a data set of this name has, has been made into what the program reads
         columns = tuple(dict.fromkeys((*columns, *read_by(found.text))))
     count = FEW if media.shown(columns, 0) else ROWS
-    found.note(f"data set {name.strip()}: {count} rows of synthetic columns ({_some(columns)})")
+    found.note(f"data set {name.strip()}: {count} rows of synthetic columns ({_some(columns)})", "data set")
     rows = [{**row_of(columns, index, name, found.text), **media.shown(columns, index)} for index in range(count)]
     if tokenized:
         rows = [
@@ -73,7 +73,7 @@ def _synthetic(datasets: Any, name: str, found: Replacements, tokenized: bool = 
             }
             for row in rows
         ]
-        found.note("rows read from disk: tokenized already")
+        found.note("rows read from disk: tokenized already", "rows")
     classes = _classes(found.text, rows[0])
     for number, row in enumerate(rows):
         row.update(dict.fromkeys(classes, number % 2))

@@ -82,7 +82,7 @@ class Places:
         if not goal.exists() and goal.suffix in DATA_FILES and self._is_data(real):
             goal.parent.mkdir(parents=True, exist_ok=True)
             write_rows(goal, self.found)
-            self.found.note(f"{self._shown(real)} is not there: synthetic rows")
+            self.found.note(f"{self._shown(real)} is not there: synthetic rows", "rows")
         elif not goal.exists() and goal.suffix in media.ENDINGS and self._is_data(real):
             goal.parent.mkdir(parents=True, exist_ok=True)
             media.write_picture(goal)

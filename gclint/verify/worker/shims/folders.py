@@ -86,7 +86,9 @@ class Made:
         finally:
             self.own = own
         count = DISTINCT if ending == ".bin" else FILES
-        self.found.note(f"{os.path.relpath(real, self.scratch)} is not there: {count} synthetic {ending} files")
+        self.found.note(
+            f"{os.path.relpath(real, self.scratch)} is not there: {count} synthetic {ending} files", "files"
+        )
 
     def _fill(self, real: Path, ending: str) -> None:
         """Make the whole folder beside its place and move it there: other processes see all of it, or nothing."""
@@ -181,7 +183,7 @@ class Made:
             return
         os.makedirs(real.parent, exist_ok=True)
         self.file(real, sum(map(ord, real.stem)))
-        self.found.note(f"{real.relative_to(self.scratch)} is not there: synthetic")
+        self.found.note(f"{real.relative_to(self.scratch)} is not there: synthetic", "files")
 
     def _ending(self, pattern: str) -> str:
         """The ending of files that a pattern finds and the program can read; "" where neither says."""

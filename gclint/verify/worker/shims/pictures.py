@@ -47,7 +47,9 @@ def _make_up(kind: Any, shape: tuple[int, int, int], found: Replacements) -> Non
         except LACKING:
             self.__dict__["made_up"] = shape
             _fill(self, args, kwargs, shape)
-            found.note(f"{type(self).__name__}: {ROWS} synthetic pictures of {shape[0]} x {shape[1]} x {shape[1]}")
+            found.note(
+                f"{type(self).__name__}: {ROWS} synthetic pictures of {shape[0]} x {shape[1]} x {shape[1]}", "pictures"
+            )
 
     kind.__init__ = begin_here
     kind.__len__ = lambda self: ROWS if "made_up" in self.__dict__ else length(self)

@@ -70,7 +70,7 @@ def _replacing(original: Any, found: Replacements) -> Any:
         name = kwargs.get("pretrained_model_name_or_path", name)
         if name is not None and found.made_here(Path(str(name)), "tokenizer_config.json"):
             return original(cls, name, *args, **kwargs)
-        found.note("tokenizers: one token a byte")
+        found.note("tokenizers: one token a byte", "tokens")
         made = byte_tokenizer()
         for setting in SETTINGS:
             if kwargs.get(setting) is not None:

@@ -39,6 +39,7 @@ def install(found: Replacements, family: str, steps: int, recipe: ProgramRecipe)
         shards, engine = arguments.fsdp, arguments.deepspeed
         evaluates = str(getattr(arguments, "eval_strategy", "no")).rpartition(".")[2].lower() != "no"
         _cut(arguments, found, family, steps)
+        found.planned["evaluates"] = str(evaluates)
         if recipe.evaluated_at and evaluates:
             _set(arguments, eval_strategy="steps", eval_steps=recipe.evaluated_at, per_device_eval_batch_size=BATCH)
         if recipe.full is not None:
