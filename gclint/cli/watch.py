@@ -55,7 +55,7 @@ def _state(request: Request) -> object:
     except BadConfig as error:
         return str(error)
     roots = {project_root(os.path.abspath(path), request.paths) for path in request.paths}
-    return files, settings, [state_of(root)[0] for root in sorted(roots)]
+    return files, settings, [state_of(root).digest for root in sorted(roots)]
 
 
 def _stamps(request: Request) -> dict[str, tuple[int, int]]:

@@ -10,7 +10,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from gclint import __version__
-from gclint.integrations.nearby import MOST_MODULES, is_marked, root_of, state_of
+from gclint.integrations.nearby import MOST_MODULES, as_they_were, is_marked, root_of, state_of
 from gclint.locks import one_at_a_time
 from gclint.packs import pack_stamps, unchanged
 from gclint.source.cache import Cache, digest, prepare
@@ -37,13 +37,14 @@ class Project:
         self.root = root
         self.given = dict(given)
         self._jobs = jobs
-        state, modules = state_of(root)
-        self.whole = bool(state) and (modules <= MOST_MODULES or is_marked(root))
+        state = state_of(root)
+        self.whole = bool(state.digest) and (state.modules <= MOST_MODULES or is_marked(root))
+        self._fresh = dict(state.fresh)
         settings = settings_of(Request(given=self.given), root)
         self._directory = settings.cache_below(root)
         around = [__version__, *surroundings(root), repr(settings)]
         self._around = digest(around)
-        self._state = digest([state, os.getcwd(), *around]) if state else ""
+        self._state = digest([state.digest, os.getcwd(), *around]) if state.digest else ""
         self._words: tuple[Vocabulary, list[Any]] | None = None
         self._found: dict[str, list[Found]] | None = None
 
@@ -77,7 +78,7 @@ class Project:
         files.save()
         cache = Cache(self._directory, self._name("flake8", self.root))
         told = {name: list(items) for name, items in found.items()}
-        cache.put("project", {"state": self._state, "packs": pack_stamps(), "found": told})
+        cache.put("project", {"state": self._state, "fresh": self._fresh, "packs": pack_stamps(), "found": told})
         cache.save()
         gc.freeze()  # what flake8 does from now on need not look over what an analysis left
         return found
@@ -151,7 +152,7 @@ def _read(entry: Any, state: str) -> dict[str, list[Found]] | None:
     if not state or not isinstance(entry, dict) or entry.get("state") != state:
         return None
     try:
-        if not unchanged(entry["packs"]):
+        if not unchanged(entry["packs"]) or not as_they_were(entry["fresh"]):
             return None
         return {
             str(path): [(int(line), int(column), str(text)) for line, column, text in items]

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 
 from gclint.config import FILES
 from gclint.source.cache import digest
@@ -44,17 +45,29 @@ def _outermost_package(directory: str) -> str:
     return directory
 
 
-def state_of(root: str) -> tuple[str, int]:
-    """Return a digest of everything below `root` that an analysis may read, and how many modules there are.
+@dataclass(frozen=True)
+class State:
+    """What an analysis may read below a directory: a `digest` of it ("" where there are too many files to look at), how
+    many `modules` there are, and by path the content of files so `fresh` that another change may leave their time.
+    """
 
-    Modules are told by their content, up to `MOST_MODULES` of them; other files by size and time, those changed
-    within the last two seconds by their content too. Where there are too many files to look at the digest is "".
+    digest: str
+    modules: int
+    fresh: Mapping[str, str] = field(default_factory=dict)
+
+
+def state_of(root: str) -> State:
+    """Return the state of everything below `root`.
+
+    Modules are told by their content, up to `MOST_MODULES` of them; other files by size and time, those changed within
+    the last two seconds by their content beside that: a later run finds them no more fresh, and as they were.
     """
     from time import time_ns
 
     recent = time_ns() - 2_000_000_000
     lines: list[str | bytes] = []
     modules: list[str] = []
+    fresh: dict[str, str] = {}
     for entry in _files(root):
         if kind_of(entry.name) == "other" and "." in entry.name.lstrip(".") and not tells_of_runs(entry.path):
             continue
@@ -63,11 +76,18 @@ def state_of(root: str) -> tuple[str, int]:
         status = entry.stat(follow_symlinks=False)
         by_content = entry.name.endswith(SUFFIXES) and len(modules) <= MOST_MODULES
         lines.append(entry.path if by_content else f"{entry.path}|{status.st_size}|{status.st_mtime_ns}")
-        if by_content or (status.st_mtime_ns > recent and status.st_size < _SMALL):
+        if by_content:
             lines.append(_content(entry.path))
+        elif status.st_mtime_ns > recent and status.st_size < _SMALL:
+            fresh[entry.path] = digest([_content(entry.path)])
         if len(lines) > 2 * MOST_FILES:
-            return "", MOST_FILES
-    return digest(lines), len(modules)
+            return State("", MOST_FILES)
+    return State(digest(lines), len(modules), fresh)
+
+
+def as_they_were(fresh: Mapping[str, str]) -> bool:
+    """Return whether files that were fresh have the content that they had."""
+    return all(digest([_content(path)]) == told for path, told in fresh.items())
 
 
 def has_more_modules(root: str, most: int) -> bool:

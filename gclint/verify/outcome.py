@@ -114,7 +114,7 @@ class RankReport:
 
     `cut` is true where the run was ended after its steps, and false where the program came to its own end; `rest` is
     what happened after the last optimizer step, `forged` says what the program did to its own measurement, `absent`
-    names the packages that stand-ins were given for, `made_up` says of what the data is not the program's own, `planned`
+    names the packages that stand-ins were given for, `made_up` what of the data is not the program's own, `planned`
     has what a trainer was asked for before it was cut.
     """
 

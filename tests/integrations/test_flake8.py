@@ -47,6 +47,21 @@ def test_a_second_run_reads_what_the_first_kept(flake8, seed):
     assert "started on more than one process" in flake8(".").stdout != first.stdout
 
 
+def test_what_was_fresh_in_the_first_run_is_not_looked_at_anew_in_the_second(flake8, seed):
+    os.utime(seed / "run_8gpu.sh")
+    flake8(".")
+    kept = {path: path.stat().st_mtime_ns for path in (seed / ".gclint_cache").glob("flake8-*")}
+    time.sleep(2.1)
+    flake8(".")
+    assert kept and {path: path.stat().st_mtime_ns for path in kept} == kept
+    status = (seed / "run_8gpu.sh").stat()
+    text = (seed / "run_8gpu.sh").read_text()
+    (seed / "run_8gpu.sh").write_text(text.replace("torchrun", "echo    "))
+    os.utime(seed / "run_8gpu.sh", ns=(status.st_atime_ns, status.st_mtime_ns))
+    assert (seed / "run_8gpu.sh").stat().st_size == status.st_size
+    assert "started on more than one process" in flake8(".").stdout
+
+
 def test_only_the_nearest_project_is_analysed(flake8, project):
     (project / "inner").mkdir()
     (project / "inner" / "pyproject.toml").write_text("")
