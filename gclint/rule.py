@@ -111,9 +111,11 @@ class Rule:
         related: Iterable[Location | tuple[Site, str]] = (),
         fixes: Iterable[Fix | None] = (),
         versions: Sequence[str] = ("torch",),
+        help: str = "",
     ) -> Finding:
         """A finding of this rule at a place; conditions that the guard leaves open are stated, and where the same was
-        said of it before under others, what both come to if that is shorter.
+        said of it before under others, what both come to if that is shorter. `help` says what to do where there is
+        no fix, in place of the example of the rule's page.
         """
         place = site.location()
         key = (place.path, place.line, place.column, self.code)
@@ -145,6 +147,7 @@ class Rule:
             tuple((each.package, each.version or "any") for each in basis),
             self.oracles,
             basis,
+            help,
         )
 
     @property

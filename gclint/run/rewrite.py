@@ -150,6 +150,34 @@ def remove_arguments(site: Site, *names: str) -> list[Edit]:
     return edits
 
 
+def imported_name(site: Site, bound: str) -> Site:
+    """Where a statement names what it imports as `bound`; the statement itself where it does not."""
+    aliases = site.node.names if isinstance(site.node, ast.ImportFrom) else ()
+    return next((Site.at(site.module, each) for each in aliases if (each.asname or each.name) == bound), site)
+
+
+def import_apart(site: Site, bound: str, line: str) -> list[Edit]:
+    """Give one of the names that a statement imports an import line of its own behind it; all of the statement where
+    there is no other. Empty for what is no `from` import, or holds no such name.
+    """
+    node, module = site.node, site.module
+    if not isinstance(node, ast.ImportFrom):
+        return []
+    named = [alias.asname or alias.name for alias in node.names]
+    if named == [bound]:
+        return [replace(site, line)]
+    added = insert_after(site, line)
+    if bound not in named or added is None:
+        return []
+    index = named.index(bound)
+    spans = [module.span(alias) for alias in node.names]
+    if index + 1 < len(spans):
+        (first, column), (end, end_column) = spans[index][:2], spans[index + 1][:2]
+    else:
+        (first, column), (end, end_column) = spans[index - 1][2:], spans[index][2:]
+    return [Edit(module.path, first, column, end, end_column, ""), added]
+
+
 def remove_statement(site: Site, comments: bool = True) -> Edit | None:
     """Take a whole statement out, with its line; `pass` stays where a block would be left empty.
 

@@ -141,6 +141,7 @@ def _finding(run: Run, old: _Old) -> Finding:
         symptom="FutureWarning; an error once the name is gone",
         fixes=(old.fix,),
         versions=(old.package,),
+        help="" if old.fix else f"write `{old.new}`",
     )
 
 

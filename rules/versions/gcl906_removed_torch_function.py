@@ -87,6 +87,7 @@ def called(event: LibraryCall, run: Run) -> Iterator[Finding]:
     if row is None or version < Version(row.since or row.gone) or _asked(event):
         return
     gone = bool(row.gone) and version >= Version(row.gone)
+    fix = _renamed(event.site, name, row) if call.name == name else None
     yield rule.finding(
         run,
         event.site,
@@ -94,7 +95,8 @@ def called(event: LibraryCall, run: Run) -> Iterator[Finding]:
         guard=event.guard,
         certainty="fails" if gone else "fragile",
         symptom=GONE_ERRORS[name.rpartition(".")[2]] if gone else "a warning; an error once the name is gone",
-        fixes=(_renamed(event.site, name, row) if call.name == name else None,),
+        fixes=(fix,),
+        help="" if fix else "write what took its place; no edit is made where its arguments or its results are others",
     )
 
 

@@ -112,6 +112,7 @@ def _deprecated(
             symptom="a warning; an error once the name is gone",
             fixes=(fix,),
             versions=(package,),
+            help="" if fix else f"write {new}",
         )
 
 

@@ -67,10 +67,12 @@ def taken(event: NameTaken, run: Run) -> Iterator[Finding]:
     gone = _gone_above(module) or (name if name in NAMES else "")
     if bound_otherwise(event.site, event.name):
         return
-    error = f"ImportError: cannot import name '{name.rpartition('.')[2]}'" if gone in NAMES else ""
-    yield from _told(
-        event, run, gone, error or f"ModuleNotFoundError: No module named '{gone}'", _imported(event, gone)
-    )
+    if gone in MODULES:
+        error, place = f"ModuleNotFoundError: No module named '{gone}'", event.site
+    else:
+        error = f"ImportError: cannot import name '{name.rpartition('.')[2]}'"
+        place = rewrite.imported_name(event.site, event.name)
+    yield from _told(event, run, gone, error, _imported(event, gone), place)
 
 
 @rule.on(Imported)
@@ -114,18 +116,21 @@ def _told(
         symptom=symptom,
         fixes=(fix,),
         versions=(package,),
+        help="" if fix else f"take {new} in its place" if new else f"{package} below {since} may have it",
     )
 
 
 def _imported(event: NameTaken, gone: str) -> Fix | None:
-    """Import what does the same, where the statement takes nothing else."""
-    node, new = event.site.node, INSTEAD.get(gone, "").partition(",")[0]
-    if not isinstance(node, ast.ImportFrom) or len(node.names) > 1 or "." not in new or " " in new:
+    """Import what does the same, of what the statement takes this name alone."""
+    new = INSTEAD.get(gone, "").partition(",")[0]
+    if "." not in new or " " in new:
         return None
-    module, _, last = new.rpartition(".") if gone in NAMES else (new, "", node.names[0].name)
+    module, _, last = new.rpartition(".") if gone in NAMES else (new, "", event.library_name.rpartition(".")[2])
     kept = f" as {event.name}" if last != event.name else ""
-    edit = rewrite.replace(event.site, f"from {module} import {last}{kept}")
+    edits = rewrite.import_apart(event.site, event.name, f"from {module} import {last}{kept}")
+    if not edits:
+        return None
     note = (
         OTHER_DEFAULTS if last == "AdamW" else ANOTHER if module.partition(".")[0] not in (*PACKAGES, "torch") else ""
     )
-    return Fix("new-name", f"Import it from {module}", (edit,), "unsafe" if note else "safe", note)
+    return Fix("new-name", f"Import it from {module}", tuple(edits), "unsafe" if note else "safe", note)
