@@ -10,7 +10,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from gclint import __version__
-from gclint.integrations.nearby import MOST_MODULES, as_they_were, is_marked, root_of, state_of
+from gclint.integrations.nearby import MOST_MODULES, as_they_were, is_marked, is_package, root_of, state_of
 from gclint.locks import one_at_a_time
 from gclint.packs import pack_stamps, unchanged
 from gclint.source.cache import Cache, digest, prepare
@@ -26,9 +26,9 @@ Found = tuple[int, int, str]
 class Project:
     """A project, as one process sees it: its state is told once, its findings are read or made once.
 
-    A long analysis is divided among `jobs` processes. A directory with too many files to tell its state, or with more
-    than `MOST_MODULES` modules and nothing that marks a project, is never analysed whole: each of its files is a
-    program of its own.
+    A long analysis is divided among `jobs` processes. A directory with too many files to tell its state, or one that is
+    neither a package nor marked as a project and has more than `MOST_MODULES` modules, is never analysed whole: each of
+    its files is a program of its own.
     """
 
     def __init__(self, root: str, given: Mapping[str, Any], jobs: int = 1) -> None:
@@ -38,7 +38,7 @@ class Project:
         self.given = dict(given)
         self._jobs = jobs
         state = state_of(root)
-        self.whole = bool(state.digest) and (state.modules <= MOST_MODULES or is_marked(root))
+        self.whole = bool(state.digest) and (state.modules <= MOST_MODULES or is_marked(root) or is_package(root))
         self._fresh = dict(state.fresh)
         settings = settings_of(Request(given=self.given), root)
         self._directory = settings.cache_below(root)

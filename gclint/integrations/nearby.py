@@ -39,8 +39,13 @@ def is_marked(directory: str) -> bool:
     return any(os.path.exists(os.path.join(directory, mark)) for mark in MARKS)
 
 
+def is_package(directory: str) -> bool:
+    """Return whether a directory says that it is a package."""
+    return os.path.exists(os.path.join(directory, "__init__.py"))
+
+
 def _outermost_package(directory: str) -> str:
-    while os.path.exists(os.path.join(os.path.dirname(directory), "__init__.py")):
+    while is_package(os.path.dirname(directory)):
         directory = os.path.dirname(directory)
     return directory
 

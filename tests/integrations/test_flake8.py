@@ -135,6 +135,8 @@ def test_of_a_directory_that_nothing_marks_no_more_than_the_file_is_looked_at(fl
     for number in range(300):
         (project / f"module_{number}.py").write_text("")
     assert flake8("train.py", "part.py").stdout == ""
+    (project / "__init__.py").write_text("")  # a package is nobody's home
+    assert "GCL201" in flake8("part.py").stdout
 
 
 def test_flake8_applies_its_own_noqa_select_and_per_file_ignores(flake8, run, project):
