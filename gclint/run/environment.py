@@ -9,12 +9,12 @@ import ast
 from typing import TYPE_CHECKING
 
 from ..ir.syntax import Site
-from .events import EnvSet
+from .events import EnvRead, EnvSet
 from .guards import DISTRIBUTED, Guard, conj, either
 from .jumps import leave_under
 from .pages import place_of, placed
 from .run import untold
-from .values import MISSING, NOTHING, External, Value, assigned, of, replaced
+from .values import MISSING, NOTHING, Const, External, Value, assigned, of, replaced
 from .variables import variable
 
 if TYPE_CHECKING:
@@ -36,10 +36,20 @@ _LEFT_TO_THE_SHELL = ("$", "`")
 
 def read(it: Interpreter, name: str, default: Value, site: Site) -> Value:
     """The value of a variable, the default where it is not set."""
+    it.emit(EnvRead(it.moment(site=site), name))
     held = _held(it, name)
     if name in _NUMBERS and held is None:
         return number(it, name, site)
-    return of(it.unknown(f'os.environ["{name}"]', site)) if held is None else replaced(held, default)
+    return (
+        of(it.unknown(spelled(name, any(item != Const(None) for _, item in default)), site))
+        if held is None
+        else replaced(held, default)
+    )
+
+
+def spelled(name: str, or_default: bool = False) -> str:
+    """What a variable is called where nobody knows what it holds, or is read with a default."""
+    return f'os.environ.get("{name}", ...)' if or_default else f'os.environ["{name}"]'
 
 
 def demand(it: Interpreter, name: str, site: Site) -> Value:
@@ -127,7 +137,7 @@ def _held(it: Interpreter, name: str) -> Value | None:
         return of(MISSING) if sure else None
     text = held.constant() if name not in it.run.environment_sites else None
     if isinstance(text, str) and any(mark in text for mark in _LEFT_TO_THE_SHELL):
-        held = it.run.environment[name] = of(it.unknown(f'os.environ["{name}"]'))
+        held = it.run.environment[name] = of(it.unknown(spelled(name)))
     elif isinstance(text, str) and place_of(held) is None:
         held = it.run.environment[name] = placed(held, variable(it, name))
     return held

@@ -101,6 +101,13 @@ class EnvSet(Event):
 
 
 @dataclass
+class EnvRead(Event):
+    """An environment variable is read by the code."""
+
+    name: str = ""
+
+
+@dataclass
 class ModelLoaded(Event):
     """A model comes into being: from_pretrained, from_config, a class of the project."""
 

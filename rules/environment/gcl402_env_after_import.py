@@ -28,10 +28,10 @@ import torch
 ## When it is fine
 Variables read later: `CUDA_VISIBLE_DEVICES` until CUDA is initialised, `NCCL_*` until the communicator is made,
 `TORCHDYNAMO_DISABLE` until the first compile; a value the launcher has set already; processes that are started
-afterwards, which inherit the variable and import torch anew; `torch.set_num_threads` beside it; `OMP_NUM_THREADS`
-before the first import of another library with threads of its own (onnxruntime, faiss, sklearn, ...); the
-`__init__.py` of a package, for the package's own modules that import torch: it runs before them, where they are
-started with `-m` too.
+afterwards, which inherit the variable and import torch anew; `torch.set_num_threads` beside it; a variable that the
+program itself reads afterwards; what it was before, put back; `OMP_NUM_THREADS` before the first import of another
+library with threads of its own (onnxruntime, faiss, sklearn, ...); the `__init__.py` of a package, for the package's
+own modules that import torch: it runs before them, where they are started with `-m` too.
 
 ## Evidence
 torch 2.13.0 in fresh processes (OMP_NUM_THREADS, TORCH_LOGS, TORCH_DISTRIBUTED_DEBUG: `import torch` imports
@@ -53,10 +53,11 @@ from gclint.launch.interpreters import may_run_python
 from gclint.rule import Reproduction, Rule
 from gclint.run import rewrite
 from gclint.run.closures import calls_in, enclosing_function
-from gclint.run.events import EnvSet, LibraryCall, RunEnded
+from gclint.run.environment import spelled
+from gclint.run.events import EnvRead, EnvSet, LibraryCall, RunEnded
 from gclint.run.meaning import definition
 from gclint.run.run import Run
-from gclint.run.values import NOTHING, Const
+from gclint.run.values import NOTHING, Const, Object
 
 READ_AT_IMPORT = {"OMP_NUM_THREADS": "torch", "TORCH_LOGS": "torch", "TORCH_DISTRIBUTED_DEBUG": "torch"}
 THREADED_TOO = ("faiss", "lightgbm", "numexpr", "onnxruntime", "sklearn", "xgboost")
@@ -107,12 +108,14 @@ def set_for_itself(event: RunEnded, run: Run) -> Iterator[Finding]:
     """Is a variable set too late, and not for processes that are started, or libraries imported, afterwards?"""
     late: list[tuple[EnvSet, str, Site, list[str]]] = run.facts.get("set_after_import", [])
     for setting, reader, imported, others in late:
-        if not _for_others(setting, run) and not any(name in run.imported for name in others):
+        known = any(name in run.imported for name in others) or _for_the_program(setting, run)
+        if not known and not _for_others(setting, run):
             yield _finding(setting, reader, imported, run)
 
 
 def _finding(event: EnvSet, reader: str, imported: Site, run: Run) -> Finding:
     certain = event.name in READ_AT_IMPORT
+    kept = any(isinstance(item, Object) and item.label == spelled(event.name, True) for _, item in event.value)
     when = "while it is imported" if certain else "when its runtime comes up"
     return rule.finding(
         run,
@@ -121,6 +124,7 @@ def _finding(event: EnvSet, reader: str, imported: Site, run: Run) -> Finding:
         guard=event.guard,
         certainty="fails" if certain else "fragile",
         symptom=f"silent: {event.name} has no effect",
+        condition=f"unless `{event.name}` is set before" if kept else "",
         related=[(imported, f"{reader} is imported here")],
         fixes=(moved(event, imported),),
     )
@@ -131,6 +135,12 @@ def _around(event: EnvSet, run: Run, imported: Site) -> bool:
     path = Path(event.site.module.path)
     inside = path.name == "__init__.py" and Path(run.path).is_relative_to(os.path.realpath(path.parent))
     return inside and event.site.module is not run.entry and imported.module is run.entry
+
+
+def _for_the_program(event: EnvSet, run: Run) -> bool:
+    """Whether the program itself reads the variable afterwards, or puts back what it was before."""
+    put_back = all(isinstance(item, Object) and item.label == spelled(event.name) for _, item in event.value)
+    return put_back or any(read.name == event.name for read in run.of_type(EnvRead, start=run.place(event) + 1))
 
 
 def _for_others(event: EnvSet, run: Run) -> bool:
