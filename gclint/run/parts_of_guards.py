@@ -24,6 +24,12 @@ def without_tacit(guard: Guard) -> Guard:
     return frozenset((atom, truth) for atom, truth in guard if not atom.tacit)
 
 
+def is_given_up(pair: tuple[Atom, bool]) -> bool:
+    """Whether a condition stands for one that took too many words."""
+    atom, truth = pair
+    return truth and atom.key.startswith(WIDENED) and not atom.subject
+
+
 def is_exact(guard: Guard) -> bool:
     """Whether nothing of a guard was given up."""
     return not any(atom.key.startswith(WIDENED) for atom, _ in everything(guard))

@@ -8,12 +8,14 @@ from ..finding import Condition
 from .defaults import less_defaults
 from .formula import FALSE, All, Formula, Literal, formula_of, shortened, small
 from .guards import ALWAYS, Atom, Guard
+from .parts_of_guards import is_given_up
 
 
 def state(guard: Guard, known: Guard = ALWAYS) -> Condition:
     """The guard as words for a finding's condition, made short: what it leaves open where `known` holds.
 
-    Of several alternatives, in parentheses and joined by " or ", one holds.
+    Of several alternatives, in parentheses and joined by " or ", one holds. What was given up, as it took too many
+    words, is counted among what is too long.
     """
     held = small(guard)
     whole = formula_of(held)
@@ -22,7 +24,7 @@ def state(guard: Guard, known: Guard = ALWAYS) -> Condition:
         short = shortened(whole, known)
     parts = _parts(less_defaults(whole if short == FALSE else short))
     told = [part for part in parts if not isinstance(part, Literal) or part.atom.state(part.truth)]
-    return Condition(tuple(_ordered(told)), len(guard) - len(held))
+    return Condition(tuple(_ordered(told)), len(guard) - len(held) + sum(map(is_given_up, held)))
 
 
 def by_words(formula: Formula, told: dict[str, Atom]) -> Formula:
