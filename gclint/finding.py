@@ -141,6 +141,7 @@ class Finding:
     preferred one first, `related` the other places that take part (each with its own message), `oracles` what shows
     the silent effect in a run (`gclint.verify.oracles`). One of certainty `seen` was observed (`gclint.rehearse`) and
     has its remedy in words (`help`). `level` is what the configuration counts it as, None where it says nothing.
+    `this_run` is what is known of the program's run that bears on it, "" where nothing is.
     """
 
     code: str
@@ -157,6 +158,7 @@ class Finding:
     basis: tuple[Basis, ...] = ()
     help: str = ""
     level: Level | None = None
+    this_run: str = ""
 
     @property
     def versions(self) -> str:

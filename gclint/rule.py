@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from .failures import Problem, unloaded
 from .finding import Aspect, Certainty, Condition, Finding, Fix, Location
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from .run.guards import Guard
     from .run.run import Run
 
+Bearing = Literal["processes", "bits", "accumulation"]
 Question = Callable[[Any, "Run"], "Iterable[Finding]"]
 F = TypeVar("F", bound=Question)
 CODE = re.compile(r"^[A-Z]{1,3}[0-9]{3}$")
@@ -64,7 +65,8 @@ class Rule:
     rule's anchor: the rarest words, one of which stands in the code that makes the finding or in what it calls.
     `oracles` name what shows its silent effect in a run (`gclint.verify.oracles`), or are texts of exceptions by which
     it shows as well; the exception of a finding is its `symptom`. One whose only certainty is `costs`, or that is in
-    `preview`, is off unless it is selected (`gclint.check.selection`).
+    `preview`, is off unless it is selected (`gclint.check.selection`). `bears` names what of a run makes a finding
+    matter more or less: it is told with the finding where it is known (`gclint.check.this_run`).
     """
 
     code: str
@@ -77,6 +79,7 @@ class Rule:
     oracles: tuple[str, ...] = ()
     reproduction: Reproduction = field(default_factory=Reproduction)
     preview: bool = False
+    bears: tuple[Bearing, ...] = ()
     questions: list[tuple[tuple[type, ...], Question]] = field(default_factory=list)
 
     def on(self, *events: type) -> Callable[[F], F]:

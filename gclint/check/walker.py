@@ -7,6 +7,7 @@ import os
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 
 from gclint.launch import Launch, is_readme
@@ -34,6 +35,7 @@ from ..run.starting import assumed, call_function
 from ..run.values import Alternative, Class, External, Function, Partial, Scope, const, of
 from ..timing import measured, stage
 from .inquiry import Inquiry
+from .this_run import known_of
 from .walks import CONFIGURATION_KINDS, AllFound, Consulted, Entered, Sought, Task, Walked, Wanted, keep
 
 MANY_MODULES = 40
@@ -128,7 +130,7 @@ class Walker:
         if module is None:
             return
         run = self._run(made, entry.launch)
-        run.entry = module
+        run.entry, run.is_program = module, True
         it = self._interpreter(run)
         it.steps = steps
         scope = Scope()
@@ -265,7 +267,7 @@ class Walker:
             try:
                 for finding in question(event, run):
                     if finding.key in run.found or finding.key not in run.impossible:
-                        keep(made.found, finding)
+                        keep(made.found, replace(finding, this_run=known_of(event, run, rule.bears)))
             except Exception as error:
                 made.problems[failure(f"rule {rule.code}", error, event.site.location())] = None
         if asked and self._until and all(any(map(each.is_told, made.found.values())) for each in self._until):

@@ -41,6 +41,7 @@ def finding_as_data(report: Report, finding: Finding, target: Sequence[str] | No
         "effect": brief(finding.symptom, 300),
         "condition": brief(finding.stated.brief, 300),
         "judged_for": brief(finding.versions, 300),
+        "this_run": brief(finding.this_run, 300),
         "line": code_of(report, finding.location),
         "states": states[:MOST_STATES],
         "more_states": max(0, len(states) - MOST_STATES),

@@ -77,6 +77,7 @@ def _facts(report: Report, finding: Finding, number: str) -> Iterator[str]:
         ("effect", finding.symptom),
         ("condition", finding.stated.brief),
         ("judged for", finding.versions),
+        ("this run", finding.this_run),
     ):
         if text:
             yield f"{label}: {brief(text, 250)}"

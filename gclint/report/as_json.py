@@ -57,6 +57,7 @@ def record(report: Report, finding: Finding) -> Record:
         "related": [_related(report, place) for place in finding.related],
         "target": dict(finding.target),
         "versions": versions(report, finding),
+        **({"this_run": finding.this_run} if finding.this_run else {}),
         **({"help": helped} if (helped := remedy(report, finding)) else {}),
     }
 

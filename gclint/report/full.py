@@ -41,6 +41,7 @@ def _block(report: Report, finding: Finding, style: Style) -> str:
 
 def _notes(report: Report, finding: Finding) -> list[tuple[str, str]]:
     notes = [("effect", finding.symptom), ("condition", finding.stated.brief), ("judged for", finding.versions)]
+    notes.append(("this run", finding.this_run))
     notes += [("certainty", certainty_of(finding))] if severity(finding) != level_of_certainty(finding) else []
     notes.append(("help", remedy(report, finding)))
     for index, fix in enumerate(finding.fixes):

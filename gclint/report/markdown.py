@@ -36,6 +36,7 @@ def _details(report: Report, finding: Finding) -> str:
     lines += [f"- **Effect**: {_text(finding.symptom)}"] if finding.symptom else []
     lines += [f"- **When**: {_text(finding.stated.brief)}"] if finding.condition else []
     lines += [f"- **Judged for**: {_text(finding.versions)}"] if finding.versions else []
+    lines += [f"- **This run**: {_text(finding.this_run)}"] if finding.this_run else []
     lines += [f"- **Help**: {_text(helped)}"] if (helped := remedy(report, finding)) else []
     for related in finding.related:
         lines.append(f"- {_code(place_text(report.shown(related)))}: {_text(related.message)}")

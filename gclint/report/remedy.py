@@ -32,5 +32,6 @@ def notes(report: Report, finding: Finding) -> list[str]:
         "Help": remedy(report, finding),
         "When": finding.stated.brief if finding.condition else "",
         "Judged for": finding.versions,
+        "This run": finding.this_run,
     }
     return [f"{name}: {text}" for name, text in told.items() if text]

@@ -55,6 +55,7 @@ rule = Rule(
     name="adapter-without-input-grads",
     docs=__doc__ or "",
     words=(("get_peft_model", "PeftModel", "add_adapter", "AutoPeftModelForCausalLM"), TRAINS, TURNS_ON),
+    bears=("bits",),
     certainty=("fails",),
     fixable="safe",
     holds="transformers < 5.0",

@@ -55,6 +55,7 @@ rule = Rule(
         TRAINS,
         ("from_pretrained", "inference_mode", "prepare_model_for_kbit_training", "requires_grad", "disable_adapter"),
     ),
+    bears=("bits",),
     certainty=("fails",),
     fixable="safe",
     oracles=("trains", "changed"),

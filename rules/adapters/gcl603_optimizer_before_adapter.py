@@ -82,6 +82,7 @@ rule = Rule(
         ("get_peft_model", "add_adapter", "Linear", "to_empty", "assign", *GROWS, *RESET, "Parameter"),
         ("parameters",),
     ),
+    bears=("bits",),
     certainty=("fails", "fragile"),
     fixable="unsafe",
     oracles=("changed",),

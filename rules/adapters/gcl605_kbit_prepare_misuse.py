@@ -48,6 +48,7 @@ rule = Rule(
     name="kbit-prepare-misuse",
     docs=__doc__ or "",
     words=(("prepare_model_for_kbit_training", "prepare_model_for_int8_training"),),
+    bears=("bits",),
     certainty=("fails",),
     oracles=("recompute",),
     reproduction=Reproduction("bad_not_quantised.py", "good_checkpointed.py", intent=("dtypes", "modes", "trained")),

@@ -60,6 +60,7 @@ rule = Rule(
     name="ddp-without-static-graph",
     docs=__doc__ or "",
     words=(("DistributedDataParallel", "Trainer", "LightningCLI", "Accelerator", "Fabric"), TRAINS, TURNS_ON),
+    bears=("processes", "accumulation"),
     certainty=("fails", "fragile"),
     fixable="safe",
     reproduction=Reproduction(

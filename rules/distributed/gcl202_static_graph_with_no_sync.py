@@ -49,6 +49,7 @@ rule = Rule(
         ("static_graph", "_set_static_graph", "ddp_static_graph"),
         ("no_sync", "gradient_accumulation_steps", "accumulate"),
     ),
+    bears=("processes", "accumulation"),
     certainty=("fails",),
     fixable="unsafe",
     reproduction=Reproduction(

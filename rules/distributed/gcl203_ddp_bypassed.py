@@ -58,6 +58,7 @@ rule = Rule(
     name="ddp-bypassed",
     docs=__doc__ or "",
     words=(("DistributedDataParallel", "def compute_loss(", "def training_step("), TRAINS),
+    bears=("processes",),
     certainty=("fails", "fragile"),
     fixable="unsafe",
     oracles=("gradients", "ranks"),

@@ -52,6 +52,7 @@ rule = Rule(
     name="ddp-converted-after-wrap",
     docs=__doc__ or "",
     words=(("DistributedDataParallel",), ("half", "bfloat16", "float16", "float", "double", "cuda", "to")),
+    bears=("processes",),
     certainty=("fails",),
     fixable="safe",
     oracles=("gradients", "ranks"),

@@ -63,6 +63,7 @@ rule = Rule(
         ("DistributedDataParallel",),
         ("requires_grad", "requires_grad_", "get_peft_model", "add_adapter", "Linear", "Module"),
     ),
+    bears=("processes",),
     certainty=("fails",),
     fixable="unsafe",
     oracles=("gradients", "ranks", "missing", "changed"),

@@ -49,6 +49,7 @@ rule = Rule(
     name="ddp-two-backwards",
     docs=__doc__ or "",
     words=(("retain_graph",), ("DistributedDataParallel",), BACKWARD),
+    bears=("processes", "accumulation"),
     certainty=("fails",),
     fixable="unsafe",
     oracles=("gradients", "ranks"),

@@ -55,6 +55,7 @@ rule = Rule(
     name="no-sync-around-forward-only",
     docs=__doc__ or "",
     words=(("no_sync",), BACKWARD),
+    bears=("processes",),
     certainty=("fails",),
     fixable="unsafe",
     oracles=("gradients", "ranks"),

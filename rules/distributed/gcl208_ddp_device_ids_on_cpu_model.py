@@ -47,6 +47,7 @@ rule = Rule(
     name="ddp-device-ids-on-cpu-model",
     docs=__doc__ or "",
     words=(("device_ids",), ("DistributedDataParallel",)),
+    bears=("processes",),
     certainty=("fails",),
     fixable="unsafe",
     reproduction=Reproduction(

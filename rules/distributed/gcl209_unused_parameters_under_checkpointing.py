@@ -54,6 +54,7 @@ rule = Rule(
     name="unused-parameters-under-checkpointing",
     docs=__doc__ or "",
     words=(("DistributedDataParallel",), BACKWARD, TURNS_ON),
+    bears=("processes",),
     certainty=("fragile",),
     fixable="unsafe",
     oracles=("missing",),

@@ -47,6 +47,7 @@ rule = Rule(
     name="optimizer-before-shard",
     docs=__doc__ or "",
     words=(("fully_shard", "FullyShardedDataParallel"), ("parameters",)),
+    bears=("processes",),
     certainty=("fails",),
     fixable="unsafe",
     oracles=("gradients", "changed"),

@@ -44,6 +44,7 @@ rule = Rule(
     name="fsdp-local-clip-norm",
     docs=__doc__ or "",
     words=(("clip_grad_norm_",), ("FullyShardedDataParallel",)),
+    bears=("processes",),
     certainty=("fails",),
     fixable="safe",
     oracles=("clip-ranks",),

@@ -50,6 +50,7 @@ rule = Rule(
     name="fully-shard-order",
     docs=__doc__ or "",
     words=(("fully_shard",),),
+    bears=("processes",),
     certainty=("fails",),
     fixable="safe",
     oracles=("AssertionError: FSDP requires named DeviceMesh dims for ND parallelism",),

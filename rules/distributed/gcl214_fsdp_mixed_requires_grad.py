@@ -48,6 +48,7 @@ rule = Rule(
     name="fsdp-mixed-requires-grad",
     docs=__doc__ or "",
     words=(("FullyShardedDataParallel",), ("requires_grad", "requires_grad_", "get_peft_model")),
+    bears=("processes",),
     certainty=("fails",),
     fixable="unsafe",
     reproduction=Reproduction(

@@ -45,6 +45,7 @@ rule = Rule(
     name="fsdp-double-checkpointing",
     docs=__doc__ or "",
     words=(("fsdp_config",), ("gradient_checkpointing", "activation_checkpointing")),
+    bears=("processes",),
     certainty=("fails",),
     fixable="unsafe",
     reproduction=Reproduction(needs="cuda"),

@@ -62,6 +62,7 @@ rule = Rule(
     name="local-rank-argument",
     docs=__doc__ or "",
     words=(("local_rank", "local-rank"), ("add_argument",)),
+    bears=("processes",),
     certainty=("fails",),
     fixable="unsafe",
     reproduction=Reproduction(

@@ -66,6 +66,7 @@ rule = Rule(
         ("distributed", "accelerate", "fabric"),
         ("rank", "RANK", "PROCID", "main_process", "process_index", "is_global_zero", "is_last_process"),
     ),
+    bears=("processes",),
     certainty=("fails",),
     fixable="unsafe",
     oracles=("hang",),

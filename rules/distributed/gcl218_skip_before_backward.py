@@ -68,6 +68,7 @@ rule = Rule(
         ("DistributedDataParallel", "FullyShardedDataParallel", "fully_shard", "prepare"),
         ("isnan", "isfinite", "isinf", "if ", ".item()"),
     ),
+    bears=("processes",),
     certainty=("fragile",),
     fixable="unsafe",
     oracles=("hang",),

@@ -56,6 +56,7 @@ rule = Rule(
     name="sampler-missing",
     docs=__doc__ or "",
     words=(("DistributedDataParallel",), ("DataLoader",), BACKWARD),
+    bears=("processes",),
     certainty=("fails", "fragile"),
     fixable="unsafe",
     oracles=(),

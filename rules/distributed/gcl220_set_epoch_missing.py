@@ -62,6 +62,7 @@ rule = Rule(
     name="set-epoch-missing",
     docs=__doc__ or "",
     words=(("Sampler",), BACKWARD),
+    bears=("processes",),
     certainty=("fails", "fragile"),
     fixable="unsafe",
     oracles=("order",),

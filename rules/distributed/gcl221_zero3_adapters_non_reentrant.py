@@ -51,6 +51,7 @@ rule = Rule(
     name="zero3-adapters-non-reentrant",
     docs=__doc__ or "",
     words=(("deepspeed",), ("get_peft_model", "PeftModel", "peft_config", "add_adapter"), TRAINS, TURNS_ON),
+    bears=("processes",),
     certainty=("fails",),
     fixable="unsafe",
     holds="deepspeed < 0.19.3",

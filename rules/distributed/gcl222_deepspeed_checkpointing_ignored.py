@@ -49,6 +49,7 @@ rule = Rule(
         ("deepspeed",),
         ("initialize", "Trainer"),
     ),
+    bears=("processes",),
     certainty=("fails",),
     fixable="unsafe",
     oracles=("recompute",),

@@ -65,6 +65,7 @@ rule = Rule(
     name="unused-parameters-under-ddp",
     docs=__doc__ or "",
     words=(("DistributedDataParallel", "Accelerator"), BACKWARD),
+    bears=("processes",),
     certainty=("fails",),
     fixable="unsafe",
     oracles=("missing",),

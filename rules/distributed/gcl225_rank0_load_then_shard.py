@@ -72,6 +72,7 @@ rule = Rule(
         ("load_state_dict", "from_pretrained"),
         ("rank", "RANK", "PROCID", "main_process", "process_index", "is_global_zero"),
     ),
+    bears=("processes",),
     certainty=("fails",),
     fixable="unsafe",
     oracles=(),

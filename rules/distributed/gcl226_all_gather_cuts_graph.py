@@ -59,6 +59,7 @@ rule = Rule(
     name="all-gather-cuts-graph",
     docs=__doc__ or "",
     words=(("all_gather",), BACKWARD),
+    bears=("processes",),
     certainty=("fragile",),
     fixable="unsafe",
     oracles=(),

@@ -64,6 +64,7 @@ rule = Rule(
         ("DistributedDataParallel", "Accelerator", "FullyShardedDataParallel", "fully_shard", "LightningModule"),
         TRAINS,
     ),
+    bears=("processes",),
     certainty=("fragile",),
     fixable="unsafe",
     oracles=(),

@@ -58,6 +58,7 @@ rule = Rule(
     name="unseeded-split",
     docs=__doc__ or "",
     words=(SPLITS, ("DistributedDataParallel", "Accelerator"), BACKWARD),
+    bears=("processes",),
     certainty=("fails",),
     fixable="unsafe",
     oracles=(),

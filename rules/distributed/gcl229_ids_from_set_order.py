@@ -64,6 +64,7 @@ rule = Rule(
         ("enumerate", "zip", "len("),
         TRAINS,
     ),
+    bears=("processes",),
     certainty=("fragile",),
     fixable="unsafe",
     oracles=(),

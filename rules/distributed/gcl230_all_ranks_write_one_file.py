@@ -87,6 +87,7 @@ rule = Rule(
         ),
         ("distributed", "multiprocessing", "accelerate", "transformers", "lightning", "deepspeed"),
     ),
+    bears=("processes",),
     certainty=("fragile",),
     fixable="unsafe",
     oracles=(),

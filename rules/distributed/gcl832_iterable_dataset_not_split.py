@@ -82,6 +82,7 @@ rule = Rule(
     name="iterable-dataset-not-split",
     docs=__doc__ or "",
     words=(("IterableDataset",), ("num_workers", "DistributedDataParallel", "FullyShardedDataParallel"), BACKWARD),
+    bears=("processes",),
     certainty=("fails", "fragile"),
     fixable="unsafe",
     oracles=(),

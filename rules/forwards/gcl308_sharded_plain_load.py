@@ -52,6 +52,7 @@ rule = Rule(
     name="sharded-plain-load",
     docs=__doc__ or "",
     words=(("fully_shard", "FullyShardedDataParallel"), ("load_state_dict", "deepcopy")),
+    bears=("processes",),
     certainty=("fails", "fragile"),
     fixable="unsafe",
     oracles=("keys",),

@@ -68,6 +68,7 @@ rule = Rule(
         ("save(", "save,", "save)", "import save", "save as"),
         ("state_dict",),
     ),
+    bears=("processes",),
     certainty=("fails",),
     fixable="unsafe",
     holds="torch >= 2.4",

@@ -65,6 +65,7 @@ rule = Rule(
         ),
         TRAINS,
     ),
+    bears=("bits",),
     certainty=("fails", "fragile"),
     fixable="unsafe",
     oracles=("missing", "changed"),

@@ -54,6 +54,7 @@ rule = Rule(
     name="device-map-under-launcher",
     docs=__doc__ or "",
     words=(("device_map",), TRAINS),
+    bears=("processes", "bits"),
     certainty=("fails", "fragile"),
     fixable="unsafe",
     reproduction=Reproduction(needs="more than one accelerator: the check counts the devices of the map"),

@@ -58,6 +58,7 @@ rule = Rule(
     name="loss-not-averaged",
     docs=__doc__ or "",
     words=(BACKWARD, STEP, (*LOSSES, ".mean(")),
+    bears=("accumulation",),
     certainty=("fragile",),
     fixable="unsafe",
     oracles=("gradients",),

@@ -90,6 +90,7 @@ rule = Rule(
     name="scheduler-unit",
     docs=__doc__ or "",
     words=(("lr_scheduler", "get_scheduler", "_schedule_with_warmup", *TOTALS), (".step",)),
+    bears=("accumulation",),
     certainty=("fails", "fragile"),
     fixable="unsafe",
     oracles=(),
