@@ -7,7 +7,7 @@ import sys
 from argparse import Namespace
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 
 from gclint.check.request import Request
 from gclint.cli import EXIT_CLEAN, EXIT_FINDINGS, complain
@@ -21,7 +21,7 @@ from gclint.fix.job import Ask, Outcome, Prove
 from gclint.fix.job import fix as fix_request
 from gclint.fix.proof import ProofOptions, verify_fixes
 from gclint.fix.proof import proving as proving_fixes
-from gclint.fix.trials import Trial
+from gclint.fix.trials import Offer
 from gclint.report.formats import render
 from gclint.report.style import style_for
 from gclint.report.tally import counted, of_fixes
@@ -111,10 +111,9 @@ def _watched(proving: bool) -> Iterator[tuple[Prove, Ask]]:
 
     with watching() as tell, proving_fixes(tell, say_verdict if tell is None else tell.say) as prove:
 
-        def asking(trials: Sequence[Sequence[Trial]]) -> Iterator[Decision]:
-            if tell is not None:
-                tell.pause()
-            yield from ask(trials)
+        def asking(offers: Sequence[Offer]) -> Sequence[Decision]:
+            with tell.has_the_terminal() if tell is not None else nullcontext():
+                return ask(offers)
 
         yield prove, asking
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -15,13 +16,13 @@ from gclint.fix.choose import Decision, Policy, check_codes, check_names
 from gclint.fix.converge import Convergence, Refused, converge
 from gclint.fix.edits import Chosen
 from gclint.fix.proof import Proof, ProofOptions, ProofRequest, verify_fixes
-from gclint.fix.trials import Trial, tried, ways
+from gclint.fix.trials import Offer, Trial, tried, ways
 from gclint.fix.write import remove_leftovers, write_all
 from gclint.report.content import Report
 from gclint.source.source import Source
 
 Prove = Callable[[ProofRequest], Sequence[Proof]]
-Ask = Callable[[Sequence[Sequence[Trial]]], Iterable[Decision]]
+Ask = Callable[[Sequence[Offer]], Iterable[Decision]]
 
 
 @dataclass(frozen=True)
@@ -66,7 +67,7 @@ def fix(
     """Apply the fixes of everything found in `request`, in memory, and with `write` to the files.
 
     With `proof` a fix whose verdict is `rejected` is left out. With `alternatives` every fix of a finding that
-    has several is tried; with `ask` every fix of every finding, and it decides which are applied. Raises
+    has several is tried; with `ask` each finding's fixes are offered, and it decides which are applied. Raises
     `gclint.config.BadConfig`, `gclint.fix.write.NotWritten` and `gclint.fix.proof.ProofUnavailable`; in each
     case no file is changed.
     """
@@ -111,10 +112,12 @@ def policy_of(batch: Batch, unsafe: bool, chosen: Mapping[str, str]) -> Policy:
 
 def _fix_batch(work: _Work, policy: Policy, sums: _Sums, alternatives: bool, ask: Ask | None) -> None:
     if alternatives or ask is not None:
-        found = list(work.trials(policy, 1 if ask is not None else 2))
-        sums.trials += found
+        offers = list(work.offers(policy, 1 if ask is not None else 2))
         if ask is not None:
-            policy = replace(policy, decisions=tuple(ask(found)), decided_only=True)
+            policy = replace(policy, decisions=tuple(ask(offers)), decided_only=True)
+        for offer in offers if alternatives else ():
+            deque(offer.measure(), maxlen=0)
+        sums.trials += [offer.trials for offer in offers if offer.trials]
     state = work.converged(policy)
     if work.proof and state.applied:
         state, proofs = _proved(work, policy, state, work.proof)
@@ -186,19 +189,20 @@ class _Work:
         options = self.proof or ProofOptions()
         return ProofRequest(self.batch.root, settings.target, dict(self.before), after, applied, without, options)
 
-    def trials(self, policy: Policy, least: int) -> Iterator[tuple[Trial, ...]]:
-        """Every fix of each finding that has at least `least`, tried beside the fixes of the others."""
+    def offers(self, policy: Policy, least: int) -> Iterator[Offer]:
+        """The fixes of each finding that has at least `least`, each to be tried beside the fixes of the others."""
+
+        def attempt(finding: Finding, fix: Fix, measured: bool) -> Trial:
+            decided = policy.deciding(finding, fix.name)
+
+            def proved(state: Convergence, chosen: Chosen) -> Sequence[Proof]:
+                return self.proofs(state, decided, chosen)
+
+            return tried(finding, fix, policy, self.converged, self.before, proved if measured else None)
+
         for finding, fixes in ways(self._check({}), policy):
             if len(fixes) >= least:
-                yield tuple(self._tried(finding, fix, policy) for fix in fixes)
-
-    def _tried(self, finding: Finding, fix: Fix, policy: Policy) -> Trial:
-        decided = policy.deciding(finding, fix.name)
-
-        def proved(state: Convergence, chosen: Chosen) -> Sequence[Proof]:
-            return self.proofs(state, decided, chosen)
-
-        return tried(finding, fix, policy, self.converged, self.before, proved if self.proof else None)
+                yield Offer(finding, fixes, attempt, self.proof is not None)
 
     def _check(self, changed: Mapping[str, Source]) -> Sequence[Finding]:
         texts = frozenset((path, source.data) for path, source in changed.items())

@@ -32,6 +32,34 @@ class Trial:
         return self.proof.verdict if self.proof is not None else ""
 
 
+@dataclass
+class Offer:
+    """A finding, its fixes, and what is known of each so far: nothing, then what it changes, then its figures.
+
+    `attempt` tries a fix, and measures it where that is asked for; nothing is measured without `measures`.
+    """
+
+    finding: Finding
+    fixes: tuple[Fix, ...]
+    attempt: Callable[[Finding, Fix, bool], Trial]
+    measures: bool
+    trials: tuple[Trial, ...] = ()
+
+    def show(self) -> None:
+        """Find out what each fix changes."""
+        if not self.trials:
+            self.trials = tuple(self.attempt(self.finding, fix, False) for fix in self.fixes)
+
+    def measure(self) -> Iterator[Trial]:
+        """Find out the figures of each fix, one after the other."""
+        self.show()
+        for at, fix in enumerate(self.fixes if self.measures else ()):
+            if self.trials[at].proof is None:
+                trial = self.attempt(self.finding, fix, True)
+                self.trials = (*self.trials[:at], trial, *self.trials[at + 1 :])
+                yield trial
+
+
 def ranked(trials: Iterable[Trial]) -> list[Trial]:
     """Return trials, the best first: by verdict, fit, memory of the full-size run (else measured), speed."""
     return sorted(trials, key=_rank)

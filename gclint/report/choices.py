@@ -65,24 +65,36 @@ def _told(trial: Trial) -> Text:
     for line in unified_all(trial.changes).splitlines():
         if not line.startswith(("---", "+++")):
             text.append(line + "\n", DIFF.get(line[:1], ""))
-    for line, colour in _figures(trial):
-        text.append(line + "\n", colour)
     text.rstrip()
+    return text
+
+
+def figures(trials: Sequence[Trial]) -> Text:
+    """What is known so far of how the fixes of one finding run, each under its key from 1."""
+    from rich.text import Text
+
+    text = Text()
+    for number, trial in enumerate(trials, start=1):
+        text.append(f"[{number}] ", "bold")
+        for line, colour in _figures(trial):
+            text.append(line + "\n", colour)
     return text
 
 
 def _figures(trial: Trial) -> Iterator[tuple[str, str]]:
     if trial.proof is None:
+        yield "no figures yet", "dim"
         return
     data = trial.proof.data
     reason = "" if trial.verdict == "confirmed" else f": {trial.proof.reason}"
     yield printable(f"{trial.verdict}{reason}"), COLOURS[trial.verdict]
-    yield f"memory {_memory(data)}, seconds per step {_seconds(data)}", ""
+    if "peak_memory_bytes" in data or "seconds_per_step" in data:
+        yield f"    memory {_memory(data)}, seconds per step {_seconds(data)}", ""
     fit = data.get("fit", {})
     if "total" in fit:
-        yield f"full size {verdict_text(fit)}", {True: "green", False: "red", None: ""}[fit["fits"]]
+        yield f"    full size {verdict_text(fit)}", {True: "green", False: "red", None: ""}[fit["fits"]]
         for proposal in [each for each in fit["options"] if each["fits"]][:1]:
-            yield f"would fit: {proposal['title']} ({gibibytes(proposal['total'])})", ""
+            yield f"    would fit: {proposal['title']} ({gibibytes(proposal['total'])})", ""
 
 
 def _memory(data: Any) -> str:

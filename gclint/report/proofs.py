@@ -122,24 +122,32 @@ def _cut(text: str, limit: int = 160) -> str:
 
 
 class Watch:
-    """A line on the terminal that says what is running and for how long; `pause` takes it away until then."""
+    """A line on the terminal that says what is running and for how long, unless something `has_the_terminal`."""
 
     def __init__(self, progress: Any):
-        self._progress, self._began = progress, time.monotonic()
+        self._progress, self._began, self._silent = progress, time.monotonic(), False
         self._task = progress.add_task("reading the project", total=None, start=True)
 
     def __call__(self, text: str) -> None:
         """Say that `text` is running now."""
-        self._progress.start()
-        self._progress.update(self._task, description=f"{text} ({time.monotonic() - self._began:.0f} s)")
+        if not self._silent:
+            self._progress.start()
+            self._progress.update(self._task, description=f"{text} ({time.monotonic() - self._began:.0f} s)")
 
     def say(self, proof: Proof) -> None:
         """Print one verdict above the line."""
-        self._progress.console.print(verdict_line(proof), markup=False, highlight=False)
+        if not self._silent:
+            self._progress.console.print(verdict_line(proof), markup=False, highlight=False)
 
-    def pause(self) -> None:
-        """Take the line away until something runs again."""
+    @contextmanager
+    def has_the_terminal(self) -> Iterator[None]:
+        """Something else has the terminal while the block runs."""
         self._progress.stop()
+        self._silent = True
+        try:
+            yield
+        finally:
+            self._silent = False
 
 
 @contextmanager

@@ -131,9 +131,32 @@ def test_a_rejected_fix_cannot_be_chosen(project, monkeypatch):
         fix(Request(["."]), proof=ProofOptions(), judge=fake_analysis.JUDGE, prove=prove, ask=ask)
         return 0
 
-    status, screen = on_a_terminal(["12"], start)
+    status, screen = on_a_terminal(["", "", "", "", "12"], start)
     assert status == 0 and "2 takes a fix, s skips" in screen
     assert (project / "a.py").read_text() == "quiet(1)\n"
+
+
+def test_the_first_question_is_asked_before_anything_is_run_and_figures_come_below_it(project, monkeypatch):
+    (project / "a.py").write_text("boom(1)\nboom(2)\n")
+
+    def prove(request):
+        time.sleep(1)
+        return [
+            Proof(chosen.finding, chosen.fix.name, "passes", "nothing fails", {"seconds_per_step": (0.5, 0.25)})
+            for chosen in request.applied
+        ]
+
+    def start():
+        from gclint.cli.interactive import ask
+
+        fix(Request(["."]), proof=ProofOptions(), judge=fake_analysis.JUDGE, prove=prove, ask=ask)
+        return 0
+
+    status, screen = on_a_terminal(["", "", "", "", "", "", "1", "q"], start)
+    before, _, after = screen.partition("passes: nothing fails")
+    assert status == 0 and "(1 of 2)" in before and "1/2 takes a fix" in before and "no figures yet" in before
+    assert "seconds per step 0.500 -> 0.250" in after
+    assert (project / "a.py").read_text() == "calm(1)\nboom(2)\n"
 
 
 @pytest.mark.slow
