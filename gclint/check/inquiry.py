@@ -16,13 +16,14 @@ from ..source.cache import digest
 from ..source.ledger import Ledger
 
 if TYPE_CHECKING:
+    from ..run.looking import Look
     from ..run.observed import Observed
 
 
 class Inquiry:
     """The rules that are asked of a project and the versions it is judged for; what of it leads to a finding, and how
     its programs start. With `keep_runs` every program is of interest, and its run is kept; one that was `observed` is
-    walked along the way that it took.
+    walked along the way that it took; with a `look` the walks tell what stands in that place.
     """
 
     def __init__(
@@ -32,9 +33,10 @@ class Inquiry:
         rules: Sequence[Rule | Listed],
         keep_runs: bool = False,
         observed: Observed | None = None,
+        look: Look | None = None,
     ):
         self.project = project
-        self.observed = observed
+        self.observed, self.look = observed, look
         self.target = target
         self.rules = rules
         self.keep_runs = keep_runs

@@ -34,6 +34,7 @@ from .walks import CONFIGURATION_KINDS, Entered, Key, Task, Walked, Wanted, keep
 
 if TYPE_CHECKING:
     from ..ir.reach import Learnt
+    from ..run.looking import Look
     from ..run.observed import Observed
     from ..run.run import Run
     from .walker import Walker
@@ -65,6 +66,7 @@ def analyse(
     memory: str | dict[str, str] = "",
     like: Analysis | None = None,
     observed: Observed | None = None,
+    look: Look | None = None,
 ) -> Analysis:
     """Walk every program of the given files and ask the rules.
 
@@ -74,9 +76,10 @@ def analyse(
     `launch` only its program is walked, as that command starts it, along the way that it took where that was
     `observed`. With several `jobs` a long analysis is divided
     among as many processes. With a `memory`, a directory or texts that this process passes on, a walk is made again
-    only where something that it depends on has changed. What is found is the same.
+    only where something that it depends on has changed. What is found is the same. A `look` is told what stands in its
+    place.
     """
-    inquiry = Inquiry(Project(root, sources), target, rules, keep_runs, observed)
+    inquiry = Inquiry(Project(root, sources), target, rules, keep_runs, observed, look)
     runs: list[Run] = []
     again = KeptRuns(inquiry, runs, like.walks if like is not None else {}) if keep_runs else None
     programs = _Programs(inquiry, runs, jobs, again or (Memory(inquiry, memory) if memory != "" else None))

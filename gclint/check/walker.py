@@ -29,6 +29,7 @@ from ..run.events import ConfigurationRead, Event, Moment, RunEnded
 from ..run.interpreter import Frame, Interpreter
 from ..run.invocation import instantiate, is_filled, is_record
 from ..run.jumps import Jump
+from ..run.looking import Enough, LookingWalk
 from ..run.run import LEFT_OUT, SHOWN, Run
 from ..run.setters import leave_open
 from ..run.starting import assumed, call_function
@@ -50,7 +51,7 @@ class Walker:
     def __init__(self, inquiry: Inquiry, runs: list[Run]):
         self.project, self.reach, self.entries = inquiry.project, inquiry.reach, inquiry.entries
         self.target = inquiry.target
-        self.keep_runs, self.observed = inquiry.keep_runs, inquiry.observed
+        self.keep_runs, self.observed, self.look = inquiry.keep_runs, inquiry.observed, inquiry.look
         with stage("import of the rules"):
             self.rules = [rule.load() for rule in inquiry.rules]
         with stage("import of the frameworks"):
@@ -67,7 +68,7 @@ class Walker:
         self.project.consulted.clear()
         self.project.deferral.asked.clear()
         try:
-            with suppress(AllFound), stage("walking"):
+            with suppress(AllFound, Enough), stage("walking"):
                 source = self.project.sources.get(task.path)
                 if task.entry is not None:
                     self._launched(made, task.entry, steps)
@@ -146,13 +147,17 @@ class Walker:
         made.leaves_out = made.leaves_out or LEFT_OUT in run.facts
         self._remember(made, it)
 
-    def _interpreter(self, run: Run) -> Interpreter:
-        """What walks a program: as its text says, or along the way that it took."""
-        if self.observed is None:
-            return Interpreter(self.project, run, self.library)
-        from ..run.observed import ObservedWalk
+    def _interpreter(self, run: Run, as_library: bool = False) -> Interpreter:
+        """What walks a program: as its text says, or along the way that it took; looked at in one place or not."""
+        if self.observed is not None:
+            from ..run.observed import ObservedWalk
 
-        return ObservedWalk(self.project, run, self.library, self.observed)
+            return ObservedWalk(self.project, run, self.library, self.observed)
+        if self.look is None:
+            return Interpreter(self.project, run, self.library, as_library)
+        walk = LookingWalk(self.project, run, self.library, as_library)
+        walk.look = self.look
+        return walk
 
     def _rest(self, made: Walked, task: Task, before: Entered | None) -> None:
         """Functions and classes of a module that no program reached: each with arguments nobody knows."""
@@ -167,7 +172,7 @@ class Walker:
         launched = (each for each in self.entries.launches(path) if not is_readme(each.path))
         run = self._run(made, next(launched, None))
         run.entry, run.beside_programs = module, task.beside
-        it = Interpreter(self.project, run, self.library, as_library=True)
+        it = self._interpreter(run, as_library=True)
         it.interpreted, it.instantiated = functions, classes
         scope = Scope()
         it.walk_module(module, scope, module.name)

@@ -4,22 +4,29 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from gclint.check.engine import gathered_for, report_of
 from gclint.check.findings import Judge, Judgement, builtin_judge, judge_batch
 from gclint.check.request import Batch, Gathered, Request, project_root, settings_of
 from gclint.integrations.nearby import has_more_modules, root_of
 from gclint.report.content import Report
+from gclint.source.depth import deeply
 from gclint.source.encoding import Undecodable, python_encoding
 from gclint.source.folders import listed_once
 from gclint.source.remembered import Files
-from gclint.source.source import Source, Unreadable, parse, real_paths
+from gclint.source.source import Source, Unreadable, in_place, parse, real_paths
+
+if TYPE_CHECKING:
+    from gclint.run.looking import Look
 
 MOST_WHOLE = 1000
+MOST_LOOKED_AT = 20
 
 
 def document(path: str, text: str) -> Source | None:
@@ -78,6 +85,39 @@ def _report(root: str, documents: Sequence[Source]) -> Report:
         made.findings += one.findings
         made.problems += one.problems
     return report_of(Gathered(batches, gathered.unreadable, gathered.files), made, judge)
+
+
+def known_at(look: Look, documents: Sequence[Source]) -> None:
+    """Walk the programs that a document belongs to, and tell `look` what stands in its place: at most `MOST_LOOKED_AT`
+    files are walked that name it, or one another.
+    """
+    from gclint.check.program import analyse
+
+    root = root_of(look.path)
+    whole = not has_more_modules(root, MOST_WHOLE)
+    request = Request([root] if whole else [source.path for source in documents], {"force_exclude": True}, cache=False)
+    with listed_once():
+        files = Files(settings_of(request, root).cache_below(root))
+        batches = _with_documents(gathered_for(request, _judge(), files).batches, documents, request)
+    for batch in batches:
+        sources = _naming(look.path, batch.sources)
+        with in_place(sources):
+            deeply(partial(analyse, sources, batch.root, batch.settings.target, (), keep_runs=True, look=look))
+
+
+def _naming(path: str, sources: Mapping[str, Source]) -> list[Source]:
+    """The file at `path` and those whose text has its name, or that of one of those."""
+    python = {
+        os.path.realpath(source.absolute): source
+        for source in sources.values()
+        if source.kind in ("python", "notebook")
+    }
+    found = [path] if path in python else []
+    for each in found:
+        name = re.compile(rf"\b{re.escape(Path(each).stem)}\b")
+        near = [other for other, source in python.items() if other not in found and name.search(source.text)]
+        found += near[: MOST_LOOKED_AT - len(found)]
+    return [python[each] for each in found]
 
 
 def _with_documents(batches: Iterable[Batch], documents: Sequence[Source], request: Request) -> tuple[Batch, ...]:

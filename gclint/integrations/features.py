@@ -91,7 +91,8 @@ async def _hover(ls: Server, given: types.HoverParams) -> types.Hover | None:
     lines = ls.workspace.get_text_document(uri).lines
     line = lines[at.line] if at.line < len(lines) else ""
     codes += [match[0] for match in _CODE.finditer(line) if match.start() <= at.character <= match.end()]
-    pages = [page for code in dict.fromkeys(codes) if (page := _page(code))]
+    known = "\n".join(f"- {said}" for said in await ls.known_at(uri, at))
+    pages = [*filter(None, [known]), *(page for code in dict.fromkeys(codes) if (page := _page(code)))]
     if not pages:
         return None
     return types.Hover(types.MarkupContent(types.MarkupKind.Markdown, "\n\n---\n\n".join(pages)))

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from time import monotonic
+from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlparse
 
 from lsprotocol import types
@@ -16,10 +17,13 @@ from pygls.lsp.server import LanguageServer
 from gclint import __version__
 from gclint.config import BadConfig
 from gclint.finding import Finding
-from gclint.integrations.documents import document, examine, notebook
+from gclint.integrations.documents import document, examine, known_at, notebook
 from gclint.integrations.shapes import FIX_ALL, FIX_NOTEBOOK, Shapes, rewritten
 from gclint.report.content import Report
 from gclint.source.source import Source
+
+if TYPE_CHECKING:
+    from gclint.run.looking import Look
 
 SHORTEST_PAUSE, LONGEST_PAUSE = 0.05, 0.25
 KINDS = [types.CodeActionKind.QuickFix, FIX_ALL, FIX_NOTEBOOK]
@@ -31,7 +35,10 @@ _NOTEBOOKS = types.NotebookDocumentSyncOptions(
 
 @dataclass
 class Session:
-    """What is open, what is known of it, the seconds that the last examination took, and the one under way."""
+    """What is open, what is known of it, the seconds that the last examination took, and the one under way.
+
+    `look` is the last place that was looked at; one is `looking` at a time, and not while something is examined.
+    """
 
     documents: dict[str, Source] = field(default_factory=dict)
     uris: dict[str, str] = field(default_factory=dict)
@@ -42,6 +49,8 @@ class Session:
     stale: bool = False
     took: float = SHORTEST_PAUSE
     task: asyncio.Task[None] | None = None
+    look: Look | None = None
+    looking: asyncio.Lock = field(default_factory=asyncio.Lock)
 
 
 class Server(LanguageServer):
@@ -97,6 +106,30 @@ class Server(LanguageServer):
         """Return whether this is a cell of an open notebook."""
         return self._path(uri) in self.session.cells
 
+    async def known_at(self, uri: str, at: types.Position) -> list[str]:
+        """Return what runs know of the name at a place of a document; nothing more once it is edited again."""
+        from gclint.check.known import told
+        from gclint.run.looking import Look
+
+        path = self._path(uri)
+        source = self.session.documents.get(path)
+        line = source and self._line(path, uri, source, at.line + 1)
+        if source is None or not line or line > len(source.lines):
+            return []
+        look = Look(path, line, self.shapes(Report()).column(source.lines[line - 1], at.character), told)
+        async with self.session.looking:
+            self.session.look = look
+            await asyncio.get_running_loop().run_in_executor(None, known_at, look, [*self.session.documents.values()])
+        return list(look.told)
+
+    def _line(self, path: str, uri: str, source: Source, line: int) -> int:
+        """The line of a document's text for one of its own or of its cell's; 0 for none."""
+        cells = self.session.cells.get(path)
+        if cells is None:
+            return line
+        place = (cells.index(uri) + 1, line)
+        return next((each for each in range(1, len(source.lines) + 1) if source.place(each) == place), 0)
+
     async def settled(self) -> None:
         """Wait until what is open has been examined."""
         while self.session.task is not None and not self.session.task.done():
@@ -140,6 +173,8 @@ class Server(LanguageServer):
 
     def _examine_soon(self) -> None:
         self.session.stale = True
+        if self.session.look is not None:
+            self.session.look.ended = True
         if self.session.task is None or self.session.task.done():
             self.session.task = asyncio.get_running_loop().create_task(self._examine())
 
@@ -154,7 +189,8 @@ class Server(LanguageServer):
             documents = list(session.documents.values())
             began = monotonic()
             try:
-                reports = await asyncio.get_running_loop().run_in_executor(None, examine, documents)
+                async with session.looking:
+                    reports = await asyncio.get_running_loop().run_in_executor(None, examine, documents)
             except BadConfig as error:
                 self._say(str(error))
             except Exception as error:

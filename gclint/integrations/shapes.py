@@ -23,6 +23,7 @@ _SEVERITIES = {
     "note": types.DiagnosticSeverity.Information,
 }
 _CODECS = {"utf-8": "utf-8", "utf-16": "utf-16-le", "utf-32": "utf-32-le"}
+_WIDTHS = {"utf-8": 1, "utf-16": 2, "utf-32": 4}
 
 
 @dataclass
@@ -90,12 +91,16 @@ class Shapes:
             changes.setdefault(uri, []).append(types.TextEdit(span, item.text))
         return types.WorkspaceEdit(changes=dict(changes))
 
+    def column(self, text: str, units: int) -> int:
+        """Return the column, from 1, of a position in a line."""
+        codec = _CODECS[self.encoding]
+        return len(text.encode(codec, "surrogatepass")[: units * _WIDTHS[self.encoding]].decode(codec, "replace")) + 1
+
     def _units(self, source: Source | None, line: int, column: int) -> int:
         if source is None or line > len(source.lines):
             return column - 1
         codec = _CODECS[self.encoding]
-        width = {"utf-8": 1, "utf-16": 2, "utf-32": 4}[self.encoding]
-        return len(source.lines[line - 1][: column - 1].encode(codec, "surrogatepass")) // width
+        return len(source.lines[line - 1][: column - 1].encode(codec, "surrogatepass")) // _WIDTHS[self.encoding]
 
 
 def rewritten(source: Source, text: str) -> list[Edit]:
