@@ -18,11 +18,13 @@ def seed(number: int) -> None:
 
 
 def generators() -> dict[str, str]:
-    """Return a digest of the state of torch's generators, and of those of Python and numpy where they are imported."""
-    states = {"torch": torch.get_rng_state().numpy().tobytes(), "random": repr(random.getstate()).encode()}
+    """Return a digest of the state of torch's generators, and of those of Python and numpy where they are imported;
+    torch works without numpy.
+    """
+    states = {"torch": bytes(torch.get_rng_state().tolist()), "random": repr(random.getstate()).encode()}
     numpy = sys.modules.get("numpy")
     if numpy is not None:
         states["numpy"] = repr(numpy.random.get_state(legacy=False)["state"]).encode()
     if torch.cuda.is_available() and torch.cuda.is_initialized():
-        states["cuda"] = torch.cuda.get_rng_state().numpy().tobytes()
+        states["cuda"] = bytes(torch.cuda.get_rng_state().tolist())
     return {name: hashlib.sha1(state, usedforsecurity=False).hexdigest()[:12] for name, state in states.items()}
