@@ -33,11 +33,13 @@ PICTURES = {  # the folder of docs/ where the commands are given, and they
 }
 
 
-def printed(command: str, directory: str) -> str:
-    """What `command` writes on a terminal's standard output, colours and all (progress goes to standard error)."""
+def printed(command: str, directory: str, programs: str = os.path.dirname(sys.executable)) -> str:
+    """What `command` writes on a terminal's standard output, colours and all (progress goes to standard error), where
+    the folder `programs` comes first on the path.
+    """
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 50, COLUMNS, 0, 0))
-    path = f"{os.path.dirname(sys.executable)}{os.pathsep}{os.environ['PATH']}"
+    path = f"{programs}{os.pathsep}{os.environ['PATH']}"
     environment = {**os.environ, "PATH": path, "TERM": "xterm-256color", "OMP_NUM_THREADS": "1"}
     for name in ("NO_COLOR", "FORCE_COLOR", "COLUMNS"):
         environment.pop(name, None)
