@@ -67,6 +67,7 @@ def _fix(report: Report, proof: Proof) -> str:
     listed = "".join(f"<li><code>{_text(place)}</code> {_text(message)}</li>" for place, message in places)
     condition = f"<p>when {_text(finding.stated.brief)}</p>" if finding.condition else ""
     judged = f"<p>judged for {_text(finding.versions)}</p>" if finding.versions else ""
+    judged += f"<p>this run: {_text(finding.this_run)}</p>" if finding.this_run else ""
     ranks = f", {data['processes']} ranks" if data.get("processes", 1) > 1 else ""
     evidence = f"<p class=evidence>evidence: {_text(data['evidence'])}{_shown(data)}{ranks}</p>" if data else ""
     replaced = "".join(f"<li>{_text(each)}</li>" for each in data.get("replaced", ()))
