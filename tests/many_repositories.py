@@ -47,9 +47,9 @@ def made(place: Path, count: int) -> list[str]:
 
 
 @ray.remote
-def check_share(repositories: list[str], into: str, workers: str) -> None:
-    """Check a share, by a worker that says which process it is."""
-    Path(workers, str(os.getpid())).touch()
+def check_share(repositories: list[str], into: str, begun: str) -> None:
+    """Check a share, by a worker that says which process it is and what it begins."""
+    Path(begun, f"{Path(repositories[0]).name}.{os.getpid()}").touch()
     check_repositories(repositories, into)
 
 
@@ -57,27 +57,27 @@ def main() -> None:
     """Make the repositories, check them, kill a worker on the way, and say what came of it."""
     count = int(sys.argv[1]) if len(sys.argv) > 1 else 500
     with tempfile.TemporaryDirectory() as directory:
-        place, into, workers = (Path(directory) / name for name in ("repositories", "found", "workers"))
-        for each in (place, into, workers):
+        place, into, begun = (Path(directory) / name for name in ("repositories", "found", "begun"))
+        for each in (place, into, begun):
             each.mkdir()
         repositories = made(place, count)
         ray.init(include_dashboard=False)
         began = time.monotonic()
         shares = [repositories[start : start + SHARE] for start in range(0, count, SHARE)]
-        running = [check_share.remote(share, str(into), str(workers)) for share in shares]
+        running = [check_share.remote(share, str(into), str(begun)) for share in shares]
         while len(list(into.iterdir())) < SHARE // 2:
             time.sleep(0.1)
-        os.kill(int(next(workers.iterdir()).name), signal.SIGKILL)
+        os.kill(int(next(begun.iterdir()).suffix[1:]), signal.SIGKILL)
         ray.get(running)
         seconds = time.monotonic() - began
-        rows = list(rows_in(into))
+        rows, again = list(rows_in(into)), len(list(begun.iterdir())) - len(shares)
     kinds = Counter(row["kind"] for row in rows)
     ended = Counter(row["repository"] for row in rows if row["kind"] in ("repository", "failed"))
     assert ended == Counter(repositories), "each repository ends once"
+    assert again, "no share was begun again by another worker"
     told = ", ".join(f"{number} {kind}" for kind, number in sorted(kinds.items()))
-    print(
-        f"{count} repositories, a worker killed: {len(rows)} rows ({told}) in {seconds:.0f} s, {os.cpu_count()} cores"
-    )
+    print(f"{count} repositories, a worker killed, shares begun again: {again}")
+    print(f"{len(rows)} rows ({told}) in {seconds:.0f} s, {os.cpu_count()} cores")
 
 
 if __name__ == "__main__":
