@@ -14,8 +14,10 @@ from gclint.check.program import Analysis, analyse
 from gclint.check.request import Request
 from gclint.check.walker import Walker
 from gclint.check.walks import Walked, Wanted
+from gclint.fix.choose import Decision
 from gclint.fix.job import fix
 from gclint.fix.proof import Proof, ProofOptions, ProofRequest
+from gclint.fix.trials import Offer
 from gclint.rule import load_rules
 from gclint.source.source import Source, read
 from gclint.verify import proofs
@@ -167,7 +169,10 @@ def test_each_fix_costs_the_programs_that_it_changes(here: Path, programs: dict[
 
 
 def test_every_way_to_fix_is_tried_on_the_same_walks(here: Path, programs: dict[bool, list[str]]) -> None:
-    outcome = fix(REQUEST, unsafe=True, write=False, proof=ProofOptions(), prove=proved, ask=lambda trials: ())
+    def measure_all(offers: Sequence[Offer]) -> list[Decision]:
+        return [Decision(offer.finding, None) for offer in offers for _ in offer.measure()]
+
+    outcome = fix(REQUEST, unsafe=True, write=False, proof=ProofOptions(), prove=proved, ask=measure_all)
     tried = [each for trials in outcome.trials for each in trials]
     assert len(tried) >= 3 and all(each.proof is not None for each in tried)
     assert programs[True] == ["asks.py", "one.py", "two.py"] * 2
