@@ -100,6 +100,8 @@ def known_at(look: Look, documents: Sequence[Source]) -> None:
         files = Files(settings_of(request, root).cache_below(root))
         batches = _with_documents(gathered_for(request, _judge(), files).batches, documents, request)
     for batch in batches:
+        if look.ended:
+            return
         sources = _naming(look.path, batch.sources)
         with in_place(sources):
             deeply(partial(analyse, sources, batch.root, batch.settings.target, (), keep_runs=True, look=look))

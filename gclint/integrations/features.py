@@ -67,7 +67,8 @@ async def _actions(ls: Server, given: types.CodeActionParams) -> list[types.Code
         for finding, shapes in ls.findings(uri, given.range):
             made += shapes.actions(finding)
     asked = [kind for kind in (FIX_ALL, FIX_NOTEBOOK) if only is None or any(kind.startswith(one) for one in only)]
-    return [*made, *_everything(ls, uri, asked)]
+    async with ls.alone():
+        return [*made, *_everything(ls, uri, asked)]
 
 
 def _everything(ls: Server, uri: str, asked: Sequence[str]) -> Iterator[types.CodeAction]:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
-from collections.abc import Iterable
+from collections.abc import AsyncIterator, Iterable
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field, replace
 from time import monotonic
 from typing import TYPE_CHECKING
@@ -37,7 +38,7 @@ _NOTEBOOKS = types.NotebookDocumentSyncOptions(
 class Session:
     """What is open, what is known of it, the seconds that the last examination took, and the one under way.
 
-    `look` is the last place that was looked at; one is `looking` at a time, and not while something is examined.
+    `look` is the last place that was looked at; `looking` is held by the one analysis there is at a time.
     """
 
     documents: dict[str, Source] = field(default_factory=dict)
@@ -117,10 +118,20 @@ class Server(LanguageServer):
         if source is None or not line or line > len(source.lines):
             return []
         look = Look(path, line, self.shapes(Report()).column(source.lines[line - 1], at.character), told)
-        async with self.session.looking:
+        async with self.alone():
             self.session.look = look
-            await asyncio.get_running_loop().run_in_executor(None, known_at, look, [*self.session.documents.values()])
+            documents = list(self.session.documents.values())
+            with suppress(BadConfig):
+                await asyncio.get_running_loop().run_in_executor(None, known_at, look, documents)
         return list(look.told)
+
+    @asynccontextmanager
+    async def alone(self) -> AsyncIterator[None]:
+        """Analyse nothing else while the block runs: what is being looked at ends before."""
+        if self.session.look is not None:
+            self.session.look.ended = True
+        async with self.session.looking:
+            yield
 
     def _line(self, path: str, uri: str, source: Source, line: int) -> int:
         """The line of a document's text for one of its own or of its cell's; 0 for none."""
@@ -189,7 +200,7 @@ class Server(LanguageServer):
             documents = list(session.documents.values())
             began = monotonic()
             try:
-                async with session.looking:
+                async with self.alone():
                     reports = await asyncio.get_running_loop().run_in_executor(None, examine, documents)
             except BadConfig as error:
                 self._say(str(error))
