@@ -84,9 +84,10 @@ def always(value: Value) -> Alternative:
 
 
 def place_of(site: Site) -> str:
-    """The file and line of a place."""
+    """The file and line of a place; of a notebook, whose lines nobody sees, the file."""
     place = site.location()
-    return f"{shown(place.path)}:{place.line}"
+    path = shown(place.path)
+    return path if path.endswith(".ipynb") else f"{path}:{place.line}"
 
 
 def at(site: Site | None) -> str:

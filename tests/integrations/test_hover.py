@@ -9,6 +9,8 @@ from client import Client
 
 pytest.importorskip("pygls", reason="pygls is not installed (pip install 'gclint[lsp]')")
 
+from test_server import open_notebook
+
 PROGRAM = """\
 import torch
 from torch import nn, distributed as dist
@@ -123,3 +125,11 @@ def test_typing_does_not_wait_for_what_was_looked_at(client, project):
     began = time.monotonic()
     client.change(uri, "x = 1\n")
     assert client.diagnostics(uri, version=2) == [] and time.monotonic() - began < 2
+
+
+def test_a_cell_of_a_notebook(client, project):
+    texts = ["# A title", "import torch\n\nmodel = torch.nn.Linear(4, 4)\n", "é = 1\nmodel.eval()\nprint(é, model)\n"]
+    cells = open_notebook(client, project / "train.ipynb", [1, 2, 2], texts)
+    client.diagnostics(cells[2])
+    told = hovered(client, cells[2], texts[2], 3, "model")
+    assert told == ["- `Linear`, made at train.ipynb; in evaluation mode"]
