@@ -1,7 +1,7 @@
 """How right gclint is on code that nobody here wrote.
 
-`python -m tests.strangers.measure [--folder DIR] [--markdown FILE] [--unjudged] [repositories...]` checks each
-repository of `repositories.csv` at its commit, expected as DIR/OWNER+NAME@COMMIT and fetched by git where it is
+`python -m tests.strangers.measure [--folder DIR] [--markdown FILE] [--rates] [--unjudged] [repositories...]` checks
+each repository of `repositories.csv` at its commit, expected as DIR/OWNER+NAME@COMMIT and fetched by git where it is
 missing, and compares the findings with `judgements.csv` (by path, cell, line and code) and with `sites.csv`.
 """
 
@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 from tests.strangers.checkouts import Answer, Finding, check, fetch
 from tests.strangers.page import page
+from tests.strangers.rates import rates, write
 from tests.strangers.records import HERE, Judgement, Repository, Site, judgements, repositories, sites
 
 GONE = "no longer reported"
@@ -35,18 +36,26 @@ class Measure(NamedTuple):
     repositories: int
     slowest: float
     troubles: list[str]
-    findings: Counter[tuple[str, str, str]]  # code, certainty, verdict
+    told: Counter[tuple[str, str, str, str]]  # repository, code, certainty, verdict
     gone: Counter[tuple[str, str, str]]  # of judgements whose finding is not told any more
     sites: Counter[tuple[str, str]]  # verdict; found or missed
     unjudged: list[tuple[str, Finding]]
     missed: list[Site]
+
+    @property
+    def findings(self) -> Counter[tuple[str, str, str]]:
+        """How many there are by code, certainty and verdict."""
+        found = Counter[tuple[str, str, str]]()
+        for (_, *key), count in self.told.items():
+            found[key[0], key[1], key[2]] += count
+        return found
 
 
 def measure(checked: Iterable[Checked], judged: Iterable[Judgement], read: Iterable[Site]) -> Measure:
     """Findings against judgements and places, for the repositories that were checked."""
     answers = {each.repository.repository: each.answer for each in checked}
     known = {(each.repository, each.place, each.code): each for each in judged if each.repository in answers}
-    findings: Counter[tuple[str, str, str]] = Counter()
+    findings = Counter[tuple[str, str, str, str]]()
     unjudged = []
     told = set()
     for repository, answer in answers.items():
@@ -54,7 +63,7 @@ def measure(checked: Iterable[Checked], judged: Iterable[Judgement], read: Itera
             key = (repository, finding.place, finding.code)
             told.add(key)
             verdict = (key in known and known[key].verdict_at(finding.certainty)) or UNJUDGED
-            findings[finding.code, finding.certainty, verdict] += 1
+            findings[repository, finding.code, finding.certainty, verdict] += 1
             if verdict == UNJUDGED:
                 unjudged.append((repository, finding))
     gone = Counter((each.code, each.certainty, each.verdict) for key, each in known.items() if key not in told)
@@ -101,6 +110,8 @@ def main() -> int:
             print(f"{name} {each.place.path} {each.place.cell} {each.place.line} {each.code} {each.certainty}")
         for site in result.missed:
             print(f"missed: {site.repository} {site.path} {site.line} {' '.join(sorted(site.codes))}")
+    if options.rates:
+        write(rates(result.repositories, result.told))
     if options.markdown:
         introduction = (HERE / "introduction.md").read_text(encoding="utf-8")
         options.markdown.write_text(introduction.rstrip() + "\n\n" + text, encoding="utf-8")
@@ -112,6 +123,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("repositories", nargs="*", help="OWNER/NAME of the list (default: all)")
     parser.add_argument("--folder", type=Path, default=Path("strangers"), help="where the checkouts are")
     parser.add_argument("--markdown", type=Path, help="write the page here")
+    parser.add_argument("--rates", action="store_true", help="keep what each rule's findings are like")
     parser.add_argument("--unjudged", action="store_true", help="name what nobody judged, and true places not found")
     return parser.parse_args()
 
