@@ -18,6 +18,7 @@ from gclint.run.saved import content_of, ending_in, ending_of, saves
 from gclint.run.values import NOTHING, Class, Object, root
 
 from .lacking import of_a_model
+from .merged import is_own, merged_files
 from .resumed import FILE
 
 
@@ -29,13 +30,15 @@ def on_purpose(load: StateDictLoaded, run: Run) -> bool:
         or _put_back(load)
         or _one_of_several_parts(load, run)
         or any("taken_out" in item.state or _left_out_by_name(item) or _chosen_of_its_own(item, load) for item in held)
-        or any(
-            _saved_in_part(item, load, run) or _saved_in_part_elsewhere(item, run) or _kept_in_part(item, run)
-            for item in held
-        )
+        or any(_comes_in_part(item, load, run) for item in [*held, *(item for _, item in merged_files(load))])
         or (bool(held) and all(_of_a_copy(item, load) for item in held))
         or any(_tells_its_state(model) or _made_of(model, held) for model in load.target.objects())
     )
+
+
+def _comes_in_part(item: Object, load: StateDictLoaded, run: Run) -> bool:
+    """Whether what is read was saved in part."""
+    return _saved_in_part(item, load, run) or _saved_in_part_elsewhere(item, run) or _kept_in_part(item, run)
 
 
 def _written_out(load: StateDictLoaded) -> bool:
@@ -64,11 +67,6 @@ def _first(model: Object) -> Object:
     while (before := model.known(COPY_OF).only()) is not None and isinstance(before, Object):
         model = before
     return model
-
-
-def is_own(item: Object, load: StateDictLoaded) -> bool:
-    """Whether a dict started as the state dict of the model that it goes into."""
-    return item.attributes.get("of", NOTHING).objects() == load.target.objects()
 
 
 def _one_of_several_parts(load: StateDictLoaded, run: Run) -> bool:
