@@ -46,7 +46,9 @@ def reads_by_text(module: Module, others: set[ast.AST]) -> bool:
 
 def _takes_by_text(node: ast.AST, module: Module) -> bool:
     if isinstance(node, ast.Attribute) and node.attr in OF_ALL:
-        return not (_is_shown(node, module) or _is_own(node.value, module) or _is_stored_into(node, module))
+        return isinstance(node.ctx, ast.Load) and not (
+            _is_shown(node, module) or _is_own(node.value, module) or _is_stored_into(node, module)
+        )
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in BY_TEXT:
         return not _takes_no_option(node, node.func.id, module)
     return False
