@@ -47,7 +47,7 @@ def reads_by_text(module: Module, others: set[ast.AST]) -> bool:
 def _takes_by_text(node: ast.AST, module: Module) -> bool:
     if isinstance(node, ast.Attribute) and node.attr in OF_ALL:
         return isinstance(node.ctx, ast.Load) and not (
-            _is_shown(node, module) or _is_own(node.value, module) or _is_stored_into(node, module)
+            _is_shown(node, module) or _is_no_option(node.value, module) or _is_stored_into(node, module)
         )
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in BY_TEXT:
         return not _takes_no_option(node, node.func.id, module)
@@ -143,12 +143,13 @@ def _takes_none_of_options(node: ast.Call, module: Module) -> bool:
     base, *names = node.args
     if names and isinstance(names[0], ast.Constant):
         return True
-    return _is_imported(base, module) or _is_own(base, module)
+    return _is_no_option(base, module)
 
 
-def _is_own(base: ast.expr, module: Module) -> bool:
-    """Whether something is the object whose method it stands in."""
-    return isinstance(base, ast.Name) and _class_of_method(base, module) is not None
+def _is_no_option(base: ast.expr, module: Module) -> bool:
+    """Whether something is a module that is imported, or the object whose method it stands in."""
+    own = isinstance(base, ast.Name) and _class_of_method(base, module) is not None
+    return own or _is_imported(base, module)
 
 
 def _is_stored_into(options: ast.expr, module: Module) -> bool:

@@ -38,14 +38,16 @@ import ast
 import re
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache, partial
+from itertools import takewhile
 from typing import NamedTuple
 
 from gclint.finding import Aspect, Finding, Location
 from gclint.frameworks.argparse_parsers import every_option
 from gclint.frameworks.arguments import destination, flags_of, given_argument, words_of
-from gclint.ir.syntax import Module, Site
+from gclint.ir.syntax import FUNCTIONS, Module, Site
 from gclint.rule import Reproduction, Rule
 from gclint.run.calls import Call
+from gclint.run.closures import read_names
 from gclint.run.events import Backward, LibraryCall, RunEnded, TrainerStarted
 from gclint.run.run import Run
 from gclint.run.values import Class, External, Function, Object
@@ -111,9 +113,10 @@ def unread(event: RunEnded, run: Run) -> Iterator[Finding]:
         for option in every_option(run, parser) if parser is not None else ():
             name = _name_of(option)
             read = option.site in told or name in taken or is_read(name, run)
-            if name and not read and _is_asked_for(option, parsed) and not _is_named(name, option, kept, texts, run):
+            set_over = [item.sites[name] for item in options if (item, name) in run.options_replaced]
+            unread = name and not read and all(map(_is_done_always, set_over)) and _is_asked_for(option, parsed)
+            if unread and not _is_named(name, option, kept, texts, run):
                 told.add(option.site)
-                set_over = [item.sites[name] for item in options if (item, name) in run.options_replaced]
                 why = "the program replaces this option before it reads it" if set_over else "nothing reads this option"
                 yield rule.finding(
                     run,
@@ -125,6 +128,15 @@ def unread(event: RunEnded, run: Run) -> Iterator[Finding]:
                     related=[*(each.location("replaced here") for each in set_over), *_commands(option, run)][:3],
                     versions=(),
                 )
+
+
+def _is_done_always(site: Site) -> bool:
+    """Whether no condition of the function around a statement, which one start of the program may decide and another one
+    otherwise, leaves it out.
+    """
+    around = takewhile(lambda outer: not isinstance(outer, FUNCTIONS), site.module.ancestors(site.node))
+    tests = [outer.test for outer in around if isinstance(outer, ast.If)]
+    return all("__name__" in read_names(test) for test in tests)
 
 
 def _is_asked_for(option: Call, parsed: LibraryCall) -> bool:
