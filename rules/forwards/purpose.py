@@ -175,13 +175,29 @@ def _modules_with_key(run: Run, key: str) -> Iterator[Module]:
 
 
 def _chooses(module: Module, node: ast.expr) -> bool:
-    """Whether an expression makes a dict of some of a model's entries, at once or in a loop over them."""
+    """Whether an expression makes a dict of some of a model's entries, at once or in a loop over them, or by taking
+    others out.
+    """
     made = definition(module, node)
     if isinstance(made, ast.DictComp):
         return bool(made.generators[0].ifs) and of_a_model(module, made.generators[0].iter)
-    return isinstance(node, ast.Name) and any(
+    if not isinstance(node, ast.Name):
+        return False
+    parts = list(nodes(enclosing_function(module, node)))
+    if of_a_model(module, node) and any(_takes_out(part, node.id) for part in parts):
+        return True
+    return any(
         isinstance(loop, FORS) and of_a_model(module, loop.iter) and any(_fills(part, node.id) for part in nodes(loop))
-        for loop in nodes(enclosing_function(module, node))
+        for loop in parts
+    )
+
+
+def _takes_out(node: ast.AST, name: str) -> bool:
+    """Whether something takes an entry out of a dict of a name."""
+    if isinstance(node, ast.Call):
+        return dotted(node.func) == f"{name}.pop"
+    return isinstance(node, ast.Delete) and any(
+        isinstance(each, ast.Subscript) and dotted(each.value) == name for each in node.targets
     )
 
 
