@@ -131,9 +131,7 @@ def unread(event: RunEnded, run: Run) -> Iterator[Finding]:
 
 
 def _is_done_always(site: Site) -> bool:
-    """Whether no condition of the function around a statement, which one start of the program may decide and another one
-    otherwise, leaves it out.
-    """
+    """Whether no condition around a statement, which each start of the program may decide otherwise, leaves it out."""
     around = takewhile(lambda outer: not isinstance(outer, FUNCTIONS), site.module.ancestors(site.node))
     tests = [outer.test for outer in around if isinstance(outer, ast.If)]
     return all("__name__" in read_names(test) for test in tests)
