@@ -114,8 +114,8 @@ def unread(event: RunEnded, run: Run) -> Iterator[Finding]:
             name = _name_of(option)
             read = option.site in told or name in taken or is_read(name, run)
             set_over = [item.sites[name] for item in options if (item, name) in run.options_replaced]
-            unread = name and not read and all(map(_is_done_always, set_over)) and _is_asked_for(option, parsed)
-            if unread and not _is_named(name, option, kept, texts, run):
+            lost = name and not read and all(_is_done_always(each, option, run) for each in set_over)
+            if lost and _is_asked_for(option, parsed) and not _is_named(name, option, kept, texts, run):
                 told.add(option.site)
                 why = "the program replaces this option before it reads it" if set_over else "nothing reads this option"
                 yield rule.finding(
@@ -130,8 +130,12 @@ def unread(event: RunEnded, run: Run) -> Iterator[Finding]:
                 )
 
 
-def _is_done_always(site: Site) -> bool:
-    """Whether no condition around a statement, which each start of the program may decide otherwise, leaves it out."""
+def _is_done_always(site: Site, option: Call, run: Run) -> bool:
+    """Whether every start that may be given an option comes to a statement: no condition around it, which each may
+    decide otherwise, leaves it out, and where the option is made for several programs it stands there too.
+    """
+    if option.site.module not in (run.entry, site.module):
+        return False
     around = takewhile(lambda outer: not isinstance(outer, FUNCTIONS), site.module.ancestors(site.node))
     tests = [outer.test for outer in around if isinstance(outer, ast.If)]
     return all("__name__" in read_names(test) for test in tests)
