@@ -100,13 +100,15 @@ def _in_showing_loop(node: ast.AST, module: Module) -> bool:
 
 def _is_showing(loop: ast.For, module: Module) -> bool:
     """Whether the rounds of a loop only print something, or put together a text that is only printed."""
-    added = [line for line in loop.body if isinstance(line, ast.AugAssign) and _only_tells(line.value)]
+    added = {line: line.target for line in loop.body if isinstance(line, ast.AugAssign) and _only_tells(line.value)}
     if not all(line in added or _only_shows(line) for line in loop.body):
         return False
-    texts, own = {dotted(line.target) for line in added}, enclosing_function(module, loop)
+    texts, own = {each.id for each in added.values() if isinstance(each, ast.Name)}, enclosing_function(module, loop)
     read = (each for each in nodes(own) if isinstance(each, ast.Name) and each.id in texts) if texts else ()
     later = [each for each in read if isinstance(each.ctx, ast.Load) and loop not in module.ancestors(each)]
-    return "" not in texts and all(_is_shown(each, module) or _is_given_back(each, own, module) for each in later)
+    return all(isinstance(each, ast.Name) for each in added.values()) and all(
+        _is_shown(each, module) or _is_given_back(each, own, module) for each in later
+    )
 
 
 def _is_given_back(text: ast.Name, own: ast.AST, module: Module) -> bool:
