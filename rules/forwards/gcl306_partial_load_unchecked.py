@@ -92,7 +92,7 @@ def unchecked(event: RunEnded, run: Run) -> Iterator[Finding]:
 
 def _unchecked(load: StateDictLoaded, run: Run) -> Iterator[Finding]:
     filtered = _filter(load)
-    lenient = _lenient(load, filtered) or [guard for guard, _ in merged_files(load)]
+    lenient = _lenient(load, filtered) or [guard for guard, _, _ in merged_files(load)]
     found = (together(load.guard, guard, way) for guard in lenient for way in load.trains)
     held = next((both for both in found if both is not None), None)
     if (

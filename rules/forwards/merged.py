@@ -20,22 +20,25 @@ def is_own(item: Object, load: StateDictLoaded) -> bool:
     return whose.objects() == load.target.objects()
 
 
-def merged_files(load: StateDictLoaded) -> Iterator[tuple[Guard, Object]]:
-    """What was read of files and goes, entry by entry, over the model's own state dict, which has every name."""
+def merged_files(load: StateDictLoaded) -> Iterator[tuple[Guard, Object, Object]]:
+    """What was read of files, each with the file, and goes entry by entry over the model's own state dict, which has
+    every name.
+    """
     for item in load.source.objects():
         if is_own(item, load):
             for guard, held in item.known(MERGED):
-                if isinstance(held, Object) and "taken_out" not in held.state and _is_of_file(held):
-                    yield guard, held
+                file = _file_of(held) if isinstance(held, Object) and "taken_out" not in held.state else None
+                if isinstance(held, Object) and file is not None:
+                    yield guard, held, file
 
 
-def _is_of_file(item: Object) -> bool:
-    """Whether it is what a file has, or a part of that, also under other names."""
+def _file_of(item: Object) -> Object | None:
+    """The file of which something has all entries, or those of a part of it, also under other names."""
     made = item.site.node if item.site is not None else None
     if isinstance(made, ast.DictComp) and not any(each.ifs for each in made.generators):
-        item_parts = union([of(item), item.attributes.get(ANY, NOTHING)])
-        return any(each.type == FILE for each in sources(item_parts))
+        drawn_on = sources(union([of(item), item.attributes.get(ANY, NOTHING)]))
+        return next((each for each in drawn_on if each.type == FILE), None)
     around: Object | None = item
     while around is not None and around.type != FILE:
         around = around.parent
-    return around is not None
+    return around

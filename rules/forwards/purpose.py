@@ -21,6 +21,8 @@ from .lacking import of_a_model
 from .merged import is_own, merged_files
 from .resumed import FILE
 
+SAVE = "torch.save"
+
 
 def on_purpose(load: StateDictLoaded, run: Run) -> bool:
     """Whether the code itself decided what is loaded, entry by entry."""
@@ -30,7 +32,11 @@ def on_purpose(load: StateDictLoaded, run: Run) -> bool:
         or _put_back(load)
         or _one_of_several_parts(load, run)
         or any("taken_out" in item.state or _left_out_by_name(item) or _chosen_of_its_own(item, load) for item in held)
-        or any(_comes_in_part(item, load, run) for item in [*held, *(item for _, item in merged_files(load))])
+        or any(_comes_in_part(item, load, run) for item in held)
+        or any(
+            _comes_in_part(item, load, run) or _saved_in_part_elsewhere(file, run, perhaps=True)
+            for _, item, file in merged_files(load)
+        )
         or (bool(held) and all(_of_a_copy(item, load) for item in held))
         or any(_tells_its_state(model) or _made_of(model, held) for model in load.target.objects())
     )
@@ -137,17 +143,20 @@ def _name_of(file: Object) -> str:
     return ending_of(file.attributes.get("path", NOTHING)).rpartition("/")[2]
 
 
-def _saved_in_part_elsewhere(item: Object, run: Run) -> bool:
+def _saved_in_part_elsewhere(item: Object, run: Run, *, perhaps: bool = False) -> bool:
     """Whether code that this program does not come to, or one beside it, saves a file of that name, with a choice of a
-    model's entries.
+    model's entries; `perhaps`, one that may have the name for all that is known of both.
     """
     name = _name_of(item) if item.type == FILE else ""
-    return bool(name) and any(
-        dotted(call.func) == "torch.save"
-        and len(call.args) > 1
-        and ending_in(call.args[1]).rpartition("/")[2] == name
-        and _chooses(module, call.args[0])
-        for module in (*run.modules_with(name), *run.beside_with(name))
+    word = SAVE if perhaps else name
+
+    def is_it(file: ast.expr) -> bool:
+        ending = ending_in(file).rpartition("/")[2]
+        return not name or name.endswith(ending) if perhaps else ending == name
+
+    return bool(word) and any(
+        dotted(call.func) == SAVE and len(call.args) > 1 and is_it(call.args[1]) and _chooses(module, call.args[0])
+        for module in (*run.modules_with(word), *run.beside_with(word))
         for call in calls_in(module.tree)
     )
 
