@@ -5,9 +5,9 @@ from __future__ import annotations
 import ast
 import re
 
-from gclint.ir.syntax import DEFINITIONS, Module, nodes
+from gclint.ir.syntax import DEFINITIONS, FUNCTIONS, Module, dotted, nodes
 from gclint.run.calls import Call
-from gclint.run.closures import contains
+from gclint.run.closures import calls_in, contains, enclosing_function
 from gclint.run.run import Run
 from gclint.run.values import NONE, Const, Object
 
@@ -27,6 +27,7 @@ GIVES_A_TEXT = ("str", "repr", "format", "pformat", "dumps", "safe_dump", "join"
 """Those which give it back as a text, which may be read again."""
 BY_TEXT = ("vars", "getattr", "eval", "exec")
 OF_ALL = ("__dict__", "_get_kwargs", "__getattribute__")
+PARSE = ("parse_args", "parse_known_args")
 FILLED_IN = re.compile(r"%[sdi]|\{\w*\}")
 
 
@@ -36,21 +37,31 @@ def takes_the_command_line(parse: Call | None) -> bool:
     return given == Const(None) or (isinstance(given, Object) and given.label.startswith("sys.argv"))
 
 
-def reads_by_text(module: Module) -> bool:
+def reads_by_text(module: Module, others: set[ast.AST]) -> bool:
     """Whether a module takes attributes of something by a text: all of them as a dict, or one whose name it puts
-    together. What is only printed or kept so is not taken.
+    together. What is only printed or kept so is not taken, nor what is taken of `others`.
     """
-    for node in module.parents:
-        if isinstance(node, ast.Attribute) and node.attr in OF_ALL and not _is_shown(node, module):
-            return True
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in BY_TEXT:
-            shown = node.func.id == "vars" and _is_shown(node, module)
-            taken = node.func.id != "getattr" or not (
-                _takes_none_of_options(node, module) or _in_showing_loop(node, module)
-            )
-            if not shown and taken:
-                return True
+    return any(node not in others and _takes_by_text(node, module) for node in module.parents)
+
+
+def _takes_by_text(node: ast.AST, module: Module) -> bool:
+    if isinstance(node, ast.Attribute) and node.attr in OF_ALL:
+        return isinstance(node.ctx, ast.Load) and not (
+            _is_shown(node, module) or _is_no_option(node.value, module) or _is_stored_into(node, module)
+        )
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in BY_TEXT:
+        return not _takes_no_option(node, node.func.id, module)
     return False
+
+
+def _takes_no_option(node: ast.Call, called: str, module: Module) -> bool:
+    """Whether such a call gives what is only printed or kept, is no option, or is called: options are data."""
+    if called == "vars":
+        return _is_shown(node, module)
+    if called == "getattr":
+        return _takes_none_of_options(node, module) or _in_showing_loop(node, module)
+    outer = module.parents.get(node)
+    return called == "eval" and isinstance(outer, ast.Call) and outer.func is node
 
 
 def _is_shown(options: ast.expr, module: Module) -> bool:
@@ -65,7 +76,7 @@ def _is_shown(options: ast.expr, module: Module) -> bool:
             if name not in TELLS:
                 return False
         elif isinstance(outer, ast.For):
-            return contains(outer.iter, options, module) and all(map(_only_shows, outer.body))
+            return contains(outer.iter, options, module) and _is_showing(outer, module)
         elif isinstance(outer, ast.Expr):
             return True
         elif isinstance(outer, (ast.stmt, ast.Subscript, ast.Dict)) or (
@@ -84,7 +95,33 @@ def is_read(name: str, run: Run) -> bool:
 def _in_showing_loop(node: ast.AST, module: Module) -> bool:
     """Whether something stands in a loop whose rounds only print something."""
     loop = next((each for each in module.ancestors(node) if isinstance(each, (ast.For, *DEFINITIONS))), None)
-    return isinstance(loop, ast.For) and all(map(_only_shows, loop.body))
+    return isinstance(loop, ast.For) and _is_showing(loop, module)
+
+
+def _is_showing(loop: ast.For, module: Module) -> bool:
+    """Whether the rounds of a loop only print something, or put together a text that is only printed."""
+    added = {line: line.target for line in loop.body if isinstance(line, ast.AugAssign) and _only_tells(line.value)}
+    if not all(line in added or _only_shows(line) for line in loop.body):
+        return False
+    texts, own = {each.id for each in added.values() if isinstance(each, ast.Name)}, enclosing_function(module, loop)
+    read = (each for each in nodes(own) if isinstance(each, ast.Name) and each.id in texts) if texts else ()
+    later = [each for each in read if isinstance(each.ctx, ast.Load) and loop not in module.ancestors(each)]
+    return all(isinstance(each, ast.Name) for each in added.values()) and all(
+        _is_shown(each, module) or _is_given_back(each, own, module) for each in later
+    )
+
+
+def _is_given_back(text: ast.Name, own: ast.AST, module: Module) -> bool:
+    """Whether a function gives back a text, and the calls of it, of which there are some, only print that."""
+    line = module.statement(text)
+    if not isinstance(line, ast.Return) or not _only_tells(line) or not isinstance(own, FUNCTIONS):
+        return False
+    uses = [each for each in module.parents if isinstance(each, ast.Name) and each.id == own.name]
+    calls = [module.parents[each] for each in uses]
+    return bool(calls) and all(
+        isinstance(call, ast.Call) and call.func is use and _is_shown(call, module)
+        for call, use in zip(calls, uses, strict=True)
+    )
 
 
 def _only_shows(line: ast.stmt) -> bool:
@@ -108,7 +145,19 @@ def _takes_none_of_options(node: ast.Call, module: Module) -> bool:
     base, *names = node.args
     if names and isinstance(names[0], ast.Constant):
         return True
-    return _is_imported(base, module) or (isinstance(base, ast.Name) and _class_of_method(base, module) is not None)
+    return _is_no_option(base, module)
+
+
+def _is_no_option(base: ast.expr, module: Module) -> bool:
+    """Whether something is a module that is imported, or the object whose method it stands in."""
+    own = isinstance(base, ast.Name) and _class_of_method(base, module) is not None
+    return own or _is_imported(base, module)
+
+
+def _is_stored_into(options: ast.expr, module: Module) -> bool:
+    """Whether a dict of attributes only gets something under a key."""
+    outer = module.parents.get(options)
+    return isinstance(outer, ast.Subscript) and isinstance(outer.ctx, ast.Store)
 
 
 def _is_imported(base: ast.expr, module: Module) -> bool:
@@ -167,6 +216,31 @@ def names_option(module: Module, name: str, made: ast.AST, texts: bool, others: 
         if named == name and made not in module.ancestors(node):
             return True
     return False
+
+
+def reads_of_own_option(module: Module, name: str) -> set[ast.AST]:
+    """The attributes of a name that a module which makes such an option itself takes of what its own parser gave: of a
+    variable that gets nothing else.
+    """
+    made = (part for call in calls_in(module.tree) if _last_name(call.func) == "add_argument" for part in call.args)
+    flags = (part.value for part in made if isinstance(part, ast.Constant) and isinstance(part.value, str))
+    if not any(flag.lstrip("-").replace("-", "_") == name for flag in flags):
+        return set()
+    given: dict[str, list[ast.expr]] = {}
+    for node in module.parents:
+        if isinstance(node, ast.Assign):
+            for target in node.targets:
+                given.setdefault(dotted(target), []).append(node.value)
+    reads = (node for node in module.parents if isinstance(node, ast.Attribute) and node.attr == name)
+    return {each for each in reads if _is_what_was_parsed(dotted(each.value), given)}
+
+
+def _is_what_was_parsed(variable: str, given: dict[str, list[ast.expr]]) -> bool:
+    """Whether a variable gets what a parser gives, and before that the parser itself at most."""
+    parsed = [each for each in given.get(variable, ()) if isinstance(each, ast.Call) and _last_name(each.func) in PARSE]
+    rest = [each for each in given.get(variable, ()) if each not in parsed]
+    parser = any(isinstance(each.func, ast.Attribute) and dotted(each.func.value) == variable for each in parsed)
+    return bool(parsed) and all(parser and isinstance(each, ast.Call) for each in rest)
 
 
 def names_put_together(module: Module) -> list[re.Pattern[str]]:

@@ -83,6 +83,7 @@ def make_dict(call: Call) -> Value:
 def get_attribute(call: Call) -> Value:
     """getattr(object, "name", default), also of a name that is known in some cases only."""
     found = []
+    names.read_by_text(call.it, call.get("", 0), call.site.node)
     for guard, item in call.get("", 1).possible(call.it.guard):
         with call.it.under(guard) as possible:
             if possible:
@@ -111,13 +112,19 @@ def _any_of(call: Call, name: Alternative) -> Value:
 @framework.function("builtins.eval")
 def evaluate_name(call: Call) -> Value:
     """`eval("models." + name + ".get_net")`: of a text that is a name of the code around it what has that name."""
-    found = []
-    for guard, item in call.get("", 0).possible(call.it.guard):
+    found, texts = [], call.get("", 0).possible(call.it.guard)
+    names.keep_whose(call.it, call.site.node, of_others=bool(texts) and all(_is_dotted(item) for _, item in texts))
+    for guard, item in texts:
         with call.it.under(guard) as possible:
             if possible:
                 text = item.value if isinstance(item, Const) and isinstance(item.value, str) else ""
                 found.append(_named(call, text).under(guard))
     return union(found) if found else call.unknown()
+
+
+def _is_dotted(item: Alternative) -> bool:
+    """Whether something is a text that names a thing, as `models.net`: what it leads to is followed."""
+    return isinstance(item, Const) and isinstance(item.value, str) and all(map(str.isidentifier, item.value.split(".")))
 
 
 def _named(call: Call, text: str) -> Value:

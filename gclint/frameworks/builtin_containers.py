@@ -6,7 +6,7 @@ import ast
 from typing import TYPE_CHECKING
 
 from ..ir.syntax import Site
-from ..run import changes, containers, elements, module_names
+from ..run import changes, containers, elements, module_names, names
 from ..run.calls import Call
 from ..run.defaults import unsure
 from ..run.folding import folded
@@ -316,6 +316,7 @@ def make_record(call: Call) -> Value:
 def as_dict(call: Call) -> Value:
     """The attributes as a dict: a copy, or the object's own, or the names of a module."""
     given = call.get("", 0).only()
+    names.read_by_text(call.it, call.get("", 0), call.site.node)
     if isinstance(given, ModuleRef):
         return module_names.as_dict(call.it, given.module, call.site.node)
     made = call.make("dict", "builtins.dict")

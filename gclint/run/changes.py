@@ -43,6 +43,8 @@ if TYPE_CHECKING:
 MOST_ELEMENTS = 500
 GROWS = "grows"
 """The fact that holds, for what gets elements in loops that are walked once, these loops."""
+MERGED = "merged"
+"""What was put, entry by entry, into a dict of a model's names."""
 
 
 def assign_item(it: Interpreter, target: ast.Subscript, value: Value, place: ast.AST | None) -> None:
@@ -303,14 +305,19 @@ def merge(it: Interpreter, into: Object, value: Value) -> None:
     """`{**value}`, `into.update(value)`."""
     if not all(_of_the_same(into, item) for _, item in value):
         into.state["filled"] = TRUE
+        if "keys_of" in into.state:
+            into.state[MERGED] = union([into.known(MERGED), value])
     empty = not into.entries and not into.open
     for guard, item in value.possible(it.guard):
         with it.under(guard) as possible:
             if possible:
-                _merge(it, into, item, empty and not guard)
+                _merge(it, into, item)
+    whose = [item.attributes.get("of", NOTHING).under(guard) for guard, item in value if isinstance(item, Object)]
+    if empty and all(whose) and len(whose) == len([*value]):
+        into.attributes["of"] = union(whose)
 
 
-def _merge(it: Interpreter, into: Object, item: Alternative, whole: bool) -> None:
+def _merge(it: Interpreter, into: Object, item: Alternative) -> None:
     guard = since(it, into)
     _override(it, into, item, guard)
     if isinstance(item, Object) and item.entries is not None:
@@ -323,8 +330,6 @@ def _merge(it: Interpreter, into: Object, item: Alternative, whole: bool) -> Non
             into.sites[SPREAD] = item.site
         if item.open:
             into.open, into.keyed = True, None
-        if whole and "of" in item.attributes:
-            into.attributes["of"] = item.attributes["of"]
     elif isinstance(item, Object) and (pairs := rounds(it, of(item))) is not None and _are_pairs(pairs):
         for held, pair in pairs:
             with it.under(held) as possible:

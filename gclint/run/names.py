@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from .interpreter import Interpreter
 
 _BUILTINS = frozenset(dir(builtins))
+MAY_HOLD_OPTIONS = ("namespace", "unknown", "part", "instance")  # kinds of objects
 OF_ITS_CLASS = ("instance", "dict")  # kinds of objects whose attributes are those that their class gives
 
 
@@ -71,9 +72,26 @@ def attribute(it: Interpreter, base: Value, name: str, node: ast.expr) -> Value:
     """The value of `base.name`."""
     if name in it.run.options:
         other = bool(base) and all(_has_its_own(it, item, name) for _, item in base)
-        it.run.read_of_others[node] = other and it.run.read_of_others.get(node, True)
+        keep_whose(it, node, of_others=other)
+    elif name == "__dict__":
+        read_by_text(it, base, node)
     parts = [of_item(it, item, name, node).under(guard) for guard, item in base.possible(it.guard)]
     return union(parts)
+
+
+def keep_whose(it: Interpreter, node: ast.AST, *, of_others: bool) -> None:
+    """Keep of what may read options whether all that it was read of so far is nothing that a parser gave."""
+    it.run.read_of_others[node] = of_others and it.run.read_of_others.get(node, True)
+
+
+def read_by_text(it: Interpreter, base: Value, node: ast.AST) -> None:
+    """Keep whose attributes are taken by texts."""
+    keep_whose(it, node, of_others=bool(base) and all(_holds_no_options(item) for _, item in base))
+
+
+def _holds_no_options(item: Alternative) -> bool:
+    """Whether something is known, and neither what a parser gave nor what it may have been told to fill."""
+    return item.kind not in MAY_HOLD_OPTIONS if isinstance(item, Object) else isinstance(item, (External, ModuleRef))
 
 
 def _has_its_own(it: Interpreter, item: Alternative, name: str) -> bool:

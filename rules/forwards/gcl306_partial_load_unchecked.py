@@ -1,8 +1,8 @@
 """# partial-load-unchecked (GCL306)
 
 ## What it does
-Finds weights that are loaded with `strict=False`, or through a filter on the model's own names, without
-anybody looking at what was left out.
+Finds weights that are loaded with `strict=False`, through a filter on the model's own names, or over the model's own
+entries (`{**model.state_dict(), **saved}`), without anybody looking at what was left out.
 
 ## Why it breaks
 Names that do not match are dropped in silence. Wrappers and replaced layers change names (`module.`,
@@ -57,7 +57,8 @@ from gclint.run.run import Run, together
 from gclint.run.values import Alternative, Object, root, sources, union
 
 from .lacking import names_beside, works_out
-from .purpose import by_membership, is_own, on_purpose
+from .merged import is_own, merged_files
+from .purpose import by_membership, on_purpose
 from .resumed import FILE
 
 TELL = ("logging", "sys", "warnings")
@@ -91,7 +92,8 @@ def unchecked(event: RunEnded, run: Run) -> Iterator[Finding]:
 
 def _unchecked(load: StateDictLoaded, run: Run) -> Iterator[Finding]:
     filtered = _filter(load)
-    found = (together(load.guard, guard, way) for guard in _lenient(load, filtered) for way in load.trains)
+    lenient = _lenient(load, filtered) or [guard for guard, _, _ in merged_files(load)]
+    found = (together(load.guard, guard, way) for guard in lenient for way in load.trains)
     held = next((both for both in found if both is not None), None)
     if (
         held is None
@@ -104,7 +106,7 @@ def _unchecked(load: StateDictLoaded, run: Run) -> Iterator[Finding]:
         return
     if filtered is not None and _compared(load.site, filtered, run):
         return
-    how = "strict=False ignores missing names" if filtered is None else "a filter drops other names"
+    how = _how(load, filtered)
     yield rule.finding(
         run,
         load.site,
@@ -113,8 +115,16 @@ def _unchecked(load: StateDictLoaded, run: Run) -> Iterator[Finding]:
         certainty="fragile",
         symptom="silent: tensors that are not loaded keep their initial values",
         related=[(filtered, "filtered here")] if filtered is not None else (),
-        fixes=(_fix(load.site, filtered),),
+        fixes=(_fix(load.site, filtered) if filtered is not None or load.strict.is_const(False) else None,),
     )
+
+
+def _how(load: StateDictLoaded, filtered: Site | None) -> str:
+    """Why a name that is missing is no error."""
+    if filtered is not None:
+        return "a filter drops other names"
+    merged = not load.strict.possible(load.guard).is_const(False)
+    return "the model's own weights stand in for missing ones" if merged else "strict=False ignores missing names"
 
 
 def _named_beside(load: StateDictLoaded) -> bool:

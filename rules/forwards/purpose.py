@@ -18,7 +18,10 @@ from gclint.run.saved import content_of, ending_in, ending_of, saves
 from gclint.run.values import NOTHING, Class, Object, root
 
 from .lacking import of_a_model
+from .merged import is_own, merged_files
 from .resumed import FILE
+
+SAVE = "torch.save"
 
 
 def on_purpose(load: StateDictLoaded, run: Run) -> bool:
@@ -29,13 +32,19 @@ def on_purpose(load: StateDictLoaded, run: Run) -> bool:
         or _put_back(load)
         or _one_of_several_parts(load, run)
         or any("taken_out" in item.state or _left_out_by_name(item) or _chosen_of_its_own(item, load) for item in held)
+        or any(_comes_in_part(item, load, run) for item in held)
         or any(
-            _saved_in_part(item, load, run) or _saved_in_part_elsewhere(item, run) or _kept_in_part(item, run)
-            for item in held
+            _comes_in_part(item, load, run) or _saved_in_part_elsewhere(file, run, perhaps=True)
+            for _, item, file in merged_files(load)
         )
         or (bool(held) and all(_of_a_copy(item, load) for item in held))
         or any(_tells_its_state(model) or _made_of(model, held) for model in load.target.objects())
     )
+
+
+def _comes_in_part(item: Object, load: StateDictLoaded, run: Run) -> bool:
+    """Whether what is read was saved in part."""
+    return _saved_in_part(item, load, run) or _saved_in_part_elsewhere(item, run) or _kept_in_part(item, run)
 
 
 def _written_out(load: StateDictLoaded) -> bool:
@@ -64,11 +73,6 @@ def _first(model: Object) -> Object:
     while (before := model.known(COPY_OF).only()) is not None and isinstance(before, Object):
         model = before
     return model
-
-
-def is_own(item: Object, load: StateDictLoaded) -> bool:
-    """Whether a dict started as the state dict of the model that it goes into."""
-    return item.attributes.get("of", NOTHING).objects() == load.target.objects()
 
 
 def _one_of_several_parts(load: StateDictLoaded, run: Run) -> bool:
@@ -139,17 +143,20 @@ def _name_of(file: Object) -> str:
     return ending_of(file.attributes.get("path", NOTHING)).rpartition("/")[2]
 
 
-def _saved_in_part_elsewhere(item: Object, run: Run) -> bool:
+def _saved_in_part_elsewhere(item: Object, run: Run, *, perhaps: bool = False) -> bool:
     """Whether code that this program does not come to, or one beside it, saves a file of that name, with a choice of a
-    model's entries.
+    model's entries; `perhaps`, one that may have the name for all that is known of both.
     """
     name = _name_of(item) if item.type == FILE else ""
-    return bool(name) and any(
-        dotted(call.func) == "torch.save"
-        and len(call.args) > 1
-        and ending_in(call.args[1]).rpartition("/")[2] == name
-        and _chooses(module, call.args[0])
-        for module in (*run.modules_with(name), *run.beside_with(name))
+    word = SAVE if perhaps else name
+
+    def is_it(file: ast.expr) -> bool:
+        ending = ending_in(file).rpartition("/")[2]
+        return not name or name.endswith(ending) if perhaps else ending == name
+
+    return bool(word) and any(
+        dotted(call.func) == SAVE and len(call.args) > 1 and is_it(call.args[1]) and _chooses(module, call.args[0])
+        for module in (*run.modules_with(word), *run.beside_with(word))
         for call in calls_in(module.tree)
     )
 
@@ -177,13 +184,29 @@ def _modules_with_key(run: Run, key: str) -> Iterator[Module]:
 
 
 def _chooses(module: Module, node: ast.expr) -> bool:
-    """Whether an expression makes a dict of some of a model's entries, at once or in a loop over them."""
+    """Whether an expression makes a dict of some of a model's entries, at once or in a loop over them, or by taking
+    others out.
+    """
     made = definition(module, node)
     if isinstance(made, ast.DictComp):
         return bool(made.generators[0].ifs) and of_a_model(module, made.generators[0].iter)
-    return isinstance(node, ast.Name) and any(
+    if not isinstance(node, ast.Name):
+        return False
+    parts = list(nodes(enclosing_function(module, node)))
+    if of_a_model(module, node) and any(_takes_out(part, node.id) for part in parts):
+        return True
+    return any(
         isinstance(loop, FORS) and of_a_model(module, loop.iter) and any(_fills(part, node.id) for part in nodes(loop))
-        for loop in nodes(enclosing_function(module, node))
+        for loop in parts
+    )
+
+
+def _takes_out(node: ast.AST, name: str) -> bool:
+    """Whether something takes an entry out of a dict of a name."""
+    if isinstance(node, ast.Call):
+        return dotted(node.func) == f"{name}.pop"
+    return isinstance(node, ast.Delete) and any(
+        isinstance(each, ast.Subscript) and dotted(each.value) == name for each in node.targets
     )
 
 

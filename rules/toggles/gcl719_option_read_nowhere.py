@@ -24,8 +24,8 @@ Or leave the option out: a command that gives it ends with "unrecognized argumen
 ## When it is fine
 Options that some code of the program, or a file beside it, names, also as a text or an argument that a dict of them may
 fill; a namespace that is handed to a library; the number that a launcher gives each process; hidden options
-(`help=argparse.SUPPRESS`). Of options that several programs share, and of a program that saves something, all files
-beside it are looked at.
+(`help=argparse.SUPPRESS`). Of options that several programs share, and of a program that saves them, all files
+beside it are looked at, other than for what their own parsers give.
 
 ## Evidence
 Python 3.11: argparse keeps every option that it knows in the namespace, and says nothing of those that are not read
@@ -37,15 +37,17 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Callable, Iterable, Iterator
-from functools import cache
+from functools import cache, partial
+from itertools import takewhile
 from typing import NamedTuple
 
 from gclint.finding import Aspect, Finding, Location
 from gclint.frameworks.argparse_parsers import every_option
 from gclint.frameworks.arguments import destination, flags_of, given_argument, words_of
-from gclint.ir.syntax import Module, Site
+from gclint.ir.syntax import FUNCTIONS, Module, Site
 from gclint.rule import Reproduction, Rule
 from gclint.run.calls import Call
+from gclint.run.closures import read_names
 from gclint.run.events import Backward, LibraryCall, RunEnded, TrainerStarted
 from gclint.run.run import Run
 from gclint.run.values import Class, External, Function, Object
@@ -59,6 +61,7 @@ from ..option_names import (
     names_option,
     names_put_together,
     reads_by_text,
+    reads_of_own_option,
     takes_the_command_line,
 )
 from ..words import TRAINS
@@ -103,16 +106,17 @@ def unread(event: RunEnded, run: Run) -> Iterator[Finding]:
     taken = {name for each in run.of_type(LibraryCall) for name in TAKEN.get(each.name, ())}
     options = {item for each in parses for item in _namespaces(each.result.objects())}
     told = set[Site]()
-    handed_on, texts = _is_handed_on(options, run), _Texts(cache(reads_by_text), cache(names_put_together))
+    handed_on, texts = _is_handed_on(options, run), _Texts.of(run)
     kept = any(each.name.rpartition(".")[2] in SAVES and _is_given(options, each) for each in run.of_type(LibraryCall))
     for parsed in parses if options and not handed_on else ():
         parser = parsed.call.receiver if parsed.call is not None else None
         for option in every_option(run, parser) if parser is not None else ():
             name = _name_of(option)
             read = option.site in told or name in taken or is_read(name, run)
-            if name and not read and _is_asked_for(option, parsed) and not _is_named(name, option, kept, texts, run):
+            set_over = [item.sites[name] for item in options if (item, name) in run.options_replaced]
+            lost = name and not read and all(_is_done_always(each, option, run) for each in set_over)
+            if lost and _is_asked_for(option, parsed) and not _is_named(name, option, kept, texts, run):
                 told.add(option.site)
-                set_over = [item.sites[name] for item in options if (item, name) in run.options_replaced]
                 why = "the program replaces this option before it reads it" if set_over else "nothing reads this option"
                 yield rule.finding(
                     run,
@@ -124,6 +128,17 @@ def unread(event: RunEnded, run: Run) -> Iterator[Finding]:
                     related=[*(each.location("replaced here") for each in set_over), *_commands(option, run)][:3],
                     versions=(),
                 )
+
+
+def _is_done_always(site: Site, option: Call, run: Run) -> bool:
+    """Whether every start that may be given an option comes to a statement: no condition around it, which each may
+    decide otherwise, leaves it out, and where the option is made for several programs it stands there too.
+    """
+    if option.site.module not in (run.entry, site.module):
+        return False
+    around = takewhile(lambda outer: not isinstance(outer, FUNCTIONS), site.module.ancestors(site.node))
+    tests = [outer.test for outer in around if isinstance(outer, ast.If)]
+    return all("__name__" in read_names(test) for test in tests)
 
 
 def _is_asked_for(option: Call, parsed: LibraryCall) -> bool:
@@ -190,27 +205,34 @@ def _is_given(options: set[Object], call: LibraryCall) -> bool:
 
 
 class _Texts(NamedTuple):
-    """What modules do with texts: whether they take attributes by them, and the names that they put together."""
+    """What modules do with texts: whether they take attributes by them, and the names that they put together; `others`
+    are the places that read what is known to be no options.
+    """
 
     read: Callable[[Module], bool]
     made: Callable[[Module], list[re.Pattern[str]]]
+    others: set[ast.AST]
+
+    @classmethod
+    def of(cls, run: Run) -> _Texts:
+        """What they do in a run, where something is known of what it takes."""
+        others = {node for node, other in run.read_of_others.items() if other}
+        return cls(cache(partial(reads_by_text, others=others)), cache(names_put_together), others)
 
 
 def _is_named(name: str, option: Call, kept: bool, texts: _Texts, run: Run) -> bool:
     """Whether any code of the program has the name other than to make the option, or any file beside it, where it
     shares the option or may read the options that the program has kept in a file.
     """
-    modules = [*run.modules_with(name)]
-    if kept:
-        modules += run.beside_with(name)
-    else:
-        modules += run.beside_with(name, option.site.module)
+    beside = [*(run.beside_with(name) if kept else run.beside_with(name, option.site.module))]
+    modules = [*run.modules_with(name), *beside]
     more = (module for word in (*BY_TEXT, *OF_ALL) for module in run.modules_with(word))
     taking = [module for module in dict.fromkeys([*modules, *more]) if texts.read(module)]
     if any(pattern.fullmatch(name) for module in taking for pattern in texts.made(module)):
         return True
-    others = set[ast.AST]() if taking else {node for node, other in run.read_of_others.items() if other}
-    return any(names_option(module, name, option.site.node, bool(taking), others) for module in modules)
+    others = set[ast.AST]() if taking else texts.others
+    own = {node for module in beside for node in reads_of_own_option(module, name)}
+    return any(names_option(module, name, option.site.node, bool(taking), others | own) for module in modules)
 
 
 def _commands(option: Call, run: Run) -> Iterator[Location]:

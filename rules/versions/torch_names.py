@@ -58,6 +58,7 @@ NAMES: dict[str, Name] = {
     "torch.lu_solve": Name("torch.linalg.lu_solve, with its arguments in another order", since="2.13"),
     "torch.triangular_solve": Name("torch.linalg.solve_triangular, with its arguments in the other order", since="2.0"),
     "torch.set_default_tensor_type": Name("torch.set_default_dtype and torch.set_default_device", since="2.1"),
+    "torch.ByteStorage.from_buffer": Name("torch.frombuffer, which gives a tensor", since="2.0"),
     "torch.testing.assert_allclose": Name("torch.testing.assert_close", since="2.0"),
     "torch.backends.cuda.sdp_kernel": Name("torch.nn.attention.sdpa_kernel", since="2.3"),
     "torch.nn.utils.weight_norm": Name("torch.nn.utils.parametrizations.weight_norm", since="2.1"),
@@ -72,6 +73,12 @@ NAMES: dict[str, Name] = {
     "torch.utils._pytree._register_pytree_node": Name(
         "torch.utils._pytree.register_pytree_node", since="2.3", same=ALL
     ),
+    **{
+        f"torch.distributed.fsdp.FullyShardedDataParallel.{name}": Name(
+            "torch.distributed.checkpoint.state_dict.get_state_dict and set_state_dict", since="2.4"
+        )
+        for name in ("state_dict_type", "set_state_dict_type")
+    },
     "functorch.make_functional": Name("torch.func.functional_call", since="2.0"),
     "functorch.make_functional_with_buffers": Name("torch.func.functional_call", since="2.0"),
     "functorch.combine_state_for_ensemble": Name("torch.func.stack_module_state", since="2.0"),
