@@ -206,8 +206,14 @@ def _is_kept(file: Object, saved: Saved) -> bool:
 
 
 def _holding(read: Set[str], files: list[Saved]) -> list[Saved]:
-    """The saves of a dict in which all of this stands."""
-    return [each for each in files if any(read <= set(entries) for entries in entries_of(each.content))]
+    """The saves of a dict in which all of this stands, or more than one of it where others may be added."""
+    return [each for each in files if any(_has(item, read) for item in each.content.objects())]
+
+
+def _has(item: Object, read: Set[str]) -> bool:
+    """Whether what is read may be in a dict."""
+    keys = {f"[{key!r}]" for key in item.entries or () if item.type != "state_dict"}
+    return bool(keys) and (read <= keys or (item.open and len(read & keys) > 1))
 
 
 def _allowed(load: LibraryCall, run: Run) -> bool:
