@@ -53,7 +53,7 @@ from gclint.run.values import NOTHING, Class, Object, Value
 
 from .loads import is_made_by, loads_beside
 from .numpy_numbers import made_by, numpy_function, set_in_groups
-from .resumed import ANY_KEY, entries_of, fills_such, is_resumed, may_be
+from .resumed import ANY_KEY, entries_of, fills, fills_such, is_resumed, may_be
 
 SYMPTOM = "UnpicklingError: Weights only load failed"
 LOADS = ("load(", "load,", "load)", "import load", "load as")
@@ -173,11 +173,15 @@ def _saved_earlier(load: LibraryCall, file: str, files: list[Saved], run: Run) -
 
 
 def _of_that_name(load: LibraryCall, files: list[Saved], run: Run) -> Found | None:
-    """The save of an object in a file of the same name, in some folder, of which no entry is read."""
+    """The save of an object in a file of the same name, in some folder, of which no entry is read; of a dict where all
+    that it has is gone through, and fills no model.
+    """
     name = _name_of(ending_of(load.call.get("f", 0))) if load.call is not None else ""
-    entries = any(key.startswith("[") for item in load.result.objects() for key in item.attributes)
-    held = [each for each in files if name and _name_of(each.ending) == name and not any(entries_of(each.content))]
-    found = _all(held, ALWAYS, run) if not entries else None
+    entries = {key for item in load.result.objects() for key in item.attributes if key.startswith("[")}
+    whole = entries == ANY_KEY and not any(fills(each, run) for each in load.result.objects())
+    held = [each for each in files if name and _name_of(each.ending) == name]
+    held = [each for each in held if whole or not any(entries_of(each.content))]
+    found = _all(held, ALWAYS, run) if whole or not entries else None
     trainer = next(iter(run.of_type(TrainerStarted)), None) if name == OPTIONS_OF_TRAINER and not held else None
     if trainer is not None:
         return Saved(trainer.site, trainer.guard, NOTHING, ""), load.guard, "an object of class TrainingArguments"

@@ -45,6 +45,11 @@ def is_resumed(file: Object, run: Run) -> bool:
     return loaded or goes_on_under(file, run) is not None
 
 
+def fills(file: Object, run: Run) -> bool:
+    """Whether a model, or what trains it, gets a state of a file."""
+    return any(file_of(item) is file for each in run.of_type(StateFilled) for item in each.source.objects())
+
+
 def fills_such(file: Object, files: list[Saved], run: Run) -> bool:
     """Whether a file fills a model of a class of the project's own of which one of these saves keeps a state."""
     filled = [
