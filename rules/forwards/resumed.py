@@ -220,7 +220,12 @@ def may_be(saved: Saved, path: Value, loaded: str) -> bool:
     """
     ends = saved.ending, ending_of(path)
     alike = ends[0].endswith(ends[1]) or ends[1].endswith(ends[0])
-    return saved.file == loaded or (alike and not (saved.file.startswith(LITERAL) and loaded.startswith(LITERAL)))
+    return saved.file == loaded or (alike and not (_is_literal(saved.file) and _is_literal(loaded)))
+
+
+def _is_literal(file: str) -> bool:
+    """Whether what tells a file is its name as it is written out, not an expression that begins with a text."""
+    return file.startswith(LITERAL) and isinstance(ast.parse(f"({file})", mode="eval").body, ast.Constant)
 
 
 def _is_of(state: Value, models: list[Object]) -> bool:

@@ -28,7 +28,7 @@ def kept_nowhere(load: StateFilled, file: Object, run: Run) -> Iterator[tuple[Gu
     """The optimizers of the model that is loaded, and their schedules, whose state is neither saved nor loaded, where
     training counts on from a file of the program's own: each with the guard of that.
     """
-    counted = goes_on_under(file, run) or _goes_on_as_asked(load, run)
+    counted = goes_on_under(file, run) or _goes_on_as_asked(load, file, run)
     guard = together(load.guard, counted) if counted is not None else None
     lenient = isinstance(load, StateDictLoaded) and load.strict.constant() is False
     if guard is None or lenient or not own_saves(load, file, run):
@@ -45,10 +45,12 @@ def kept_nowhere(load: StateFilled, file: Object, run: Run) -> Iterator[tuple[Gu
             yield guard, item
 
 
-def _goes_on_as_asked(load: StateFilled, run: Run) -> Guard | None:
-    """The guard under which the training after a load counts on from a number that the program is given; None where it
-    does not.
+def _goes_on_as_asked(load: StateFilled, file: Object, run: Run) -> Guard | None:
+    """The guard under which the training after a load counts on from a number that the program is given, as it is given
+    the file; None where it does not.
     """
+    if not any(part.kind == "option" for part in sources(file.attributes.get("path", NOTHING))):
+        return None
     around = {loop.node for loop in load.moment.loops}
     trained = {loop.node for each in run.of_type(OptimizerStep) for loop in each.moment.loops} - around
     ranges = [over for loop, over in run.facts.get(ITERATED, {}).items() if loop in trained]
