@@ -182,9 +182,9 @@ def _used(item: Object, load: Event, run: Run) -> Event | None:
 
 
 def _catches_up(step: LibraryCall, run: Run) -> bool:
-    """Whether a schedule is stepped to a given epoch, or in a loop in which nothing trains: to where it stood."""
-    loop = step.moment.loops[-1:]
-    alone = bool(loop) and not any(loop[0] in each.moment.loops for each in run.of_type(OptimizerStep))
+    """Whether a schedule is stepped to a given epoch, or in loops in which nothing trains: to where it stood."""
+    loops = set(step.moment.loops)
+    alone = bool(loops) and not any(loops & set(each.moment.loops) for each in run.of_type(OptimizerStep))
     return alone or (step.call is not None and bool(step.call.positional or step.call.keywords))
 
 
