@@ -59,8 +59,8 @@ from .resumed import FILE, Left, file_of, goes_on_under, is_resumed, is_told, le
 from .unkept import goes_on, kept_nowhere, saved_nowhere, schedules_left
 
 CHANGES: tuple[Aspect, ...] = ("updates", "loaded", "loss", "gradients")
-Told = dict[tuple[Object, Object], Site]
-"""Where it is told of something that it begins anew beside a file."""
+Told = dict[object, Site]
+"""Where it is told of something that it begins anew: beside a file, or, of what is made at one place, beside any."""
 KEPT_BY = {"optimizer": "optimizer", "schedule": "schedule", "scaler": "gradient scaler"}
 INITIAL = "initial_lr"
 
@@ -130,9 +130,9 @@ def _begins_anew(load: StateFilled, file: Object, told: Told, run: Run) -> Itera
         and (used := _used(item, load, run)) is not None
         and (guard := together(counted, used.guard)) is not None
         and satisfiable(guard)
-        and told.get((file, item), load.site) == load.site
+        and told.get(_made(item), load.site) == load.site
     ]
-    told |= {(file, item): load.site for item, _, _ in parts}
+    told |= {_made(item): load.site for item, _, _ in parts}
     parts.sort(key=lambda part: _certainty(part[0]))
     for first, used, guard in parts[:1]:
         what = " and the ".join(dict.fromkeys(KEPT_BY[item.kind] for item, _, _ in parts))
@@ -145,6 +145,11 @@ def _begins_anew(load: StateFilled, file: Object, told: Told, run: Run) -> Itera
             symptom=f"silent: the {what} begins anew",
             related=[(used.site, "used on here")],
         )
+
+
+def _made(item: Object) -> object:
+    """What tells one optimizer or schedule from another: where it is made."""
+    return item.site.node if item.site is not None else item
 
 
 @rule.on(RunEnded)
