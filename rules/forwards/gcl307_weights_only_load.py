@@ -60,6 +60,7 @@ LOADS = ("load(", "load,", "load)", "import load", "load as")
 SAVES = ("save(", "save,", "save)", "import save", "save as")
 OPTIONS_OF_TRAINER = "training_args.bin"
 """The file in which transformers' Trainer keeps its arguments beside each checkpoint (trainer.py, `_save`)."""
+OBJECTS = ("instance", "dict", "list", "tuple")
 MODULES = ("module", "modules", "model", "layer", "ddp")
 
 rule = Rule(
@@ -267,7 +268,7 @@ def _unsafe(value: Value, run: Run, depth: int = 0) -> tuple[Guard, str] | None:
             continue
         if item.kind in MODULES:
             return guard, f"the module `{item.text or item.class_name}` itself"
-        if item.kind in ("namespace", "instance") and (item.kind == "namespace" or isinstance(item.type, Class)):
+        if item.kind == "namespace" or (item.kind in OBJECTS and isinstance(item.type, Class)):
             return guard, f"an object of class {item.class_name}"
         name = made_by(run).get(item, "")
         name = name if name.startswith("pathlib.") or name == "collections.defaultdict" else numpy_function(item, run)
