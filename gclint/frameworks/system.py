@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import os
 import posixpath
 from typing import Any
@@ -16,6 +17,9 @@ from ..run.values import NOTHING, Alternative, Const, Object, Value, const, of, 
 from .registry import Framework
 
 framework = Framework("system", kinds={"option": "unknown"})
+
+MODES = set("rwxabt+")
+"""Of what the mode of a file consists."""
 
 
 @framework.function("importlib.import_module")
@@ -62,6 +66,18 @@ def open_file(call: Call) -> Value:
     """A file with the path it was opened by."""
     made = call.make("file", "file")
     made.attributes["path"] = call.get("file", 0)
+    return of(made)
+
+
+@framework.method("unknown", "open")
+def open_path(call: Call) -> Value | None:
+    """The same of a path that opens itself, which a mode tells from anything else that has such a method."""
+    mode, opens = call.get("mode", 0).constant(), call.method.node if call.method is not None else None
+    named = isinstance(mode, str) and bool(mode) and set(mode) <= MODES
+    if not named or call.receiver is None or call.method is None or not isinstance(opens, ast.Attribute):
+        return None
+    made = call.make("file", "file")
+    made.attributes["path"], made.sites["path"] = of(call.receiver), Site.at(call.method.module, opens.value)
     return of(made)
 
 

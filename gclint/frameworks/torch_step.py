@@ -5,7 +5,7 @@ from __future__ import annotations
 from ..run.arithmetic import scale_of
 from ..run.calls import Call
 from ..run.comparison import truths
-from ..run.events import GradientsCleared, GradientsClipped, OptimizerStep, ScalerUsed
+from ..run.events import GradientsCleared, GradientsClipped, OptimizerStep, ScalerUsed, StateFilled
 from ..run.values import NONE, TRUE, Value, of
 from .registry import Framework
 from .settings import with_settings
@@ -92,9 +92,14 @@ def zero_grad(call: Call) -> Value:
 
 @framework.method("*", "zero_", "fill_", "mul_", "copy_")
 def changed_by_hand(call: Call) -> Value | None:
-    """A gradient that is set by hand, or its data: `w.grad.zero_()`."""
+    """A gradient that is set by hand, or its data: `w.grad.zero_()`; a tensor of a state that is copied into."""
     if call.receiver is not None and call.receiver.text.endswith((".grad", ".grad.data")):
         call.it.emit(GradientsCleared(call.it.moment(site=call.site), call.receiver))
+    state = call.receiver if call.last == "copy_" else None
+    while state is not None and state.type != "state_dict":
+        state = state.parent
+    if state is not None:
+        call.it.emit(StateFilled(call.it.moment(site=call.site), state.attributes["of"], call.get("src", 0)))
     return None
 
 

@@ -416,7 +416,9 @@ def combined(it: Interpreter, sign: ast.operator, left: Value, right: Value, sit
         times = second.value if isinstance(second, Const) else None
         if isinstance(times, int) and is_counted(first) and times <= containers.MOST_KEYS:
             return of(fill(it, it.new(kind, "", "", site), [left] * times, site.node))
-        return of(first)
+        many = fill(it, it.new(kind, "", "", site), [left], site.node)
+        many.each = True
+        return of(many)
     if not isinstance(second, Object):
         return None
     if isinstance(sign, ast.Add) and first.items is not None and second.items is not None:

@@ -199,7 +199,15 @@ class OptimizerBuilt(Event):
 
 
 @dataclass
-class StateDictLoaded(Event):
+class StateFilled(Event):
+    """A state goes into something, be it name by name, by copies into the tensors that its `state_dict` gave."""
+
+    target: Value = NOTHING
+    source: Value = NOTHING
+
+
+@dataclass
+class StateDictLoaded(StateFilled):
     """load_state_dict is called on something, whose names have a `prefix` in front.
 
     `trains` are the guards under which all of it trains at that moment: it is not frozen, nor do adapters train in its
@@ -207,8 +215,6 @@ class StateDictLoaded(Event):
     `demanded` says that reading the source raised for every name that it lacks.
     """
 
-    target: Value = NOTHING
-    source: Value = NOTHING
     strict: Value = NONE
     prefix: str = ""
     trains: tuple[Guard, ...] = (ALWAYS,)

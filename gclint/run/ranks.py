@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import operator
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
@@ -126,12 +127,18 @@ def _may_tell(atom: Atom, run: Run) -> bool:
     if subject.parent is not None and subject.parent.kind == ARGUMENTS:
         return any(subject in subject.parent.attributes.get(name, NOTHING).objects() for name in OF_A_PROCESS)
     made = run.makers.get(subject)
-    looked = made is not None and made.name.rpartition(".")[2] in LOOKS
+    looked = (made.name if made is not None else _method(subject)).rpartition(".")[2] in LOOKS
     if subject.origins or looked or asked in run.facts.get(REMAINDERS, {}):
         return False
     if literal:
         return _answer(0, atom, run) is not _answer(1, atom, run)
     return subject.kind != "option" and not _is_explained(subject, parts, run)
+
+
+def _method(item: Object) -> str:
+    """The name of the method, of what nobody knows, that gave something."""
+    call = item.site.node if item.site is not None else None
+    return call.func.attr if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) else ""
 
 
 def _is_explained(subject: Object, parts: set[Object], run: Run) -> bool:

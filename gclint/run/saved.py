@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from ..ir.syntax import Site, dotted
+from ..ir.syntax import Module, Site, dotted
 from . import rewrite
 from .events import LibraryCall
 from .guards import Guard
@@ -31,12 +31,19 @@ def file_key(path: Value, site: Site, index: int) -> str:
     """
     item = path.only()
     if isinstance(item, Object) and item.kind == "file" and item.site is not None:
-        return file_key(item.attributes.get("path", Value(())), item.site, 0)
-    if isinstance(item, Const):
-        return repr(item.value)
+        opened = item.attributes.get("path", Value(()))
+        written = item.sites.get("path")
+        return _key(opened, written.module, written.node) if written else file_key(opened, item.site, 0)
     node = rewrite.call_node(site)
     given = node.args if node is not None else []
-    text = site.module.code(given[index]) if index < len(given) else ""
+    return _key(path, site.module, given[index] if index < len(given) else None)
+
+
+def _key(path: Value, module: Module, written: ast.AST | None) -> str:
+    item = path.only()
+    if isinstance(item, Const):
+        return repr(item.value)
+    text = module.code(written) if written is not None else ""
     if text.replace("_", "").replace(".", "").isidentifier() and isinstance(item, Object):
         return item.text or f"#{item.id}"
     return text or (f"#{item.id}" if isinstance(item, Object) else "")

@@ -24,9 +24,9 @@ def is_of_all(path: Value, run: Run) -> bool:
 
 
 def _may_differ(part: Object, run: Run) -> bool:
-    """Whether something may be another one in each process: it is computed from data, or nobody knows how, or what a
-    function is given that nobody calls.
+    """Whether something may be another one in each process: it is computed from data, or nobody knows how, or read off
+    a library's model, or what a function is given that nobody calls.
     """
     if part.site is not None and isinstance(part.site.node, ast.arg):
         return True
-    return is_given_by(part, OF_EACH, run) or bool(part.origins) or "foreign" in part.state
+    return is_given_by(part, OF_EACH, run) or bool(part.origins) or part.kind == "part" or "foreign" in part.state

@@ -53,13 +53,14 @@ from gclint.run.values import NOTHING, Class, Object, Value
 
 from .loads import is_made_by, loads_beside
 from .numpy_numbers import made_by, numpy_function, set_in_groups
-from .resumed import ANY_KEY, entries_of, fills_such, is_resumed, may_be
+from .resumed import ANY_KEY, entries_of, fills, fills_such, is_resumed, may_be
 
 SYMPTOM = "UnpicklingError: Weights only load failed"
 LOADS = ("load(", "load,", "load)", "import load", "load as")
 SAVES = ("save(", "save,", "save)", "import save", "save as")
 OPTIONS_OF_TRAINER = "training_args.bin"
 """The file in which transformers' Trainer keeps its arguments beside each checkpoint (trainer.py, `_save`)."""
+OBJECTS = ("instance", "dict", "list", "tuple")
 MODULES = ("module", "modules", "model", "layer", "ddp")
 
 rule = Rule(
@@ -173,11 +174,15 @@ def _saved_earlier(load: LibraryCall, file: str, files: list[Saved], run: Run) -
 
 
 def _of_that_name(load: LibraryCall, files: list[Saved], run: Run) -> Found | None:
-    """The save of an object in a file of the same name, in some folder, of which no entry is read."""
+    """The save of an object in a file of the same name, in some folder, of which no entry is read; of a dict where all
+    that it has is gone through, and fills no model.
+    """
     name = _name_of(ending_of(load.call.get("f", 0))) if load.call is not None else ""
-    entries = any(key.startswith("[") for item in load.result.objects() for key in item.attributes)
-    held = [each for each in files if name and _name_of(each.ending) == name and not any(entries_of(each.content))]
-    found = _all(held, ALWAYS, run) if not entries else None
+    entries = {key for item in load.result.objects() for key in item.attributes if key.startswith("[")}
+    whole = entries == ANY_KEY and not any(fills(each, run) for each in load.result.objects())
+    held = [each for each in files if name and _name_of(each.ending) == name]
+    held = [each for each in held if whole or not any(entries_of(each.content))]
+    found = _all(held, ALWAYS, run) if whole or not entries else None
     trainer = next(iter(run.of_type(TrainerStarted)), None) if name == OPTIONS_OF_TRAINER and not held else None
     if trainer is not None:
         return Saved(trainer.site, trainer.guard, NOTHING, ""), load.guard, "an object of class TrainingArguments"
@@ -206,8 +211,14 @@ def _is_kept(file: Object, saved: Saved) -> bool:
 
 
 def _holding(read: Set[str], files: list[Saved]) -> list[Saved]:
-    """The saves of a dict in which all of this stands."""
-    return [each for each in files if any(read <= set(entries) for entries in entries_of(each.content))]
+    """The saves of a dict in which all of this stands, or more than one of it where others may be added."""
+    return [each for each in files if any(_has(item, read) for item in each.content.objects())]
+
+
+def _has(item: Object, read: Set[str]) -> bool:
+    """Whether what is read may be in a dict."""
+    keys = {f"[{key!r}]" for key in item.entries or () if item.type != "state_dict"}
+    return bool(keys) and (read <= keys or (item.open and len(read & keys) > 1))
 
 
 def _allowed(load: LibraryCall, run: Run) -> bool:
@@ -257,7 +268,7 @@ def _unsafe(value: Value, run: Run, depth: int = 0) -> tuple[Guard, str] | None:
             continue
         if item.kind in MODULES:
             return guard, f"the module `{item.text or item.class_name}` itself"
-        if item.kind in ("namespace", "instance") and (item.kind == "namespace" or isinstance(item.type, Class)):
+        if item.kind == "namespace" or (item.kind in OBJECTS and isinstance(item.type, Class)):
             return guard, f"an object of class {item.class_name}"
         name = made_by(run).get(item, "")
         name = name if name.startswith("pathlib.") or name == "collections.defaultdict" else numpy_function(item, run)

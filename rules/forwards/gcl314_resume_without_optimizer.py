@@ -28,7 +28,8 @@ optimizer.load_state_dict(saved["optimizer"])
 Training anew from saved weights; files of another program; SGD without momentum, which keeps nothing; a schedule that
 is told its `last_epoch` after the optimizer was loaded, that is stepped to where it stood or made from the epoch of the
 file, or that reckons the next rate from the last one alone, as `ExponentialLR` does; random state. That training goes
-on is told by a number of the file or, for the schedule alone and fragile, by the optimizer's state that is loaded.
+on is told by a number of the file or, fragile, by an option at which the training's loop begins and, for the schedule
+alone, by the optimizer's state that is loaded.
 
 ## Evidence
 torch 2.13.0: of ten steps of AdamW under a cosine, interrupted after five, the last learning rate is 0.05 for 0 and the
@@ -47,19 +48,19 @@ from gclint.ir.syntax import Site
 from gclint.rule import Reproduction, Rule
 from gclint.run import rewrite
 from gclint.run.closures import enclosing_function
-from gclint.run.events import Event, LibraryCall, OptimizerStep, RunEnded, StateDictLoaded
+from gclint.run.events import Event, LibraryCall, OptimizerStep, RunEnded, StateDictLoaded, StateFilled
 from gclint.run.guards import satisfiable
 from gclint.run.run import Run, together
 from gclint.run.stepping import receiver_text
 from gclint.run.values import NOTHING, Const, Object, Value, ancestors, const
 
 from ..words import BACKWARD
-from .resumed import FILE, Left, is_resumed, is_told, left_in_file, same
-from .unkept import goes_on, kept_nowhere, schedules_left
+from .resumed import FILE, Left, file_of, goes_on_under, is_resumed, is_told, left_in_file, same
+from .unkept import goes_on, kept_nowhere, saved_nowhere, schedules_left
 
 CHANGES: tuple[Aspect, ...] = ("updates", "loaded", "loss", "gradients")
-Told = dict[tuple[Object, Object], Site]
-"""Where it is told of something that it begins anew beside a file."""
+Told = dict[object, Site]
+"""Where it is told of something that it begins anew: beside a file, or, of what is made at one place, beside any."""
 KEPT_BY = {"optimizer": "optimizer", "schedule": "schedule", "scaler": "gradient scaler"}
 INITIAL = "initial_lr"
 
@@ -67,7 +68,7 @@ rule = Rule(
     code="GCL314",
     name="resume-without-optimizer",
     docs=__doc__ or "",
-    words=(("load_state_dict", "last_epoch"), ("optim",), BACKWARD),
+    words=(("load_state_dict", "last_epoch", ".copy_("), ("optim",), BACKWARD),
     certainty=("fails", "fragile"),
     fixable="unsafe",
     oracles=(),
@@ -86,9 +87,8 @@ def left(event: RunEnded, run: Run) -> Iterator[Finding]:
     if not event.whole:
         return
     told: Told = {}
-    for load in run.of_type(StateDictLoaded):
-        held = [item if item.type == FILE else item.parent for item in load.source.objects()]
-        for file in (each for each in held if each is not None and each.type == FILE):
+    for load in run.of_type(StateFilled):
+        for file in filter(None, map(file_of, load.source.objects())):
             parts = [
                 (each, used, guard)
                 for each in (left_in_file(load, file, run) if is_resumed(file, run) else ())
@@ -120,7 +120,7 @@ def left(event: RunEnded, run: Run) -> Iterator[Finding]:
             )
 
 
-def _begins_anew(load: StateDictLoaded, file: Object, told: Told, run: Run) -> Iterator[Finding]:
+def _begins_anew(load: StateFilled, file: Object, told: Told, run: Run) -> Iterator[Finding]:
     """Does training go on from a file with an optimizer or a schedule whose state is kept nowhere? One load tells."""
     anew = list(kept_nowhere(load, file, run))
     parts = [
@@ -130,9 +130,9 @@ def _begins_anew(load: StateDictLoaded, file: Object, told: Told, run: Run) -> I
         and (used := _used(item, load, run)) is not None
         and (guard := together(counted, used.guard)) is not None
         and satisfiable(guard)
-        and told.get((file, item), load.site) == load.site
+        and told.get(_made(item), load.site) == load.site
     ]
-    told |= {(file, item): load.site for item, _, _ in parts}
+    told |= {_made(item): load.site for item, _, _ in parts}
     parts.sort(key=lambda part: _certainty(part[0]))
     for first, used, guard in parts[:1]:
         what = " and the ".join(dict.fromkeys(KEPT_BY[item.kind] for item, _, _ in parts))
@@ -141,10 +141,34 @@ def _begins_anew(load: StateDictLoaded, file: Object, told: Told, run: Run) -> I
             load.site,
             f"training goes on from this file without the state of the {what}, which is saved nowhere",
             guard=guard,
-            certainty=_certainty(first) if anew else "fragile",
+            certainty=_certainty(first) if anew and goes_on_under(file, run) is not None else "fragile",
             symptom=f"silent: the {what} begins anew",
             related=[(used.site, "used on here")],
         )
+
+
+def _made(item: Object) -> object:
+    """What tells one optimizer or schedule from another: where it is made."""
+    return item.site.node if item.site is not None else item
+
+
+@rule.on(RunEnded)
+def never_saved(event: RunEnded, run: Run) -> Iterator[Finding]:
+    """Is an optimizer's state loaded that the program saves nowhere, beside its schedule's, which it does?"""
+    for load, item in saved_nowhere(run) if event.whole else ():
+        used = _used(item, load, run)
+        guard = together(load.guard, used.guard) if used is not None else None
+        if used is not None and guard is not None and not _keeps_nothing(item):
+            yield rule.finding(
+                run,
+                load.site,
+                "the state of the optimizer is loaded here, and the program saves its schedule's alone",
+                guard=guard,
+                certainty="fragile",
+                symptom="silent: the optimizer begins anew, as there is no such file",
+                related=[(used.site, "used on here")],
+            )
+            return
 
 
 def _used(item: Object, load: Event, run: Run) -> Event | None:
@@ -163,9 +187,9 @@ def _used(item: Object, load: Event, run: Run) -> Event | None:
 
 
 def _catches_up(step: LibraryCall, run: Run) -> bool:
-    """Whether a schedule is stepped to a given epoch, or in a loop in which nothing trains: to where it stood."""
-    loop = step.moment.loops[-1:]
-    alone = bool(loop) and not any(loop[0] in each.moment.loops for each in run.of_type(OptimizerStep))
+    """Whether a schedule is stepped to a given epoch, or in loops in which nothing trains: to where it stood."""
+    loops = set(step.moment.loops)
+    alone = bool(loops) and not any(loops & set(each.moment.loops) for each in run.of_type(OptimizerStep))
     return alone or (step.call is not None and bool(step.call.positional or step.call.keywords))
 
 
@@ -182,7 +206,7 @@ def _certainty(item: Object) -> Certainty:
     return "fragile" if item.kind == "scaler" or item.class_name == "ReduceLROnPlateau" else "fails"
 
 
-def _loaded(load: StateDictLoaded, states: list[Left]) -> Fix | None:
+def _loaded(load: StateFilled, states: list[Left]) -> Fix | None:
     """Load the states after the model's, where what has them is known by its name."""
     node = load.site.node
     given = node.args[0] if isinstance(node, ast.Call) and node.args else None

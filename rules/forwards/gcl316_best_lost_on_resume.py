@@ -45,7 +45,7 @@ from gclint.ir.syntax import Site, nodes
 from gclint.rule import Reproduction, Rule
 from gclint.run import rewrite
 from gclint.run.closures import enclosing_function
-from gclint.run.events import RunEnded, StateDictLoaded
+from gclint.run.events import RunEnded, StateFilled
 from gclint.run.guards import Guard
 from gclint.run.run import Run, together
 from gclint.run.values import Object
@@ -58,7 +58,7 @@ rule = Rule(
     code="GCL316",
     name="best-lost-on-resume",
     docs=__doc__ or "",
-    words=(("load_state_dict",), ("save",), BACKWARD),
+    words=(("load_state_dict", ".copy_("), ("save",), BACKWARD),
     certainty=("fragile",),
     fixable="unsafe",
     oracles=(),
@@ -97,13 +97,13 @@ def begins_anew(event: RunEnded, run: Run) -> Iterator[Finding]:
             )
 
 
-def _resumes(run: Run) -> Iterator[tuple[StateDictLoaded, Object, Guard]]:
+def _resumes(run: Run) -> Iterator[tuple[StateFilled, Object, Guard]]:
     """The loads from files of the program's own with which training goes on, each with the guard of that: it counts on
     from a number in the file, or, where none does, what trains goes on with a state of its own.
     """
     own = [
         (load, file, goes_on_under(file, run))
-        for load in run.of_type(StateDictLoaded)
+        for load in run.of_type(StateFilled)
         for file in filter(None, map(file_of, load.source.objects()))
         if own_saves(load, file, run) or saved_alike(file, run)
     ]
@@ -116,7 +116,7 @@ def _resumes(run: Run) -> Iterator[tuple[StateDictLoaded, Object, Guard]]:
             yield load, file, guard
 
 
-def _restored(best: Best, load: StateDictLoaded, file: Object, run: Run) -> Fix | None:
+def _restored(best: Best, load: StateFilled, file: Object, run: Run) -> Fix | None:
     """Read the best where the model is loaded, if it is saved and at hand."""
     module, node = load.site.module, load.site.node
     given = node.args[0] if isinstance(node, ast.Call) and node.args else None

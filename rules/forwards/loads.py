@@ -47,9 +47,11 @@ def loads_beside(run: Run) -> Iterator[Beside]:
 
 def _makes_such(module: Module, read: frozenset[str]) -> bool:
     """Whether a module makes a dict that may have what is read: one with these keys, or with any that are not written
-    there.
+    there. Where each save is of a dict that is written in it, those alone count.
     """
-    for node in nodes(module.tree):
+    calls = [node for node in nodes(module.tree) if isinstance(node, ast.Call) and dotted(node.func) == "torch.save"]
+    saved = [call.args[0] for call in calls if call.args and isinstance(call.args[0], ast.Dict)]
+    for node in saved if len(saved) == len(calls) else nodes(module.tree):
         if isinstance(node, ast.Dict) and node.keys:
             held = {f"[{key.value!r}]" if isinstance(key, ast.Constant) else "" for key in node.keys}
         elif isinstance(node, ast.Call) and dotted(node.func) == "dict" and node.keywords:

@@ -1,7 +1,8 @@
 """Numbers of NumPy: what its functions and arrays give, and what Python computes of that.
 
 `0.1 ** numpy.int64(2)` is a `numpy.float64`, as is an element of an array; `float()`, `int()` and `item()` make
-Python's own numbers of it (numpy 2.4, run). `torch.load` refuses NumPy's where it loads weights only.
+Python's own numbers of it (numpy 2.4, run). Methods of arrays give NumPy's too, but for those of `PLAIN`
+(numpy/_core/_add_newdocs.py). `torch.load` refuses NumPy's where it loads weights only.
 """
 
 from __future__ import annotations
@@ -14,9 +15,28 @@ from gclint.run.guards import Guard
 from gclint.run.run import Run
 from gclint.run.values import Object, made_from, root
 
-KEPT_BY = ("builtins.sum", "builtins.min", "builtins.max", "builtins.abs", "builtins.round")
+KEPT_BY = (
+    *("builtins.sum", "builtins.min", "builtins.max", "builtins.abs", "builtins.round"),
+    *("copy.copy", "copy.deepcopy"),
+)
 """Python's functions that give on a number of NumPy as one."""
 OPERATIONS = (ast.BinOp, ast.UnaryOp, ast.Subscript, ast.Compare)
+PLAIN = (
+    "item",
+    "tolist",
+    "tobytes",
+    "tofile",
+    "dump",
+    "dumps",
+    "fill",
+    "sort",
+    "resize",
+    "partition",
+    "put",
+    "setflags",
+)
+"""Methods of arrays that give Python's own, or nothing."""
+TO_ARRAY = ".numpy"
 TOP = "numpy."
 DRAWN = "numpy.random."
 """What its functions give is Python's own, one number at a time (numpy/random/mtrand.pyx)."""
@@ -38,20 +58,45 @@ def numpy_function(item: Object, run: Run) -> str:
     """The function of NumPy that something comes from, as far as it is still a number or an array of NumPy; "" where it
     is none.
     """
-    made = made_by(run)
-    waiting, seen = [item], set[Object]()
-    while waiting and len(seen) < MOST_STEPS:
-        one = waiting.pop(0)
-        name = made.get(one, "")
-        if name.startswith(TOP) and not name.startswith(DRAWN):
-            return name
-        node = one.site.node if one.site is not None else None
-        parts = made_from(one)
-        tensor = one.origins or any(made.get(part, "").startswith("torch.") for part in parts)
-        if one not in seen and not tensor and (name in KEPT_BY or (not name and isinstance(node, OPERATIONS))):
-            waiting += parts if name not in KEPT_BY else [*parts, *_compared_in(node, made)]
-        seen.add(one)
-    return ""
+    return _function(item, run, set())
+
+
+def _function(item: Object, run: Run, seen: set[Object]) -> str:
+    name = made_by(run).get(item, "")
+    if name.startswith(TOP) and not name.startswith(DRAWN):
+        return name
+    if item in seen or len(seen) >= MOST_STEPS:
+        return ""
+    seen.add(item)
+    if _holder(item, run) is not None and name.endswith(TO_ARRAY):
+        return f"torch.Tensor{TO_ARRAY}"
+    found = {part: _function(part, run, seen) for part in _operands(item, name, run)}
+    tensors = (part for part, function in found.items() if not function and _is_tensor(part, run))
+    return "" if any(tensors) else next(filter(None, found.values()), "")
+
+
+def _operands(item: Object, name: str, run: Run) -> list[Object]:
+    """Of what a number or an array of NumPy would make something one too: what is computed with, or whose method gives
+    it.
+    """
+    holder, node = _holder(item, run), item.site.node if item.site is not None else None
+    if holder is not None:
+        return [holder] if name.rpartition(".")[2] not in PLAIN else []
+    if name in KEPT_BY:
+        return [*made_from(item), *_compared_in(node, made_by(run))]
+    line = item.site.module.parents.get(node) if item.site is not None and node is not None else None
+    added = isinstance(line, ast.AugAssign) and line.target is node
+    return made_from(item) if not name and (added or isinstance(node, OPERATIONS)) else []
+
+
+def _holder(item: Object, run: Run) -> Object | None:
+    """What has the method that gave something."""
+    made = run.makers.get(item)
+    return made.call.receiver if made is not None and made.call is not None else None
+
+
+def _is_tensor(item: Object, run: Run) -> bool:
+    return bool(item.origins) or made_by(run).get(item, "").startswith("torch.")
 
 
 def _compared_in(call: ast.AST | None, made: dict[Object, str]) -> list[Object]:

@@ -7,14 +7,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from gclint.ir.syntax import Site, dotted
-from gclint.run.events import AttributeSet, Iterated, LibraryCall, StateDictLoaded, StateDictSaved
+from gclint.run.closures import enclosing_function
+from gclint.run.events import AttributeSet, Iterated, LibraryCall, StateDictLoaded, StateDictSaved, StateFilled
 from gclint.run.guards import ALWAYS, NEVER, Guard, either
 from gclint.run.loops import ASKED, ITERATED
 from gclint.run.parallel import inside
 from gclint.run.run import Run, weakest
 from gclint.run.saved import Saved, ending_of, file_key, saves
 from gclint.run.stepping import receiver_text
-from gclint.run.values import NOTHING, Alternative, Class, Const, Object, Value, ancestors, of, root, sources
+from gclint.run.values import NOTHING, Alternative, Class, Const, Object, Value, ancestors, of, root, sources, union
 
 FILE = "checkpoint_file"
 TRAINING = ("optimizer", "schedule", "scaler")
@@ -39,9 +40,14 @@ def is_resumed(file: Object, run: Run) -> bool:
     """Whether training goes on where a file says: a loop begins at its number, or asks about it, the number after it is
     computed, or another state of the file is loaded.
     """
-    states = [each for each in run.of_type(StateDictLoaded) if any(map(_trains, each.target.objects()))]
+    states = [each for each in run.of_type(StateFilled) if any(map(_trains, each.target.objects()))]
     loaded = any(item.parent is file for each in states for item in each.source.objects())
     return loaded or goes_on_under(file, run) is not None
+
+
+def fills(file: Object, run: Run) -> bool:
+    """Whether a model, or what trains it, gets a state of a file."""
+    return any(file_of(item) is file for each in run.of_type(StateFilled) for item in each.source.objects())
 
 
 def fills_such(file: Object, files: list[Saved], run: Run) -> bool:
@@ -131,7 +137,7 @@ def _is_set(schedule: Object, run: Run) -> bool:
     return any(same(each, schedule) for each in sets)
 
 
-def left_in_file(load: StateDictLoaded, file: Object, run: Run) -> Iterator[Left]:
+def left_in_file(load: StateFilled, file: Object, run: Run) -> Iterator[Left]:
     """The states of a training that stand beside a model's in a file of the program's own, and that nobody reads."""
     if any(item.kind in TRAINING for item in load.target.objects()):
         return
@@ -153,21 +159,22 @@ def _last(site: Site | None) -> str:
     return receiver_text(site).rpartition(".")[2] if site is not None else ""
 
 
-def own_saves(load: StateDictLoaded, file: Object, run: Run) -> list[tuple[Saved, dict[str, Value]]]:
+def own_saves(load: StateFilled, file: Object, run: Run) -> list[tuple[Saved, dict[str, Value]]]:
     """Where the program itself may have saved the file that is loaded, a state of the same model among all that is read
     of it; each with what stands in it by key, nothing where it is that state alone.
     """
     read, path = _read(file), file.attributes.get("path", NOTHING)
     models = [root(inside(item)) for item in load.target.objects()]
-    key = next((name for name in read if set(file.attributes[name].objects()) & set(load.source.objects())), "")
+    loaded = _made_of(load.source)
+    key = next((name for name in sorted(read - ANY_KEY) if loaded & set(file.attributes[name].objects())), "")
     name = file_key(path, file.site, 0) if file.site is not None else ""
-    alone = not key and file in load.source.objects()
+    alone = not key and file in loaded
     return [
         (each, entries)
         for each in saves(run)
         for entries in ([{}] if alone else entries_of(each.content))
         if may_be(each, path, name)
-        and read <= (ANY_KEY if alone else set(entries))
+        and read - ANY_KEY <= set(entries)
         and _is_of(each.content if alone else entries.get(key, NOTHING), models)
     ]
 
@@ -183,11 +190,16 @@ def saved_alike(file: Object, run: Run) -> list[dict[str, Value]]:
 
 
 def file_of(item: Object) -> Object | None:
-    """The file in which something was read, however deep in it; None where it comes from none."""
-    held: Object | None = item
-    while held is not None and held.type != FILE:
-        held = held.parent
-    return held
+    """The one file in which something was read, however deep in it, or of which a dict is filled in a loop; None where
+    it comes from none, or from several.
+    """
+    files = [each for each in _made_of(of(item)) if each.type == FILE]
+    return files[0] if len(files) == 1 else None
+
+
+def _made_of(state: Value) -> set[Object]:
+    """What a state comes from, also one that a loop puts together name by name."""
+    return sources(union((state, *(item.attributes.get("[...]", NOTHING) for item in state.objects()))))
 
 
 def _read(file: Object) -> set[str]:
@@ -208,7 +220,12 @@ def may_be(saved: Saved, path: Value, loaded: str) -> bool:
     """
     ends = saved.ending, ending_of(path)
     alike = ends[0].endswith(ends[1]) or ends[1].endswith(ends[0])
-    return saved.file == loaded or (alike and not (saved.file.startswith(LITERAL) and loaded.startswith(LITERAL)))
+    return saved.file == loaded or (alike and not (_is_literal(saved.file) and _is_literal(loaded)))
+
+
+def _is_literal(file: str) -> bool:
+    """Whether what tells a file is its name as it is written out, not an expression that begins with a text."""
+    return file.startswith(LITERAL) and isinstance(ast.parse(f"({file})", mode="eval").body, ast.Constant)
 
 
 def _is_of(state: Value, models: list[Object]) -> bool:
@@ -236,12 +253,16 @@ def same(first: Object, second: Object) -> bool:
 
 
 def is_loaded(item: Object, names: set[str], run: Run) -> bool:
-    """Whether the program loads some state into what has one of the names, also where the walk did not get to."""
+    """Whether the program loads some state into what has one of the names, also in functions where the walk did not
+    get to.
+    """
     return _is_asked(item, names, "load_state_dict", run.of_type(StateDictLoaded), run)
 
 
 def is_taken(item: Object, names: set[str], run: Run) -> bool:
-    """Whether the program takes the state of what has one of the names, also where the walk did not get to."""
+    """Whether the program takes the state of what has one of the names, also in functions where the walk did not get
+    to.
+    """
     return _is_asked(item, names, "state_dict", run.of_type(StateDictSaved), run)
 
 
@@ -250,12 +271,12 @@ def _is_asked(
 ) -> bool:
     if any(same(held, item) for each in events for held in each.target.objects()):
         return True
-    walked = {each.site.node for each in events}
+    walked = {enclosing_function(each.site.module, each.site.node) for each in events}
     return any(
         isinstance(node, ast.Attribute)
         and node.attr == method
-        and module.parents.get(node) not in walked
         and module.code(node.value).rpartition(".")[2] in names
+        and enclosing_function(module, node) not in walked
         for module in run.modules_with(method)
         for node in ast.walk(module.tree)
     )

@@ -7,15 +7,16 @@ from collections.abc import Iterator
 from itertools import chain
 
 from gclint.ir.syntax import Site, dotted, nodes
-from gclint.run.events import LibraryCall, OptimizerBuilt, OptimizerStep, StateDictLoaded, StateDictSaved
+from gclint.run.events import LibraryCall, OptimizerBuilt, OptimizerStep, StateDictLoaded, StateDictSaved, StateFilled
 from gclint.run.guards import Guard
+from gclint.run.loops import ITERATED
 from gclint.run.parallel import inside, models_of
-from gclint.run.run import Run, together
+from gclint.run.run import Run, together, weakest
 from gclint.run.saved import saves
 from gclint.run.stepping import receiver_text
 from gclint.run.values import NOTHING, Class, Const, Function, Object, Value, ancestors, of, root, sources
 
-from .resumed import goes_on_under, is_loaded, is_taken, own_saves, same
+from .resumed import entries_of, file_of, goes_on_under, is_loaded, is_taken, own_saves, same
 
 WHOLE = "save_state"
 """How accelerate keeps all that it prepared (accelerate/accelerator.py)."""
@@ -23,13 +24,14 @@ BY_ITSELF = ("ExponentialLR", "ReduceLROnPlateau")
 """Schedules that reckon the next rate from the last one alone, which the optimizer's state has (lr_scheduler.py)."""
 
 
-def kept_nowhere(load: StateDictLoaded, file: Object, run: Run) -> Iterator[tuple[Guard, Object]]:
+def kept_nowhere(load: StateFilled, file: Object, run: Run) -> Iterator[tuple[Guard, Object]]:
     """The optimizers of the model that is loaded, and their schedules, whose state is neither saved nor loaded, where
     training counts on from a file of the program's own: each with the guard of that.
     """
-    counted = goes_on_under(file, run)
+    counted = goes_on_under(file, run) or _goes_on_as_asked(load, file, run)
     guard = together(load.guard, counted) if counted is not None else None
-    if guard is None or load.strict.constant() is False or not own_saves(load, file, run):
+    lenient = isinstance(load, StateDictLoaded) and load.strict.constant() is False
+    if guard is None or lenient or not own_saves(load, file, run):
         return
     if any(run.modules_with(WHOLE)) or not _all_is_known(load, run):
         return
@@ -43,7 +45,20 @@ def kept_nowhere(load: StateDictLoaded, file: Object, run: Run) -> Iterator[tupl
             yield guard, item
 
 
-def schedules_left(load: StateDictLoaded, file: Object, run: Run) -> Iterator[tuple[Guard, Object]]:
+def _goes_on_as_asked(load: StateFilled, file: Object, run: Run) -> Guard | None:
+    """The guard under which the training after a load counts on from a number that the program is given, as it is given
+    the file; None where it does not.
+    """
+    if not any(part.kind == "option" for part in sources(file.attributes.get("path", NOTHING))):
+        return None
+    around = {loop.node for loop in load.moment.loops}
+    trained = {loop.node for each in run.of_type(OptimizerStep) for loop in each.moment.loops} - around
+    ranges = [over for loop, over in run.facts.get(ITERATED, {}).items() if loop in trained]
+    starts = [part for over in ranges for item in over.objects() for part in sources(item.known("start"))]
+    return weakest(part.born for part in starts if part.kind == "option")
+
+
+def schedules_left(load: StateFilled, file: Object, run: Run) -> Iterator[tuple[Guard, Object]]:
     """The schedules of an optimizer whose own state is loaded from a file of the program's own, where theirs is neither
     saved nor loaded: the rate is the file's until their first step, each with the guard of the load.
     """
@@ -56,15 +71,17 @@ def schedules_left(load: StateDictLoaded, file: Object, run: Run) -> Iterator[tu
             yield load.guard, item
 
 
-def _all_is_known(load: StateDictLoaded, run: Run) -> bool:
+def _all_is_known(load: StateFilled, run: Run) -> bool:
     """Whether of all states that are taken it is known of what they are, those aside that go back to where they are
-    from.
+    from. What was read of a file is nothing that the run itself goes on with.
     """
     known = set(load.target.objects())
     loads = run.of_type(StateDictLoaded)
     taken = [each for each in run.of_type(StateDictSaved) if each.made is not None and not _goes_back(each, loads)]
     return all(
-        each.target and all(item in known or item.kind != "unknown" for item in each.target.objects()) for each in taken
+        each.target
+        and all(item in known or item.kind != "unknown" or file_of(item) is not None for item in each.target.objects())
+        for each in taken
     )
 
 
@@ -79,10 +96,31 @@ def _optimizers(schedule: Object) -> list[Object]:
     return schedule.attributes.get("optimizer", NOTHING).objects()
 
 
+def saved_nowhere(run: Run) -> Iterator[tuple[StateFilled, Object]]:
+    """The optimizers whose state is loaded and never saved, where that of their schedule is: each with its load."""
+    kept = [of_what for each in saves(run) for of_what in _states_in(each.content) if of_what.kind == "schedule"]
+    scheduled = {item for schedule in kept for item in _optimizers(schedule)}
+    for load in run.of_type(StateFilled) if scheduled else ():
+        for item in load.target.objects():
+            if item in scheduled and any(map(file_of, load.source.objects())) and not _is_saved(item, run):
+                yield load, item
+
+
+def _states_in(content: Value) -> Iterator[Object]:
+    """Of what the states are that a file gets, by themselves or in a dict."""
+    held = [content, *(value for entries in entries_of(content) for value in entries.values())]
+    for state in (item for value in held for item in value.objects() if item.type == "state_dict"):
+        yield from state.attributes["of"].objects()
+
+
 def _is_kept(item: Object, run: Run) -> bool:
     """Whether the state of something is taken or loaded, or goes into a file with what has it."""
-    names = _names(item, run)
-    if is_taken(item, names, run) or is_loaded(item, names, run):
+    return _is_saved(item, run) or is_loaded(item, _names(item, run), run)
+
+
+def _is_saved(item: Object, run: Run) -> bool:
+    """Whether the state of something is taken, or goes into a file with what has it."""
+    if is_taken(item, _names(item, run), run):
         return True
     return any(item in sources(of(part)) for each in saves(run) for part in _contents(each.content))
 
