@@ -44,7 +44,7 @@ from typing import NamedTuple
 from gclint.finding import Aspect, Finding, Location
 from gclint.frameworks.argparse_parsers import every_option
 from gclint.frameworks.arguments import destination, flags_of, given_argument, words_of
-from gclint.ir.syntax import FUNCTIONS, Module, Site
+from gclint.ir.syntax import FUNCTIONS, Module, Site, nodes
 from gclint.rule import Reproduction, Rule
 from gclint.run.calls import Call
 from gclint.run.closures import read_names
@@ -114,7 +114,7 @@ def unread(event: RunEnded, run: Run) -> Iterator[Finding]:
             name = _name_of(option)
             read = option.site in told or name in taken or is_read(name, run)
             set_over = [item.sites[name] for item in options if (item, name) in run.options_replaced]
-            lost = name and not read and all(_is_done_always(each, option, run) for each in set_over)
+            lost = name and not read and all(_is_done_always(each, name, option, run) for each in set_over)
             if lost and _is_asked_for(option, parsed) and not _is_named(name, option, kept, texts, run):
                 told.add(option.site)
                 why = "the program replaces this option before it reads it" if set_over else "nothing reads this option"
@@ -130,15 +130,22 @@ def unread(event: RunEnded, run: Run) -> Iterator[Finding]:
                 )
 
 
-def _is_done_always(site: Site, option: Call, run: Run) -> bool:
-    """Whether every start that may be given an option comes to a statement: no condition around it, which each may
-    decide otherwise, leaves it out, and where the option is made for several programs it stands there too.
+def _is_done_always(site: Site, name: str, option: Call, run: Run) -> bool:
+    """Whether every start that may be given an option comes to a statement that sets it, or one like it: no condition
+    around it, which each may decide otherwise, leaves it out, and where the option is made for several programs it
+    stands there too.
     """
     if option.site.module not in (run.entry, site.module):
         return False
     around = takewhile(lambda outer: not isinstance(outer, FUNCTIONS), site.module.ancestors(site.node))
-    tests = [outer.test for outer in around if isinstance(outer, ast.If)]
-    return all("__name__" in read_names(test) for test in tests)
+    asked = (outer for outer in around if isinstance(outer, ast.If) and "__name__" not in read_names(outer.test))
+    return all(_sets(each.body, name) and _sets(each.orelse, name) for each in asked)
+
+
+def _sets(block: list[ast.stmt], name: str) -> bool:
+    """Whether a block sets an attribute of a name."""
+    parts = (part for line in block for part in nodes(line) if isinstance(part, ast.Attribute))
+    return any(part.attr == name and isinstance(part.ctx, ast.Store) for part in parts)
 
 
 def _is_asked_for(option: Call, parsed: LibraryCall) -> bool:
