@@ -5,11 +5,13 @@ The names are those of torch.nn.functional (torch/nn/functional.py); what each l
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from ..run.arithmetic import of_a_model
 from ..run.calls import Call
 from ..run.events import LossComputed
 from ..run.scalars import ALL, DIMENSIONS
-from ..run.values import NOTHING, TRUE, Object, Value, const, of
+from ..run.values import NOTHING, TRUE, Const, Object, Value, const, of
 from .registry import Framework
 from .signature import Signature
 
@@ -73,14 +75,24 @@ def _computed(call: Call, name: str, settings: dict[str, Value], criterion: Obje
     made.state["loss"] = const(name)
     if settings.get("reduction"):
         made.state["reduction"] = settings["reduction"]
-    old = [settings[each].constant() for each in ("size_average", "reduce") if settings.get(each)]
-    if settings.get("reduction", NOTHING).constant() in ALL and old == [None] * len(old):
+    if _is_one_number(settings):
         made.state[DIMENSIONS] = const(0)
     moment = call.it.moment(site=call.site)
     if moment.unrecorded() is None and any(map(_may_train, given.objects())):
         made.state["graph"] = TRUE
     call.it.emit(LossComputed(moment, name, given, target, settings, made, criterion, call))
     return of(made)
+
+
+def _is_one_number(settings: Mapping[str, Value]) -> bool:
+    """Whether a loss is put together over all, by `reduction` or by what was given in its place before
+    (torch/nn/_reduction.py).
+    """
+    old = {name: settings[name].only() for name in ("size_average", "reduce") if settings.get(name)}
+    if all(each == Const(None) for each in old.values()):
+        return settings.get("reduction", NOTHING).constant() in ALL
+    known = all(isinstance(each, Const) for each in old.values())
+    return known and old.get("reduce", Const(None)) != Const(False)
 
 
 def _may_train(item: Object) -> bool:

@@ -143,6 +143,8 @@ def _how(item: Object, leaf: Object) -> Certainty | None:
         return None
     if name not in ("to", "type"):
         return "fails"
+    if _is_there(node, leaf):
+        return None
     texts = [each.value if isinstance(each, ast.Constant) else ast.unparse(each) for each in given]
     if all(text in ("cpu", "torch.float32", "torch.float", "float32") for text in texts):
         return None
@@ -151,6 +153,16 @@ def _how(item: Object, leaf: Object) -> Certainty | None:
         if any(str(text).startswith(("cuda", "torch.float16", "torch.bfloat16")) for text in texts)
         else "fragile"
     )
+
+
+def _is_there(moved: ast.Call, leaf: Object) -> bool:
+    """Whether the parameter was made of a tensor that had gone to the same place just so."""
+    made = leaf.site.node if leaf.site is not None else None
+    inner = made.args[0] if isinstance(made, ast.Call) and made.args else None
+    if not isinstance(inner, ast.Call) or not isinstance(inner.func, ast.Attribute):
+        return False
+    there, here = ([ast.dump(each) for each in (*call.args, *call.keywords)] for call in (inner, moved))
+    return inner.func.attr == "to" and there == here
 
 
 def _leaf_has_settings(leaf: Object) -> bool:

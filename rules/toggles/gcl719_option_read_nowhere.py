@@ -115,9 +115,11 @@ def unread(event: RunEnded, run: Run) -> Iterator[Finding]:
             read = option.site in told or name in taken or is_read(name, run)
             set_over = [item.sites[name] for item in options if (item, name) in run.options_replaced]
             lost = name and not read and all(_is_done_always(each, name, option, run) for each in set_over)
-            if lost and _is_asked_for(option, parsed) and not _is_named(name, option, kept, texts, run):
+            asked = lost and _is_asked_for(option, parsed) and _is_let_through(option, parsed, parses, run)
+            if asked and not _is_named(name, option, kept, texts, run):
                 told.add(option.site)
-                why = "the program replaces this option before it reads it" if set_over else "nothing reads this option"
+                flag = flags_of(option)[-1]
+                why = f"the program replaces `{flag}` before it reads it" if set_over else f"nothing reads `{flag}`"
                 yield rule.finding(
                     run,
                     option.site,
@@ -152,6 +154,20 @@ def _is_asked_for(option: Call, parsed: LibraryCall) -> bool:
     """Whether somebody may give an option: whoever starts the program, or the words that it parses instead."""
     given = words_of(parsed.call, 0) if parsed.call is not None else None
     return takes_the_command_line(parsed.call) or given_argument(given or (), flags_of(option)) is not None
+
+
+def _is_let_through(option: Call, parsed: LibraryCall, parses: list[LibraryCall], run: Run) -> bool:
+    """Whether no other parser of the command line, which the program asks as well, refuses what it does not know."""
+    others = (each.call for each in parses if each.call is not None and each.name.endswith(".parse_args"))
+    refusing = (each for each in others if each is not parsed.call and takes_the_command_line(each))
+    flags = set(flags_of(option))
+    return all(
+        each.receiver is None
+        or (parsed.call is not None and each.receiver is parsed.call.receiver)
+        or each.receiver.open
+        or any(flags & set(flags_of(known)) for known in every_option(run, each.receiver))
+        for each in refusing
+    )
 
 
 def _namespaces(made: Iterable[Object]) -> Iterator[Object]:

@@ -1,7 +1,7 @@
 """# removed-argument (GCL901)
 
 ## What it does
-Finds arguments that the target versions of transformers and trl no longer take.
+Finds arguments that the target versions of transformers and trl, and torch's schedules and samplers, no longer take.
 
 ## Why it breaks
 The call raises `TypeError: ... got an unexpected keyword argument`, often after the model was loaded.
@@ -11,6 +11,7 @@ The call raises `TypeError: ... got an unexpected keyword argument`, often after
 TrainingArguments("out", evaluation_strategy="steps")
 Trainer(model, args, tokenizer=tokenizer)
 AutoModelForCausalLM.from_pretrained(name, load_in_4bit=True)
+ReduceLROnPlateau(optimizer, verbose=True)
 ```
 
 ## Use instead
@@ -18,6 +19,7 @@ AutoModelForCausalLM.from_pretrained(name, load_in_4bit=True)
 TrainingArguments("out", eval_strategy="steps")
 Trainer(model, args, processing_class=tokenizer)
 AutoModelForCausalLM.from_pretrained(name, quantization_config=BitsAndBytesConfig(load_in_4bit=True))
+ReduceLROnPlateau(optimizer)  # it printed nothing since torch 2.2: `schedule.get_last_lr()` has the rate
 ```
 
 ## When it is fine
@@ -25,7 +27,8 @@ Versions that still take it; a class of the project that defines the argument it
 one spelling on the other; a condition on a release, or on the signature of what is called.
 
 ## Evidence
-The signatures of transformers 4.46.3, 4.57.6, 5.0.0, 5.10.1 and 5.23.0, trl 0.24.0 and 1.16.0.
+The signatures of transformers 4.46.3, 4.57.6, 5.0.0, 5.10.1 and 5.23.0, trl 0.24.0 and 1.16.0; torch 2.6, 2.9.1, 2.13 and 2.15
+(pytorch/pytorch#147301, pytorch/pytorch#163134).
 """
 
 from __future__ import annotations
@@ -48,11 +51,13 @@ from gclint.run.values import Class
 
 from ..words import LIBRARIES
 from .attempts import attempted
+from .by_place import SAMPLERS, SCHEDULE, SUBCLASSED, left_out, one_too_many
 from .removed import ARGUMENTS
 
 ALL_TAKEN = {"return_remaining_strings": False, "allow_extra_keys": False, "fail_with_unknown_args": True}
 """The options of parsers that decide whether all has to be taken, and with what it has to (hf_argparser.py, trl)."""
 QUANTISED = ("load_in_4bit", "load_in_8bit")
+TAKERS = ("transformers.", "trl.", SCHEDULE, *SAMPLERS)
 OWNERS = tuple(sorted({owner for owner, _ in ARGUMENTS}))
 NAMES = tuple(sorted({name for _, name in ARGUMENTS}))
 QUOTED = re.compile(r"[^\W\d]*(\"{3}|'{3}|\"|').*", re.DOTALL)
@@ -62,11 +67,11 @@ rule = Rule(
     name="removed-argument",
     docs=__doc__ or "",
     words=(
-        LIBRARIES,
-        (*NAMES, *QUANTISED),
-        (*OWNERS, "from_pretrained"),
-        (*NAMES, "from_pretrained"),
-        (*OWNERS, *QUANTISED),
+        (*LIBRARIES, "lr_scheduler", *SUBCLASSED),
+        (*NAMES, *QUANTISED, *SUBCLASSED),
+        (*OWNERS, "from_pretrained", *SUBCLASSED),
+        (*NAMES, "from_pretrained", *SUBCLASSED),
+        (*OWNERS, *QUANTISED, *SUBCLASSED),
     ),
     certainty=("fails",),
     fixable="unsafe",
@@ -88,8 +93,9 @@ def not_taken(event: LibraryCall, run: Run) -> Iterator[Finding]:
 
 def _given(event: LibraryCall, run: Run) -> Iterator[Finding]:
     call = event.call
-    if call is None or call.name.partition(".")[0] not in ("transformers", "trl"):
+    if call is None or not call.name.startswith(TAKERS):
         return
+    yield from _by_place(event, call, run)
     for name in call.keywords:
         row, guard = ARGUMENTS.get((call.last, name)), call.given_under(name, event.guard)
         if row is None or guard is None or compares_release(guard, row.package):
@@ -124,6 +130,22 @@ def _given(event: LibraryCall, run: Run) -> Iterator[Finding]:
                     fixes=(_quantised(event.site, call, name),),
                     versions=("transformers",),
                 )
+
+
+def _by_place(event: LibraryCall, call: Call, run: Run) -> Iterator[Finding]:
+    """Is one handed over by place?"""
+    row = one_too_many(call)
+    if row is None or not _reaches(run, "torch", row.since) or compares_release(event.guard, "torch"):
+        return
+    takes = f"takes {row.kept} positional arguments but {len(call.positional)} were given"
+    yield rule.finding(
+        run,
+        event.site,
+        f"{call.last} takes no `{row.name}` any more",
+        guard=event.guard,
+        symptom=row.symptom or f"TypeError: {call.last}.__init__() {takes}",
+        fixes=(left_out(event.site, row.kept),),
+    )
 
 
 def _refused(event: LibraryCall, owner: str, name: str) -> str:

@@ -2,6 +2,7 @@
 
 Between the two nothing is known, and nothing is said. Measured on the signatures of transformers 4.46.3, 4.57.6,
 5.0.0, 5.10.1 and 5.23.0, trl 0.24.0 and 1.16.0; `tests/signatures.py` compares the table with what is installed.
+Of torch: schedules take no `verbose` from 2.7 on (pytorch/pytorch#147301).
 """
 
 from __future__ import annotations
@@ -10,6 +11,18 @@ from dataclasses import dataclass
 
 from gclint.frameworks.trl import CONFIGS, TRAINERS
 
+SCHEDULES = (
+    *(
+        "ChainedScheduler",
+        "ConstantLR",
+        "CosineAnnealingLR",
+        "CosineAnnealingWarmRestarts",
+        "CyclicLR",
+        "ExponentialLR",
+    ),
+    *("LRScheduler", "LambdaLR", "LinearLR", "MultiStepLR", "MultiplicativeLR", "OneCycleLR", "PolynomialLR"),
+    *("ReduceLROnPlateau", "SequentialLR", "StepLR", "_LRScheduler"),
+)
 SETTINGS = ("TrainingArguments", "Seq2SeqTrainingArguments", *CONFIGS)
 
 
@@ -88,3 +101,4 @@ _gone(("SFTTrainer",), "trl", "0.24.0", max_seq_length="", dataset_text_field=""
 _gone(("SFTConfig",), "trl", "0.24.0", max_seq_length="max_length", use_liger="use_liger_kernel")
 _gone(("DPOConfig",), "trl", "1.16.0", max_prompt_length="", max_completion_length="", label_pad_token_id="")
 _gone(("GRPOConfig",), "trl", "1.16.0", max_prompt_length="")
+_gone(SCHEDULES, "torch", "2.7.0", verbose="")
