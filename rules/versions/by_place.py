@@ -13,8 +13,14 @@ from gclint.run.values import Class
 
 SCHEDULE = "torch.optim.lr_scheduler."
 COUNTS = {
-    **{"CosineAnnealingLR": 4, "ExponentialLR": 3, "LRScheduler": 2, "LambdaLR": 3, "MultiStepLR": 4, "StepLR": 4},
-    **{"MultiplicativeLR": 3, "_LRScheduler": 2},
+    "CosineAnnealingLR": 4,
+    "ExponentialLR": 3,
+    "LRScheduler": 2,
+    "LambdaLR": 3,
+    "MultiStepLR": 4,
+    "StepLR": 4,
+    "MultiplicativeLR": 3,
+    "_LRScheduler": 2,
 }
 """How many arguments a schedule takes by place since `verbose`, which came next, is gone."""
 SAMPLERS = ("torch.utils.data.Sampler", "torch.utils.data.sampler.Sampler")
@@ -70,5 +76,4 @@ def left_out(site: Site, kept: int) -> Fix | None:
 
 def _names_itself(func: ast.expr) -> bool:
     """Whether a constructor is called by its class, `Base.__init__(self, ...)`."""
-    by_class = isinstance(func, ast.Attribute) and func.attr == "__init__"
-    return by_class and not isinstance(func.value, ast.Call)
+    return isinstance(func, ast.Attribute) and func.attr == "__init__" and not isinstance(func.value, ast.Call)

@@ -27,8 +27,8 @@ Versions that still take it; a class of the project that defines the argument it
 one spelling on the other; a condition on a release, or on the signature of what is called.
 
 ## Evidence
-The signatures of transformers 4.46.3, 4.57.6, 5.0.0, 5.10.1 and 5.23.0, trl 0.24.0 and 1.16.0; torch 2.6, 2.9.1, 2.13 and 2.15
-(pytorch/pytorch#147301, pytorch/pytorch#163134).
+The signatures of transformers 4.46.3, 4.57.6, 5.0.0, 5.10.1 and 5.23.0, trl 0.24.0 and 1.16.0; torch 2.6, 2.9.1,
+2.13 and 2.15 (pytorch/pytorch#147301, pytorch/pytorch#163134).
 """
 
 from __future__ import annotations
