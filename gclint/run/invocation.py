@@ -283,7 +283,17 @@ def call_object(it: Interpreter, item: Object, call: Call) -> Value:
     of_a_tensor = ("tensor", call.last) in it.library.all.methods
     result = call.unknown() if of_a_tensor else call.foreign()
     _tell_of_method(it, item, call, result)
+    _tell_of_base(it, item, call, result)
     return result
+
+
+def _tell_of_base(it: Interpreter, item: Object, call: Call, result: Value) -> None:
+    """Emit the call of an object of the project's class that a base of a library would answer."""
+    bases = item.type.ancestry() if isinstance(item.type, Class) else ()
+    base = next((each for each in bases if isinstance(each, External)), None)
+    if base is not None:
+        of_base = replace(call, name=f"{base.name}.__call__")
+        it.emit(LibraryCall(it.moment(site=call.site), of_base.name, of_base, result))
 
 
 def _tell_of_method(it: Interpreter, item: Object, call: Call, result: Value) -> None:

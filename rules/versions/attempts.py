@@ -9,22 +9,22 @@ from gclint.ir.syntax import DEFINITIONS, TRIES, Site, dotted
 LACKING = ("AttributeError", "ImportError", "ModuleNotFoundError", "NameError", "TypeError")
 
 
-def attempted(site: Site) -> bool:
+def attempted(site: Site, *errors: str) -> bool:
     """Whether a node stands in a `try`, or its handler, that awaits the errors of a name or an argument which a
-    release lacks, in the same function.
+    release lacks, or these, in the same function.
     """
     for outer in site.module.ancestors(site.node):
         if isinstance(outer, DEFINITIONS):
             return False
-        if isinstance(outer, TRIES) and any(_awaits(handler) for handler in outer.handlers):
+        if isinstance(outer, TRIES) and any(_awaits(handler, (*LACKING, *errors)) for handler in outer.handlers):
             return True
     return False
 
 
-def _awaits(handler: ast.ExceptHandler) -> bool:
+def _awaits(handler: ast.ExceptHandler, errors: tuple[str, ...]) -> bool:
     kind = handler.type
     kinds = kind.elts if isinstance(kind, ast.Tuple) else [kind]
-    return any(dotted(item) in LACKING for item in kinds)
+    return any(dotted(item) in errors for item in kinds)
 
 
 def bound_otherwise(site: Site, name: str) -> bool:

@@ -46,7 +46,7 @@ SUBCLASSED = ("(Sampler", "data.Sampler", "sampler.Sampler")
 
 
 def one_too_many(call: Call) -> Gone | None:
-    """The argument by place that is not taken any more; None where there is none, or where a second base may take it."""
+    """The argument by place that is not taken any more; None where there is none, or a second base may take it."""
     row = BY_PLACE.get(call.name)
     if row is None or call.open or len(call.positional) <= row.kept:
         return None
