@@ -4,8 +4,8 @@
 Finds calls of objects of an autograd function's class, whose forward is not static.
 
 ## Why it breaks
-Torch calls such functions by `apply` alone. Since torch 1.5 the call raises RuntimeError: "Legacy autograd function with
-non-static forward method is deprecated".
+Torch calls such functions by `apply` alone. Since torch 1.5 the call raises RuntimeError: "Legacy autograd function
+with non-static forward method is deprecated".
 
 ## Example
 ```python
