@@ -32,7 +32,7 @@ from ..run.jumps import Jump
 from ..run.looking import Enough, LookingWalk
 from ..run.run import LEFT_OUT, SHOWN, Run
 from ..run.setters import leave_open
-from ..run.starting import assumed, call_function
+from ..run.starting import IN_ONE_PROCESS, assumed, call_function, is_collected
 from ..run.values import Alternative, Class, External, Function, Partial, Scope, const, of
 from ..timing import measured, stage
 from .inquiry import Inquiry
@@ -170,7 +170,10 @@ class Walker:
             return
         self.project.enter(Path(path))
         launched = (each for each in self.entries.launches(path) if not is_readme(each.path))
-        run = self._run(made, next(launched, None))
+        launch = next(launched, None)
+        run = self._run(made, launch)
+        if launch is None and is_collected(path):
+            run.assumed |= IN_ONE_PROCESS
         run.entry, run.beside_programs = module, task.beside
         it = self._interpreter(run, as_library=True)
         it.interpreted, it.instantiated = functions, classes

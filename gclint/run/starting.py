@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import os
+import re
 
 from gclint.launch import Launch
 
@@ -12,6 +14,9 @@ from .calls import Call
 from .guards import ALWAYS, DEEPSPEED, DISTRIBUTED, FSDP, Guard
 from .interpreter import Frame, Interpreter
 from .values import Scope
+
+COLLECTED = re.compile(r"test_.*\.py|.*_test\.py")
+IN_ONE_PROCESS: Guard = frozenset({(DISTRIBUTED, False)})
 
 
 def assumed(launch: Launch | None) -> Guard:
@@ -24,6 +29,11 @@ def assumed(launch: Launch | None) -> Guard:
         if setting is not None and "$" not in setting.value:
             decided.add((atom, setting.value.lower() == "true"))  # accelerate takes no other word (state.py)
     return frozenset(decided)
+
+
+def is_collected(path: str) -> bool:
+    """Whether pytest collects a file: it runs what stands there in one process (`python_files`, docs.pytest.org)."""
+    return COLLECTED.fullmatch(os.path.basename(path)) is not None
 
 
 def call_function(it: Interpreter, module: Module, scope: Scope, name: str) -> None:
