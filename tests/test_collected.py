@@ -6,7 +6,7 @@ import pytest
 
 from gclint.check.engine import check_paths
 
-TEST = '''
+TEST = """
 import torch
 from torch import nn
 from torch.nn.parallel import DistributedDataParallel
@@ -20,7 +20,7 @@ def test_trains():
     accelerator = Accelerator()
     model, optimizer = accelerator.prepare(model, optimizer)
     torch.save(model.state_dict(), "trained.pt")
-'''
+"""
 
 
 @pytest.mark.parametrize(("name", "told"), [("test_training.py", []), ("train_check.py", ["GCL230"])])

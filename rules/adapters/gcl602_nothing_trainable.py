@@ -35,7 +35,7 @@ from gclint.ir.layout import on_its_own
 from gclint.ir.syntax import COMPOUND, Module, Site, Span
 from gclint.rule import Reproduction, Rule
 from gclint.run import rewrite
-from gclint.run.events import Backward, TrainerStarted
+from gclint.run.events import AttributeSet, Backward, TrainerStarted
 from gclint.run.guards import Guard
 from gclint.run.run import Run, ways
 from gclint.run.values import NOTHING, Const, Object
@@ -77,11 +77,19 @@ def trains_nothing(event: Backward | TrainerStarted, run: Run) -> Iterator[Findi
         models = list(dict.fromkeys(item.attributes["of"].objects()[0] for item in event.forwards))
         if len(models) != 1 or _other_gradients(event):
             return
-    for model in models:
+    for model in models if not _unfreezes_something(run) else ():
         for guard, (state,) in ways(event.guard, model.known("trainable")):
             if state == Const("none"):
                 yield _finding(run, model, event.site, guard)
                 break
+
+
+def _unfreezes_something(run: Run) -> bool:
+    """Whether the program lets train what nobody knows: it may be a part of any model, as what an optimizer holds is."""
+    changes = (each for each in run.of_type(AttributeSet) if each.name == "requires_grad")
+    return any(
+        each.target is not None and each.target.kind == "unknown" and each.value.is_const(True) for each in changes
+    )
 
 
 def _other_gradients(event: Backward) -> bool:
