@@ -85,7 +85,7 @@ def trains_nothing(event: Backward | TrainerStarted, run: Run) -> Iterator[Findi
 
 
 def _unfreezes_something(run: Run) -> bool:
-    """Whether the program lets train what nobody knows: it may be a part of any model, as what an optimizer holds is."""
+    """Whether the program lets train what nobody knows, as what an optimizer holds: it may be a part of any model."""
     changes = (each for each in run.of_type(AttributeSet) if each.name == "requires_grad")
     return any(
         each.target is not None and each.target.kind == "unknown" and each.value.is_const(True) for each in changes
