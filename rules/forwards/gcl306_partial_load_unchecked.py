@@ -58,6 +58,7 @@ from gclint.run.values import Alternative, Object, root, sources, union
 
 from .lacking import names_beside, works_out
 from .merged import is_own, merged_files
+from .printed import is_printed_never
 from .purpose import by_membership, on_purpose
 from .resumed import FILE
 
@@ -232,7 +233,7 @@ def _looked_at(site: Site, run: Run) -> bool:
         return only.value is not site.node
     if isinstance(only, ast.Assign) and only.value is site.node and all(map(_is_plain, only.targets)):
         bound = [node.id for target in only.targets for node in ast.walk(target) if isinstance(node, ast.Name)]
-        return any(_mentions(site, name) > 1 for name in bound)
+        return any(_mentions(site, name, run) > 1 for name in bound)
     return True
 
 
@@ -273,9 +274,12 @@ def _within(block: list[ast.stmt], module: Module, event: Event) -> bool:
     return any(contains(statement, site.node, module) for statement in block for site in sites)
 
 
-def _mentions(site: Site, name: str) -> int:
-    """How often a name stands in the function around a load, of one that belongs to the module in the module."""
-    return list(read_names(_around(site, name))).count(name)
+def _mentions(site: Site, name: str, run: Run) -> int:
+    """How often a name stands in the function around a load, of one that belongs to the module in the module; not where
+    it is only printed, and the run never comes to print it.
+    """
+    names = (each for each in nodes(_around(site, name)) if isinstance(each, ast.Name) and each.id == name)
+    return sum(not is_printed_never(each, site.module, run) for each in names)
 
 
 def _around(site: Site, name: str) -> ast.AST:
@@ -354,23 +358,19 @@ def _fix(site: Site, filtered: Site | None) -> Fix | None:
             )
         )
     elif filtered is None:
-        loaded = _free(site, "loaded")
-        if isinstance(only, ast.Assign):
-            loaded = dotted(only.targets[0])
-        else:
-            edits.append(rewrite.put_before(site, f"{loaded} = "))
-        edits.append(
-            rewrite.insert_after(
-                site,
-                f"if {loaded}.missing_keys:",
-                f'    warnings.warn(f"not loaded: {{{loaded}.missing_keys}}", stacklevel=2)',
-            )
-        )
+        target = only.targets[0] if isinstance(only, ast.Assign) else None
+        missing = f"{dotted(target) if target is not None else _free(site, 'loaded')}.missing_keys"
+        if isinstance(target, (ast.Tuple, ast.List)):
+            missing = dotted(target.elts[0])
+        elif target is None:
+            edits.append(rewrite.put_before(site, f"{missing.partition('.')[0]} = "))
+        warning = f'warnings.warn(f"not loaded: {{{missing}}}", stacklevel=2)'
+        edits.append(rewrite.insert_after(site, f"if {missing}:", f"    {warning}"))
     made = tuple(edit for edit in edits if edit is not None)
     return Fix("warn", "Say which weights were not loaded", made, "unsafe") if name or filtered is None else None
 
 
 def _free(site: Site, name: str) -> str:
-    while _mentions(site, name):
+    while name in read_names(_around(site, name)):
         name += "_"
     return name
