@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from .events import Backward, Event, Forward, LibraryCall, TrainerStarted
-from .guards import DISTRIBUTED, Guard
+from .guards import ALWAYS, DISTRIBUTED, Guard, conj
 from .run import SEVERAL, Run, ways
 from .values import Const, Object, Value, made_from, root
 from .wholes import SHARED
@@ -44,17 +44,23 @@ def wrapped_by_trainer(model: Object, base: Guard) -> Iterator[tuple[Guard, Obje
             yield guard, ddp
 
 
-def owners(parameters: Value, depth: int = 3) -> list[Object]:
-    """The modules whose parameters a value holds: an iterable of them, a list, parameter groups."""
-    found: dict[Object, None] = {}
-    for item in parameters.objects():
+def owned(parameters: Value, depth: int = 3, guard: Guard = ALWAYS) -> Iterator[tuple[Guard, Object]]:
+    """The modules whose parameters a value holds, each with its guard: an iterable of them, a list, or groups."""
+    for given, item in parameters:
+        held = conj(guard, given) if isinstance(item, Object) else None
+        if held is None or not isinstance(item, Object):
+            continue
         if item.kind in ("parameters", "parameter") and item.parent is not None:
-            found[item.parent] = None
+            yield held, item.parent
         if depth:
-            held = [*(item.items or []), *((item.entries or {}).values() if item.entries else [])]
-            for value in [*held, *(inner for name, inner in item.attributes.items() if name == "[...]")]:
-                found.update(dict.fromkeys(owners(value, depth - 1)))
-    return list(found)
+            parts = [*(item.items or []), *((item.entries or {}).values() if item.entries else [])]
+            for value in [*parts, *(inner for name, inner in item.attributes.items() if name == "[...]")]:
+                yield from owned(value, depth - 1, held)
+
+
+def owners(parameters: Value) -> list[Object]:
+    """The modules whose parameters a value holds."""
+    return list(dict.fromkeys(item for _, item in owned(parameters)))
 
 
 def models_of(parameters: Value) -> list[Object]:

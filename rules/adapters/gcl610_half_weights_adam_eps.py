@@ -32,10 +32,11 @@ from gclint.finding import Aspect, Finding, Fix
 from gclint.frameworks.torch_modules import trainable
 from gclint.rule import Reproduction, Rule
 from gclint.run import rewrite
-from gclint.run.events import OptimizerBuilt, OptimizerStep
-from gclint.run.parallel import models_of
+from gclint.run.events import LibraryCall, OptimizerBuilt, OptimizerStep
+from gclint.run.guards import conj
+from gclint.run.parallel import inside, owned
 from gclint.run.run import Run, ways
-from gclint.run.values import FALSE, Const, Object, const
+from gclint.run.values import FALSE, Const, Object, const, root
 
 from ..words import STEP
 
@@ -67,12 +68,12 @@ def divides_by_zero(event: OptimizerStep, run: Run) -> Iterator[Finding]:
     for built in run.of_type(OptimizerBuilt):
         if built.optimizer is not optimizer:
             continue
-        for model in models_of(built.parameters):
-            if trainable(model) == "none" or model.known("adapter"):
+        for held, model in owned(built.parameters):
+            model = root(inside(model))
+            around = conj(event.guard, held)
+            if around is None or trainable(model) == "none" or model.known("adapter") or _scales(optimizer, run):
                 continue
-            for guard, (dtype, eps) in ways(
-                event.guard, model.known("dtype"), optimizer.attributes.get("eps", const(1e-8))
-            ):
+            for guard, (dtype, eps) in ways(around, model.known("dtype"), optimizer.attributes.get("eps", const(1e-8))):
                 if dtype != Const("float16") or not isinstance(eps, Const) or not _is_lost(eps.value):
                     continue
                 yield rule.finding(
@@ -85,6 +86,14 @@ def divides_by_zero(event: OptimizerStep, run: Run) -> Iterator[Finding]:
                     fixes=(_larger(optimizer),),
                 )
                 return
+
+
+def _scales(optimizer: Object, run: Run) -> bool:
+    """Whether accelerate steps it: where that scales it refuses gradients of float16 (accelerate/optimizer.py)."""
+    prepares = (each for each in run.of_type(LibraryCall) if each.name.startswith("accelerator.prepare"))
+    return any(
+        optimizer in value.objects() for each in prepares if each.call is not None for value in each.call.positional
+    )
 
 
 def _is_on(optimizer: Object, name: str) -> bool:
