@@ -51,7 +51,7 @@ from gclint.run.run import Run
 from gclint.run.values import Object
 
 from ..words import BACKWARD
-from .loaders import SAMPLER, begun_to_train, epochs_of, made_in, shuffling
+from .loaders import begun_to_train, epochs_of, made_in, shuffling
 from .own_samplers import epoch_of
 
 CHANGES: tuple[Aspect, ...] = ("loss", "gradients", "updates")
@@ -63,7 +63,7 @@ rule = Rule(
     docs=__doc__ or "",
     words=(("Sampler",), BACKWARD),
     bears=("processes",),
-    certainty=("fails", "fragile"),
+    certainty=("fragile",),
     fixable="unsafe",
     oracles=("order",),
     reproduction=Reproduction(
@@ -92,7 +92,7 @@ def same_order(event: RunEnded, run: Run) -> Iterator[Finding]:
                 sampler.site,
                 "this sampler is never told the epoch: every epoch has the same order",
                 guard=both,
-                certainty="fails" if sampler.kind == SAMPLER else "fragile",
+                certainty="fragile",
                 symptom=SYMPTOM,
                 related=[(drawn.site, "each epoch draws from it here"), (backwards[0].site, "and trains")],
                 fixes=(_tell(sampler, epochs.node),),

@@ -15,7 +15,20 @@ from gclint.run.parallel import inside
 from gclint.run.run import Run, weakest
 from gclint.run.saved import Saved, ending_of, file_key, saves
 from gclint.run.stepping import receiver_text
-from gclint.run.values import NOTHING, Alternative, Class, Const, Object, Value, ancestors, of, root, sources, union
+from gclint.run.values import (
+    NOTHING,
+    Alternative,
+    Class,
+    Const,
+    Function,
+    Object,
+    Value,
+    ancestors,
+    of,
+    root,
+    sources,
+    union,
+)
 
 FILE = "checkpoint_file"
 TRAINING = ("optimizer", "schedule", "scaler")
@@ -120,7 +133,18 @@ def _one_more(item: Object) -> list[Alternative]:
 def is_told(schedule: Object, run: Run) -> bool:
     """Whether a schedule is told where it stands: when it is made, or by its attribute."""
     given = schedule.attributes.get("last_epoch", NOTHING)
-    return (given.constant() != -1 and bool(given.alternatives)) or _is_set(schedule, run)
+    return (
+        (given.constant() != -1 and bool(given.alternatives)) or _is_set(schedule, run) or _knows_start(schedule, run)
+    )
+
+
+def _knows_start(schedule: Object, run: Run) -> bool:
+    """Whether a schedule's function is a method of something that holds the number at which a loop begins."""
+    ranges = (over for ways in run.facts.get(ITERATED, {}).values() for over in ways.objects())
+    starts = {part for over in ranges for part in sources(over.known("start"))}
+    functions = (part for _, part in schedule.attributes.get("lr_lambda", NOTHING) if isinstance(part, Function))
+    holders = (each.receiver for each in functions if isinstance(each.receiver, Object))
+    return any(starts & sources(held) for each in holders for held in each.attributes.values())
 
 
 def from_the_start(schedule: Object, run: Run) -> Guard:

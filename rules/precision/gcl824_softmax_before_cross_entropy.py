@@ -75,6 +75,10 @@ def of_probabilities(event: LossComputed, run: Run) -> Iterator[Finding]:
     for guard, numbers, site in given(event.guard, event.given, "probabilities", "sigmoid"):
         if not run.condition(guard).is_short:
             continue  # under too many conditions something else may be done to the numbers, such as a scale
+        told: set[Site] = run.facts.setdefault("GCL824: told", set())
+        if site in told:
+            return  # one cause is told once, where it comes to a loss first
+        told.add(site)
         function = "sigmoid" if numbers == "sigmoid" else "softmax"
         yield rule.finding(
             run,

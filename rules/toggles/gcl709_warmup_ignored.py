@@ -52,7 +52,7 @@ rule = Rule(
     name="warmup-ignored",
     docs=__doc__ or "",
     words=((NAMED, "TrainingArguments", *CONFIGS), ("transformers", "diffusers", "trl")),
-    certainty=("fails",),
+    certainty=("fragile",),
     fixable="unsafe",
     oracles=(),
     reproduction=Reproduction(
@@ -88,6 +88,7 @@ def _ignored(item: Object, name: Value, asked: dict[str, Value], run: Run) -> It
                     place,
                     f'the schedule "{_name_of(kind)}" has no warmup: `{argument}` does nothing',
                     guard=warmup,
+                    certainty="fragile",
                     symptom="silent: the first step has the whole learning rate",
                     versions=("transformers", "diffusers"),
                     fixes=(_warmed(item, _name_of(kind)),),

@@ -61,6 +61,7 @@ rule = Rule(
         ("tokenizer", "Tokenizer", "processing_class", "Processor", "encode"),
     ),
     certainty=("fails", "fragile"),
+    preview=True,
     fixable="unsafe",
     oracles=(),
     reproduction=Reproduction(

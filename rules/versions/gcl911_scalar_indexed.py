@@ -45,7 +45,7 @@ rule = Rule(
     name="scalar-indexed",
     docs=__doc__ or "",
     words=((".data[0]",), ("torch",)),
-    certainty=("fails", "fragile"),
+    certainty=("fragile",),
     fixable="safe",
     holds="torch >= 0.5",
     oracles=(),
@@ -66,7 +66,7 @@ def indexed(event: ScalarIndexed, run: Run) -> Iterator[Finding]:
         event.site,
         "this tensor has no dimension, so that it has no elements: its number is `.item()`",
         guard=event.guard,
-        certainty="fragile" if run.open_guard(event.guard) else "fails",
+        certainty="fragile",
         symptom="IndexError: invalid index of a 0-dim tensor",
         fixes=(_item(event, node),),
     )
