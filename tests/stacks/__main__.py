@@ -49,7 +49,10 @@ def seen_in(name: str, folder: Path) -> dict[str, object]:
     prove = [sys.executable, "-m", "gclint", "prove", "--python", python, "--device", "cpu", "--output-format", "json"]
     done = subprocess.run(prove, capture_output=True, text=True, check=False)
     shutil.rmtree(home)
-    return {"releases": dict(zip(LIBRARIES, releases, strict=True)), "claims": json.loads(done.stdout)}
+    return {
+        "releases": dict(zip(LIBRARIES, releases, strict=True)),
+        "claims": json.loads(done.stdout.replace(f"{home}/", "")),
+    }
 
 
 def tells(code: str, releases: dict[str, str]) -> bool:
