@@ -10,14 +10,13 @@ from collections import Counter, defaultdict
 from pathlib import Path
 from typing import NamedTuple
 
+from tests.strangers.page import wilson
 from tests.strangers.records import HERE
 
 FILE = HERE / "rates.csv"
 ENOUGH = 10
-SHOWN = 0.95
-"""The share of what is told as `fails` that has to be true."""
-LEAST = 0.4
-"""Of what is told as `fragile` so much has to be true for a rule that is on by default."""
+LEAST = {"fails": 0.95, "fragile": 0.85}
+"""The share of what a rule tells that has to be true, by how sure it says that it is."""
 
 
 class Rate(NamedTuple):
@@ -34,9 +33,9 @@ class Rate(NamedTuple):
 
     @property
     def falls_short(self) -> bool:
-        """Whether enough was judged to say that too little of it is true for its certainty."""
-        judged, least = self.true + self.false, {"fails": SHOWN, "fragile": LEAST}
-        return judged >= ENOUGH and self.true / judged < least.get(self.certainty, 0.0)
+        """Whether the share that is true is too small for its certainty, with all that chance may do to it (95 %)."""
+        judged = self.true + self.false
+        return judged >= ENOUGH and wilson(self.true, judged)[1] < LEAST.get(self.certainty, 0.0)
 
 
 def rates(asked: int, told: Counter[tuple[str, str, str, str]]) -> list[Rate]:
