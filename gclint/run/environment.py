@@ -31,6 +31,8 @@ _NUMBERS = {
 _ONLY_OF_SEVERAL = ("LOCAL_RANK", "RANK", "WORLD_SIZE")
 _ONLY_READ = frozenset({"builtins", "copy", "json", "logging", "os", "pprint", "subprocess"})
 DEVICES = "CUDA_VISIBLE_DEVICES"
+OR_DEFAULT = "or_default"
+"""What is taken of a variable that nobody knows where it is not set."""
 _LEFT_TO_THE_SHELL = ("$", "`")
 
 
@@ -40,16 +42,17 @@ def read(it: Interpreter, name: str, default: Value, site: Site) -> Value:
     held = _held(it, name)
     if name in _NUMBERS and held is None:
         return number(it, name, site)
-    return (
-        of(it.unknown(spelled(name, any(item != Const(None) for _, item in default)), site))
-        if held is None
-        else replaced(held, default)
-    )
+    if held is not None:
+        return replaced(held, default)
+    made = it.unknown(spelled(name), site)
+    if any(item != Const(None) for _, item in default):
+        made.state[OR_DEFAULT] = default
+    return of(made)
 
 
-def spelled(name: str, or_default: bool = False) -> str:
-    """What a variable is called where nobody knows what it holds, or is read with a default."""
-    return f'os.environ.get("{name}", ...)' if or_default else f'os.environ["{name}"]'
+def spelled(name: str) -> str:
+    """What a variable is called where nobody knows what it holds."""
+    return f'os.environ["{name}"]'
 
 
 def demand(it: Interpreter, name: str, site: Site) -> Value:

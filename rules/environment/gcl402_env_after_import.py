@@ -29,9 +29,9 @@ import torch
 Variables read later: `CUDA_VISIBLE_DEVICES` until CUDA is initialised, `NCCL_*` until the communicator is made,
 `TORCHDYNAMO_DISABLE` until the first compile; a value the launcher has set already; processes that are started
 afterwards, which inherit the variable and import torch anew; `torch.set_num_threads` beside it; a variable that the
-program itself reads afterwards; what it was before, put back; `OMP_NUM_THREADS` before the first import of another
-library with threads of its own (onnxruntime, faiss, sklearn, ...); the `__init__.py` of a package, for the package's
-own modules that import torch: it runs before them, where they are started with `-m` too.
+program itself reads afterwards, other than to print it; what it was before, put back; `OMP_NUM_THREADS` before the
+first import of another library with threads of its own (onnxruntime, faiss, sklearn, ...); the `__init__.py` of a
+package, for the package's own modules that import torch: it runs before them, where they are started with `-m` too.
 
 ## Evidence
 torch 2.13.0 in fresh processes (OMP_NUM_THREADS, TORCH_LOGS, TORCH_DISTRIBUTED_DEBUG: `import torch` imports
@@ -45,6 +45,7 @@ import ast
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import TypeGuard
 
 from gclint.finding import Finding, Fix
 from gclint.ir.layout import value_of
@@ -53,11 +54,11 @@ from gclint.launch.interpreters import may_run_python
 from gclint.rule import Reproduction, Rule
 from gclint.run import rewrite
 from gclint.run.closures import calls_in, enclosing_function
-from gclint.run.environment import spelled
+from gclint.run.environment import OR_DEFAULT, spelled
 from gclint.run.events import EnvRead, EnvSet, LibraryCall, RunEnded
 from gclint.run.meaning import definition
 from gclint.run.run import Run
-from gclint.run.values import NOTHING, Const, Object
+from gclint.run.values import NOTHING, Alternative, Const, Object
 
 READ_AT_IMPORT = {"OMP_NUM_THREADS": "torch", "TORCH_LOGS": "torch", "TORCH_DISTRIBUTED_DEBUG": "torch"}
 THREADED_TOO = ("faiss", "lightgbm", "numexpr", "onnxruntime", "sklearn", "xgboost")
@@ -115,7 +116,7 @@ def set_for_itself(event: RunEnded, run: Run) -> Iterator[Finding]:
 
 def _finding(event: EnvSet, reader: str, imported: Site, run: Run) -> Finding:
     certain = event.name in READ_AT_IMPORT
-    kept = any(isinstance(item, Object) and item.label == spelled(event.name, True) for _, item in event.value)
+    kept = any(_is_variable(item, event.name) and OR_DEFAULT in item.state for item in event.value.objects())
     when = "while it is imported" if certain else "when its runtime comes up"
     return rule.finding(
         run,
@@ -139,8 +140,21 @@ def _around(event: EnvSet, run: Run, imported: Site) -> bool:
 
 def _for_the_program(event: EnvSet, run: Run) -> bool:
     """Whether the program itself reads the variable afterwards, or puts back what it was before."""
-    put_back = all(isinstance(item, Object) and item.label == spelled(event.name) for _, item in event.value)
-    return put_back or any(read.name == event.name for read in run.of_type(EnvRead, start=run.place(event) + 1))
+    held = [item for _, item in event.value]
+    put_back = bool(held) and all(_is_variable(item, event.name) and OR_DEFAULT not in item.state for item in held)
+    later = run.of_type(EnvRead, start=run.place(event) + 1)
+    return put_back or any(read.name == event.name and not _is_printed(read.site) for read in later)
+
+
+def _is_printed(site: Site) -> bool:
+    """Whether something is only printed."""
+    calls = (outer for outer in site.module.ancestors(site.node) if isinstance(outer, ast.Call))
+    return any(dotted(call.func) == "print" for call in calls)
+
+
+def _is_variable(item: Alternative, name: str) -> TypeGuard[Object]:
+    """Whether something is what a variable held."""
+    return isinstance(item, Object) and item.label == spelled(name)
 
 
 def _for_others(event: EnvSet, run: Run) -> bool:
