@@ -34,7 +34,7 @@ WITHOUT_WARMUP = ("constant", "reduce_lr_on_plateau", "greedy", "piecewise_const
 """The names of schedules that `get_scheduler` makes without the warmup that it is given: the last is of diffusers only,
 "greedy" of transformers from 5.0 on.
 """
-_WITHOUT_END = {
+WITHOUT_END = {
     "StepLR": "optimizer, step_size, gamma=0.1, last_epoch=-1",
     "MultiStepLR": "optimizer, milestones, gamma=0.1, last_epoch=-1",
     "ExponentialLR": "optimizer, gamma, last_epoch=-1",
@@ -64,7 +64,7 @@ _OF_DIFFUSERS = {**_CONSTANT, "get_piecewise_constant_schedule": "optimizer, ste
 
 for _name, (_, _parameters) in TOTALS.items():
     declare(framework, f"torch:{_name}", _parameters, "schedule")
-for _name, _parameters in _WITHOUT_END.items():
+for _name, _parameters in WITHOUT_END.items():
     declare(framework, f"torch:{_name}", _parameters, "schedule")
 for _package, _further in (("transformers", _OF_TRANSFORMERS), ("diffusers", _OF_DIFFUSERS)):
     for _name, _parameters in _further.items():

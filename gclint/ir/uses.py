@@ -30,7 +30,9 @@ if TYPE_CHECKING:
 
 NOTHING_MORE = frozenset(("object", "ABC"))
 """Bases of a class of which nothing is called for that."""
-_CALLED_BY_OTHERS = re.compile(r"test_.*\.py|.*_test\.py|conftest\.py|.*\.ipynb")
+COLLECTED = r"test_.*\.py|.*_test\.py"
+"""The files that pytest collects (`python_files`, docs.pytest.org)."""
+_CALLED_BY_OTHERS = re.compile(rf"{COLLECTED}|conftest\.py|.*\.ipynb")
 """Files whose definitions pytest calls, or whoever works in a notebook."""
 _ATTRIBUTE_OF = re.compile(
     r"\bgetattr\(\s*(\w+)[^,]*,\s*(?!r?['\"][^'\"]*['\"]\s*[,)])|\b(\w+)\.__dict__\[\s*(?!r?['\"][^'\"]*['\"]\s*\])"

@@ -9,13 +9,13 @@ import re
 from gclint.launch import Launch
 
 from ..ir.syntax import Module, Site
+from ..ir.uses import COLLECTED
 from . import names
 from .calls import Call
 from .guards import ALWAYS, DEEPSPEED, DISTRIBUTED, FSDP, Guard
 from .interpreter import Frame, Interpreter
 from .values import Scope
 
-COLLECTED = re.compile(r"test_.*\.py|.*_test\.py")
 IN_ONE_PROCESS: Guard = frozenset({(DISTRIBUTED, False)})
 
 
@@ -32,8 +32,8 @@ def assumed(launch: Launch | None) -> Guard:
 
 
 def is_collected(path: str) -> bool:
-    """Whether pytest collects a file: it runs what stands there in one process (`python_files`, docs.pytest.org)."""
-    return COLLECTED.fullmatch(os.path.basename(path)) is not None
+    """Whether pytest collects a file: it runs what stands there in one process."""
+    return re.fullmatch(COLLECTED, os.path.basename(path)) is not None
 
 
 def call_function(it: Interpreter, module: Module, scope: Scope, name: str) -> None:

@@ -63,7 +63,7 @@ def divides_by_zero(event: OptimizerStep, run: Run) -> Iterator[Finding]:
     optimizer = event.optimizer
     if event.scaler is not None or optimizer.site is None or optimizer.class_name not in ("Adam", "AdamW"):
         return
-    if not str(optimizer.type).startswith("torch.") or _is_on(optimizer, "fused"):
+    if not str(optimizer.type).startswith("torch.") or _is_on(optimizer, "fused") or _scales(optimizer, run):
         return
     for built in run.of_type(OptimizerBuilt):
         if built.optimizer is not optimizer:
@@ -71,7 +71,7 @@ def divides_by_zero(event: OptimizerStep, run: Run) -> Iterator[Finding]:
         for held, model in owned(built.parameters):
             model = root(inside(model))
             around = conj(event.guard, held)
-            if around is None or trainable(model) == "none" or model.known("adapter") or _scales(optimizer, run):
+            if around is None or trainable(model) == "none" or model.known("adapter"):
                 continue
             for guard, (dtype, eps) in ways(around, model.known("dtype"), optimizer.attributes.get("eps", const(1e-8))):
                 if dtype != Const("float16") or not isinstance(eps, Const) or not _is_lost(eps.value):

@@ -6,6 +6,7 @@ import ast
 from typing import NamedTuple
 
 from gclint.finding import Edit, Fix
+from gclint.frameworks.torch_schedules import TOTALS, WITHOUT_END
 from gclint.ir.syntax import Site
 from gclint.run import rewrite
 from gclint.run.calls import Call
@@ -13,13 +14,9 @@ from gclint.run.values import Class
 
 SCHEDULE = "torch.optim.lr_scheduler."
 COUNTS = {
-    "CosineAnnealingLR": 4,
-    "ExponentialLR": 3,
+    **{name: len(WITHOUT_END[name].split(", ")) for name in ("ExponentialLR", "LambdaLR", "MultiStepLR", "StepLR")},
+    "CosineAnnealingLR": len(TOTALS["CosineAnnealingLR"][1].split(", ")),
     "LRScheduler": 2,
-    "LambdaLR": 3,
-    "MultiStepLR": 4,
-    "StepLR": 4,
-    "MultiplicativeLR": 3,
     "_LRScheduler": 2,
 }
 """How many arguments a schedule takes by place since `verbose`, which came next, is gone."""
