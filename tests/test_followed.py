@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -36,6 +37,25 @@ GROWS = f"for _ in range(1000):\n    held.append(x)\n    if len({{of}}) > 100:\n
 )
 def test_what_is_followed(body: str, conditions: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "train.py").write_text(HEAD + body)
+    monkeypatch.chdir(tmp_path)
+    report = check(Request(["."], {}, cache=False))
+    assert [str(each.condition) for each in report.findings if each.code == "GCL824"] == conditions
+
+
+@pytest.mark.parametrize(
+    ("entries", "conditions"),
+    [
+        pytest.param(40, [""], id="what stands in a file of settings is known"),
+        pytest.param(60_000, ["if `held['epochs'] == 3`"], id="a vocabulary is data, whose entries nobody follows"),
+    ],
+)
+def test_files_of_settings_and_of_data(
+    entries: int, conditions: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    held = {f"word {number}": number for number in range(entries)}
+    (tmp_path / "held.json").write_text(json.dumps({"epochs": 3, "vocabulary": held}))
+    body = f"held = json.load(open('held.json'))\nif held['epochs'] == 3:\n    {STEP}\n"
+    (tmp_path / "train.py").write_text("import json\n" + HEAD + body)
     monkeypatch.chdir(tmp_path)
     report = check(Request(["."], {}, cache=False))
     assert [str(each.condition) for each in report.findings if each.code == "GCL824"] == conditions

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import os
 import posixpath
+from collections.abc import Iterable
 from typing import Any
 
 from ..ir.syntax import Site
@@ -20,6 +21,8 @@ framework = Framework("system", kinds={"option": "unknown"})
 
 MODES = set("rwxabt+")
 """Of what the mode of a file consists."""
+MOST_PARTS = 5_000
+"""So many values may stand in a file of settings; one of more is data, such as a vocabulary."""
 
 
 @framework.function("importlib.import_module")
@@ -128,8 +131,20 @@ def load_file(call: Call) -> Value:
                 continue
             data = call.it.project.data(path.value, call.it.module)
             if data is not None:
-                parts.append(lifted(call, data, path.value).under(guard | inner))
+                made = lifted(call, data, path.value) if _parts(data, MOST_PARTS) < MOST_PARTS else call.unknown()
+                parts.append(made.under(guard | inner))
     return union(parts) if parts else call.unknown()
+
+
+def _parts(data: object, most: int) -> int:
+    """How many values a document consists of, counted up to the `most`."""
+    held: Iterable[object] = data.values() if isinstance(data, dict) else data if isinstance(data, list) else ()
+    count = 1
+    for part in held:
+        if count >= most:
+            break
+        count += _parts(part, most - count)
+    return count
 
 
 def lifted(call: Call, data: object, path: str, place: Site | None = None) -> Value:

@@ -75,9 +75,10 @@ def origins_of(values: Iterable[Value]) -> frozenset[Object]:
 def counts(item: Object) -> list[tuple[Guard, int]]:
     """How many elements there are, under which guards; of an object that `is_counted`. Nothing for too many ways."""
     held = item.items if item.items is not None else list((item.entries or {}).values())
-    if sum(bool(presence(value)) for value in held) > MOST_UNSURE:
+    unsure = [guard for value in held if (guard := presence(value))]
+    if len(unsure) > MOST_UNSURE:
         return []
-    return _numbered([presence(value) for value in held])[1]
+    return [(guard, len(held) - len(unsure) + count) for guard, count in _numbered(unsure)[1]]
 
 
 def places(items: Sequence[Value]) -> list[list[Chosen]]:
