@@ -1,4 +1,5 @@
-"""What a run knows of a thing at one moment, in words: a model, an optimizer, a loader, a schedule, a process group.
+"""What a run knows of a thing at one moment, in words: a model, an optimizer, a loader, a schedule, a process group, a
+setting.
 
 Only what holds there is said: what is true under a condition is told with it, and of a module that code which nobody
 knows may have changed nothing but what it is.
@@ -25,14 +26,27 @@ WRAPPERS = {
 }  # fmt: skip
 MADE_WITH = ("optimizer", "schedule", "loader", "scaler", "training_args", "trainer")
 GROUP = "init_process_group"
+MOST_SHOWN = 60
 
 
-def told(it: Interpreter, node: ast.expr, value: Value) -> list[str]:
-    """What a run knows of the things that an expression can be."""
+def told(it: Interpreter, node: ast.AST, value: Value) -> list[str]:
+    """What a run knows of the things that an expression, or a parameter, can be."""
     if any(each.name.endswith(f".{GROUP}") for each in it.run.calls_at(node)):
         return ["; ".join(["a process group", *processes_of(it.run)])]
     held = [(both, item) for guard, item in value if (both := conj(it.guard, guard)) is not None]
-    return [text for guard, item in held if isinstance(item, Object) for text in _said(it, item, guard)]
+    things = [text for guard, item in held if isinstance(item, Object) for text in _said(it, item, guard)]
+    plain = not isinstance(node, (ast.Constant, ast.Call))
+    return things + [_setting(it, item, guard) for guard, item in held if plain and isinstance(item, Const)]
+
+
+def _setting(it: Interpreter, item: Const, guard: Guard) -> str:
+    """A number, a text or a flag, where it comes from if that is a file of its own, and its condition."""
+    written = repr(item.value)
+    text = f"`{written if len(written) <= MOST_SHOWN else written[: MOST_SHOWN - 1] + '…'}`"
+    if item.place is not None:
+        text += f", given at {place_of(item.place)}"
+    when = it.run.condition(guard).brief
+    return f"{text} ({when})" if when else text
 
 
 def _said(it: Interpreter, item: Object, guard: Guard) -> Iterator[str]:

@@ -249,8 +249,8 @@ class Interpreter:
 
     # Names
 
-    def bind(self, name: str, value: Value) -> None:
-        """Assign to a name, under the current guard."""
+    def bind(self, name: str, value: Value, target: ast.expr | None = None) -> None:
+        """Assign to a name, under the current guard; to what is written as `target`, where it is written."""
         home = self.scope.home(name)
         base = self.frame.base
         home.names[name] = assigned(

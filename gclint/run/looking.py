@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -31,12 +31,12 @@ class Look:
     path: str
     line: int
     column: int
-    tell: Callable[[Interpreter, ast.expr, Value], list[str]]
+    tell: Callable[[Interpreter, ast.AST, Value], list[str]]
     told: dict[str, None] = field(default_factory=dict)
     ended: bool = False
-    _nodes: dict[Module, tuple[ast.expr, ...]] = field(default_factory=dict, repr=False)
+    _nodes: dict[Module, tuple[ast.AST, ...]] = field(default_factory=dict, repr=False)
 
-    def is_at(self, it: Interpreter, node: ast.expr) -> bool:
+    def is_at(self, it: Interpreter, node: ast.AST) -> bool:
         """Whether a node of the module being walked is one that is looked at."""
         module = it.module
         if module not in self._nodes:
@@ -44,7 +44,7 @@ class Look:
             self._nodes[module] = named_at(module, self.line, self.column) if here else ()
         return node in self._nodes[module]
 
-    def see(self, it: Interpreter, node: ast.expr, value: Value) -> None:
+    def see(self, it: Interpreter, node: ast.AST, value: Value) -> None:
         """Keep what is told of a value."""
         self.told |= dict.fromkeys(self.tell(it, node, value))
         self.ended = self.ended or len(self.told) >= MOST_TOLD
@@ -60,23 +60,48 @@ class LookingWalk(Interpreter):
         value = super().evaluate(node)
         if self.look.ended:
             raise Enough
-        if self.look.is_at(self, node) and not self.is_dead:
-            self.look.see(self, node, value)
+        self._see(node, value)
         return value
 
+    def bind(self, name: str, value: Value, target: ast.expr | None = None) -> None:
+        """Assign to a name: what a loop, a `with` or several targets bind is what it becomes there."""
+        super().bind(name, value, target)
+        if target is not None:
+            self._see(target, value)
 
-def named_at(module: Module, line: int, column: int) -> tuple[ast.expr, ...]:
+    def execute(self, body: Sequence[ast.stmt]) -> None:
+        """Walk statements: before those of a function its parameters are what a call gives."""
+        function = self.frames[-1].function if self.frames else None
+        if function is not None and function.node.body is body:
+            for each in ast.walk(function.node.args):
+                if isinstance(each, ast.arg) and each.arg in self.scope.names:
+                    self._see(each, self.scope.names[each.arg])
+        super().execute(body)
+
+    def _see(self, node: ast.AST, value: Value) -> None:
+        if self.look.is_at(self, node) and not self.is_dead:
+            self.look.see(self, node, value)
+
+
+def named_at(module: Module, line: int, column: int) -> tuple[ast.AST, ...]:
     """What a name in the text stands for: of what is called the call as well, of what is assigned what it becomes."""
     for node in ast.walk(module.tree):
-        if isinstance(node, (ast.Name, ast.Attribute)):
+        name = _name(node)
+        if name:
             span = module.span(node)
-            width = len(node.attr if isinstance(node, ast.Attribute) else node.id)
-            if span.end_line == line and span.end_column - width <= column <= span.end_column:
+            if span.end_line == line and span.end_column - len(name) <= column <= span.end_column:
                 return _meant(module, node)
     return ()
 
 
-def _meant(module: Module, node: ast.expr) -> tuple[ast.expr, ...]:
+def _name(node: ast.AST) -> str:
+    """The last name that a node is written with, "" for any other node."""
+    if isinstance(node, ast.Attribute):
+        return node.attr
+    return node.id if isinstance(node, ast.Name) else node.arg if isinstance(node, ast.arg) else ""
+
+
+def _meant(module: Module, node: ast.AST) -> tuple[ast.AST, ...]:
     around = module.parents[node]
     if isinstance(around, ast.Call) and around.func is node:
         return node, around

@@ -350,7 +350,7 @@ def super_value(it: Interpreter, node: ast.Call) -> Value:
 def assign(it: Interpreter, target: ast.expr, value: Value, place: ast.AST | None = None) -> None:
     """Assign a value to a name, an attribute, an item, or a pattern of these."""
     if isinstance(target, ast.Name):
-        it.bind(target.id, value)
+        it.bind(target.id, value, target)
     elif isinstance(target, (ast.Tuple, ast.List)):
         count = len(target.elts)
         star = next((at for at, each in enumerate(target.elts) if isinstance(each, ast.Starred)), None)

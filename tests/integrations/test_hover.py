@@ -90,6 +90,39 @@ NAMES = [
     (18, "batch", []),
     (1, "torch", []),
 ]  # fmt: skip
+SETTINGS = """\
+import argparse
+from torch import nn
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--width", type=int, default=2)
+parser.add_argument("--name", default="a")
+
+
+def train(model, rounds=3, *layers, again):
+    for part in model.modules():
+        print(part, rounds, layers, again)
+    with open("log") as log:
+        print(log)
+
+
+args = parser.parse_args()
+first, second = nn.Linear(2, args.width), nn.Linear(3, args.width)
+train(first, again=(args.name, args.width))
+"""
+FIRST = "`Linear`, made at train.py:17"
+BOUND = [
+    (9, "model", [FIRST]),
+    (9, "rounds", ["`3`"]),
+    (9, "layers", []),
+    (10, "part", [FIRST]),
+    (11, "part", [FIRST]),
+    (12, "log", []),
+    (17, "first", [FIRST]),
+    (17, "second", [FIRST]),
+    (17, "args.width", ["`8`, given at run.sh:1"]),
+    (18, "train", []),
+]
 
 
 def test_what_a_run_knows_of_each_name(client, project):
@@ -97,6 +130,16 @@ def test_what_a_run_knows_of_each_name(client, project):
     uri = client.open(project / "train.py")
     for line, word, told in NAMES:
         assert hovered(client, uri, PROGRAM, line, word) == [f"- {each}" for each in told], (line, word)
+
+
+def test_parameters_loop_targets_and_settings(client, project):
+    (project / "train.py").write_text(SETTINGS)
+    (project / "run.sh").write_text("python train.py --width 8\n")
+    uri = client.open(project / "train.py")
+    for line, word, told in BOUND:
+        assert hovered(client, uri, SETTINGS, line, word) == [f"- {each}" for each in told], (line, word)
+    [name] = hovered(client, uri, SETTINGS, 18, "args.name")[1:]
+    assert "'a'" in name and "default" in name
 
 
 def test_what_holds_under_a_condition_is_told_with_it(client, project):
