@@ -21,13 +21,14 @@ from gclint.addresses import page_of
 from gclint.cli import said_of
 from gclint.config import BadConfig, checked
 from gclint.report.content import UNREADABLE, Report, certainty_of
+from gclint.report.remedy import remedy
 from gclint.source.cache import digest, write_whole
 
 Row = dict[str, Any]
 COLUMNS = {
     **dict.fromkeys(("repository", "kind", "code", "name", "certainty", "path"), "string"),
     **dict.fromkeys(("line", "column"), "int64"),
-    **dict.fromkeys(("message", "symptom", "condition", "versions", "url"), "string"),
+    **dict.fromkeys(("message", "symptom", "condition", "this_run", "help", "versions", "url"), "string"),
     "files": "int64",
     "seconds": "double",
 }
@@ -180,6 +181,8 @@ def _told(report: Report) -> Iterator[Row]:
             "message": finding.message,
             "symptom": finding.symptom,
             "condition": finding.condition,
+            "this_run": finding.this_run,
+            "help": remedy(report, finding),
             "versions": finding.versions,
             "url": page_of(finding.code),
         }

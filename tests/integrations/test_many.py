@@ -65,6 +65,7 @@ def test_a_bad_repository_costs_a_row_and_the_others_go_on(repositories):
     (place,) = [row for row in rows if row["repository"] == repositories[0] and row["code"] == "GCL201"]
     assert (place["path"], place["line"], place["column"]) == ("src/baseline_sft/train_sft_abel.py", 48, 32)
     assert place["versions"].startswith("torch 2.4.0 (requirements.txt:2)")
+    assert place["this_run"].startswith("torchrun starts it on 8 processes (") and isinstance(place["help"], str)
     end = rows[len(SEED) - 1]
     assert end["files"] == 4 and end["seconds"] > 0
 
