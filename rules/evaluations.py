@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from gclint.frameworks.module_trees import parameters_of
 from gclint.ir.syntax import FUNCTIONS, Site
 from gclint.run.closures import enclosing_function
-from gclint.run.events import Backward, Forward, Loop
+from gclint.run.events import Backward, Forward, Loop, OptimizerStep
 from gclint.run.guards import satisfiable
 from gclint.run.parallel import inside
 from gclint.run.run import Run, ways
@@ -38,6 +38,17 @@ def untrained(run: Run, *, alike: bool = False) -> Iterator[Forward]:
         if given and loops[0] not in trained_on:
             trained_on[loops[0]] = _trained_on(loops[0], run)
         if (not given or trained_on[loops[0]].isdisjoint(given)) and satisfiable(forward.guard):
+            yield forward
+
+
+def only_tested(run: Run) -> Iterator[Forward]:
+    """The forwards in a loop of a program that never goes backward."""
+    if not run.is_program or run.of_type(Backward, OptimizerStep):
+        return
+    for forward in run.of_type(Forward):
+        if forward.activation is None or not forward.moment.loops or _may_be_a_method(forward):
+            continue
+        if not _learns_nothing(forward) and satisfiable(forward.guard):
             yield forward
 
 

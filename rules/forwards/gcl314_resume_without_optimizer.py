@@ -1,8 +1,8 @@
 """# resume-without-optimizer (GCL314)
 
 ## What it does
-Finds trainings that go on from a file of their own and leave the optimizer's or the schedule's state in it, or have it
-saved nowhere, and schedules that are told a `last_epoch` over a new optimizer.
+Finds trainings that go on from a file of their own and leave the state of the optimizer, the schedule or the gradient
+scaler in it, or have it saved nowhere, and schedules that are told a `last_epoch` over a new optimizer.
 
 ## Why it breaks
 Adam begins with no moments, and a schedule at its first learning rate: the resumed run is another one than that which
@@ -35,7 +35,8 @@ alone, by the optimizer's state that is loaded.
 torch 2.13.0: of ten steps of AdamW under a cosine, interrupted after five, the last learning rate is 0.05 for 0 and the
 weights differ; with the two states loaded they are equal. With the optimizer's alone a cosine over ten steps goes on at
 0.0049 for 0.0035 of 0.01, `StepLR(optimizer, 4)` drops a step late, `ExponentialLR` and `StepLR(optimizer, 1)` end at
-equal weights. `StepLR(optimizer, 1, last_epoch=3)`: KeyError.
+equal weights. `StepLR(optimizer, 1, last_epoch=3)`: KeyError. A new `GradScaler` scales by 65536 and leaves
+out the steps that overflow.
 """
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ from gclint.ir.syntax import Site
 from gclint.rule import Reproduction, Rule
 from gclint.run import rewrite
 from gclint.run.closures import enclosing_function
-from gclint.run.events import Event, LibraryCall, OptimizerStep, RunEnded, StateDictLoaded, StateFilled
+from gclint.run.events import Event, LibraryCall, OptimizerStep, RunEnded, ScalerUsed, StateDictLoaded, StateFilled
 from gclint.run.guards import satisfiable
 from gclint.run.run import Run, together
 from gclint.run.stepping import receiver_text
@@ -177,11 +178,13 @@ def _used(item: Object, load: Event, run: Run) -> Event | None:
     """
     if item.kind == "optimizer":
         steps = [each for each in run.of_type(OptimizerStep) if same(each.optimizer, item)]
+    elif item.kind == "scaler":
+        used = [each for each in run.of_type(ScalerUsed) if each.operation == "step"]
+        steps = [each for each in used if same(each.scaler, item)]
     else:
-        name = "schedule.step" if item.kind == "schedule" else "scaler.step"
-        calls = [each for each in run.of_type(LibraryCall) if each.name == name and each.call is not None]
+        calls = [each for each in run.of_type(LibraryCall) if each.name == "schedule.step" and each.call is not None]
         steps = [each for each in calls if each.call.receiver is not None and same(each.call.receiver, item)]
-        if item.kind == "schedule" and (is_told(item, run) or any(_catches_up(each, run) for each in steps)):
+        if is_told(item, run) or any(_catches_up(each, run) for each in steps):
             return None
     return next((each for each in steps if run.place(each) > run.place(load)), None)
 

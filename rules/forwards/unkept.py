@@ -7,7 +7,15 @@ from collections.abc import Iterator
 from itertools import chain
 
 from gclint.ir.syntax import Site, dotted, nodes
-from gclint.run.events import LibraryCall, OptimizerBuilt, OptimizerStep, StateDictLoaded, StateDictSaved, StateFilled
+from gclint.run.events import (
+    LibraryCall,
+    OptimizerBuilt,
+    OptimizerStep,
+    ScalerUsed,
+    StateDictLoaded,
+    StateDictSaved,
+    StateFilled,
+)
 from gclint.run.guards import Guard
 from gclint.run.loops import ITERATED
 from gclint.run.parallel import inside, models_of
@@ -25,8 +33,8 @@ BY_ITSELF = ("ExponentialLR", "ReduceLROnPlateau")
 
 
 def kept_nowhere(load: StateFilled, file: Object, run: Run) -> Iterator[tuple[Guard, Object]]:
-    """The optimizers of the model that is loaded, and their schedules, whose state is neither saved nor loaded, where
-    training counts on from a file of the program's own: each with the guard of that.
+    """The optimizers of the model that is loaded, their schedules and the scalers that step them, whose state is
+    neither saved nor loaded, where training counts on from a file of the program's own: each with the guard of that.
     """
     counted = goes_on_under(file, run) or _goes_on_as_asked(load, file, run)
     guard = together(load.guard, counted) if counted is not None else None
@@ -39,8 +47,10 @@ def kept_nowhere(load: StateFilled, file: Object, run: Run) -> Iterator[tuple[Gu
     built = [each for each in run.of_type(OptimizerBuilt) if models & set(models_of(each.parameters))]
     optimizers = {each.optimizer for each in built}
     made = [item for item in run.makers if item.kind == "schedule"]
-    for item in (*(each.optimizer for each in built), *made):
-        of_these = item.kind == "optimizer" or bool(optimizers & set(_optimizers(item)))
+    steps = [each for each in run.of_type(ScalerUsed) if each.operation == "step"]
+    scalers = dict.fromkeys(each.scaler for each in steps if optimizers & set(each.given.objects()))
+    for item in (*(each.optimizer for each in built), *made, *scalers):
+        of_these = item.kind != "schedule" or bool(optimizers & set(_optimizers(item)))
         if of_these and not item.escaped and not _is_kept(item, run) and not goes_on(item, file, run):
             yield guard, item
 

@@ -1,8 +1,8 @@
 """# evaluation-with-graph (GCL816)
 
 ## What it does
-Finds evaluations of a model that trains elsewhere in the program, or of one that is made anew of the same class, with
-gradients on that nobody uses.
+Finds evaluations with gradients on that nobody uses: of a model that trains elsewhere in the program, of one that is
+made anew of the same class, or of any, in a program that only tests.
 
 ## Why it breaks
 `eval()` changes dropout and batch norm, and not autograd: each forward keeps its activations for a backward that never
@@ -41,10 +41,10 @@ from gclint.frameworks.torch_modules import trainable
 from gclint.ir.syntax import FUNCTIONS, Site, nodes
 from gclint.rule import Reproduction, Rule
 from gclint.run.closures import enclosing_function
-from gclint.run.events import Backward, Forward, LibraryCall, RunEnded
+from gclint.run.events import Backward, Forward, LibraryCall, OptimizerStep, RunEnded
 from gclint.run.run import Run
 
-from ..evaluations import from_outside, is_in_mode, untrained
+from ..evaluations import from_outside, is_in_mode, only_tested, untrained
 from ..words import BACKWARD, STEP
 
 KEEPS_NOTHING = {
@@ -52,12 +52,13 @@ KEEPS_NOTHING = {
     *("Embedding", "EmbeddingBag", "Flatten", "Unflatten"),
 }
 """Layers whose backward, in evaluation mode, needs none of their activations; indices at most."""
+TAKE_GRADIENTS = ("torch.func.", "functorch.", "torch.autograd.functional.")
 
 rule = Rule(
     code="GCL816",
     name="evaluation-with-graph",
     docs=__doc__ or "",
-    words=(BACKWARD, STEP),
+    words=((*BACKWARD, ".eval("),),
     certainty=("fragile",),
     fixable="unsafe",
     reproduction=Reproduction(
@@ -69,16 +70,23 @@ rule = Rule(
 @rule.on(RunEnded)
 def with_graph(event: RunEnded, run: Run) -> Iterator[Finding]:
     """Does a model keep graphs in evaluation mode, or after all training, that no backward goes through?"""
-    if not event.whole or any(each.name.endswith("autograd.grad") for each in run.of_type(LibraryCall)):
+    if not event.whole or any(map(_differentiates, run.of_type(LibraryCall))):
         return
     steps = {loop for each in run.of_type(Backward) for loop in each.moment.loops}
     last = max((run.place(each) for each in run.of_type(Backward)), default=-1)
-    for forward in untrained(run, alike=True):
-        after_all = run.place(forward) > last and steps.isdisjoint(forward.moment.loops)
+    if last >= 0 and not _steps(run):
+        return
+    told: list[Forward] = []
+    for forward in untrained(run, alike=True) if last >= 0 else only_tested(run):
+        after_all = run.place(forward) > last >= 0 and steps.isdisjoint(forward.moment.loops)
         if not after_all and not is_in_mode(forward, training=False):
             continue
         if not _records(forward) or trainable(forward.model) == "none":
             continue
+        if last < 0:
+            if trainable(forward.model) == "some" or any(_goes_along(forward, each) for each in told):
+                continue  # what is frozen in some way is not known to train
+            told.append(forward)
         site = from_outside(forward)
         yield rule.finding(
             run,
@@ -89,6 +97,22 @@ def with_graph(event: RunEnded, run: Run) -> Iterator[Finding]:
             symptom="silent: an evaluation takes as much memory as training",
             fixes=(_decorated(site, run),),
         )
+
+
+def _steps(run: Run) -> bool:
+    """Whether what goes backward trains something: it steps, or the text on the way to a backward speaks of that."""
+    ways = [site.module.text for each in run.of_type(Backward) for site in (each.site, *each.moment.stack)]
+    return bool(run.of_type(OptimizerStep)) or any(word in text for text in dict.fromkeys(ways) for word in STEP)
+
+
+def _goes_along(forward: Forward, other: Forward) -> bool:
+    """Whether another forward is made in the same rounds whenever this one is."""
+    return forward.moment.loops[0] is other.moment.loops[0] and other.guard <= forward.guard
+
+
+def _differentiates(call: LibraryCall) -> bool:
+    """Whether a call takes gradients without a backward: of a result, or of a function that it is given."""
+    return call.name.endswith("autograd.grad") or call.name.startswith(TAKE_GRADIENTS)
 
 
 def _records(forward: Forward) -> bool:
