@@ -21,7 +21,7 @@ from ..packs import FRAMEWORKS, brought
 from ..run import environment
 from ..run.events import Iterated, LibraryCall
 from ..run.names import class_attribute
-from ..run.values import FALSE, HANDED_OVER, TRUE, Class, External, Function, Object, Value, union
+from ..run.values import FALSE, HANDED_OVER, TRUE, Class, External, Function, Method, Object, Value, union
 from ..run.wholes import adopt
 
 if TYPE_CHECKING:
@@ -303,11 +303,13 @@ class Library:
 
         for _, item in decorator:
             name = item.name if isinstance(item, External) else ""
-            if isinstance(item, Object) and item.kind == "decorator":
-                name = str(item.type)
+            receiver = item if isinstance(item, Object) else None
+            if receiver is not None and receiver.kind == "decorator":
+                name = str(receiver.type)
+            if isinstance(item, Method):
+                name, receiver = f"{item.receiver.kind}.{item.name}", item.receiver
             handler = self._by_name(self.all.decorators, name) if name else None
             if handler is not None:
-                receiver = item if isinstance(item, Object) else None
                 result: Value | None = handler(Call(it, site, name, [function], receiver=receiver))
                 return result
         return None

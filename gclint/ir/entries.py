@@ -21,6 +21,8 @@ MOST_LAUNCHES = 6
 MOST_SHOWN = 2  # of these in a README
 _SEVERAL_NUMBERS = re.compile(r"\d+(,\d+)+")
 STARTS = re.compile(rb"^if\b.*__name__.*__main__|^if\b.*__main__.*__name__", re.MULTILINE)
+STARTS_WHAT_IT_DECORATES = re.compile(rb"^@\w+\.automain\b", re.MULTILINE)
+"""How sacred starts the function of a file that is run as a script (sacred/experiment.py)."""
 ONLY_CALLS = re.compile(
     rb"^if\b[^\n]*__name__[^\n]*:[^\n]*\n+[ \t]+(?:sys\.exit\(|raise SystemExit\()?(\w+)\(\)\)?[ \t]*(?:#[^\n]*)?\s*\Z",
     re.MULTILINE,
@@ -46,7 +48,8 @@ def with_more_options(launch: Launch) -> Entry:
 
 
 def _starts(source: Source) -> bool:
-    return "__main__" in source.marks and STARTS.search(source.data) is not None
+    by_name = "__main__" in source.marks and STARTS.search(source.data) is not None
+    return by_name or (b".automain" in source.data and STARTS_WHAT_IT_DECORATES.search(source.data) is not None)
 
 
 def _called_by_script(source: Source) -> str:

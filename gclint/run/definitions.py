@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from ..ir.syntax import FunctionDef, dotted
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from .interpreter import Interpreter
 
 DECORATOR_STEPS = 400
+ONCE_BOUND = "once bound"  # of the run's facts: what decorators start when the function has its name
 
 
 def define_function(it: Interpreter, node: FunctionDef) -> bool:
@@ -22,11 +24,18 @@ def define_function(it: Interpreter, node: FunctionDef) -> bool:
     defined = evaluation.function_value(it, node)
     if extended is None:
         it.bind(node.name, _decorated(it, defined, node.decorator_list))
+        for start in it.run.facts.pop(ONCE_BOUND, ()):
+            start()
     else:
         read, how = extended
         it.bind(node.name, read)
         it.bind(f"{node.name}.{how}", of(defined))
     return True
+
+
+def once_bound(it: Interpreter, start: Callable[[], object]) -> None:
+    """Start something that a decorator runs, which may take more steps than a decorator does."""
+    it.run.facts.setdefault(ONCE_BOUND, []).append(start)
 
 
 def _extended(it: Interpreter, decorator: ast.expr) -> tuple[Value, str] | None:
