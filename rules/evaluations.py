@@ -42,7 +42,7 @@ def untrained(run: Run, *, alike: bool = False) -> Iterator[Forward]:
 
 
 def only_tested(run: Run) -> Iterator[Forward]:
-    """The forwards in a loop of a program that never goes backward."""
+    """The forwards in a loop of a program that never goes backward; one alone may only try it out."""
     if not run.is_program or run.of_type(Backward, OptimizerStep):
         return
     for forward in run.of_type(Forward):

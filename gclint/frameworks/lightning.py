@@ -10,14 +10,16 @@ from collections.abc import Iterator
 
 from ..run import names
 from ..run.calls import Call
-from ..run.events import GradientsCleared, Loop, OptimizerStep
+from ..run.events import GradientsCleared, Loop, OptimizerStep, StateDictLoaded
 from ..run.guards import Guard, all_of, either
 from ..run.interpreter import Interpreter
+from ..run.invocation import instantiate
 from ..run.values import FALSE, NONE, TRUE, Class, Function, Object, Value, const, of, union
 from .lightning_strategies import started, wrap
 from .registry import Framework
 from .settings import with_settings
 from .torch_modules import run_forward
+from .torch_parameters import mark_trainable
 from .torch_states import set_mode
 from .torch_training import emit_backward
 from .transformers import at_least
@@ -35,6 +37,31 @@ framework = Framework(
 def make_module(call: Call) -> Value:
     """A LightningModule's own constructor."""
     return of(call.make("lightning_module"))
+
+
+@framework.function(*(f"{top}:load_from_checkpoint" for top in PACKAGES))
+def load_from_checkpoint(call: Call) -> Value | None:
+    """A module of a class of the project, made of what its file says and filled from it, in the mode in which it is
+    made (lightning/pytorch/core/saving.py).
+    """
+    if call.owner is None:
+        return None
+    made = instantiate(call.it, call.owner, Call(call.it, call.site, call.owner.name, open=True))
+    file = call.it.new("dict", "checkpoint_file", "", call.site)
+    file.entries, file.open, file.attributes["path"] = {}, True, call.get("checkpoint_path", 0)
+    moment = call.it.moment(site=call.site)
+    call.it.emit(StateDictLoaded(moment, made, of(file), call.get("strict", None, TRUE)))
+    return made
+
+
+@framework.method("lightning_module", "freeze", "unfreeze")
+def freeze(call: Call) -> Value:
+    """Nothing trains, in evaluation mode; everything does, in training mode (lightning/pytorch/core/module.py)."""
+    assert call.receiver is not None
+    trains = call.last == "unfreeze"
+    mark_trainable(call.it, call.receiver, "all" if trains else "none", call.site)
+    set_mode(Call(call.it, call.site, f"lightning_module.{'train' if trains else 'eval'}", receiver=call.receiver))
+    return NONE
 
 
 @framework.function(*(f"{top}:Trainer" for top in PACKAGES))

@@ -1,7 +1,8 @@
 """# evaluated-in-training-mode (GCL718)
 
 ## What it does
-Finds evaluations of a model that is still in the training mode of the steps before.
+Finds evaluations of a model that is still in the training mode of the steps before, or, in a program that only tests,
+of one whose weights are loaded and that nothing puts into evaluation mode.
 
 ## Why it breaks
 Dropout goes on to drop, so that each evaluation gives other and lower numbers. Batch norm computes with the statistics
@@ -31,15 +32,18 @@ for epoch in range(epochs):
 ## When it is fine
 `eval()` on the way to it; a model without dropout and running statistics; `train()` that is called for what follows, as
 for several draws with dropout, or for new statistics of batch norm; outputs that nobody uses; what is computed within
-the steps themselves, as a target or a sample; what comes before all training.
+the steps themselves, as a target or a sample; what comes before all training; in a program that only tests a model
+with fresh weights.
 
 ## Evidence
 torch 2.13.0: two evaluations of one model with Dropout give different numbers, and one under `torch.no_grad()` moves
-`running_mean` of a BatchNorm1d. https://docs.pytorch.org/docs/stable/notes/autograd.html#evaluation-mode-nn-module-eval
+`running_mean` of a BatchNorm1d. What `load_from_checkpoint` gives is in training mode
+(lightning/pytorch/core/saving.py). https://docs.pytorch.org/docs/stable/notes/autograd.html#evaluation-mode-nn-module-eval
 """
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 
 from gclint.finding import Aspect, Finding, Fix
@@ -48,22 +52,25 @@ from gclint.ir.syntax import LOOPS, Site
 from gclint.rule import Reproduction, Rule
 from gclint.run import rewrite
 from gclint.run.closures import enclosing_function
-from gclint.run.events import Backward, Forward, LibraryCall, RunEnded
+from gclint.run.events import Backward, Forward, LibraryCall, RunEnded, StateDictLoaded
 from gclint.run.parallel import inside, trained
-from gclint.run.run import Run
+from gclint.run.run import Run, together
+from gclint.run.stepping import receiver_text
 from gclint.run.values import Object, root
 
-from ..evaluations import from_outside, is_in_mode, untrained
+from ..evaluations import from_outside, is_in_mode, only_tested, untrained
+from ..forwards.resumed import file_of
 from ..words import BACKWARD, STEP
 from .modes import called_as, has_mode, is_own
 
+LOADS = ("load_state_dict", "load_from_checkpoint")
 CHANGES: tuple[Aspect, ...] = ("modes", "random", "buffers")
 
 rule = Rule(
     code="GCL718",
     name="evaluated-in-training-mode",
     docs=__doc__ or "",
-    words=(BACKWARD, STEP),
+    words=((*BACKWARD, *LOADS), (*STEP, *LOADS)),
     certainty=("fragile",),
     fixable="unsafe",
     oracles=("evaluating",),
@@ -98,6 +105,51 @@ def evaluates(event: RunEnded, run: Run) -> Iterator[Finding]:
         )
 
 
+@rule.on(RunEnded)
+def tests(event: RunEnded, run: Run) -> Iterator[Finding]:
+    """Does a program that only tests run a model with the weights of a file in the mode in which it was made?"""
+    if not event.whole:
+        return
+    modes = [each for each in run.of_type(LibraryCall) if each.name.endswith((".eval", ".train"))]
+    told = set[Object]()
+    for forward in only_tested(run):
+        load = _filled(forward, run)
+        guard = together(load.guard, forward.guard) if load is not None else None
+        if load is None or guard is None or forward.model in told or not forward.moment.result_used:
+            continue
+        known = forward.activation is not None and bool(forward.activation.known("training"))
+        if known or not _never_set(forward, modes, run) or has_mode(inside(forward.model)) is not True:
+            continue
+        told.add(forward.model)
+        yield rule.finding(
+            run,
+            from_outside(forward),
+            "this runs the model in the mode of a training: nothing calls `eval()` before",
+            guard=guard,
+            certainty="fragile",
+            symptom="silent: dropout drops, and batch norm takes each batch for its own measure",
+            related=[(load.site, "its weights are loaded here")],
+            fixes=(_after_loading(load),),
+        )
+
+
+def _filled(forward: Forward, run: Run) -> StateDictLoaded | None:
+    """Where a model got what stands in a file, before a forward."""
+    for load in run.of_type(StateDictLoaded):
+        models = {inside(root(item)) for item in load.target.objects()}
+        if inside(forward.model) in models and any(map(file_of, load.source.objects())):
+            return load if run.place(load) < run.place(forward) else None
+    return None
+
+
+def _after_loading(load: StateDictLoaded) -> Fix | None:
+    """Put the model into evaluation mode once it has its weights."""
+    node, name = load.site.node, receiver_text(load.site)
+    filled = isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "load_state_dict"
+    edit = rewrite.insert_after(load.site, f"{name}.eval()") if name and filled else None
+    return Fix("eval", "Evaluate in evaluation mode", (edit,), "unsafe", intent=CHANGES) if edit else None
+
+
 def _may_differ(model: Object) -> bool:
     """Whether a model behaves otherwise in evaluation: a layer of it does where the program made it, and for all that
     is known where a library did.
@@ -108,9 +160,14 @@ def _may_differ(model: Object) -> bool:
 
 def _trains(forward: Forward, modes: list[LibraryCall], run: Run) -> bool:
     """Whether a model is in training mode: put into it, or made by the program and never put into another."""
-    model = inside(forward.model)
     if forward.activation is not None and forward.activation.known("training"):
         return is_in_mode(forward, training=True)
+    return _never_set(forward, modes, run)
+
+
+def _never_set(forward: Forward, modes: list[LibraryCall], run: Run) -> bool:
+    """Whether a model is made by the program and surely never put into another mode."""
+    model = inside(forward.model)
     before = (each.call for each in modes if run.place(each) < run.place(forward))
     held = [inside(root(call.receiver)) for call in before if call is not None and call.receiver is not None]
     called = {inside(each.model) for each in run.of_type(Forward)}

@@ -33,6 +33,7 @@ NETWORK = re.compile(r"torchvision\.models\.(?!detection|segmentation|optical_fl
 """Networks of torchvision which drop, or have running statistics, as they come; its vision transformers do not."""
 
 
+OWN = ("module", "lightning_module")
 NO_MODULES = ("forward", "parameter", "tensor", "criterion")
 PLAIN = ("float", "int", "str", "bool", "len", "round", "sum", "min", "max", "abs")
 
@@ -43,7 +44,7 @@ def has_mode(model: Object) -> bool | None:
         return _layer_has_mode(model)
     if model.kind == "modules":
         parts = [item for value in model.items or [] for item in value.objects()]
-    elif isinstance(model.type, Class) and model.kind == "module" and not model.open:
+    elif isinstance(model.type, Class) and model.kind in OWN and not model.open:
         parts = [item for value in model.attributes.values() for item in value.objects()]
         parts = [item for item in parts if item.kind not in NO_MODULES and not _is_plain(item)]
     else:
