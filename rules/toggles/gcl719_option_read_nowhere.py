@@ -56,6 +56,7 @@ from ..evaluations import uses_a_model
 from ..option_fields import unread_fields
 from ..option_names import is_read, takes_the_command_line
 from ..options_given import TAKEN, Texts, is_handed_on, is_named, is_saved
+from ..replaced_at_once import replaced_at_once
 from ..words import USES_A_MODEL
 
 CHANGES: tuple[Aspect, ...] = ("loss", "gradients", "updates")
@@ -95,7 +96,8 @@ def unread(event: RunEnded, run: Run) -> Iterator[Finding]:
             set_over = [item.sites[name] for item in options if (item, name) in run.options_replaced]
             lost = name and not read and all(_is_done_always(each, name, option, run) for each in set_over)
             asked = lost and _is_asked_for(option, parsed) and _is_let_through(option, parsed, parses, run)
-            if asked and not is_named(name, option.site, kept, texts, run):
+            at_once = asked and bool(set_over) and replaced_at_once(name, option, parsed, run)
+            if at_once or (asked and not is_named(name, option.site, kept, texts, run)):
                 told.add(option.site)
                 flag = flags_of(option)[-1]
                 why = f"the program replaces `{flag}` before it reads it" if set_over else f"nothing reads `{flag}`"
