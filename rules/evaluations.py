@@ -16,8 +16,10 @@ from gclint.run.values import NOTHING, Class, Const, Object, sources, union
 
 
 def uses_a_model(run: Run) -> bool:
-    """Whether a program trains a model, or evaluates one, also by other methods of it than its forward."""
-    return bool(run.of_type(Backward, TrainerStarted, Forward, Generated, StateDictLoaded))
+    """Whether a program trains a model, or evaluates one, also by other methods of it than its forward; what is walked
+    for its own sake, as no program comes to it, is none.
+    """
+    return not run.beside_programs and bool(run.of_type(Backward, TrainerStarted, Forward, Generated, StateDictLoaded))
 
 
 def untrained(run: Run, *, alike: bool = False) -> Iterator[Forward]:

@@ -23,6 +23,7 @@ from .option_names import (
     reads_by_text,
     reads_of_own_option,
 )
+from .training_fields import OF_LIGHTNING
 
 SAME_AGAIN = ("vars", "dict", "copy", "deepcopy", "Namespace", "_get_kwargs")
 """Functions that give the options again, in another container."""
@@ -34,8 +35,18 @@ TAKEN = {
 """The options that functions of libraries take of all that they are given (deepspeed/__init__.py and runtime/engine.py,
 0.1 to 0.19).
 """
+LIGHTNING = ("lightning.", "pytorch_lightning.")
 SAVES = ("save", "dump", "dumps", "safe_dump")
 PARTIAL = "functools.partial"
+TRAIN = ("module.train", "ddp.train", "dp.train")
+"""A module's own method, which only asks whether what it is given is true."""
+
+
+def taken_by(name: str) -> tuple[str, ...] | None:
+    """The options that a function of a library takes of all that it is given; None where nobody knows."""
+    if name.startswith(LIGHTNING) and name.endswith(".Trainer.from_argparse_args"):
+        return OF_LIGHTNING
+    return () if name.endswith(TRAIN) else TAKEN.get(name)
 
 
 def is_handed_on(options: set[Object], run: Run, known: tuple[str, ...] = ()) -> bool:
@@ -48,7 +59,7 @@ def is_handed_on(options: set[Object], run: Run, known: tuple[str, ...] = ()) ->
             continue
         if call.last in SAME_AGAIN:
             options |= set(each.result.objects())
-        elif call.last not in TELLS and each.name not in TAKEN and not _is_own(each, call, known):
+        elif call.last not in TELLS and taken_by(each.name) is None and not _is_own(each, call, known):
             return True
     return False
 

@@ -1,4 +1,4 @@
-"""What transformers' TrainingArguments and Seq2SeqTrainingArguments have in any release, which its code reads."""
+"""What libraries take of settings that a project adds to: the names that their own code reads, of any release."""
 
 _NAMES = """
 accelerator_config activation_checkpointing activation_checkpointing_kwargs adafactor adam_beta1 adam_beta2
@@ -35,3 +35,18 @@ OF_TRAINING_ARGUMENTS = frozenset(_NAMES.split())
 """Fields, properties and methods of training_args.py and training_args_seq2seq.py in 3.5.1, 4.10.3, 4.30.2, 4.46.3,
 4.57.6 and 5.23.0.
 """
+
+_OF_LIGHTNING = """
+accelerator accumulate_grad_batches amp_backend amp_level auto_lr_find auto_scale_batch_size auto_select_gpus
+automatic_optimization benchmark callbacks check_val_every_n_epoch checkpoint_callback default_root_dir detect_anomaly
+deterministic devices distributed_backend enable_checkpointing enable_model_summary enable_pl_optimizer
+enable_progress_bar fast_dev_run flush_logs_every_n_steps gpus gradient_clip_algorithm gradient_clip_val
+inference_mode ipus limit_predict_batches limit_test_batches limit_train_batches limit_val_batches log_every_n_steps
+log_gpu_memory logger max_epochs max_steps max_time min_epochs min_steps move_metrics_to_cpu multiple_trainloader_mode
+num_nodes num_processes num_sanity_val_steps overfit_batches plugins precision prepare_data_per_node process_position
+profiler progress_bar_refresh_rate reload_dataloaders_every_epoch reload_dataloaders_every_n_epochs
+replace_sampler_ddp resume_from_checkpoint stochastic_weight_avg strategy sync_batchnorm terminate_on_nan tpu_cores
+track_grad_norm truncated_bptt_steps val_check_interval weights_save_path weights_summary
+"""
+OF_LIGHTNING = tuple(_OF_LIGHTNING.split())
+"""What the trainer of pytorch-lightning 1.2.10, 1.5.10 and 1.9.5 takes: all that `from_argparse_args` hands to it."""

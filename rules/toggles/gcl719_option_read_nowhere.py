@@ -26,8 +26,8 @@ Or leave the option out: a command that gives it ends with "unrecognized argumen
 Options that some code of the program, or a file beside it, names, also as a text or an argument that a dict of them may
 fill; a namespace that is handed to a library; a class that inherits from a library's, but for what a project adds to
 the TrainingArguments of transformers, which reads its own names only; the number that a launcher gives each process;
-hidden options (`help=argparse.SUPPRESS`). Of options that several programs share, and of a program that saves them, all
-files beside it are looked at, other than for what their own parsers give.
+`-f`, which a notebook's kernel is given; hidden options (`help=argparse.SUPPRESS`). Of options that several programs
+share, and of a program that saves them, all files beside it are looked at, other than for what their own parsers give.
 
 ## Evidence
 Python 3.11: argparse keeps every option that it knows in the namespace, and says nothing of those that are not read
@@ -55,13 +55,15 @@ from gclint.source.source import shown
 from ..evaluations import uses_a_model
 from ..option_fields import unread_fields
 from ..option_names import is_read, takes_the_command_line
-from ..options_given import TAKEN, Texts, is_handed_on, is_named, is_saved
+from ..options_given import Texts, is_handed_on, is_named, is_saved, taken_by
 from ..replaced_at_once import replaced_at_once
 from ..words import USES_A_MODEL
 
 CHANGES: tuple[Aspect, ...] = ("loss", "gradients", "updates")
 PARSES = tuple(f"{kind}.{name}" for kind in ("parser", "file_parser") for name in ("parse_args", "parse_known_args"))
 BY_LAUNCHERS = ("local_rank",)
+OF_A_KERNEL = ["-f"]
+"""What notebooks' kernels are given: the file of their connection (ipykernel, `python -m ipykernel_launcher -f`)."""
 OF_THE_PARSER = ("is_config_file", "is_config_file_arg", "is_write_out_config_file_arg")
 """What marks an option that configargparse reads itself."""
 rule = Rule(
@@ -83,7 +85,7 @@ def unread(event: RunEnded, run: Run) -> Iterator[Finding]:
     if not event.whole or run.entry is None or not uses_a_model(run):
         return
     parses = [each for each in run.of_type(LibraryCall) if each.name in PARSES]
-    taken = {name for each in run.of_type(LibraryCall) for name in TAKEN.get(each.name, ())}
+    taken = {name for each in run.of_type(LibraryCall) for name in taken_by(each.name) or ()}
     options = {item for each in parses for item in _namespaces(each.result.objects())}
     told = set[Site]()
     handed_on, texts = is_handed_on(options, run), Texts.of(run)
@@ -184,7 +186,7 @@ def _name_of(option: Call) -> str:
     flags = flags_of(option)
     if option.last != "add_argument" or not flags or option.open or not all(flag.startswith("-") for flag in flags):
         return ""
-    if any(option.get(name).constant() is True for name in OF_THE_PARSER):
+    if flags == OF_A_KERNEL or any(option.get(name).constant() is True for name in OF_THE_PARSER):
         return ""
     action, told = option.get("action").constant(), option.get("help").only()
     if action in ("help", "version") or (isinstance(told, External) and told.name == "argparse.SUPPRESS"):
