@@ -11,7 +11,7 @@ from gclint.run.events import LibraryCall
 from gclint.run.run import Run
 from gclint.run.values import Class, External, Object
 
-from .option_names import AS_A_DICT, OF_ALL, takes_of_all, takes_the_command_line
+from .option_names import AS_A_DICT, BY_LAUNCHERS, OF_ALL, takes_of_all, takes_the_command_line
 from .options_given import Texts, is_handed_on, is_named, is_saved
 from .training_fields import OF_TRAINING_ARGUMENTS
 
@@ -85,7 +85,7 @@ def _fields(owner: Class) -> Iterator[tuple[str, Site]]:
         for line in one.node.body if isinstance(one, Class) else ():
             if not isinstance(line, ast.AnnAssign) or not isinstance(line.target, ast.Name) or _is_kept_out(line):
                 continue
-            if isinstance(one, Class) and line.target.id not in OF_TRAINING_ARGUMENTS:
+            if isinstance(one, Class) and line.target.id not in (*BY_LAUNCHERS, *OF_TRAINING_ARGUMENTS):
                 yield line.target.id, Site.at(one.module, line)
 
 

@@ -26,6 +26,8 @@ PRINTS = (
 """Those of them that show or keep all that they are given."""
 GIVES_A_TEXT = ("str", "repr", "format", "pformat", "dumps", "safe_dump", "join")
 """Those which give it back as a text, which may be read again."""
+BY_LAUNCHERS = ("local_rank",)
+"""What launchers give each process, whatever reads it."""
 BY_TEXT = ("vars", "getattr", "eval", "exec")
 OF_ALL = ("__dict__", "_get_kwargs", "__getattribute__")
 AS_A_DICT = ("vars", "asdict", "astuple", "fields")

@@ -54,14 +54,13 @@ from gclint.source.source import shown
 
 from ..evaluations import uses_a_model
 from ..option_fields import unread_fields
-from ..option_names import is_read, takes_the_command_line
+from ..option_names import BY_LAUNCHERS, is_read, takes_the_command_line
 from ..options_given import Texts, is_handed_on, is_named, is_saved, taken_by
 from ..replaced_at_once import replaced_at_once
 from ..words import USES_A_MODEL
 
 CHANGES: tuple[Aspect, ...] = ("loss", "gradients", "updates")
 PARSES = tuple(f"{kind}.{name}" for kind in ("parser", "file_parser") for name in ("parse_args", "parse_known_args"))
-BY_LAUNCHERS = ("local_rank",)
 OF_A_KERNEL = ["-f"]
 """What notebooks' kernels are given: the file of their connection (ipykernel, `python -m ipykernel_launcher -f`)."""
 OF_THE_PARSER = ("is_config_file", "is_config_file_arg", "is_write_out_config_file_arg")
