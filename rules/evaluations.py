@@ -8,11 +8,18 @@ from collections.abc import Iterator
 from gclint.frameworks.module_trees import parameters_of
 from gclint.ir.syntax import FUNCTIONS, Site
 from gclint.run.closures import enclosing_function
-from gclint.run.events import Backward, Forward, Loop, OptimizerStep
+from gclint.run.events import Backward, Forward, Generated, Loop, OptimizerStep, StateDictLoaded, TrainerStarted
 from gclint.run.guards import satisfiable
 from gclint.run.parallel import inside
 from gclint.run.run import Run, ways
 from gclint.run.values import NOTHING, Class, Const, Object, sources, union
+
+
+def uses_a_model(run: Run) -> bool:
+    """Whether a program trains a model, or evaluates one, also by other methods of it than its forward; what is walked
+    for its own sake, as no program comes to it, is none.
+    """
+    return not run.beside_programs and bool(run.of_type(Backward, TrainerStarted, Forward, Generated, StateDictLoaded))
 
 
 def untrained(run: Run, *, alike: bool = False) -> Iterator[Forward]:

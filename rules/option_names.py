@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Iterator
 
 from gclint.ir.syntax import DEFINITIONS, FUNCTIONS, Module, dotted, nodes
 from gclint.run.calls import Call
@@ -25,8 +26,12 @@ PRINTS = (
 """Those of them that show or keep all that they are given."""
 GIVES_A_TEXT = ("str", "repr", "format", "pformat", "dumps", "safe_dump", "join")
 """Those which give it back as a text, which may be read again."""
+BY_LAUNCHERS = ("local_rank",)
+"""What launchers give each process, whatever reads it."""
 BY_TEXT = ("vars", "getattr", "eval", "exec")
 OF_ALL = ("__dict__", "_get_kwargs", "__getattribute__")
+AS_A_DICT = ("vars", "asdict", "astuple", "fields")
+"""Functions that give all of them, or their names."""
 PARSE = ("parse_args", "parse_known_args")
 FILLED_IN = re.compile(r"%[sdi]|\{\w*\}")
 
@@ -52,6 +57,22 @@ def _takes_by_text(node: ast.AST, module: Module) -> bool:
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in BY_TEXT:
         return not _takes_no_option(node, node.func.id, module)
     return False
+
+
+def takes_of_all(module: Module) -> Iterator[ast.AST]:
+    """Where a module takes all attributes of something at once, other than to show them or to fill a namespace."""
+    for node in module.parents:
+        if isinstance(node, ast.Attribute) and node.attr in OF_ALL and _takes_by_text(node, module):
+            yield node
+        elif isinstance(node, ast.Call) and _last_name(node.func) in AS_A_DICT and not _is_shown(node, module):
+            yield from () if _fills_a_namespace(node, module) else (node,)
+
+
+def _fills_a_namespace(options: ast.Call, module: Module) -> bool:
+    """Whether a dict of attributes becomes those of a namespace: `Namespace(**vars(options))`."""
+    spread = module.parents.get(options)
+    call = module.parents.get(spread) if isinstance(spread, ast.keyword) and spread.arg is None else None
+    return isinstance(call, ast.Call) and _last_name(call.func) in ("Namespace", "SimpleNamespace")
 
 
 def _takes_no_option(node: ast.Call, called: str, module: Module) -> bool:
@@ -253,8 +274,13 @@ def names_put_together(module: Module) -> list[re.Pattern[str]]:
             found.add(_with_places(node.values))
         elif isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
             found.add(_with_places([node.left, node.right]))
-    texts = [FILLED_IN.split(text) for text in found if FILLED_IN.search(text)]
-    return [re.compile(r"\w*".join(parts)) for parts in texts if "".join(parts).isidentifier()]
+    texts = [text for text in found if FILLED_IN.search(text) and FILLED_IN.sub("", text).isidentifier()]
+    return [re.compile(FILLED_IN.sub(_anything_for, text)) for text in texts]
+
+
+def _anything_for(place: re.Match[str]) -> str:
+    """What may stand in a place of a text: a number where it says so."""
+    return r"\d*" if place[0] in ("%d", "%i") else r"\w*"
 
 
 def _with_places(parts: list[ast.expr]) -> str:

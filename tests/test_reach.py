@@ -298,3 +298,45 @@ def test_a_program_of_a_package_is_started_as_its_module(tmp_path: Path, recompu
     (tmp_path / "package/training/main.py").write_text(TRAINED_AT_THE_TOP.format(recompute))
     found = check(Request([str(tmp_path)], {"select": ["GCL501"]}, cache=False)).findings
     assert [each.location.line for each in found] == lines
+
+
+STARRED = """
+def fit(model, optimizer, batches):
+    for batch in batches:
+        model(batch).sum().backward()
+        optimizer.step()
+        optimizer.zero_grad()
+
+
+def show(batches):
+    for batch in batches:
+        print(batch)
+"""
+THROUGH_THE_PACKAGE = """
+import argparse
+
+import torch
+
+import package
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--lr", type=float, default=0.1)
+parser.add_argument("--clip", type=float, default=0.1)
+args = parser.parse_args()
+model = torch.nn.Linear(4, 2)
+optimizer = torch.optim.SGD(model.parameters(), lr=args.lr)
+"""
+
+
+@pytest.mark.parametrize(
+    ("call", "found"),
+    [("show(torch.randn(3, 8, 4))", []), ("fit(model, optimizer, torch.randn(3, 8, 4))", [("GCL719", 10)])],
+)
+def test_a_package_has_what_it_imports_with_a_star(tmp_path: Path, call: str, found: list[tuple[str, int]]) -> None:
+    (tmp_path / "package").mkdir()
+    (tmp_path / "package/__init__.py").write_text("from .inner import *\n")
+    (tmp_path / "package/inner.py").write_text("from .training import *\n")
+    (tmp_path / "package/training.py").write_text(STARRED)
+    (tmp_path / "train.py").write_text(f"{THROUGH_THE_PACKAGE}package.{call}\n")
+    report = check(Request([str(tmp_path)], {"select": ["GCL719"]}, cache=False))
+    assert [(each.code, each.location.line) for each in report.findings] == found

@@ -72,6 +72,26 @@ def make_trainer(call: Call) -> Value:
     return of(made)
 
 
+@framework.function(*(f"{top}:add_argparse_args" for top in PACKAGES))
+def add_options(call: Call) -> Value:
+    """The parser with an option more for each setting of a trainer or a data module, before 2.0."""
+    parsers = call.get("parent_parser", 0)
+    for parser in parsers.objects():
+        parser.open = True
+    return parsers
+
+
+@framework.function(*(f"{top}:from_argparse_args" for top in PACKAGES))
+def make_trainer_of_options(call: Call) -> Value | None:
+    """A trainer whose settings are the options that are called like them, and what is given besides, before 2.0."""
+    if call.name.split(".")[-2] != "Trainer":
+        return None
+    held = [(name, value) for item in call.get("args", 0).objects() for name, value in item.attributes.items()]
+    settings = {**dict(held), **call.keywords}
+    settings.pop("args", None)
+    return make_trainer(Call(call.it, call.site, call.name, [], settings, places=call.places))
+
+
 @framework.method("lightning_trainer", "fit")
 def fit(call: Call) -> Value:
     """configure_optimizers, then training_step and backward for every batch."""

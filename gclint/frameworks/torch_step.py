@@ -103,6 +103,12 @@ def changed_by_hand(call: Call) -> Value | None:
     return None
 
 
+@framework.method("unknown", "add_", "sub_", "addcmul_", "addcdiv_", "addmm_", "addmv_", "addr_", "addbmm_", "baddbmm_")
+def changed_in_place(call: Call) -> Value:
+    """Arithmetic that changes a tensor in place, and gives it: it is computed from all that goes into it."""
+    return call.unknown()
+
+
 @framework.function("torch.nn.init.zeros_", "torch._foreach_zero_")
 def zeroed(call: Call) -> Value | None:
     """A gradient that a function sets to zero, or a list of them."""

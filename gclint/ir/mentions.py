@@ -168,17 +168,25 @@ class Mentions:
         return self._files[path, item]
 
     def _of_module(self, path: str, by: Unit | None) -> Iterator[Unit]:
-        """The units of a module, and those it imports, that `by` mentions; all of them where it may name any."""
-        outline = self.outline(path)
-        if outline is None:
-            return
+        """The units of a module, and those it imports, that `by` mentions; all of them where it may name any. What it
+        imports with a star is its own.
+        """
         anything = by is None or READS_BY_NAME in by.identifiers
-        for name, units in outline.units.items():
-            if anything or (by is not None and name in by.identifiers):
-                yield from units
-        passed_on = outline.imports.keys() if by is not None and anything else by.identifiers if by is not None else ()
-        for name in sorted(outline.imports.keys() & passed_on):
-            yield from (unit for unit in self._targets(path, name) if isinstance(unit, Unit))
+        seen, todo = {path}, [path]
+        while todo and len(seen) < MOST_UNITS:
+            outline = self.outline(here := todo.pop())
+            if outline is None:
+                continue
+            for name, units in outline.units.items():
+                if anything or (by is not None and name in by.identifiers):
+                    yield from units
+            names = outline.imports.keys() if anything else by.identifiers if by is not None else ()
+            for name in sorted(outline.imports.keys() & names) if by is not None else ():
+                yield from (unit for unit in self._targets(here, name) if isinstance(unit, Unit))
+            files = (self.reads(here, item)[0] for item in outline.imports.get("*", ()))
+            fresh = [file for file in files if file and file not in seen]
+            seen.update(fresh)
+            todo += fresh
 
     def _inherited(self, unit: Unit) -> Iterator[Unit]:
         """The methods that a class has of its bases, as far as it calls them or every module does."""

@@ -30,6 +30,10 @@ TOLD = re.compile(
     r"(?!(?:\]\([^)]*\))?\W*(?:or|and)\s+(?:above|higher|later|newer|greater|up)\b)"
 )
 AT_LEAST = re.compile(LIBRARY + r"(?:versions?\s*)?(?:>=|≥)\s*v?(\d+\.\d+(?:\.\d+)*)")
+OR_NEWER = re.compile(
+    LIBRARY + r"(?:version\s)?\(?\s*v?(\d+\.\d+(?:\.\d+)*)"
+    r"(?:\+(?!\w)|(?:\]\([^)]*\))?\W*(?:or|and)\s+(?:above|higher|later|newer|greater|up)\b)"
+)
 CONDA = ("conda", "mamba", "micromamba")
 CONDA_FILES = ("-f", "--file")
 CONDA_WITH_VALUE = (*CONDA_FILES, "-c", "--channel", "-n", "--name", "-p", "--prefix", "--override-channels")
@@ -54,7 +58,11 @@ def read_told(text: str) -> FilePins:
     for pin in commands.pins:
         reading.add(pin.package, pin.specifier, pin.line)
     installed = {pin.package for pin in commands.pins}
-    for sign, pattern in ((">=", AT_LEAST), ("==", TOLD)):  # a bound leaves open more than what was tested
+    for sign, pattern in (
+        (">=", AT_LEAST),
+        (">=", OR_NEWER),
+        ("==", TOLD),
+    ):  # a bound leaves open more than what was tested
         for line, told in enumerate(text.splitlines(), start=1):
             for name, version in pattern.findall(told):
                 package = CONDA_NAMES.get(name.lower(), name)

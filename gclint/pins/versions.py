@@ -151,6 +151,10 @@ def targets_for(
     return Targets(stated, left, rocm_place, rocm_stated, environment)
 
 
+ONE_RELEASE = re.compile(r"===?[^*,]+$|==\d+(?:\.\d+){2}\.\*$")
+"""One release, also as conda asks for it: `name=1.2.3` allows what was repaired in how it was built."""
+
+
 def _where_installed(target: Target) -> str:
     """How it is said that a release is installed, and in which environment; "" where it is not."""
     if target.origin != "installed":
@@ -211,7 +215,7 @@ def _decide(package: str, specifier: str) -> Target | None:
     except InvalidSpecifier:
         return None
     known = allowed(package, specifiers)
-    if not known or (newest(package) is None and not re.match(r"===?[^*,]+$", specifier)):
+    if not known or (newest(package) is None and not ONE_RELEASE.match(specifier)):
         return Target(None, "", specifiers)
     only = len(known) == 1
     return Target(known[-1], "", None if only else specifiers, known[0])

@@ -117,7 +117,7 @@ def _at_key(it: Interpreter, item: Alternative, key: Value, node: ast.Subscript)
     if isinstance(item, External) and item.name == "sys.modules" and isinstance(literal := key.only(), Const):
         return module_names.loaded_as(it, literal, node)
     if isinstance(item, Const) and isinstance(item.value, str):
-        return folded(it, operator.getitem, [of(item), key]) or of(it.unknown("", it.site(node)))
+        return folded(it, operator.getitem, [of(item), key]) or of(it.derived(it.site(node), [of(item), key]))
     if not isinstance(item, Object):
         it.risks += 1
         return of(it.unknown("", it.site(node)))

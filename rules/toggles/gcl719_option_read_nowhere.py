@@ -1,8 +1,9 @@
 """# option-read-nowhere (GCL719)
 
 ## What it does
-Finds options of a training program's command line (argparse) that the program takes and nothing reads, or in whose
-place it puts something else before anything reads them (`args.start_epoch = 0`).
+Finds options of the command line (argparse) of a program that trains or runs a model, which the program takes and
+nothing reads, or in whose place it puts something else before anything reads them (`args.start_epoch = 0`). Fields of
+the classes that HfArgumentParser and TrlParser fill are options too.
 
 ## Why it breaks
 Whoever gives `--seed 7` or `--clip 1.0` gets the run that they would have got without it, and compares it with others
@@ -23,9 +24,10 @@ Or leave the option out: a command that gives it ends with "unrecognized argumen
 
 ## When it is fine
 Options that some code of the program, or a file beside it, names, also as a text or an argument that a dict of them may
-fill; a namespace that is handed to a library; the number that a launcher gives each process; hidden options
-(`help=argparse.SUPPRESS`). Of options that several programs share, and of a program that saves them, all files
-beside it are looked at, other than for what their own parsers give.
+fill; a namespace that is handed to a library; a class that inherits from a library's, but for what a project adds to
+the TrainingArguments of transformers, which reads its own names only; the number that a launcher gives each process;
+`-f`, which a notebook's kernel is given; hidden options (`help=argparse.SUPPRESS`). Of options that several programs
+share, and of a program that saves them, all files beside it are looked at, other than for what their own parsers give.
 
 ## Evidence
 Python 3.11: argparse keeps every option that it knows in the namespace, and says nothing of those that are not read
@@ -35,60 +37,39 @@ Python 3.11: argparse keeps every option that it knows in the namespace, and say
 from __future__ import annotations
 
 import ast
-import re
-from collections.abc import Callable, Iterable, Iterator
-from functools import cache, partial
+from collections.abc import Iterable, Iterator
 from itertools import takewhile
-from typing import NamedTuple
 
 from gclint.finding import Aspect, Finding, Location
 from gclint.frameworks.argparse_parsers import every_option
 from gclint.frameworks.arguments import destination, flags_of, given_argument, words_of
-from gclint.ir.syntax import FUNCTIONS, Module, Site, nodes
+from gclint.ir.syntax import FUNCTIONS, Site, nodes
 from gclint.rule import Reproduction, Rule
 from gclint.run.calls import Call
 from gclint.run.closures import read_names
-from gclint.run.events import Backward, LibraryCall, RunEnded, TrainerStarted
+from gclint.run.events import LibraryCall, RunEnded
 from gclint.run.run import Run
-from gclint.run.values import Class, External, Function, Object
+from gclint.run.values import External, Object
 from gclint.source.source import shown
 
-from ..option_names import (
-    BY_TEXT,
-    OF_ALL,
-    TELLS,
-    is_read,
-    names_option,
-    names_put_together,
-    reads_by_text,
-    reads_of_own_option,
-    takes_the_command_line,
-)
-from ..words import TRAINS
+from ..evaluations import uses_a_model
+from ..option_fields import unread_fields
+from ..option_names import BY_LAUNCHERS, is_read, takes_the_command_line
+from ..options_given import Texts, is_handed_on, is_named, is_saved, taken_by
+from ..replaced_at_once import replaced_at_once
+from ..words import USES_A_MODEL
 
 CHANGES: tuple[Aspect, ...] = ("loss", "gradients", "updates")
 PARSES = tuple(f"{kind}.{name}" for kind in ("parser", "file_parser") for name in ("parse_args", "parse_known_args"))
-BY_LAUNCHERS = ("local_rank",)
+OF_A_KERNEL = ["-f"]
+"""What notebooks' kernels are given: the file of their connection (ipykernel, `python -m ipykernel_launcher -f`)."""
 OF_THE_PARSER = ("is_config_file", "is_config_file_arg", "is_write_out_config_file_arg")
 """What marks an option that configargparse reads itself."""
-SAME_AGAIN = ("vars", "dict", "copy", "deepcopy", "Namespace", "_get_kwargs")
-"""Functions that give the options again, in another container."""
-
-TAKEN = {
-    "deepspeed.initialize": ("deepspeed_config", "deepscale_config", "deepspeed_mpi", "device_rank", "local_rank"),
-    "deepspeed.add_config_arguments": (),
-}
-"""The options that functions of libraries take of all that they are given (deepspeed/__init__.py and runtime/engine.py,
-0.1 to 0.19).
-"""
-SAVES = ("save", "dump", "dumps", "safe_dump")
-PARTIAL = "functools.partial"
-
 rule = Rule(
     code="GCL719",
     name="option-read-nowhere",
     docs=__doc__ or "",
-    words=(("add_argument",), ("parse_args", "parse_known_args"), TRAINS),
+    words=(("add_argument", "HfArgumentParser", "TrlParser"), ("parse_args", "parse_known_args"), USES_A_MODEL),
     certainty=("fragile",),
     oracles=(),
     reproduction=Reproduction(
@@ -99,15 +80,15 @@ rule = Rule(
 
 @rule.on(RunEnded)
 def unread(event: RunEnded, run: Run) -> Iterator[Finding]:
-    """Is there an option of a training program that nothing reads?"""
-    if not event.whole or run.entry is None or not run.of_type(Backward, TrainerStarted):
+    """Is there an option of a program with a model that nothing reads?"""
+    if not event.whole or run.entry is None or not uses_a_model(run):
         return
     parses = [each for each in run.of_type(LibraryCall) if each.name in PARSES]
-    taken = {name for each in run.of_type(LibraryCall) for name in TAKEN.get(each.name, ())}
+    taken = {name for each in run.of_type(LibraryCall) for name in taken_by(each.name) or ()}
     options = {item for each in parses for item in _namespaces(each.result.objects())}
     told = set[Site]()
-    handed_on, texts = _is_handed_on(options, run), _Texts.of(run)
-    kept = any(each.name.rpartition(".")[2] in SAVES and _is_given(options, each) for each in run.of_type(LibraryCall))
+    handed_on, texts = is_handed_on(options, run), Texts.of(run)
+    kept = is_saved(options, run)
     for parsed in parses if options and not handed_on else ():
         parser = parsed.call.receiver if parsed.call is not None else None
         for option in every_option(run, parser) if parser is not None else ():
@@ -116,7 +97,8 @@ def unread(event: RunEnded, run: Run) -> Iterator[Finding]:
             set_over = [item.sites[name] for item in options if (item, name) in run.options_replaced]
             lost = name and not read and all(_is_done_always(each, name, option, run) for each in set_over)
             asked = lost and _is_asked_for(option, parsed) and _is_let_through(option, parsed, parses, run)
-            if asked and not _is_named(name, option, kept, texts, run):
+            at_once = asked and bool(set_over) and replaced_at_once(name, option, parsed, run)
+            if at_once or (asked and not is_named(name, option.site, kept, texts, run)):
                 told.add(option.site)
                 flag = flags_of(option)[-1]
                 why = f"the program replaces `{flag}` before it reads it" if set_over else f"nothing reads `{flag}`"
@@ -127,9 +109,30 @@ def unread(event: RunEnded, run: Run) -> Iterator[Finding]:
                     guard=parsed.guard,
                     certainty="fragile",
                     symptom="silent: the run is the one without it",
-                    related=[*(each.location("replaced here") for each in set_over), *_commands(option, run)][:3],
+                    related=[
+                        *(each.location("replaced here") for each in set_over),
+                        *_given(flags_of(option), run),
+                    ][:3],
                     versions=(),
                 )
+
+
+@rule.on(RunEnded)
+def unread_in_a_class(event: RunEnded, run: Run) -> Iterator[Finding]:
+    """Is there a field of a class, filled from the command line, that nothing reads?"""
+    if not event.whole or run.entry is None or not uses_a_model(run):
+        return
+    for name, site, parsed in unread_fields(run):
+        yield rule.finding(
+            run,
+            site,
+            f"nothing reads `--{name}`: whatever is given for it changes nothing",
+            guard=parsed.guard,
+            certainty="fragile",
+            symptom="silent: the run is the one without it",
+            related=list(_given([f"--{name}", f"--{name.replace('_', '-')}"], run))[:3],
+            versions=(),
+        )
 
 
 def _is_done_always(site: Site, name: str, option: Call, run: Run) -> bool:
@@ -182,7 +185,7 @@ def _name_of(option: Call) -> str:
     flags = flags_of(option)
     if option.last != "add_argument" or not flags or option.open or not all(flag.startswith("-") for flag in flags):
         return ""
-    if any(option.get(name).constant() is True for name in OF_THE_PARSER):
+    if flags == OF_A_KERNEL or any(option.get(name).constant() is True for name in OF_THE_PARSER):
         return ""
     action, told = option.get("action").constant(), option.get("help").only()
     if action in ("help", "version") or (isinstance(told, External) and told.name == "argparse.SUPPRESS"):
@@ -191,75 +194,8 @@ def _name_of(option: Call) -> str:
     return "" if name in BY_LAUNCHERS else name
 
 
-def _is_handed_on(options: set[Object], run: Run) -> bool:
-    """Whether the options go, all together, to code of a library that may read them."""
-    for each in run.of_type(LibraryCall):
-        call = each.call
-        if call is None or not any(item in options for value in call.inputs() for item in value.objects()):
-            continue
-        if call.last in SAME_AGAIN:
-            options |= set(each.result.objects())
-        elif call.last not in TELLS and each.name not in TAKEN and not _is_own(each, call):
-            return True
-    return False
-
-
-def _is_own(event: LibraryCall, call: Call) -> bool:
-    """Whether it is a dict's own method, or gives a function of the project some of its arguments."""
-    return event.name.startswith("dict.") or (
-        event.name == PARTIAL and all(isinstance(item, Function) for _, item in call.get("func", 0))
-    )
-
-
-def _is_given(options: set[Object], call: LibraryCall) -> bool:
-    """Whether a call is given the options, by themselves or within something else."""
-    given = call.call.inputs() if call.call is not None else ()
-    todo, seen = [item for value in given for item in value.objects()], set[Object]()
-    while todo:
-        item = todo.pop()
-        if item in options:
-            return True
-        if item not in seen:
-            seen.add(item)
-            own = item.attributes.values() if isinstance(item.type, Class) else ()
-            held = [*(item.items or ()), *(item.entries or {}).values(), *own]
-            todo += [part for value in held for part in value.objects()]
-    return False
-
-
-class _Texts(NamedTuple):
-    """What modules do with texts: whether they take attributes by them, and the names that they put together; `others`
-    are the places that read what is known to be no options.
-    """
-
-    read: Callable[[Module], bool]
-    made: Callable[[Module], list[re.Pattern[str]]]
-    others: set[ast.AST]
-
-    @classmethod
-    def of(cls, run: Run) -> _Texts:
-        """What they do in a run, where something is known of what it takes."""
-        others = {node for node, other in run.read_of_others.items() if other}
-        return cls(cache(partial(reads_by_text, others=others)), cache(names_put_together), others)
-
-
-def _is_named(name: str, option: Call, kept: bool, texts: _Texts, run: Run) -> bool:
-    """Whether any code of the program has the name other than to make the option, or any file beside it, where it
-    shares the option or may read the options that the program has kept in a file.
-    """
-    beside = [*(run.beside_with(name) if kept else run.beside_with(name, option.site.module))]
-    modules = [*run.modules_with(name), *beside]
-    more = (module for word in (*BY_TEXT, *OF_ALL) for module in run.modules_with(word))
-    taking = [module for module in dict.fromkeys([*modules, *more]) if texts.read(module)]
-    if any(pattern.fullmatch(name) for module in taking for pattern in texts.made(module)):
-        return True
-    others = set[ast.AST]() if taking else texts.others
-    own = {node for module in beside for node in reads_of_own_option(module, name)}
-    return any(names_option(module, name, option.site.node, bool(taking), others | own) for module in modules)
-
-
-def _commands(option: Call, run: Run) -> Iterator[Location]:
+def _given(flags: list[str], run: Run) -> Iterator[Location]:
     """Where commands of the project give the option."""
     for launch in run.commands:
-        if given_argument(launch.arguments, flags_of(option)) is not None:
+        if given_argument(launch.arguments, flags) is not None:
             yield Location(shown(str(launch.path)), launch.line, 1, launch.line, 1, "given here")

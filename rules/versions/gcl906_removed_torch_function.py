@@ -1,8 +1,8 @@
 """# removed-torch-function (GCL906)
 
 ## What it does
-Finds functions that the target version of torch no longer has, and those that warn that they will go; and
-`iterator.next()` of a DataLoader.
+Finds functions that the target version of torch no longer has, and those that warn that they will go, also by how their
+arguments are given (`x.add_(0.1, y)`); and `iterator.next()` of a DataLoader.
 
 ## Why it breaks
 The call raises: `RuntimeError: This function was deprecated since version 1.9 and is now removed`, or that torch has no
@@ -13,6 +13,7 @@ such attribute. What is deprecated warns at each use until it is gone.
 from torch._six import inf
 values, vectors = torch.symeig(a, eigenvectors=True)
 torch.nn.init.xavier_uniform(layer.weight)
+average.mul_(beta).add_(1 - beta, gradient)
 ```
 
 ## Use instead
@@ -20,6 +21,7 @@ torch.nn.init.xavier_uniform(layer.weight)
 from torch import inf
 values, vectors = torch.linalg.eigh(a, UPLO="U")
 torch.nn.init.xavier_uniform_(layer.weight)
+average.mul_(beta).add_(gradient, alpha=1 - beta)
 ```
 
 ## When it is fine
@@ -48,12 +50,16 @@ from gclint.run.parts_of_guards import compares_release
 from gclint.run.run import Run
 
 from .attempts import attempted
+from .overloads import METHODS as SCALED
+from .overloads import SINCE, by_name, numbers_by_place
 from .torch_names import ALL, GONE_ERRORS, MODULES, NAMES, Name
 
 PLAIN = ("solve", "eig", "qr", "cholesky", "range", "lu", "fft", "ifft", "grad", "vjp", "jvp", "hessian", "vmap")
 TENSORS_TOO = ("solve", "eig", "qr", "cholesky", "range", "lu", "fft", "ifft")
 INITS = ("uniform", "normal", "constant", "eye", "dirac", "orthogonal", "sparse")
 DISTINCT = {name.rpartition(".")[2] for name in NAMES if not name.startswith("functorch.")} - {*PLAIN, *INITS}
+
+BESIDES = ("add_", "sub_", "addcmul_", "addcdiv_")
 
 rule = Rule(
     code="GCL906",
@@ -64,6 +70,8 @@ rule = Rule(
             *sorted(where(f"{name}(", rf".*(?<!\w)(?<!self\.)(?<!fft\.)(?<!def ){name}\(") for name in DISTINCT),
             *(where(f".{name}(", rf".*(?<!linalg)(?<!fft)\.{name}\(") for name in TENSORS_TOO),
             *(f"init.{name}(" for name in INITS),
+            *(where(f".{name}(", rf".*\.{name}\((?:.*,|\s*$)") for name in SCALED),
+            *(where(f"torch.{name[:-1]}(", rf".*\btorch\.{name[:-1]}\((?:.*,.*,|\s*$)") for name in BESIDES),
             *("torch._six", "functorch", "custom_fwd", "custom_bwd", ".next("),
         ),
         ("torch",),
@@ -97,6 +105,26 @@ def called(event: LibraryCall, run: Run) -> Iterator[Finding]:
         symptom=GONE_ERRORS[name.rpartition(".")[2]] if gone else "a warning; an error once the name is gone",
         fixes=(fix,),
         help="" if fix else "write what took its place; no edit is made where its arguments or its results are others",
+    )
+
+
+@rule.on(LibraryCall)
+def number_by_place(event: LibraryCall, run: Run) -> Iterator[Finding]:
+    """Does a number stand in front of the tensors, where it is taken by name?"""
+    names, version = numbers_by_place(event.call) if event.call is not None else (), run.targets.version("torch")
+    if event.call is None or not names or version is None or version < Version(SINCE) or _asked(event):
+        return
+    now = " and ".join(f"`{name}=`" for name in names)
+    fix = by_name(event.site, names)
+    yield rule.finding(
+        run,
+        event.site,
+        f"`{event.call.last}` with a number in front of tensors is deprecated: it is given as {now} behind them now",
+        guard=event.guard,
+        certainty="fragile",
+        symptom="a warning; an error once the old signature is gone",
+        fixes=(fix,),
+        help="" if fix else f"give the number as {now}, behind the tensors",
     )
 
 

@@ -53,15 +53,16 @@ from gclint.launch import Launch
 from gclint.rule import Reproduction, Rule
 from gclint.run import rewrite
 from gclint.run.calls import Call
-from gclint.run.events import Backward, LibraryCall, RunEnded, TrainerStarted
+from gclint.run.events import LibraryCall, RunEnded
 from gclint.run.guards import Guard, conj
 from gclint.run.names import const_text
 from gclint.run.run import Run
 from gclint.run.values import NONE, NOTHING, Class, Const, External, Object, Value
 from gclint.source.source import shown
 
+from ..evaluations import uses_a_model
 from ..option_names import is_read, names_option, takes_the_command_line
-from ..words import TRAINS
+from ..words import USES_A_MODEL
 
 CHANGES: tuple[Aspect, ...] = ("steps", "backwards", "loss", "gradients", "trained", "updates", "modes", "loaded")
 OFF = ("false", "0", "no", "off", "f", "n", "none")
@@ -82,7 +83,7 @@ rule = Rule(
             "set_defaults",
         ),
         ("add_argument",),
-        TRAINS,
+        USES_A_MODEL,
     ),
     certainty=("fails", "fragile"),
     fixable="unsafe",
@@ -98,8 +99,8 @@ rule = Rule(
 
 @rule.on(RunEnded)
 def not_switched_off(event: RunEnded, run: Run) -> Iterator[Finding]:
-    """Is an option that the training reads on, whatever word is given for it?"""
-    if not run.of_type(Backward, TrainerStarted):
+    """Is an option that a program with a model reads on, whatever word is given for it?"""
+    if not uses_a_model(run):
         return
     for parsed in run.of_type(LibraryCall):
         call = parsed.call

@@ -36,6 +36,7 @@ from gclint.finding import Finding, Fix
 from gclint.rule import Reproduction, Rule
 from gclint.run import rewrite
 from gclint.run.events import ScalarIndexed
+from gclint.run.parts_of_guards import compares_release
 from gclint.run.run import Run
 
 SINCE = Version("0.5")
@@ -60,6 +61,8 @@ def indexed(event: ScalarIndexed, run: Run) -> Iterator[Finding]:
     """Is an element taken of a tensor that has no dimension?"""
     version, node = run.targets.version("torch"), event.site.node
     if (version is not None and version < SINCE) or not isinstance(node, ast.Subscript):
+        return
+    if compares_release(event.guard, "torch"):
         return
     yield rule.finding(
         run,

@@ -117,7 +117,10 @@ GONE: dict[tuple[str, str], str] = {
     ("trl", "0.25.1"): "BestOfNSampler",
     ("trl", "0.26.2"): "setup_chat_format",
     ("trl", "0.27.2"): "MergeModelCallback",
-    ("trl", "0.29.1"): "BCOConfig BCOTrainer WinRateCallback",
+    ("trl", "0.29.1"): (
+        "BCOConfig BCOTrainer CPOConfig CPOTrainer GKDConfig GKDTrainer ORPOConfig ORPOTrainer OnlineDPOConfig "
+        "OnlineDPOTrainer WinRateCallback"
+    ),
     ("trl", "1.16.0"): (
         "AutoModelForCausalLMWithValueHead AutoModelForSeq2SeqLMWithValueHead NashMDConfig NashMDTrainer "
         "PPOConfig PPOTrainer PRMConfig PRMTrainer PreTrainedModelWrapper XPOConfig XPOTrainer"
@@ -188,5 +191,13 @@ INSTEAD: dict[str, str] = {
     "transformers.modeling_utils.prune_linear_layer": "transformers.pytorch_utils.prune_linear_layer",
     "transformers.optimization.AdamW": "torch.optim.AdamW, whose eps and weight_decay are others by default",
     "transformers.trainer.is_torch_tpu_available": "transformers.is_torch_xla_available",
+    "trl.CPOConfig": "trl.experimental.cpo.CPOConfig",
+    "trl.CPOTrainer": "trl.experimental.cpo.CPOTrainer",
+    "trl.GKDConfig": "trl.experimental.gkd.GKDConfig",
+    "trl.GKDTrainer": "trl.experimental.gkd.GKDTrainer",
+    "trl.ORPOConfig": "trl.experimental.orpo.ORPOConfig",
+    "trl.ORPOTrainer": "trl.experimental.orpo.ORPOTrainer",
+    "trl.OnlineDPOConfig": "trl.experimental.online_dpo.OnlineDPOConfig",
+    "trl.OnlineDPOTrainer": "trl.experimental.online_dpo.OnlineDPOTrainer",
 }
 """What is there in their place, where something does the same."""

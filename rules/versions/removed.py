@@ -91,12 +91,7 @@ _gone(
 _gone(SETTINGS, "transformers", "5.10.1", group_by_length='train_sampling_strategy="group_by_length"')
 _gone(SETTINGS, "transformers", "5.23.0", logging_dir="", warmup_ratio="warmup_steps")
 _gone(("Trainer", "Seq2SeqTrainer"), "transformers", "5.0.0", tokenizer="processing_class")
-_gone(
-    tuple(name for name in TRAINERS if name in ("SFTTrainer", "DPOTrainer", "RewardTrainer", "GRPOTrainer")),
-    "trl",
-    "0.24.0",
-    tokenizer="processing_class",
-)
+_gone(TRAINERS, "trl", "0.24.0", tokenizer="processing_class")
 _gone(("SFTTrainer",), "trl", "0.24.0", max_seq_length="", dataset_text_field="", packing="")
 _gone(("SFTConfig",), "trl", "0.24.0", max_seq_length="max_length", use_liger="use_liger_kernel")
 _gone(("DPOConfig",), "trl", "1.16.0", max_prompt_length="", max_completion_length="", label_pad_token_id="")

@@ -190,11 +190,9 @@ def test_what_readers_are_told_to_install_is_a_hint(tmp_path: Path, name: str) -
         ("based on **PyTorch** version 1.8.1", "1.8.1"),
         ("torch 1.8.0, later torch v2.0.1", "2.0.1"),
         ("Install PyTorch (we use 1.7.0) first", "1.7.0"),
-        ("Needs PyTorch 1.8.1+", ""),
-        ("runs with PyTorch v1.0.0 or above", ""),
-        ("[PyTorch 1.4](https://pytorch.org) or higher", ""),
         ("* PyTorch install 1.11.0 (older versions may work too)", "1.11.0"),
         ("torchvision 0.9.0 and Python 3.8", ""),
+        ("trained with PyTorch 1.8.1+cu111", ""),
     ],
 )
 def test_a_version_that_readers_are_told_is_a_hint(tmp_path: Path, text: str, newest: str) -> None:
@@ -208,7 +206,12 @@ def test_a_version_that_readers_are_told_is_a_hint(tmp_path: Path, text: str, ne
         ("Install PyTorch >= v1.8.0\n```\n# for pytorch v1.8.0\nsed -i ...\n```\n", 2),
         ("We use PyTorch 1.8.0; torch ≥ 1.8.0 will do.", 2),
         ("Tested with PyTorch 1.9.0, but it should run with PyTorch versions >=1.8.0", 2),
+        ("Needs PyTorch 1.8.0+", 2),
+        ("runs with PyTorch v1.8.0 or above", 2),
+        ("[PyTorch 1.8.0](https://pytorch.org) or higher", 2),
+        ("now runs on torch 1.8.0\n- [PyTorch(1.8.0+)](https://pytorch.org)", 2),
         ("PyTorch >= 1.8.0 is needed: `pip install torch==1.8.0`", 1),
+        ("PyTorch 1.8.0+ is needed: `pip install torch==1.8.0`", 1),
     ],
 )
 def test_the_least_that_readers_are_told_counts_where_no_command_installs(

@@ -122,6 +122,12 @@ def test_range_of_an_unknown_package_decides_nothing(tmp_path):
     assert str(targets.version("other")) == "3.1"
 
 
+@pytest.mark.parametrize(("asked", "version"), [("0.15.0", "0.15.0"), ("0.15", "None"), (">=0.15.0", "None")])
+def test_conda_asks_for_one_release_of_an_unknown_package(tmp_path, asked, version):
+    (tmp_path / "environment.yml").write_text(f"dependencies:\n  - torchvision{'' if '>' in asked else '='}{asked}\n")
+    assert str(targets_for(tmp_path)["torchvision"].version) == version
+
+
 def test_nearest_directory_first_and_exact_before_range(tmp_path):
     write(
         tmp_path,

@@ -1,0 +1,105 @@
+"""Options that are the fields of a dataclass, which transformers' and trl's parsers fill from the command line."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from gclint.ir.syntax import Module, Site
+from gclint.run.events import LibraryCall
+from gclint.run.run import Run
+from gclint.run.values import Class, External, Object
+
+from .option_names import AS_A_DICT, BY_LAUNCHERS, OF_ALL, takes_of_all, takes_the_command_line
+from .options_given import Texts, is_handed_on, is_named, is_saved
+from .training_fields import OF_TRAINING_ARGUMENTS
+
+PARSES = ("parser.parse_args_into_dataclasses", "parser.parse_args_and_config")
+TRAINING_ARGUMENTS = ("TrainingArguments", "Seq2SeqTrainingArguments")
+
+
+class Field(NamedTuple):
+    """A field of a class that is filled from the command line, and the call that fills it."""
+
+    name: str
+    site: Site
+    parsed: LibraryCall
+
+
+def unread_fields(run: Run) -> Iterator[Field]:
+    """The fields that the command line fills and that no code of the program names."""
+    texts, told = Texts.of_all(), set[Site]()
+    taken = _taken_together(run)
+    for parsed in run.of_type(LibraryCall) if taken is not None else ():
+        if parsed.name not in PARSES or not takes_the_command_line(parsed.call):
+            continue
+        for item in _filled(parsed):
+            owner = item.type
+            if not isinstance(owner, Class) or item in (taken or ()) or _may_be_read(item, owner, run):
+                continue
+            kept = is_saved({item}, run)
+            for name, site in _fields(owner):
+                if site not in told and not is_named(name, site, kept, texts, run) and not _is_asked(name, site, run):
+                    told.add(site)
+                    yield Field(name, site, parsed)
+
+
+def _taken_together(run: Run) -> set[Object] | None:
+    """The objects whose fields are taken all together; None where nobody can tell of which some code takes them."""
+    nodes = {
+        node
+        for module in {module for word in (*AS_A_DICT, *OF_ALL) for module in run.modules_with(word)}
+        for node in takes_of_all(module)
+    }
+    known, taken = set[ast.AST](), set[Object]()
+    for each in run.of_type(LibraryCall) if nodes else ():
+        if each.call is not None and each.site.node in nodes:
+            given = [item for value in each.call.inputs() for _, item in value]
+            if not given or any(not isinstance(item, Object) or item.kind == "unknown" for item in given):
+                return None
+            known.add(each.site.node)
+            taken |= {item for item in given if isinstance(item, Object)}
+    return taken if nodes == known else None
+
+
+def _filled(parsed: LibraryCall) -> Iterator[Object]:
+    """The objects that a parser makes."""
+    for made in parsed.result.objects():
+        for value in made.items or ():
+            yield from value.objects()
+
+
+def _may_be_read(item: Object, owner: Class, run: Run) -> bool:
+    """Whether code of a library may read what a class of the project adds: it is given the object, or has the class
+    that it inherits from. transformers itself reads the names that it knows.
+    """
+    bases = [base for base in owner.ancestry() if isinstance(base, External) and base.name != "builtins.object"]
+    known = [base for base in bases if base.name.startswith("transformers.") and base.name.endswith(TRAINING_ARGUMENTS)]
+    return bases != known or is_handed_on({item}, run, ("transformers.",) if known else ())
+
+
+def _fields(owner: Class) -> Iterator[tuple[str, Site]]:
+    """The fields with the places where they are defined, but those that no argument fills or a library knows."""
+    for one in owner.ancestry():
+        for line in one.node.body if isinstance(one, Class) else ():
+            if not isinstance(line, ast.AnnAssign) or not isinstance(line.target, ast.Name) or _is_kept_out(line):
+                continue
+            if isinstance(one, Class) and line.target.id not in (*BY_LAUNCHERS, *OF_TRAINING_ARGUMENTS):
+                yield line.target.id, Site.at(one.module, line)
+
+
+def _is_kept_out(line: ast.AnnAssign) -> bool:
+    """Whether a field is none of the command line's: `field(init=False)`, a ClassVar, one whose help is suppressed."""
+    text = ast.dump(line)
+    return "'ClassVar'" in text or "'SUPPRESS'" in text or "arg='init'" in text
+
+
+def _is_asked(name: str, site: Site, run: Run) -> bool:
+    """Whether any attribute of that name is read, be it of the object itself, in the program or beside it."""
+    modules: list[Module] = [*run.modules_with(name), *run.beside_with(name, site.module)]
+    return any(
+        isinstance(node, ast.Attribute) and node.attr == name and isinstance(node.ctx, ast.Load)
+        for module in modules
+        for node in module.parents
+    )
