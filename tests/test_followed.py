@@ -33,6 +33,12 @@ GROWS = f"for _ in range(1000):\n    held.append(x)\n    if len({{of}}) > 100:\n
             f"if os.path.basename(os.path.join('a', 'b.yaml')) == 'b.yaml':\n    {STEP}\n", [""], id="a joined path"
         ),
         pytest.param(f"if os.path.join('a', 'b') == 'b':\n    {STEP}\n", [], id="another path"),
+        pytest.param(
+            "import importlib\nfor module, name in {'numpy': 'np', 'math': 'm'}.iteritems():\n"
+            f"    globals()[name] = importlib.import_module(module)\n{STEP}\n",
+            [""],
+            id="what follows on imports of nobody knows what",
+        ),
     ],
 )
 def test_what_is_followed(body: str, conditions: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

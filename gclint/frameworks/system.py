@@ -54,11 +54,13 @@ def _named_by_rounds(call: Call, name: Object) -> list[str]:
     first = beginning(name)
     package = first.rstrip(".") if first.endswith(".") else ""
     path = call.it.project.resolve(package, 0, call.it.module) if package else None
-    folder = os.path.dirname(path) if path is not None and os.path.basename(path) == "__init__.py" else ""
+    if path is None or os.path.basename(path) != "__init__.py":
+        return []
+    folder = os.path.dirname(path)
     own = call.it.project.imports.real(call.it.project.absolute(call.it.module))
     files = [each for each in call.it.project.beside(os.path.join(folder, "")) if os.path.dirname(each) == folder]
     stems = (os.path.splitext(os.path.basename(each)) for each in sorted(files) if each not in (path, own))
-    return [f"{package}.{stem}" for stem, ending in stems if ending == ".py"] if folder else []
+    return [f"{package}.{stem}" for stem, ending in stems if ending == ".py"]
 
 
 # Configuration files
