@@ -65,8 +65,8 @@ def test_a_module_of_which_no_name_is_known_beside_a_file_that_does_not_parse(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     find = "import importlib\n\n\ndef find(name):\n    return importlib.import_module(name.rsplit('.', 1)[0])\n"
-    each = "import yaml\nfrom broken import part\npart()\nfor name, kind in yaml.safe_load(open(input())).items():\n    find(kind)\n"
-    (tmp_path / "train.py").write_text(f"{find}{HEAD}{each}{STEP}\n")
+    each = "for name, kind in yaml.safe_load(open(input())).items():\n    find(kind)\n"
+    (tmp_path / "train.py").write_text(f"import yaml\nfrom broken import part\n\npart()\n{find}{HEAD}{each}{STEP}\n")
     (tmp_path / "broken.py").write_text("(\n")
     monkeypatch.chdir(tmp_path)
     report = check(Request(["."], {}, cache=False))

@@ -91,18 +91,30 @@ def _trains(item: Object) -> bool:
 
 
 def goes_on_under(file: Object, run: Run) -> Guard | None:
-    """The guard under which training counts on from a number that a file holds, or that is read off the file's name;
-    None where it does not.
+    """The guard under which training counts on from a number that a file holds, that is read off the file's name, or
+    that the file is named by; None where it does not.
     """
-    named = set(file.attributes.get("path", NOTHING).objects())
+    path = file.attributes.get("path", NOTHING)
+    named_by = sources(path) - set(path.objects())
     return weakest(
-        part.born for part in _counted(run) if part.parent is file or (_is_a_number(part) and named & sources(of(part)))
+        part.born
+        for part in _counted(run)
+        if part.parent is file or part in named_by or (_is_a_number(part) and _is_read_off(part, path))
     )
 
 
 def _is_a_number(part: Object) -> bool:
     node = part.site.node if part.site is not None else None
     return isinstance(node, ast.Call) and dotted(node.func) == "int"
+
+
+def _is_read_off(part: Object, path: Value) -> bool:
+    """Whether something is computed from a file's name, or from a piece of it where a launch says what it is."""
+    name = path.constant()
+    pieces = [item.value for item in ancestors(of(part)) if isinstance(item, Const) and isinstance(item.value, str)]
+    return bool(set(path.objects()) & sources(of(part))) or (
+        isinstance(name, str) and any(piece and piece in name for piece in pieces)
+    )
 
 
 def _counted(run: Run) -> set[Object]:
@@ -234,7 +246,7 @@ def _read(file: Object) -> set[str]:
 def entries_of(content: Value) -> Iterator[dict[str, Value]]:
     """What stands in the dicts that are saved, by their keys as they are written."""
     for item in content.objects():
-        if item.entries is not None and item.type != "state_dict" and not item.open:
+        if item.entries is not None and item.type != "state_dict":
             yield {f"[{key!r}]": value for key, value in item.entries.items()}
 
 

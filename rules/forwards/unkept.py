@@ -36,7 +36,8 @@ def kept_nowhere(load: StateFilled, file: Object, run: Run) -> Iterator[tuple[Gu
     """The optimizers of the model that is loaded, their schedules and the scalers that step them, whose state is
     neither saved nor loaded, where training counts on from a file of the program's own: each with the guard of that.
     """
-    counted = goes_on_under(file, run) or _goes_on_as_asked(load, file, run)
+    counted = goes_on_under(file, run)
+    counted = _goes_on_as_asked(load, file, run) if counted is None else counted
     guard = together(load.guard, counted) if counted is not None else None
     lenient = isinstance(load, StateDictLoaded) and load.strict.constant() is False
     if guard is None or lenient or not own_saves(load, file, run):
