@@ -126,7 +126,8 @@ class _Effect(NamedTuple):
     denied: Sequence[tuple[int, Whole]]
 
 
-_DRAWN: dict[Guard, _Drawn | None] = {}
+_DRAWN: dict[Guard, tuple[Guard, _Drawn | None]] = {}
+"""What follows from guards, with the one object that stands for all that say the same: the same is soon seen to be."""
 _EFFECTS: dict[tuple[Atom, bool], _Effect] = {}
 _BITS: dict[Atom, int] = {}
 _NUMBERED: list[Atom] = []
@@ -194,12 +195,11 @@ def _compatible(left: Guard, right: Guard) -> bool:
 
 def _conj(left: Guard, right: Guard) -> Guard | None:
     both = left | right
-    try:
-        made = _DRAWN[both]
-    except KeyError:
+    held = _DRAWN.get(both)
+    if held is None:
         one, other = _drawn(left), _drawn(right)
-        made = _DRAWN[both] = _joined(one, other) if one is not None and other is not None else None
-    return both if made is not None else None
+        held = _DRAWN[both] = both, _joined(one, other) if one is not None and other is not None else None
+    return held[0] if held[1] is not None else None
 
 
 def _contradict(one: _Drawn, other: _Drawn) -> int:
@@ -228,11 +228,10 @@ def _joined(one: _Drawn, other: _Drawn) -> _Drawn | None:
 
 def _drawn(guard: Guard) -> _Drawn | None:
     """What follows from a guard; None when it contradicts itself."""
-    try:
-        return _DRAWN[guard]
-    except KeyError:
-        made = _DRAWN[guard] = _with(_NOTHING, guard)
-        return made
+    held = _DRAWN.get(guard)
+    if held is None:
+        held = _DRAWN[guard] = guard, _with(_NOTHING, guard)
+    return held[1]
 
 
 _NOTHING = _Drawn()
