@@ -9,7 +9,7 @@ import gc
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-COLLECTED_AFTER = (1_000_000, 20, 20)
+COLLECTED_AFTER = (2_000_000, 20, 20)
 
 
 def collect_rarely() -> None:

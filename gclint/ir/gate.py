@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from collections.abc import Set as AbstractSet
+from copy import copy
 from functools import cache
 from keyword import iskeyword
 from typing import NamedTuple
@@ -69,7 +70,7 @@ def identifiers_in(text: str) -> set[str]:
 
 class _Core(NamedTuple):
     """The longest identifier of a word, keywords last: a part of one of the text's where the word `begins` or `ends`
-    with it.
+    with it, else one of them.
     """
 
     word: str
@@ -79,11 +80,9 @@ class _Core(NamedTuple):
 
     def is_in(self, name: str) -> bool:
         """Whether the word may occur where this identifier does."""
-        return (
-            self.name in name
-            and (self.begins or name.startswith(self.name))
-            and (self.ends or name.endswith(self.name))
-        )
+        if self.begins:
+            return self.name in name if self.ends else name.endswith(self.name)
+        return name.startswith(self.name) if self.ends else name == self.name
 
 
 def _core(word: str) -> _Core:
@@ -101,10 +100,21 @@ class Vocabulary:
         self._seen: set[str] = set()
         self._together: dict[frozenset[str], frozenset[str]] = {}
         self._held: dict[str, tuple[str, ...]] = {}
+        self._among: frozenset[str] | None = None
+
+    def among(self, words: frozenset[str]) -> Vocabulary:
+        """Return the same for parts of a text in which these words occur: no others are looked for, but those that tell
+        of a whole line, which may be another one in a part.
+        """
+        made = copy(self)
+        made._among = words
+        return made
 
     def within(self, text: str, identifiers: AbstractSet[str] | None = None) -> frozenset[str]:
         """Return which words occur in the text, whose identifiers may be given."""
         maybe = self.perhaps(identifiers_in(text) if identifiers is None else identifiers)
+        if self._among is not None:
+            maybe = {word for word in maybe if word in self._among or not word.isprintable()}
         found = frozenset([word for word in maybe if word.isidentifier() or counts(word, text)])
         return self._together.setdefault(found, found)
 
@@ -117,7 +127,7 @@ class Vocabulary:
 
     def forget(self) -> None:
         """Drop the identifiers that hold no word, of which a large project has hundreds of thousands."""
-        self._seen = set(self._held)
+        self._seen.intersection_update(self._held)
 
     def _learn(self, identifiers: AbstractSet[str]) -> None:
         self._seen |= identifiers

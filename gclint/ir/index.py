@@ -68,7 +68,9 @@ class FileIndex:
     def words_in_code(self) -> frozenset[str]:
         """The words of rules that occur in its code."""
         kept = self._texts("words_in_code")
-        return frozenset(kept) if kept is not None else self._vocabulary.within(code_of(self._source.decoded()))
+        if kept is not None:
+            return frozenset(kept)
+        return self._vocabulary.among(self.words).within(code_of(self._source.decoded()))
 
     @cached_property
     def calls_by_name(self) -> bool:
@@ -95,7 +97,7 @@ class FileIndex:
         if kept is not None:
             with suppress(*NOT_WHAT_WAS_KEPT):
                 return outline_from(kept, self.path, self._vocabulary)
-        return outline_of(self.path, self._source.decoded(), self._vocabulary)
+        return outline_of(self.path, self._source.decoded(), self._vocabulary.among(self.words))
 
     def _texts(self, part: str) -> list[str] | None:
         kept = self._kept.pop(part, None)

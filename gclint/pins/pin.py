@@ -5,6 +5,7 @@ from __future__ import annotations
 import posixpath
 import re
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 
 ANY = ">=0"
 
@@ -93,6 +94,7 @@ def either(first: Pin, second: Pin) -> Pin:
     return replace(first, specifier=f">={ends[0]},<={ends[-1]}") if exact else first
 
 
+@lru_cache(maxsize=1024)
 def canonical(package: str) -> str:
     """The package's name as PyPI compares it (PEP 503)."""
     return re.sub(r"[-_.]+", "-", package.strip()).lower()

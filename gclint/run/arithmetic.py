@@ -115,8 +115,8 @@ def is_tensor(item: Object) -> bool:
     """
     seen, last = {item}, [item]
     for _ in range(MOST_STEPS):
-        if any(each.kind in TENSORS for each in last):
-            return True
+        if not last or any(each.kind in TENSORS for each in last):
+            return bool(last)
         last = [part for part in dict.fromkeys(chain.from_iterable(map(_computed_from, last))) if part not in seen]
         seen.update(last)
     return any(each.kind in TENSORS for each in last)

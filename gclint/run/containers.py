@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from ..ir.syntax import nodes
 from . import comparison, environment, module_names
 from .arithmetic import is_tensor
-from .elements import ANY, any_of, chosen, is_counted, is_missing, mix, one_of, sliced, there
+from .elements import ANY, any_of, chosen, is_counted, mix, one_of, sliced, there
 from .events import ScalarIndexed
 from .folding import folded
 from .guards import ALWAYS, NEVER, Guard, complement, conj, either
@@ -137,10 +137,10 @@ def item_at(it: Interpreter, item: Object, key: Alternative, node: ast.AST) -> V
     if item.entries is not None:
         held = entry_of(it, item, key.value)
         told = key.value in item.entries or item.keyed is not None or _is_plain(item)
-        if held is not None and told and "factory" in item.state and held.where(is_missing):
+        if held is not None and told and "factory" in item.state and held.missing():
             return _made_for(it, item, key, held, node)
         if held is not None and told:
-            return _or_raise(it, held, held.where(is_missing), "KeyError", node)
+            return _or_raise(it, held, held.missing(), "KeyError", node)
     if item.items is not None and not item.each and isinstance(key.value, int):
         return _at_index(it, item, int(key.value), node)
     if item.items and item.each:
@@ -172,7 +172,7 @@ def _made_for(it: Interpreter, item: Object, key: Const, held: Value, node: ast.
     from .calls import Call
 
     assert item.entries is not None
-    with it.under(either(held.where(is_missing))) as possible:
+    with it.under(either(held.missing())) as possible:
         if possible:
             made = it.call(item.state["factory"], Call(it, it.site(node), "__missing__"))
             item.entries[key.value] = assigned(it.guard - item.born - it.run.assumed, made, held)
@@ -190,7 +190,7 @@ def _at_unknown(it: Interpreter, item: Object, key: Alternative, node: ast.AST) 
         found = _by_unknown(it, item, key, lambda each: item_at(it, item, Const(each), node))
     if found is not None:
         parts, other, none = found
-        leave_under(it, either([conj(none, gone) or NEVER for gone in other.where(is_missing)]), _KEY_ERROR)
+        leave_under(it, either([conj(none, gone) or NEVER for gone in other.missing()]), _KEY_ERROR)
         return union([*parts, there(other).under(none)])
     keys: list[object] = list(range(len(item.items or [])))
     if item.items is not None and is_counted(item) and is_told(key, keys):
@@ -316,7 +316,7 @@ def _or_default(it: Interpreter, item: Object, key: Alternative, default: Value 
             return of(it.child(item, f"[{key.value!r}]", it.site(node)))
         if default is not None:
             return replaced(held, default)
-        return _or_raise(it, held, held.where(is_missing), "KeyError", node)
+        return _or_raise(it, held, held.missing(), "KeyError", node)
     found = _by_unknown(it, item, key, lambda each: _or_default(it, item, Const(each), default, node))
     if found is None:
         return of(it.derived(it.site(node), [of(item), of(key)]))

@@ -42,18 +42,13 @@ def present(guard: Guard, value: Value) -> Value:
 
 def presence(value: Value) -> Guard:
     """The guard under which an element or entry is there."""
-    gone = value.where(is_missing)
+    gone = value.missing()
     return complement(either(gone)) if gone else ALWAYS
 
 
 def there(value: Value) -> Value:
     """The value less where it is missing."""
-    return value if not value.where(is_missing) else Value([pair for pair in value if pair[1] is not MISSING])
-
-
-def is_missing(item: Alternative) -> bool:
-    """Whether an alternative says that there is none."""
-    return item is MISSING
+    return value if not value.missing() else Value([pair for pair in value if pair[1] is not MISSING])
 
 
 def is_counted(item: Object) -> bool:

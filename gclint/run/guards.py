@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 Words = str | Callable[[], str]
@@ -96,15 +96,16 @@ WIDENED = "widened#"
 _COMPLEMENTS: dict[Guard, Guard] = {}
 _KNOWN: dict[tuple[Guard, Guard], Guard | None] = {}
 _COMPATIBLE: dict[tuple[Guard, Guard], bool] = {}
-Whole = tuple[int, int]
+Whole = tuple[int, int, int]
+"""A conjunction: what would have to hold, what not, and both of them."""
 
 
 class _Drawn(NamedTuple):
     """What follows from a guard, in sets of atoms: integers with a bit for each atom.
 
     `yes` holds and `no` does not by what it says and all that follows, `other` are the equalities that those of `yes`
-    rule out. `left` are the conjunctions that do not hold and that are not false yet, each less what is known of it:
-    what would have to hold, and what not. `asked` are all of their atoms.
+    rule out. `left` are the conjunctions that do not hold and that are not false yet, each less what is known of it.
+    `asked` are all of their atoms.
     """
 
     yes: int = 0
@@ -114,7 +115,20 @@ class _Drawn(NamedTuple):
     asked: int = 0
 
 
-_DRAWN: dict[Guard, _Drawn | None] = {}
+class _Effect(NamedTuple):
+    """What follows from one condition by itself, in the same way; the conjunctions that do not hold, each with the bit
+    of the atom that stands for it.
+    """
+
+    yes: int
+    no: int
+    other: int
+    denied: Sequence[tuple[int, Whole]]
+
+
+_DRAWN: dict[Guard, tuple[Guard, _Drawn | None]] = {}
+"""What follows from guards, with the one object that stands for all that say the same: the same is soon seen to be."""
+_EFFECTS: dict[tuple[Atom, bool], _Effect] = {}
 _BITS: dict[Atom, int] = {}
 _NUMBERED: list[Atom] = []
 _SUBJECTS: dict[str, int] = {}
@@ -181,10 +195,11 @@ def _compatible(left: Guard, right: Guard) -> bool:
 
 def _conj(left: Guard, right: Guard) -> Guard | None:
     both = left | right
-    if both not in _DRAWN:
+    held = _DRAWN.get(both)
+    if held is None:
         one, other = _drawn(left), _drawn(right)
-        _DRAWN[both] = _joined(one, other) if one is not None and other is not None else None
-    return both if _DRAWN[both] is not None else None
+        held = _DRAWN[both] = both, _joined(one, other) if one is not None and other is not None else None
+    return held[0] if held[1] is not None else None
 
 
 def _contradict(one: _Drawn, other: _Drawn) -> int:
@@ -213,11 +228,10 @@ def _joined(one: _Drawn, other: _Drawn) -> _Drawn | None:
 
 def _drawn(guard: Guard) -> _Drawn | None:
     """What follows from a guard; None when it contradicts itself."""
-    try:
-        return _DRAWN[guard]
-    except KeyError:
-        made = _DRAWN[guard] = _with(_NOTHING, guard)
-        return made
+    held = _DRAWN.get(guard)
+    if held is None:
+        held = _DRAWN[guard] = guard, _with(_NOTHING, guard)
+    return held[1]
 
 
 _NOTHING = _Drawn()
@@ -247,19 +261,18 @@ def _closed(drawn: _Drawn) -> _Drawn | None:
     if not asked & known:
         return drawn
     Work.rounds += 1
-    told = [whole for whole in left if (whole[0] | whole[1]) & known]
+    told = [whole for whole in left if whole[2] & known]
     follows: list[tuple[Atom, bool]] = []
     shorter: list[Whole] = []
-    for true, false in told:
+    for true, false, both in told:
         if not (true & no or false & yes):
-            true, false = true & ~yes, false & ~no
-            either = true | false
+            either = both & ~known
             if not either:
                 return None
             if either & (either - 1):
-                shorter.append((true, false))
+                shorter.append((true & either, false & either, either))
             else:
-                follows.append((_NUMBERED[either.bit_length() - 1], not true))
+                follows.append((_NUMBERED[either.bit_length() - 1], not true & either))
     made = _Drawn(yes, no, other, left.difference(told).union(shorter), asked & ~known)
     return _with(made, follows) if follows else made
 
@@ -267,16 +280,35 @@ def _closed(drawn: _Drawn) -> _Drawn | None:
 def _with(drawn: _Drawn, further: Iterable[tuple[Atom, bool]]) -> _Drawn | None:
     """The same with further conditions and what follows from them."""
     yes, no, other, left, asked = drawn
-    todo = list(further)
-    denied: list[Whole] = []
+    denied: dict[Whole, None] = {}
+    for pair in further:
+        effect = _EFFECTS.get(pair) or _effect(pair)
+        yes |= effect.yes
+        no |= effect.no
+        other |= effect.other
+        for bit, whole in effect.denied:
+            if not drawn.no & bit:
+                denied[whole] = None
+    if yes & no or yes & other:
+        return None
+    for whole in denied:
+        asked |= whole[2]
+    made = _Drawn(yes, no, other, left.union(denied) if denied else left, asked)
+    return _closed(made) if made.left else made
+
+
+def _effect(pair: tuple[Atom, bool]) -> _Effect:
+    """What follows from one condition by itself."""
+    yes = no = other = 0
+    denied: list[tuple[int, Whole]] = []
+    todo = [pair]
     for atom, truth in todo:
-        if atom is _NEVER:
-            if truth:
-                return None
+        if atom is _NEVER and not truth:
             continue
         bit = _BITS.get(atom) or _bit(atom)
         if truth and not yes & bit:
             yes |= bit
+            no |= bit if atom is _NEVER else 0
             if atom.subject:
                 other |= _SUBJECTS[atom.subject] & ~_EQUALITIES[atom.subject, atom.literal]
                 todo += _truth(atom)
@@ -287,15 +319,12 @@ def _with(drawn: _Drawn, further: Iterable[tuple[Atom, bool]]) -> _Drawn | None:
                 continue
             if len(atom.parts) == 1:
                 todo += complement(atom.parts)
-            else:
-                denied.append(_WHOLES.get(atom) or _whole(atom, atom.parts))
-    if yes & no or yes & other:
-        return None
-    denied = [(true, false) for true, false in denied if not true & false]
-    for true, false in denied:
-        asked |= true | false
-    made = _Drawn(yes, no, other, left.union(denied) if denied else left, asked)
-    return _closed(made) if made.left else made
+                continue
+            whole = _WHOLES.get(atom) or _whole(atom, atom.parts)
+            if not whole[0] & whole[1]:
+                denied.append((bit, whole))
+    made = _EFFECTS[pair] = _Effect(yes, no, other, denied)
+    return made
 
 
 def _truth(atom: Atom) -> Guard:
@@ -318,7 +347,7 @@ def _whole(atom: Atom, parts: Guard) -> Whole:
             yes |= _BITS.get(part) or _bit(part)
         else:
             no |= _BITS.get(part) or _bit(part)
-    made = _WHOLES[atom] = yes, no
+    made = _WHOLES[atom] = yes, no, yes | no
     return made
 
 
@@ -334,7 +363,7 @@ def _bit(atom: Atom) -> int:
 
 
 def _forget_drawn() -> None:
-    for held in (_KNOWN, _COMPATIBLE, _DRAWN, _BITS, _NUMBERED, _SUBJECTS, _EQUALITIES, _WHOLES):
+    for held in (_KNOWN, _COMPATIBLE, _DRAWN, _EFFECTS, _BITS, _NUMBERED, _SUBJECTS, _EQUALITIES, _WHOLES):
         held.clear()
 
 
@@ -417,8 +446,8 @@ def satisfiable(guard: Guard) -> bool:
         trials -= 1
         if drawn is None or not drawn.left or trials < 0:
             return drawn is not None
-        fewest = min((true | false).bit_count() for true, false in drawn.left)
-        named = [_named(whole) for whole in drawn.left if (whole[0] | whole[1]).bit_count() == fewest]
+        fewest = min(whole[2].bit_count() for whole in drawn.left)
+        named = [_named(whole) for whole in drawn.left if whole[2].bit_count() == fewest]
         key, truth = min(map(min, named))
         return any(holds(_with(drawn, [(_ATOMS[key], each)])) for each in (not truth, truth))
 
@@ -427,7 +456,7 @@ def satisfiable(guard: Guard) -> bool:
 
 def _named(whole: Whole) -> list[tuple[str, bool]]:
     """What would have to hold for a conjunction, by the keys of the atoms: which bits they have is chance."""
-    true, left = whole[0], whole[0] | whole[1]
+    true, _, left = whole
     found = []
     while left:
         bit = left & -left

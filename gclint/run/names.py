@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from ..ir.syntax import Site
 from . import changes, elements, module_names
-from .elements import is_missing, there
+from .elements import there
 from .events import AttributeSet, ForwardPatched
 from .filling import forced, promised
 from .guards import NEVER, compatible, complement, either
@@ -190,7 +190,7 @@ def of_object(it: Interpreter, item: Object, name: str, node: ast.expr) -> Value
     if held is not None:
         if item.kind == "namespace" and not _is_replaced(it, item, name):
             it.run.option_is_read(name, it.site(node))
-        gone = held.where(is_missing)
+        gone = held.missing()
         return there(held) if gone else held
     if isinstance(item.type, Class):
         found = class_attribute(item.type, name)

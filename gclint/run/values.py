@@ -299,7 +299,11 @@ class Value:
 
     def where(self, test: Callable[[Alternative], bool]) -> list[Guard]:
         """The guards under which the test holds."""
-        return [guard for guard, item in self if test(item)]
+        return [guard for guard, item in self.alternatives if test(item)]
+
+    def missing(self) -> list[Guard]:
+        """The guards under which there is none."""
+        return [guard for guard, item in self.alternatives if item is MISSING]
 
     def is_const(self, *literals: Any) -> list[Guard]:
         """The guards under which it is one of these literals."""

@@ -40,6 +40,7 @@ from gclint.run.run import Run
 
 PRIVATE, PUBLIC = "torch.utils.data._utils.collate", "torch.utils.data"
 NAMES = ("default_collate", "default_convert")
+WHOLE = tuple(f"{PRIVATE}.{name}" for name in NAMES)
 SINCE = "1.11"
 
 rule = Rule(
@@ -57,7 +58,7 @@ rule = Rule(
 @rule.on(NameTaken)
 def imported(event: NameTaken, run: Run) -> Iterator[Finding]:
     """Is a function imported from the private module?"""
-    if event.library_name in _names() and not event.moment.handlers:
+    if event.library_name in WHOLE and not event.moment.handlers:
         yield from _finding(event, run, event.library_name, _import(event.site))
 
 
@@ -65,14 +66,10 @@ def imported(event: NameTaken, run: Run) -> Iterator[Finding]:
 def called(event: LibraryCall, run: Run) -> Iterator[Finding]:
     """Is it called by its whole private name?"""
     node, name = rewrite.call_node(event.site), event.call.name if event.call is not None else ""
-    if name in _names() and node is not None and not isinstance(node.func, ast.Name):
+    if name in WHOLE and node is not None and not isinstance(node.func, ast.Name):
         public = f"{PUBLIC}.{name.rpartition('.')[2]}"
         edit = rewrite.replace(Site.at(event.site.module, node.func), public) if dotted(node.func) == name else None
         yield from _finding(event, run, name, Fix("public-name", f"Call {public}", (edit,)) if edit else None)
-
-
-def _names() -> tuple[str, ...]:
-    return tuple(f"{PRIVATE}.{name}" for name in NAMES)
 
 
 def _finding(event: NameTaken | LibraryCall, run: Run, name: str, fix: Fix | None) -> Iterator[Finding]:

@@ -29,6 +29,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from functools import cache
 
 from packaging.version import Version
 
@@ -65,7 +66,7 @@ def taken(event: NameTaken, run: Run) -> Iterator[Finding]:
     name = event.library_name
     module = name.rpartition(".")[0]
     gone = _gone_above(module) or (name if name in NAMES else "")
-    if bound_otherwise(event.site, event.name):
+    if not gone or bound_otherwise(event.site, event.name):
         return
     if gone in MODULES:
         error, place = f"ModuleNotFoundError: No module named '{gone}'", event.site
@@ -93,6 +94,7 @@ def called(event: LibraryCall, run: Run) -> Iterator[Finding]:
         yield from _told(event, run, name, error, None, Site.at(event.site.module, node.func))
 
 
+@cache
 def _gone_above(module: str) -> str:
     """The module that is gone, of those that a dotted name leads through; "" where all are there."""
     return next((each for each in MODULES if f"{module}.".startswith(f"{each}.")), "")
