@@ -1,4 +1,4 @@
-"""Which files tell versions, by their names (a YAML by what it holds), and how each is read."""
+"""Which files tell versions, by their names, some also by what they hold, and how each is read."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from gclint.pins.manifests import (
     read_setup_py,
 )
 from gclint.pins.pin import FilePins
-from gclint.pins.requirements_txt import read_requirements
+from gclint.pins.requirements_txt import read_listed, read_requirements
 
 Reader = Callable[[str], FilePins]
 
@@ -34,6 +34,10 @@ WORKFLOW_DIRECTORIES = ("workflows", ".circleci")
 KINDS: tuple[tuple[re.Pattern[str], Reader], ...] = (
     (re.compile(r"requirements?\.(?:txt|in)"), read_requirements),
     (re.compile(r"(?:.*[-_.])?(?:requirements?|constraints|reqs)(?:[-_.].*)?\.(?:txt|in|lock|pip)"), read_requirements),
+    (
+        re.compile(r"(?:.*[-_.])?(?:environment|env|dependencies|deps|packages|pip|freeze)(?:[-_.].*)?\.txt"),
+        read_listed,
+    ),
     (re.compile(r"pyproject\.toml"), read_pyproject),
     (re.compile(r"setup\.cfg"), read_setup_cfg),
     (re.compile(r"setup\.py"), read_setup_py),

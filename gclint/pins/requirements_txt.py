@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Sequence
 
@@ -10,6 +11,8 @@ from gclint.pins.requirement import EXPORTED, read_conda_requirement, read_requi
 
 INCLUDES = ("-r", "--requirement", "-c", "--constraint")
 INDEXES = ("-i", "--index-url", "--extra-index-url", "-f", "--find-links")
+FEWEST_LISTED = 3
+LISTED = re.compile(r"[\w.-]+(?:\[[\w,. -]+\])?\s*(?:(?:[=<>~!]=|[<>])\s*[\w.*+!-]+\s*,?\s*)*")
 WITH_VALUE = (*INCLUDES, *INDEXES, "-e", "--editable", "--trusted-host", "-t", "--target", "--prefix")
 
 
@@ -27,6 +30,15 @@ def read_requirements(text: str) -> FilePins:
         else:
             read_requirement(line, number, reading)
     return reading.done()
+
+
+def read_listed(text: str) -> FilePins:
+    """The same of a list under another name: of several lines, each of which names a package, most with a release."""
+    lines = [line for _, line in _logical_lines(text)]
+    named = [line for line in lines if LISTED.fullmatch(line) or EXPORTED.fullmatch(line)]
+    released = [line for line in named if "=" in line]
+    is_list = len(lines) >= FEWEST_LISTED and len(named) == len(lines) < 2 * len(released)
+    return read_requirements(text) if is_list else FilePins()
 
 
 def read_pip_words(words: Sequence[str], line: int, into: Reading) -> None:
