@@ -8,7 +8,7 @@ from ..run.elements import ANY
 from ..run.events import Backward, OptimizerBuilt, OptimizerStep
 from ..run.guards import CUDA, ROCM
 from ..run.interpreter import Interpreter
-from ..run.values import NONE, NOTHING, TRUE, Const, Object, Value, const, made_from, of
+from ..run.values import NONE, NOTHING, TRUE, Const, Function, Object, Value, const, made_from, of
 from .registry import Framework
 
 framework = Framework(
@@ -173,6 +173,18 @@ def make_context(call: Call) -> Value:
     if call.positional:
         made.attributes["argument"] = call.positional[0]
     return of(made)
+
+
+@framework.decorator("torch.no_grad", "torch.enable_grad", "torch.inference_mode")
+def decorated_without_parentheses(call: Call) -> Value:
+    """`@torch.no_grad`: the function within such a block (torch/utils/_contextlib.py,
+    `_NoParamDecoratorContextManager`).
+    """
+    for _, item in call.positional[0]:
+        if isinstance(item, Function):
+            made = call.it.new("context", call.name, "", call.site)
+            call.it.decorations.setdefault(item.node_id, []).append(made)
+    return call.positional[0]
 
 
 @framework.function("torch.set_grad_enabled", "torch.autograd.set_grad_enabled")
