@@ -43,6 +43,7 @@ from gclint.rule import Reproduction, Rule
 from gclint.run.closures import enclosing_function
 from gclint.run.events import Backward, Forward, LibraryCall, OptimizerStep, RunEnded
 from gclint.run.run import Run
+from gclint.run.values import Const
 
 from ..evaluations import from_outside, is_in_mode, only_tested, untrained
 from ..words import BACKWARD, STEP
@@ -81,7 +82,7 @@ def with_graph(event: RunEnded, run: Run) -> Iterator[Finding]:
         after_all = run.place(forward) > last >= 0 and steps.isdisjoint(forward.moment.loops)
         if not after_all and not is_in_mode(forward, training=False):
             continue
-        if not _records(forward) or trainable(forward.model) == "none":
+        if not _records(forward) or _is_frozen(forward):
             continue
         if last < 0:
             if trainable(forward.model) == "some" or any(_goes_along(forward, each) for each in told):
@@ -97,6 +98,12 @@ def with_graph(event: RunEnded, run: Run) -> Iterator[Finding]:
             symptom="silent: an evaluation takes as much memory as training",
             fixes=(_decorated(site, run),),
         )
+
+
+def _is_frozen(forward: Forward) -> bool:
+    """Whether nothing of a model trains when it runs."""
+    trains = forward.activation.known("trainable").possible(forward.guard) if forward.activation is not None else ()
+    return bool(trains) and all(item == Const("none") for _, item in trains)
 
 
 def _steps(run: Run) -> bool:
