@@ -10,6 +10,7 @@ from ..run.calls import Call
 from ..run.events import TrainableChanged
 from ..run.guards import ALWAYS
 from ..run.interpreter import Interpreter
+from ..run.parallel import inside
 from ..run.parts_of_guards import without_elements
 from ..run.values import NOTHING, TRUE, Object, Value, const, of, root
 from . import module_trees
@@ -184,8 +185,8 @@ def _freeze(it: Interpreter, item: Object, value: Value, site: Site) -> None:
 
 def mark_trainable(it: Interpreter, item: Object, literal: str, site: Site) -> None:
     """Record which parameters of a module train; what holds the module then trains in part."""
-    before = trainable(item)
-    parameters = parameters_of(it, item)
+    before, inner = trainable(item), inside(item)  # the parameters of a wrapper are those of what it wraps
+    parameters = parameters_of(it, inner)
     if parameters and literal in ("all", "none"):
         for each in parameters:
             with it.under(each.guard) as possible:
@@ -195,6 +196,8 @@ def mark_trainable(it: Interpreter, item: Object, literal: str, site: Site) -> N
         return
     held, it.guard = it.guard, without_elements(it.guard)
     set_state(it, item, "trainable", const(literal), const(before))
+    if inner is not item:
+        set_state(it, inner, "trainable", const(literal), const(trainable(inner)))
     for part in _told_apart(item) if literal in ("all", "none") else ():
         set_state(it, part, "trainable", const(literal), part.state["trainable"])
     for outer in holders(item):
