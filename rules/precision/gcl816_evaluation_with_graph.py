@@ -53,13 +53,15 @@ KEEPS_NOTHING = {
     *("Embedding", "EmbeddingBag", "Flatten", "Unflatten"),
 }
 """Layers whose backward, in evaluation mode, needs none of their activations; indices at most."""
+LOADED = ("load_state_dict", "load_from_checkpoint", "from_pretrained", "pretrained", "weights", "load")
+"""What a program that only tests has to do for its weights."""
 TAKE_GRADIENTS = ("torch.func.", "functorch.", "torch.autograd.functional.")
 
 rule = Rule(
     code="GCL816",
     name="evaluation-with-graph",
     docs=__doc__ or "",
-    words=((*BACKWARD, ".eval("),),
+    words=((*BACKWARD, ".eval("), (*STEP, *LOADED)),
     certainty=("fragile",),
     fixable="unsafe",
     reproduction=Reproduction(
