@@ -35,10 +35,9 @@ def read_requirements(text: str) -> FilePins:
 def read_listed(text: str) -> FilePins:
     """The same of a list under another name: of several lines, each of which names a package, most with a release."""
     lines = [line for _, line in _logical_lines(text)]
-    named = [line for line in lines if LISTED.fullmatch(line) or EXPORTED.fullmatch(line)]
-    released = [line for line in named if "=" in line]
-    is_list = len(lines) >= FEWEST_LISTED and len(named) == len(lines) < 2 * len(released)
-    return read_requirements(text) if is_list else FilePins()
+    is_list = len(lines) >= FEWEST_LISTED and all(LISTED.fullmatch(line) or EXPORTED.fullmatch(line) for line in lines)
+    released = sum("=" in line for line in lines)
+    return read_requirements(text) if is_list and len(lines) < 2 * released else FilePins()
 
 
 def read_pip_words(words: Sequence[str], line: int, into: Reading) -> None:
