@@ -7,7 +7,7 @@ import builtins
 from typing import TYPE_CHECKING
 
 from ..ir.syntax import Site
-from . import changes, elements, jumps, module_names
+from . import changes, elements, module_names
 from .elements import there
 from .events import AttributeSet, ForwardPatched
 from .filling import forced, promised
@@ -41,8 +41,6 @@ if TYPE_CHECKING:
     from .interpreter import Interpreter
 
 _BUILTINS = frozenset(dir(builtins))
-_OF_NONE = frozenset(dir(None))
-_ATTRIBUTE_ERROR = of(External("builtins.AttributeError"))
 MAY_HOLD_OPTIONS = ("namespace", "unknown", "part", "instance")  # kinds of objects
 OF_ITS_CLASS = ("instance", "dict")  # kinds of objects whose attributes are those that their class gives
 
@@ -77,16 +75,8 @@ def attribute(it: Interpreter, base: Value, name: str, node: ast.expr) -> Value:
         keep_whose(it, node, of_others=other)
     elif name == "__dict__":
         read_by_text(it, base, node)
-    possible = base.possible(it.guard)
-    parts = [of_item(it, item, name, node).under(guard) for guard, item in possible]
-    gone = [guard - it.guard for guard, item in possible if _is_none(item) and name not in _OF_NONE]
-    if gone and len(gone) < len(parts):
-        jumps.leave_under(it, either(gone), _ATTRIBUTE_ERROR)
+    parts = [of_item(it, item, name, node).under(guard) for guard, item in base.possible(it.guard)]
     return union(parts)
-
-
-def _is_none(item: Alternative) -> bool:
-    return isinstance(item, Const) and item.value is None
 
 
 def keep_whose(it: Interpreter, node: ast.AST, *, of_others: bool) -> None:
