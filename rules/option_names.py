@@ -26,6 +26,8 @@ PRINTS = (
 """Those of them that show or keep all that they are given."""
 GIVES_A_TEXT = ("str", "repr", "format", "pformat", "dumps", "safe_dump", "join")
 """Those which give it back as a text, which may be read again."""
+SAVES = ("save", "dump", "dumps", "safe_dump")
+"""What keeps what it is given in a file."""
 BY_LAUNCHERS = ("local_rank",)
 """What launchers give each process, whatever reads it."""
 BY_TEXT = ("vars", "getattr", "eval", "exec")
@@ -52,7 +54,7 @@ def reads_by_text(module: Module, others: set[ast.AST]) -> bool:
 def _takes_by_text(node: ast.AST, module: Module) -> bool:
     if isinstance(node, ast.Attribute) and node.attr in OF_ALL:
         return isinstance(node.ctx, ast.Load) and not (
-            _is_shown(node, module) or _is_no_option(node.value, module) or _is_stored_into(node, module)
+            is_shown(node, module) or _is_no_option(node.value, module) or _is_stored_into(node, module)
         )
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in BY_TEXT:
         return not _takes_no_option(node, node.func.id, module)
@@ -64,7 +66,7 @@ def takes_of_all(module: Module) -> Iterator[ast.AST]:
     for node in module.parents:
         if isinstance(node, ast.Attribute) and node.attr in OF_ALL and _takes_by_text(node, module):
             yield node
-        elif isinstance(node, ast.Call) and _last_name(node.func) in AS_A_DICT and not _is_shown(node, module):
+        elif isinstance(node, ast.Call) and last_name(node.func) in AS_A_DICT and not is_shown(node, module):
             yield from () if _fills_a_namespace(node, module) else (node,)
 
 
@@ -72,26 +74,26 @@ def _fills_a_namespace(options: ast.Call, module: Module) -> bool:
     """Whether a dict of attributes becomes those of a namespace: `Namespace(**vars(options))`."""
     spread = module.parents.get(options)
     call = module.parents.get(spread) if isinstance(spread, ast.keyword) and spread.arg is None else None
-    return isinstance(call, ast.Call) and _last_name(call.func) in ("Namespace", "SimpleNamespace")
+    return isinstance(call, ast.Call) and last_name(call.func) in ("Namespace", "SimpleNamespace")
 
 
 def _takes_no_option(node: ast.Call, called: str, module: Module) -> bool:
     """Whether such a call gives what is only printed or kept, is no option, or is called: options are data."""
     if called == "vars":
-        return _is_shown(node, module)
+        return is_shown(node, module)
     if called == "getattr":
         return _takes_none_of_options(node, module) or _in_showing_loop(node, module)
     outer = module.parents.get(node)
     return called == "eval" and isinstance(outer, ast.Call) and outer.func is node
 
 
-def _is_shown(options: ast.expr, module: Module) -> bool:
+def is_shown(options: ast.AST, module: Module) -> bool:
     """Whether the dict of all options is only printed or kept: it is given to a call that does so, as it is or as a
     text that is made of it, or each round of a loop over it does nothing else.
     """
     for outer in module.ancestors(options):
         if isinstance(outer, ast.Call) and outer.func is not options:
-            name = _last_name(outer.func)
+            name = last_name(outer.func)
             if name in PRINTS and name not in GIVES_A_TEXT:
                 return True
             if name not in TELLS:
@@ -128,7 +130,7 @@ def _is_showing(loop: ast.For, module: Module) -> bool:
     read = (each for each in nodes(own) if isinstance(each, ast.Name) and each.id in texts) if texts else ()
     later = [each for each in read if isinstance(each.ctx, ast.Load) and loop not in module.ancestors(each)]
     return all(isinstance(each, ast.Name) for each in added.values()) and all(
-        _is_shown(each, module) or _is_given_back(each, own, module) for each in later
+        is_shown(each, module) or _is_given_back(each, own, module) for each in later
     )
 
 
@@ -140,7 +142,7 @@ def _is_given_back(text: ast.Name, own: ast.AST, module: Module) -> bool:
     uses = [each for each in module.parents if isinstance(each, ast.Name) and each.id == own.name]
     calls = [module.parents[each] for each in uses]
     return bool(calls) and all(
-        isinstance(call, ast.Call) and call.func is use and _is_shown(call, module)
+        isinstance(call, ast.Call) and call.func is use and is_shown(call, module)
         for call, use in zip(calls, uses, strict=True)
     )
 
@@ -152,13 +154,13 @@ def _only_shows(line: ast.stmt) -> bool:
     if isinstance(line, ast.Assign):
         return all(isinstance(each, ast.Name) for each in line.targets) and _only_tells(line.value)
     shown = line.value if isinstance(line, ast.Expr) else None
-    if not isinstance(shown, ast.Call) or _last_name(shown.func) not in PRINTS:
+    if not isinstance(shown, ast.Call) or last_name(shown.func) not in PRINTS:
         return False
     return all(_only_tells(part) for part in (*shown.args, *shown.keywords))
 
 
 def _only_tells(part: ast.AST) -> bool:
-    return all(_last_name(each.func) in TELLS for each in nodes(part) if isinstance(each, ast.Call))
+    return all(last_name(each.func) in TELLS for each in nodes(part) if isinstance(each, ast.Call))
 
 
 def _takes_none_of_options(node: ast.Call, module: Module) -> bool:
@@ -171,8 +173,12 @@ def _takes_none_of_options(node: ast.Call, module: Module) -> bool:
 
 def _is_no_option(base: ast.expr, module: Module) -> bool:
     """Whether something is a module that is imported, or the object whose method it stands in."""
-    own = isinstance(base, ast.Name) and _class_of_method(base, module) is not None
-    return own or _is_imported(base, module)
+    return is_of_its_method(base, module) or _is_imported(base, module)
+
+
+def is_of_its_method(base: ast.expr, module: Module) -> bool:
+    """Whether something is the object whose method it stands in."""
+    return isinstance(base, ast.Name) and _class_of_method(base, module) is not None
 
 
 def _is_stored_into(options: ast.expr, module: Module) -> bool:
@@ -198,7 +204,7 @@ def _class_of_method(node: ast.Name, module: Module) -> ast.ClassDef | None:
             owner, parameters = module.parents.get(outer), outer.args.posonlyargs + outer.args.args
             if not isinstance(owner, ast.ClassDef) or not parameters or parameters[0].arg != node.id:
                 return None
-            return None if "Namespace" in map(_last_name, owner.bases) else owner
+            return None if "Namespace" in map(last_name, owner.bases) else owner
     return None
 
 
@@ -211,7 +217,8 @@ def _sets_itself(node: ast.Attribute, module: Module) -> bool:
     )
 
 
-def _last_name(node: ast.expr) -> str:
+def last_name(node: ast.AST) -> str:
+    """The last of the names that something is spelt with; "" for what is no name."""
     return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
 
 
@@ -225,7 +232,7 @@ def names_option(module: Module, name: str, made: ast.AST, texts: bool, others: 
             read = isinstance(node.ctx, ast.Load) and node.attr == name and node not in others
             read = read and not _sets_itself(node, module) and not _is_imported(node.value, module)
             named = name if read else ""
-        elif isinstance(node, ast.Call) and _last_name(node.func) in ("getattr", "attrgetter"):
+        elif isinstance(node, ast.Call) and last_name(node.func) in ("getattr", "attrgetter"):
             given = {each.value for each in node.args if isinstance(each, ast.Constant)}
             named = name if name in given else ""
         elif not texts:
@@ -243,7 +250,7 @@ def reads_of_own_option(module: Module, name: str) -> set[ast.AST]:
     """The attributes of a name that a module which makes such an option itself takes of what its own parser gave: of a
     variable that gets nothing else.
     """
-    made = (part for call in calls_in(module.tree) if _last_name(call.func) == "add_argument" for part in call.args)
+    made = (part for call in calls_in(module.tree) if last_name(call.func) == "add_argument" for part in call.args)
     flags = (part.value for part in made if isinstance(part, ast.Constant) and isinstance(part.value, str))
     if not any(flag.lstrip("-").replace("-", "_") == name for flag in flags):
         return set()
@@ -258,7 +265,7 @@ def reads_of_own_option(module: Module, name: str) -> set[ast.AST]:
 
 def _is_what_was_parsed(variable: str, given: dict[str, list[ast.expr]]) -> bool:
     """Whether a variable gets what a parser gives, and before that the parser itself at most."""
-    parsed = [each for each in given.get(variable, ()) if isinstance(each, ast.Call) and _last_name(each.func) in PARSE]
+    parsed = [each for each in given.get(variable, ()) if isinstance(each, ast.Call) and last_name(each.func) in PARSE]
     rest = [each for each in given.get(variable, ()) if each not in parsed]
     parser = any(isinstance(each.func, ast.Attribute) and dotted(each.func.value) == variable for each in parsed)
     return bool(parsed) and all(parser and isinstance(each, ast.Call) for each in rest)

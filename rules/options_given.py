@@ -17,6 +17,7 @@ from gclint.run.values import Class, Function, Object
 from .option_names import (
     BY_TEXT,
     OF_ALL,
+    SAVES,
     TELLS,
     names_option,
     names_put_together,
@@ -36,7 +37,6 @@ TAKEN = {
 0.1 to 0.19).
 """
 LIGHTNING = ("lightning.", "pytorch_lightning.")
-SAVES = ("save", "dump", "dumps", "safe_dump")
 PARTIAL = "functools.partial"
 TRAIN = ("module.train", "ddp.train", "dp.train")
 """A module's own method, which only asks whether what it is given is true."""

@@ -23,11 +23,13 @@ train(lr=args.lr, clip=args.clip)
 Or leave the option out: a command that gives it ends with "unrecognized arguments" then.
 
 ## When it is fine
-Options that some code of the program, or a file beside it, names, also as a text or an argument that a dict of them may
-fill; a namespace that is handed to a library; a class that inherits from a library's, but for what a project adds to
-the TrainingArguments of transformers, which reads its own names only; the number that a launcher gives each process;
-`-f`, which a notebook's kernel is given; hidden options (`help=argparse.SUPPRESS`). Of options that several programs
-share, and of a program that saves them, all files beside it are looked at, other than for what their own parsers give.
+Options that some code may take of what holds them: what the parser gave is followed through variables, arguments,
+attributes, entries and processes that are started, also where it is saved and read again. Where it goes to code that
+nobody follows, options whose name any code of the program or a file beside it has, also as a text; a namespace that is
+handed to a library; a class that inherits from a library's, but for what a project adds to the TrainingArguments of
+transformers, which reads its own names only; the number that a launcher gives each process; `-f`, which a notebook's
+kernel is given; hidden options (`help=argparse.SUPPRESS`). Of options that several programs share, all files beside it
+are looked at, other than for what their own parsers give.
 
 ## Evidence
 Python 3.11: argparse keeps every option that it knows in the namespace, and says nothing of those that are not read
@@ -37,7 +39,7 @@ Python 3.11: argparse keeps every option that it knows in the namespace, and say
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import takewhile
 
 from gclint.finding import Aspect, Finding, Location
@@ -54,6 +56,7 @@ from gclint.source.source import shown
 
 from ..evaluations import uses_a_model
 from ..option_fields import unread_fields
+from ..option_flow import Flow
 from ..option_names import BY_LAUNCHERS, is_read, takes_the_command_line
 from ..options_given import Texts, is_handed_on, is_named, is_saved, taken_by
 from ..replaced_at_once import replaced_at_once
@@ -87,8 +90,8 @@ def unread(event: RunEnded, run: Run) -> Iterator[Finding]:
     taken = {name for each in run.of_type(LibraryCall) for name in taken_by(each.name) or ()}
     options = {item for each in parses for item in _namespaces(each.result.objects())}
     told = set[Site]()
-    handed_on, texts = is_handed_on(options, run), Texts.of(run)
-    kept = is_saved(options, run)
+    handed_on = is_handed_on(options, run)
+    may_take = _naming(options, [each.site for each in parses], run)
     for parsed in parses if options and not handed_on else ():
         parser = parsed.call.receiver if parsed.call is not None else None
         for option in every_option(run, parser) if parser is not None else ():
@@ -98,7 +101,7 @@ def unread(event: RunEnded, run: Run) -> Iterator[Finding]:
             lost = name and not read and all(_is_done_always(each, name, option, run) for each in set_over)
             asked = lost and _is_asked_for(option, parsed) and _is_let_through(option, parsed, parses, run)
             at_once = asked and bool(set_over) and replaced_at_once(name, option, parsed, run)
-            if at_once or (asked and not is_named(name, option.site, kept, texts, run)):
+            if at_once or (asked and not may_take(name, option.site)):
                 told.add(option.site)
                 flag = flags_of(option)[-1]
                 why = f"the program replaces `{flag}` before it reads it" if set_over else f"nothing reads `{flag}`"
@@ -115,6 +118,18 @@ def unread(event: RunEnded, run: Run) -> Iterator[Finding]:
                     ][:3],
                     versions=(),
                 )
+
+
+def _naming(options: set[Object], parses: list[Site], run: Run) -> Callable[[str, Site], bool]:
+    """Whether any code may take an option by its name, of those of all places that may hold the options; where that is
+    not known, whether any code has the name.
+    """
+    flow, kept, texts = Flow(parses, run), is_saved(options, run), Texts.of(run)
+
+    def is_taken(name: str, made: Site) -> bool:
+        return is_named(name, made, kept, texts, run) if flow.escaped else flow.takes(name, made)
+
+    return is_taken
 
 
 @rule.on(RunEnded)

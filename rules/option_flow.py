@@ -1,0 +1,323 @@
+"""Where the options of a command line go: from the call that parses them through variables, parameters, attributes and
+entries, by their names alone and in any order, so that all that may hold them is followed, and more (a field-based
+analysis of escape).
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterable, Iterator
+
+from gclint.ir.syntax import DEFINITIONS, FUNCTIONS, FunctionDef, Module, Site, nodes
+from gclint.run.closures import enclosing_function
+from gclint.run.run import Run
+
+from .option_names import (
+    GIVES_A_TEXT,
+    OF_ALL,
+    PARSE,
+    PRINTS,
+    is_of_its_method,
+    is_shown,
+    last_name,
+    names_option,
+)
+from .option_places import (
+    ONE_ENTRY,
+    count,
+    is_attribute,
+    is_call,
+    is_entry,
+    is_method,
+    is_name,
+    is_spread,
+    names_of,
+    parameters,
+    runs_a_text,
+    same_entries,
+    saves,
+    scope_of,
+    shows,
+)
+
+ASKS = ("isinstance", "type", "id", "hasattr", "setattr", "delattr", "len", "callable")
+"""Functions that take nothing of what they are given."""
+SAME_AGAIN = ("copy", "deepcopy", "vars")
+MAKES_ENTRIES = ("dict", "update")
+ALL_ENTRIES = ("items", "keys", "values", "copy")
+"""The methods of a dict that give all that it has."""
+KEPT_AS = "config"
+"""The attribute under which what follows a run holds the options that `init` and its like are given."""
+FOLLOWERS = ("init", "init_trackers", "update", "add_config", "log_hyperparams", "save_hyperparameters")
+
+
+class Flow:
+    """All that happens to the options that calls parse: the names that are `taken` of them, and whether they have
+    `escaped` to what nobody follows.
+    """
+
+    def __init__(self, parses: list[Site], run: Run):
+        self.run = run
+        self.taken: set[str] = set()
+        self.escaped = False
+        self._met: set[object] = set()
+        self._open: list[Callable[[], None]] = []
+        for site in parses:
+            self._parsed(site)
+        while self._open and not self.escaped:
+            self._open.pop()()
+
+    def takes(self, name: str, made: Site) -> bool:
+        """Whether an option that is `made` in a file may be taken, by this program or by one that shares the file."""
+        sharing = self.run.beside_with(name, made.module)
+        return name in self.taken or any(names_option(each, name, made.node, True, set()) for each in sharing)
+
+    def _parsed(self, site: Site) -> None:
+        node, module = site.node, site.module
+        if not isinstance(node, ast.Call) or len(node.args) > 1 or any(each.arg != "args" for each in node.keywords):
+            self.escaped = True
+            return
+        outer = module.parents.get(node)
+        if last_name(node.func) == PARSE[0]:
+            self._held(module, node)
+        elif isinstance(outer, ast.Assign) and isinstance(outer.targets[0], ast.Tuple):
+            self._bound_to(module, outer.targets[0].elts[0])
+        elif isinstance(outer, ast.Subscript) and outer.value is node:
+            self._held(module, outer)
+        else:
+            self.escaped = True
+
+    def _held(self, module: Module, node: ast.AST) -> None:
+        """Follow an expression that is the options."""
+        outer = module.parents.get(node)
+        if self.escaped or self._is_harmless(node, outer):
+            return
+        if isinstance(outer, ast.Attribute):
+            self._attribute(module, outer)
+        elif isinstance(outer, ast.Subscript) and outer.value is node:
+            self._take(outer.slice)
+        elif isinstance(outer, ast.keyword) and outer.arg:
+            self._passed(module, module.parents[outer], node, outer.arg)
+        elif isinstance(outer, ast.Call):  # what is called is something else of the name
+            if outer.func is not node:
+                self._passed(module, outer, node, None)
+        elif isinstance(outer, (ast.Assign, ast.AnnAssign, ast.NamedExpr)) and outer.value is node:
+            for target in outer.targets if isinstance(outer, ast.Assign) else [outer.target]:
+                self._bound_to(module, target)
+            if isinstance(outer, ast.NamedExpr):
+                self._held(module, outer)
+        elif isinstance(outer, ast.Return):
+            self._given_back(enclosing_function(module, outer))
+        elif isinstance(outer, ast.Dict) and node in outer.values:
+            self._entry(outer.keys[outer.values.index(node)])
+        elif isinstance(outer, ast.Tuple):
+            self._passed_with_others(module, outer, node)
+        else:
+            self.escaped = True
+
+    def _is_harmless(self, node: ast.AST, outer: ast.AST | None) -> bool:
+        """Whether nothing is taken of the options where they stand, but a name that a text spells out."""
+        if isinstance(outer, ast.Compare):
+            named = outer.left.value if isinstance(outer.left, ast.Constant) else ""
+            self.taken |= {named} if isinstance(named, str) else set()
+            return outer.left is node or isinstance(outer.left, ast.Constant)
+        if isinstance(outer, (ast.If, ast.While, ast.Assert, ast.IfExp)):
+            return outer.test is node
+        if isinstance(outer, ast.BinOp):  # raises for options
+            return not isinstance(outer.op, (ast.BitOr, ast.Mod))
+        return isinstance(outer, (ast.Expr, ast.FormattedValue, ast.arg, ast.Delete)) or (
+            isinstance(outer, ast.UnaryOp) and isinstance(outer.op, ast.Not)
+        )
+
+    def _attribute(self, module: Module, node: ast.Attribute) -> None:
+        """Follow an attribute of the options, or a method of the dict of them."""
+        call = module.parents.get(node)
+        called = isinstance(call, ast.Call) and call.func is node
+        if node.attr in OF_ALL:
+            self.escaped |= not is_shown(node, module)
+        elif called and isinstance(call, ast.Call) and call.args and node.attr in ONE_ENTRY:
+            self._take(call.args[0])
+        elif called and node.attr in ALL_ENTRIES:
+            again = same_entries(call, module)
+            if again is not None:
+                self._held(module, again)
+            else:
+                self.escaped |= not is_shown(node, module)
+        elif isinstance(node.ctx, ast.Load) and not (called and node.attr == "update"):
+            self.taken |= set() if self.run.read_of_others.get(node) else {node.attr}
+
+    def _take(self, key: ast.AST) -> None:
+        if isinstance(key, ast.Constant):
+            self.taken.add(str(key.value))
+        else:
+            self.escaped = True
+
+    def _bound_to(self, module: Module, target: ast.AST) -> None:
+        if isinstance(target, ast.Name):
+            around = next((each for each in module.ancestors(target) if isinstance(each, DEFINITIONS)), None)
+            if isinstance(around, ast.ClassDef):
+                self._field(target.id)
+            self._variable(module, scope_of(module, target), target.id)
+        elif isinstance(target, ast.Attribute) and is_of_its_method(target.value, module):
+            self._field(target.attr)
+        elif isinstance(target, ast.Subscript):
+            self._entry(target.slice)
+        else:
+            self.escaped = True
+
+    def _variable(self, module: Module, scope: ast.AST, name: str) -> None:
+        """Follow a variable of a function or a module, which others may import."""
+        self._later((module.path, scope, name), lambda: self._in_scope(module, scope, name))
+
+    def _in_scope(self, module: Module, scope: ast.AST, name: str) -> None:
+        for node in nodes(scope):
+            self.escaped |= isinstance(node, ast.Call) and runs_a_text(node)
+            if is_name(node, name) and scope_of(module, node) is scope:
+                self._held(module, node)
+        if isinstance(scope, ast.Module):
+            self._imported(module, name)
+
+    def _imported(self, module: Module, name: str) -> None:
+        """Follow a variable of a module into those that may import it."""
+        if module is not self.run.entry:
+            self._field(name)
+        for other in self.run.modules_with(name):
+            for each in [*other.parents] if other is not module else ():
+                if isinstance(each, ast.alias) and each.name in (name, "*"):
+                    self._variable(other, other.tree, each.asname or name)
+
+    def _field(self, name: str) -> None:
+        """Follow an attribute of whatever has it."""
+        self._later(("attribute", name), lambda: self._wherever(name, self.run.modules_with(name), is_attribute))
+
+    def _entry(self, key: ast.AST | None) -> None:
+        """Follow an entry of whatever has it, also in a file that another program reads."""
+        name = key.value if isinstance(key, ast.Constant) else None
+        if isinstance(name, str):
+            self._later(("entry", name), lambda: self._wherever(name, self._all(name), is_entry))
+            self._later(("spread", name), lambda: self._spread(name))
+        else:
+            self.escaped = True
+
+    def _given_back(self, function: ast.AST) -> None:
+        """Follow what a function gives: the calls of whatever has its name."""
+        if not isinstance(function, FUNCTIONS):
+            self.escaped = True
+            return
+        if function.decorator_list:
+            self._field(function.name)
+        name = function.name
+        self._later(("calls", name), lambda: self._wherever(name, self.run.modules_with(name), is_call))
+
+    def _wherever(self, name: str, modules: Iterable[Module], stands: Callable[[ast.AST, str], bool]) -> None:
+        for module in modules:
+            for node in [*module.parents]:
+                if stands(node, name):
+                    self._held(module, node)
+
+    def _spread(self, name: str) -> None:
+        """Follow an entry into the parameters that have its name, of what is given entries: `f(**entries)`."""
+        spreading = (each for module in self._all("**") for each in module.parents if is_spread(each))
+        called = {last_name(each.func) for each in spreading if isinstance(each, ast.Call)}
+        by_value = any(not any(self._definitions(each)) for each in called)
+        for module in self._all(name):
+            for node in [*module.parents]:
+                if isinstance(node, FUNCTIONS) and name in parameters(node):
+                    around = module.parents.get(node)
+                    of_class = isinstance(around, ast.ClassDef) and (by_value or around.name in called)
+                    if node.name in called or (of_class and node.name == "__init__"):
+                        self._variable(module, node, name)
+
+    def _all(self, word: str) -> list[Module]:
+        """The modules of the program that have a word, and those beside it."""
+        return list(dict.fromkeys([*self.run.modules_with(word), *self.run.beside_with(word)]))
+
+    def _passed(self, module: Module, call: ast.AST, node: ast.AST, keyword: str | None) -> None:
+        """Follow what a call is given: into what has the name in the project, else by what the library's does."""
+        name = last_name(call.func) if isinstance(call, ast.Call) else ""
+        if not isinstance(call, ast.Call) or not name or any(isinstance(each, ast.Starred) for each in call.args):
+            self.escaped = True
+            return
+        place = call.args.index(node) if keyword is None and node in call.args else 0
+        if name == "partial" and call.args and call.args[0] is not node:
+            name, place = last_name(call.args[0]), place - 1
+        if keyword is not None and name in MAKES_ENTRIES:
+            self._entry(ast.Constant(keyword))
+        elif name in FOLLOWERS:
+            self._field(KEPT_AS)
+        taken = [
+            self._parameter(where, function, keyword if keyword is not None else place + first)
+            for spelt in names_of(name, module)
+            for where, function, first in self._definitions(spelt)
+        ]
+        if not any(taken) and keyword is None:
+            self._passed_to_a_library(module, call, name)
+        elif not any(taken):
+            self.escaped |= name not in (*MAKES_ENTRIES, *FOLLOWERS)
+
+    def _passed_to_a_library(self, module: Module, call: ast.Call, name: str) -> None:
+        if name == "getattr" and len(call.args) > 1 and isinstance(call.args[1], ast.Constant):
+            self.taken.add(str(call.args[1].value))
+        elif name in SAME_AGAIN:
+            self._held(module, call)
+        elif name in GIVES_A_TEXT:
+            self.escaped |= not any(map(shows, module.ancestors(call)))
+        elif name not in ASKS and name not in FOLLOWERS:
+            self.escaped |= name not in PRINTS or saves(call)
+
+    def _passed_with_others(self, module: Module, group: ast.Tuple, node: ast.AST) -> None:
+        """Follow what a call is given for a function that it gets too: `spawn(main, args=(count, options))`, which puts
+        a number before them, or does not.
+        """
+        keyword = module.parents.get(group)
+        call = module.parents.get(keyword) if isinstance(keyword, ast.keyword) and keyword.arg == "args" else None
+        given = [*call.args, *(each.value for each in call.keywords)] if isinstance(call, ast.Call) else []
+        place, found = [*map(id, group.elts)].index(id(node)), False
+        names = (spelt for each in given for spelt in names_of(last_name(each), module))
+        for name in filter(None, names):
+            for where, function, first in self._definitions(name):
+                for number in (place + first, place + first + 1):
+                    found |= self._parameter(where, function, number)
+        self.escaped |= not found
+
+    def _definitions(self, name: str) -> Iterator[tuple[Module, FunctionDef, int]]:
+        """The functions of the project of a name, with the number of the first parameter that a call gives."""
+        for module in self.run.modules_with(name):
+            for node in [*module.parents]:
+                if isinstance(node, FUNCTIONS) and node.name == name:
+                    yield module, node, is_method(module, node)
+                elif isinstance(node, ast.ClassDef) and node.name == name:
+                    yield from self._constructors(module, node, {name})
+
+    def _constructors(
+        self, module: Module, node: ast.ClassDef, seen: set[str]
+    ) -> Iterator[tuple[Module, FunctionDef, int]]:
+        own = [each for each in node.body if isinstance(each, FUNCTIONS) and each.name == "__init__"]
+        yield from ((module, each, 1) for each in own)
+        bases = {last_name(each) for each in node.bases} - seen if not own else set[str]()
+        for base in sorted(bases):
+            for other in self.run.modules_with(base):
+                for each in other.parents:
+                    if isinstance(each, ast.ClassDef) and each.name == base:
+                        yield from self._constructors(other, each, seen | {base})
+
+    def _parameter(self, module: Module, function: FunctionDef, which: int | str) -> bool:
+        """Follow the parameter that has a place or a name, and tell whether there is one."""
+        ordered = parameters(function)[: None if isinstance(which, str) else count(function)]
+        name = which if which in ordered else None
+        if isinstance(which, int):
+            name = ordered[which] if which < len(ordered) else None
+        if isinstance(name, str):
+            self._variable(module, function, name)
+        elif isinstance(which, str) and function.args.kwarg is not None:
+            self._entry(ast.Constant(which))
+        elif isinstance(which, int) and function.args.vararg is not None:
+            self.escaped = True
+        else:
+            return False
+        return True
+
+    def _later(self, place: object, follow: Callable[[], None]) -> None:
+        if place not in self._met:
+            self._met.add(place)
+            self._open.append(follow)

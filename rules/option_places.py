@@ -1,0 +1,122 @@
+"""The places in code where something that is followed by its name may stand: variables, attributes, entries, calls."""
+
+from __future__ import annotations
+
+import ast
+
+from gclint.ir.syntax import FUNCTIONS, FunctionDef, Module, nodes
+from gclint.run.closures import body_of, bound_names
+
+from .option_names import PRINTS, SAVES, last_name
+
+RUNS_A_TEXT = ("eval", "exec")
+ONE_ENTRY = ("get", "pop", "setdefault")
+"""The methods of a dict that take an entry by its name."""
+
+
+def is_name(node: ast.AST, name: str) -> bool:
+    """Whether something reads a variable."""
+    return isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and node.id == name
+
+
+def scope_of(module: Module, name: ast.AST) -> ast.AST:
+    """The function or the module whose variable a name is."""
+    for outer in module.ancestors(name):
+        if isinstance(outer, (*FUNCTIONS, ast.Lambda)) and isinstance(name, ast.Name) and name.id in _own(outer):
+            return outer
+    return module.tree
+
+
+def _own(function: FunctionDef | ast.Lambda) -> set[str]:
+    body = body_of(function)
+    outer = {
+        name
+        for part in body
+        for each in nodes(part)
+        if isinstance(each, (ast.Global, ast.Nonlocal))
+        for name in each.names
+    }
+    own = {each.arg for each in nodes(function.args) if isinstance(each, ast.arg)}
+    return (own | {name for part in body for name in bound_names(part)}) - outer
+
+
+def same_entries(call: ast.AST | None, module: Module) -> ast.AST | None:
+    """The dict that has the same entries as one that is gone through, or some of them; None where it is no such."""
+    if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr == "copy":
+        return call
+    rounds = module.parents.get(call) if call is not None else None
+    made = module.parents.get(rounds) if isinstance(rounds, ast.comprehension) else None
+    if not isinstance(made, ast.DictComp) or len(made.generators) > 1 or not isinstance(rounds, ast.comprehension):
+        return None
+    pair = [ast.dump(each) for each in (made.key, made.value)]
+    same = isinstance(rounds.target, ast.Tuple) and [*map(_read, rounds.target.elts)] == pair
+    return made if same else None
+
+
+def _read(name: ast.expr) -> str:
+    """How a name is written down where it is read."""
+    return ast.dump(ast.Name(name.id, ast.Load())) if isinstance(name, ast.Name) else ""
+
+
+def names_of(name: str, module: Module) -> set[str]:
+    """A name, and those under which it was imported."""
+    aliases = (each for each in module.parents if isinstance(each, ast.alias) and each.asname == name)
+    return {name, *(each.name.rpartition(".")[2] for each in aliases)}
+
+
+def parameters(function: FunctionDef) -> list[str]:
+    """The parameters that take one argument, those that take it by its place first."""
+    args = function.args
+    return [each.arg for each in (*args.posonlyargs, *args.args, *args.kwonlyargs)]
+
+
+def count(function: FunctionDef) -> int:
+    """How many parameters take an argument by its place."""
+    return len(function.args.posonlyargs) + len(function.args.args)
+
+
+def is_spread(node: ast.AST) -> bool:
+    """Whether something is a call that is given the entries of a dict."""
+    return isinstance(node, ast.Call) and any(each.arg is None for each in node.keywords)
+
+
+def is_method(module: Module, function: FunctionDef) -> int:
+    """Whether a call of a function by its name gives it no first argument: the object before the dot is that."""
+    if not isinstance(module.parents.get(function), ast.ClassDef):
+        return 0
+    return int(not any(last_name(each) == "staticmethod" for each in function.decorator_list))
+
+
+def runs_a_text(call: ast.Call) -> bool:
+    """Whether a call runs a text that is put together, which may have any name in it."""
+    put_together = any(not isinstance(each, (ast.Attribute, ast.Constant, ast.Name)) for each in call.args[:1])
+    return isinstance(call.func, ast.Name) and call.func.id in RUNS_A_TEXT and put_together
+
+
+def shows(node: ast.AST) -> bool:
+    """Whether something is a call that shows what it is given."""
+    return isinstance(node, ast.Call) and last_name(node.func) in PRINTS and not saves(node)
+
+
+def saves(node: ast.AST) -> bool:
+    """Whether something is a call that keeps what it is given in a file."""
+    return isinstance(node, ast.Call) and last_name(node.func) in SAVES
+
+
+def is_entry(node: ast.AST, name: str) -> bool:
+    """Whether something takes an entry by its name."""
+    if isinstance(node, ast.Subscript):
+        return isinstance(node.ctx, ast.Load) and isinstance(node.slice, ast.Constant) and node.slice.value == name
+    if not isinstance(node, ast.Call) or last_name(node.func) not in ONE_ENTRY or not node.args:
+        return False
+    return isinstance(node.args[0], ast.Constant) and node.args[0].value == name
+
+
+def is_attribute(node: ast.AST, name: str) -> bool:
+    """Whether something takes an attribute by its name."""
+    return isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load) and node.attr == name
+
+
+def is_call(node: ast.AST, name: str) -> bool:
+    """Whether something calls what has a name."""
+    return isinstance(node, ast.Call) and last_name(node.func) == name
