@@ -2,7 +2,8 @@
 
 ## What it does
 Finds `torch.load` without `weights_only` of a file in which the same program, in this run or an earlier one, or another
-program of the project saves more than tensors, or of which what it gives is used as a module.
+program of the project saves more than tensors, of which what it gives is used as a module, or that is a checkpoint
+of Lightning's with such objects among its hyperparameters.
 
 ## Why it breaks
 From torch 2.6 on `weights_only` is True: a module, a namespace of options, a numpy array, a path or an
@@ -27,7 +28,8 @@ Or `torch.load(path, weights_only=False)`, for files that you trust: it runs wha
 State dicts of modules, optimizers, schedulers and scalers; classes named by `safe_globals` or `add_safe_globals`; torch
 before 2.6; a file that may as well be one with nothing but tensors. That a file of an option, or of another program, is
 the one that is saved here is told by what is read of it: fragile, as is what the first run keeps for the others, and a
-module that is told by its use (`torch.load(path).eval()`), which a condition or a `try` makes a question.
+module that is told by its use (`torch.load(path).eval()`), which a condition or a `try` makes a question. So is what
+Lightning keeps beside the states of a module that calls `save_hyperparameters()`: the arguments of its constructor.
 
 ## Evidence
 torch 2.13.0: Namespace, numpy scalars and arrays, Path, defaultdict and modules raise; OrderedDict does
@@ -52,6 +54,7 @@ from gclint.run.run import Run, together
 from gclint.run.saved import Saved, ending_of, file_key, saves
 from gclint.run.values import NOTHING, Object
 
+from .hyperparameters import refused_beside_states
 from .loads import is_made_by, loads_beside
 from .refused import OF_MODULES, unsafe, used_as_module
 from .resumed import ANY_KEY, entries_of, fills, fills_such, is_resumed, may_be
@@ -68,7 +71,7 @@ rule = Rule(
     docs=__doc__ or "",
     words=(
         (*LOADS, *SAVES),  # of a program that only saves: another one loads
-        (*SAVES, *(f".{name}(" for name in OF_MODULES)),
+        (*SAVES, "save_hyperparameters", *(f".{name}(" for name in OF_MODULES)),
         ("torch",),
     ),
     certainty=("fails", "fragile"),
@@ -119,10 +122,14 @@ def _held_in(load: LibraryCall, files: list[Saved], run: Run) -> Iterator[Findin
         or _saved_earlier(load, file, files, run)
         or _of_that_name(load, files, run)
     )
-    used = used_as_module(load, run) if found is None else None
+    beside = refused_beside_states(load, run) if found is None else None
+    used = used_as_module(load, run)
     if found is not None:
         saved, guard, what = found
         yield _finding(run, load.site, (saved.site, "saved here"), guard, what, known=known is not None)
+    elif beside is not None:
+        kept, guard, what = beside
+        yield _finding(run, load.site, (kept.site, "kept in each checkpoint here"), guard, what, known=False)
     elif used is not None:
         yield _finding(run, load.site, (used.site, "used as one here"), load.guard, "a module", known=False)
 

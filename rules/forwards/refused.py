@@ -25,6 +25,8 @@ def unsafe(value: Value, run: Run, depth: int = 0) -> tuple[Guard, str] | None:
             continue
         if item.kind in MODULES:
             return guard, f"the module `{item.text or item.class_name}` itself"
+        if item.kind == "tokenizer":
+            return guard, f"the tokenizer `{item.text}`"
         if item.kind == "namespace" or (item.kind in OBJECTS and isinstance(item.type, Class)):
             return guard, f"an object of class {item.class_name}"
         name = made_by(run).get(item, "")
