@@ -63,6 +63,13 @@ def _cell(text: str) -> dict[str, object]:
 
 
 UNUSED = {
+    "looked up in another module inside its package": {
+        **program("import nets, sys", "nets.other.__dict__[sys.argv[1]]"),
+        "nets/__init__.py": "from . import inner, other\n",
+        "nets/other.py": "",
+        "nets/inner/__init__.py": "from . import parts\n",
+        "nets/inner/parts.py": PARTS,
+    },
     "its file is imported": program("import parts"),
     "another name of it is imported": program("from parts import F", "F.relu(net(torch.ones(1, 4)))"),
     "another thing has its name": program("from parts import F", "F.relu(net.step)"),
@@ -113,6 +120,17 @@ USED = {
     "under a computed name of its module's dict": (
         program("import parts, sys", "parts.__dict__[sys.argv[1]]"),
         {STEP, METHOD},
+    ),
+    "under a computed name of a module inside a package": (
+        {
+            **program("import nets, sys", "nets.inner.__dict__[sys.argv[1]]"),
+            "nets/__init__.py": "from .made import made\n",
+            "nets/made.py": "from .inner import step\n\nmade = 1\n",
+            "nets/inner/__init__.py": "from .parts import step\n",
+            "nets/inner/parts.py": PARTS,
+            "parts.py": "",
+        },
+        {("nets/inner/parts.py", STEP[1]), ("nets/inner/parts.py", METHOD[1])},
     ),
     "under a computed name in a program that cannot be parsed": (
         {

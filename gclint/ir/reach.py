@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from ..progress import tell
 from .gate import Words, admits
+from .inside import named_inside
 from .mentions import CALLED_BY_MODULES, MOST_UNITS, Mentions
 from .outline import Unit
 from .rule_words import RuleWords
@@ -193,6 +194,11 @@ class Reach:
         """Whether a file of the project's own may look up what no text names, in itself or in what it imports."""
         told = self._project.told(path) if not self.mentions.is_alone(path) else None
         return told is not None and told.looks_up
+
+    def looked_into(self, path: str) -> set[str]:
+        """The files in which it may do so, its own aside."""
+        text = self._project.text(path) or ""
+        return {*self.mentions.files(path), *named_inside(path, text, self.mentions)}
 
     def anything_in(self, path: str) -> bool:
         """Whether anything that a file defines matters."""

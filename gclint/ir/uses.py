@@ -21,6 +21,7 @@ from ..source.source import content
 from ..source.stamps import read_by_analyses
 from .gate import identifiers_in
 from .index import ENTRY, LOOKS_UP, READS
+from .inside import named_inside
 from .mentions import Mentions
 from .outline import Outline, Unit
 
@@ -216,7 +217,7 @@ class Uses:
         others = (pattern for word, pattern in LOOKS_UP.items() if word not in (READS, ENTRY))
         if outline is None or any(pattern.search(text) for pattern in others):
             return {path, *self._mentions.files(path)}
-        found = set[str]()
+        found = named_inside(path, text, self._mentions)
         for base in bases - OBJECTS:
             items = outline.imports.get(base, ())
             files = {file for item in items for file in self._mentions.reads(path, item) if file}

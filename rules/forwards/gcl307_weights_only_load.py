@@ -2,7 +2,8 @@
 
 ## What it does
 Finds `torch.load` without `weights_only` of a file in which the same program, in this run or an earlier one, or another
-program of the project saves more than tensors.
+program of the project saves more than tensors, of which what it gives is used as a module, or that is a checkpoint
+of Lightning's with such objects among its hyperparameters.
 
 ## Why it breaks
 From torch 2.6 on `weights_only` is True: a module, a namespace of options, a numpy array, a path or an
@@ -26,7 +27,9 @@ Or `torch.load(path, weights_only=False)`, for files that you trust: it runs wha
 ## When it is fine
 State dicts of modules, optimizers, schedulers and scalers; classes named by `safe_globals` or `add_safe_globals`; torch
 before 2.6; a file that may as well be one with nothing but tensors. That a file of an option, or of another program, is
-the one that is saved here is told by what is read of it: fragile, as is what the first run keeps for the others.
+the one that is saved here is told by what is read of it: fragile, as is what the first run keeps for the others, and a
+module that is told by its use (`torch.load(path).eval()`), which a condition or a `try` makes a question. So is what
+Lightning keeps beside the states of a module that calls `save_hyperparameters()`: the arguments of its constructor.
 
 ## Evidence
 torch 2.13.0: Namespace, numpy scalars and arrays, Path, defaultdict and modules raise; OrderedDict does
@@ -49,10 +52,11 @@ from gclint.run.events import LibraryCall, RunEnded, TrainerStarted
 from gclint.run.guards import ALWAYS, Guard
 from gclint.run.run import Run, together
 from gclint.run.saved import Saved, ending_of, file_key, saves
-from gclint.run.values import NOTHING, Class, Object, Value
+from gclint.run.values import NOTHING, Object
 
+from .hyperparameters import refused_beside_states
 from .loads import is_made_by, loads_beside
-from .numpy_numbers import made_by, numpy_function, set_in_groups
+from .refused import OF_MODULES, unsafe, used_as_module
 from .resumed import ANY_KEY, entries_of, fills, fills_such, is_resumed, may_be
 
 SYMPTOM = "UnpicklingError: Weights only load failed"
@@ -60,8 +64,6 @@ LOADS = ("load(", "load,", "load)", "import load", "load as")
 SAVES = ("save(", "save,", "save)", "import save", "save as")
 OPTIONS_OF_TRAINER = "training_args.bin"
 """The file in which transformers' Trainer keeps its arguments beside each checkpoint (trainer.py, `_save`)."""
-OBJECTS = ("instance", "dict", "list", "tuple")
-MODULES = ("module", "modules", "model", "layer", "ddp")
 
 rule = Rule(
     code="GCL307",
@@ -69,7 +71,7 @@ rule = Rule(
     docs=__doc__ or "",
     words=(
         (*LOADS, *SAVES),  # of a program that only saves: another one loads
-        SAVES,
+        (*SAVES, "save_hyperparameters", *(f".{name}(" for name in OF_MODULES)),
         ("torch",),
     ),
     certainty=("fails", "fragile"),
@@ -90,31 +92,52 @@ def more_than_tensors(event: RunEnded, run: Run) -> Iterator[Finding]:
     if version is not None and version < Version("2.6"):
         return
     files = saves(run)
-    for load in run.of_type(LibraryCall) if files else ():
-        call = load.call
-        if load.name != "torch.load" or call is None or call.open or call.gives("weights_only") or _allowed(load, run):
+    for load in run.of_type(LibraryCall):
+        if not _loads_weights_only(load) or _allowed(load, run):
             continue
-        file = file_key(call.get("f", 0), load.site, 0)
-        known = _first([each for each in files if file and each.file == file], load.guard, run)
-        found = (
-            known
-            or _kept_by_the_first(load, file, files, run)
-            or _saved_earlier(load, file, files, run)
-            or _of_that_name(load, files, run)
-        )
-        if found is not None:
-            yield _finding(run, load.site, *found, known=known is not None)
+        yield from _held_in(load, files, run)
     for beside in loads_beside(run) if files else ():
         held = [each for each in _holding(beside.read, files) if is_made_by(beside.makers, each, beside.read)]
         found = _all(held, ALWAYS, run) if beside.fills or _reads_more(beside.read, held, run) else None
         if found is not None:
-            yield _finding(run, beside.site, *found, known=False)
+            saved, guard, what = found
+            yield _finding(run, beside.site, (saved.site, "saved here"), guard, what, known=False)
+
+
+def _loads_weights_only(event: LibraryCall) -> bool:
+    """Whether something is loaded as torch.load does by default, with its own pickle."""
+    call = event.call
+    given = call is None or call.open or any(call.gives(each) for each in ("weights_only", "pickle_module"))
+    return event.name == "torch.load" and not given
+
+
+def _held_in(load: LibraryCall, files: list[Saved], run: Run) -> Iterator[Finding]:
+    """The finding at a load, by what is saved in its file or else by what is done with what it gives."""
+    assert load.call is not None
+    file = file_key(load.call.get("f", 0), load.site, 0)
+    known = _first([each for each in files if file and each.file == file], load.guard, run)
+    found = (
+        known
+        or _kept_by_the_first(load, file, files, run)
+        or _saved_earlier(load, file, files, run)
+        or _of_that_name(load, files, run)
+    )
+    beside = refused_beside_states(load, run) if found is None else None
+    used = used_as_module(load, run)
+    if found is not None:
+        saved, guard, what = found
+        yield _finding(run, load.site, (saved.site, "saved here"), guard, what, known=known is not None)
+    elif beside is not None:
+        kept, guard, what = beside
+        yield _finding(run, load.site, (kept.site, "kept in each checkpoint here"), guard, what, known=False)
+    elif used is not None:
+        yield _finding(run, load.site, (used.site, "used as one here"), load.guard, "a module", known=False)
 
 
 def _reads_more(read: Set[str], saved: list[Saved], run: Run) -> bool:
     """Whether what is read of a file is more than tensors there."""
     entries = [each for one in saved for each in entries_of(one.content)]
-    return any(_unsafe(each[key], run) for each in entries for key in read & set(each))
+    return any(unsafe(each[key], run) for each in entries for key in read & set(each))
 
 
 Found = tuple[Saved, Guard, str]
@@ -123,10 +146,10 @@ Found = tuple[Saved, Guard, str]
 def _first(files: list[Saved], base: Guard, run: Run) -> Found | None:
     """The first save of more than tensors, with the condition and what it is."""
     for saved in files:
-        unsafe = _unsafe(saved.content, run)
-        guard = together(base, saved.guard, unsafe[0]) if unsafe is not None else None
-        if unsafe is not None and guard is not None:
-            return saved, guard, unsafe[1]
+        found = unsafe(saved.content, run)
+        guard = together(base, saved.guard, found[0]) if found is not None else None
+        if found is not None and guard is not None:
+            return saved, guard, found[1]
     return None
 
 
@@ -136,7 +159,7 @@ def _all(files: list[Saved], base: Guard, run: Run) -> Found | None:
     """
     places = {_written(each) for each in files}
     return (
-        _first(files, base, run) if places == {_written(each) for each in files if _unsafe(each.content, run)} else None
+        _first(files, base, run) if places == {_written(each) for each in files if unsafe(each.content, run)} else None
     )
 
 
@@ -235,7 +258,7 @@ def _allowed(load: LibraryCall, run: Run) -> bool:
     return named or any(name.endswith("safe_globals") for name in entered)
 
 
-def _finding(run: Run, load: Site, saved: Saved, guard: Guard, what: str, *, known: bool) -> Finding:
+def _finding(run: Run, load: Site, told_by: tuple[Site, str], guard: Guard, what: str, *, known: bool) -> Finding:
     edit = rewrite.set_argument(load, "weights_only", "False")
     fix = (
         Fix(
@@ -256,39 +279,6 @@ def _finding(run: Run, load: Site, saved: Saved, guard: Guard, what: str, *, kno
         guard=guard,
         certainty="fails" if known and not run.open_guard(guard) else "fragile",
         symptom=SYMPTOM,
-        related=[(saved.site, "saved here")],
+        related=[told_by],
         fixes=(fix,),
     )
-
-
-def _unsafe(value: Value, run: Run, depth: int = 0) -> tuple[Guard, str] | None:
-    """The first thing in what is saved that is neither tensor nor plain data, and its guard."""
-    for guard, item in value:
-        if not isinstance(item, Object):
-            continue
-        if item.kind in MODULES:
-            return guard, f"the module `{item.text or item.class_name}` itself"
-        if item.kind == "namespace" or (item.kind in OBJECTS and isinstance(item.type, Class)):
-            return guard, f"an object of class {item.class_name}"
-        name = made_by(run).get(item, "")
-        name = name if name.startswith("pathlib.") or name == "collections.defaultdict" else numpy_function(item, run)
-        if name:
-            return guard, f"what {name} gives"
-        if item.type == "state_dict":
-            found = _in_groups(item, run)
-            held = together(guard, found[0]) if found is not None else None
-            if found is not None and held is not None:
-                return held, f"a setting of the optimizer that {found[1]} gives"
-        parts = [*(item.items or []), *(item.entries or {}).values()] if depth < 3 else []
-        for part in parts if item.type != "state_dict" else ():
-            found = _unsafe(part, run, depth + 1)
-            held = together(guard, found[0]) if found is not None else None
-            if found is not None and held is not None:
-                return held, found[1]
-    return None
-
-
-def _in_groups(state: Object, run: Run) -> tuple[Guard, str] | None:
-    """What NumPy gave to the groups of the optimizer whose state this is."""
-    optimizers = [item for item in state.attributes["of"].objects() if item.kind == "optimizer"]
-    return next(filter(None, (set_in_groups(each, run) for each in optimizers)), None)

@@ -76,10 +76,10 @@ def _first(model: Object) -> Object:
 
 
 def _one_of_several_parts(load: StateDictLoaded, run: Run) -> bool:
-    """Whether another load fills the same model, as leniently, from the same call, with nothing run in
-    between: each brings a part.
+    """Whether another load fills the same model, as leniently, from the same call, with nothing run in between, also
+    where the program then trains: each brings a part.
     """
-    place = run.place(load)
+    place, trained = run.place(load), run.of_type(Backward, TrainerStarted)
     used = [run.place(event) for event in run.of_type(Forward, Backward, TrainerStarted)]
     return any(
         other.site != load.site
@@ -87,7 +87,8 @@ def _one_of_several_parts(load: StateDictLoaded, run: Run) -> bool:
         and other.target.objects() == load.target.objects()
         and other.source.objects() != load.source.objects()
         and other.strict.is_const(False)
-        and conj(other.guard, load.guard) is not None
+        and (both := conj(other.guard, load.guard)) is not None
+        and (not trained or any(conj(both, each.guard) is not None for each in trained))
         and not any(min(place, at) < each < max(place, at) for at in [run.place(other)] for each in used)
         for other in run.of_type(StateDictLoaded)
     )

@@ -30,6 +30,8 @@ from gclint.run.values import (
     union,
 )
 
+from .uncalled import is_named_nowhere
+
 FILE = "checkpoint_file"
 TRAINING = ("optimizer", "schedule", "scaler")
 COUNT = "itertools.count"
@@ -290,14 +292,14 @@ def same(first: Object, second: Object) -> bool:
 
 def is_loaded(item: Object, names: set[str], run: Run) -> bool:
     """Whether the program loads some state into what has one of the names, also in functions where the walk did not
-    get to.
+    get to, if anything names them.
     """
     return _is_asked(item, names, "load_state_dict", run.of_type(StateDictLoaded), run)
 
 
 def is_taken(item: Object, names: set[str], run: Run) -> bool:
     """Whether the program takes the state of what has one of the names, also in functions where the walk did not get
-    to.
+    to, if anything names them.
     """
     return _is_asked(item, names, "state_dict", run.of_type(StateDictSaved), run)
 
@@ -312,7 +314,8 @@ def _is_asked(
         isinstance(node, ast.Attribute)
         and node.attr == method
         and module.code(node.value).rpartition(".")[2] in names
-        and enclosing_function(module, node) not in walked
+        and (around := enclosing_function(module, node)) not in walked
+        and not is_named_nowhere(around, module, run)
         for module in run.modules_with(method)
         for node in ast.walk(module.tree)
     )
