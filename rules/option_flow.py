@@ -26,8 +26,8 @@ from .option_places import (
     ONE_ENTRY,
     count,
     is_attribute,
-    is_call,
     is_entry,
+    is_given_as_keywords,
     is_method,
     is_name,
     is_spread,
@@ -38,6 +38,7 @@ from .option_places import (
     saves,
     scope_of,
     shows,
+    spellings,
 )
 
 ASKS = ("isinstance", "type", "id", "hasattr", "setattr", "delattr", "len", "callable")
@@ -46,8 +47,8 @@ SAME_AGAIN = ("copy", "deepcopy", "vars")
 MAKES_ENTRIES = ("dict", "update")
 ALL_ENTRIES = ("items", "keys", "values", "copy")
 """The methods of a dict that give all that it has."""
-KEPT_AS = "config"
-"""The attribute under which what follows a run holds the options that `init` and its like are given."""
+KEPT_AS = ("config", "hparams")
+"""The attributes under which what follows a run, and Lightning's modules, hold what `init` and its like are given."""
 FOLLOWERS = ("init", "init_trackers", "update", "add_config", "log_hyperparams", "save_hyperparameters")
 
 
@@ -108,7 +109,7 @@ class Flow:
                 self._held(module, outer)
         elif isinstance(outer, ast.Return):
             self._given_back(enclosing_function(module, outer))
-        elif isinstance(outer, ast.Dict) and node in outer.values:
+        elif isinstance(outer, ast.Dict) and node in outer.values and not is_given_as_keywords(outer, module):
             self._entry(outer.keys[outer.values.index(node)])
         elif isinstance(outer, ast.Tuple):
             self._passed_with_others(module, outer, node)
@@ -206,8 +207,18 @@ class Flow:
             return
         if function.decorator_list:
             self._field(function.name)
-        name = function.name
-        self._later(("calls", name), lambda: self._wherever(name, self.run.modules_with(name), is_call))
+        self._later(("calls", function.name), lambda: self._called(function.name))
+
+    def _called(self, name: str) -> None:
+        for module in self.run.modules_with(name):
+            spelt = spellings(name, module)
+            for node in [*module.parents]:
+                outer = module.parents.get(node)
+                if last_name(node) in spelt and isinstance(getattr(node, "ctx", None), ast.Load):
+                    if isinstance(outer, ast.Call) and outer.func is node:
+                        self._held(module, outer)
+                    else:
+                        self.escaped = True  # it is called elsewhere, under another name
 
     def _wherever(self, name: str, modules: Iterable[Module], stands: Callable[[ast.AST, str], bool]) -> None:
         for module in modules:
@@ -224,8 +235,8 @@ class Flow:
             for node in [*module.parents]:
                 if isinstance(node, FUNCTIONS) and name in parameters(node):
                     around = module.parents.get(node)
-                    of_class = isinstance(around, ast.ClassDef) and (by_value or around.name in called)
-                    if node.name in called or (of_class and node.name == "__init__"):
+                    of_class = isinstance(around, ast.ClassDef) and around.name in called
+                    if by_value or of_class or node.name in called:
                         self._variable(module, node, name)
 
     def _all(self, word: str) -> list[Module]:
@@ -243,8 +254,11 @@ class Flow:
             name, place = last_name(call.args[0]), place - 1
         if keyword is not None and name in MAKES_ENTRIES:
             self._entry(ast.Constant(keyword))
+        elif name == "update":
+            self._filled(module, call.func)
         elif name in FOLLOWERS:
-            self._field(KEPT_AS)
+            for attribute in KEPT_AS:
+                self._field(attribute)
         taken = [
             self._parameter(where, function, keyword if keyword is not None else place + first)
             for spelt in names_of(name, module)
@@ -255,13 +269,23 @@ class Flow:
         elif not any(taken):
             self.escaped |= name not in (*MAKES_ENTRIES, *FOLLOWERS)
 
+    def _filled(self, module: Module, method: ast.expr) -> None:
+        """Follow what gets all options put into it: `config.update(options)`."""
+        held = method.value if isinstance(method, ast.Attribute) else None
+        if isinstance(held, ast.Attribute):
+            self._field(held.attr)
+        elif held is not None:
+            self._bound_to(module, held)
+        else:
+            self.escaped = True
+
     def _passed_to_a_library(self, module: Module, call: ast.Call, name: str) -> None:
         if name == "getattr" and len(call.args) > 1 and isinstance(call.args[1], ast.Constant):
             self.taken.add(str(call.args[1].value))
         elif name in SAME_AGAIN:
             self._held(module, call)
         elif name in GIVES_A_TEXT:
-            self.escaped |= not any(map(shows, module.ancestors(call)))
+            self.escaped |= saves(call) or not any(map(shows, module.ancestors(call)))
         elif name not in ASKS and name not in FOLLOWERS:
             self.escaped |= name not in PRINTS or saves(call)
 

@@ -117,6 +117,13 @@ def is_attribute(node: ast.AST, name: str) -> bool:
     return isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load) and node.attr == name
 
 
-def is_call(node: ast.AST, name: str) -> bool:
-    """Whether something calls what has a name."""
-    return isinstance(node, ast.Call) and last_name(node.func) == name
+def is_given_as_keywords(entries: ast.Dict, module: Module) -> bool:
+    """Whether a dict is the keywords that something else calls a function with: `Thread(target=f, kwargs={...})`."""
+    outer = module.parents.get(entries)
+    return isinstance(outer, ast.keyword) and outer.arg == "kwargs"
+
+
+def spellings(name: str, module: Module) -> set[str]:
+    """A name, and those that a module imports it under."""
+    aliases = (each for each in module.parents if isinstance(each, ast.alias) and each.asname)
+    return {name, *(each.asname for each in aliases if each.asname and each.name.rpartition(".")[2] == name)}
