@@ -14,14 +14,12 @@ from ..run.calls import Call
 from ..run.guards import DISTRIBUTED
 from ..run.interpreter import Interpreter
 from ..run.ranks import number_of_process
-from ..run.run import SEVERAL
+from ..run.run import PROCESSES, SEVERAL
 from ..run.values import NONE, NOTHING, Const, External, Object, Value, const, of
 from .registry import Framework
 
 framework = Framework("process starters")
 
-PROCESSES = "processes of its own"
-"""The fact that the program starts processes: what stands outside of what they run is done by none of them."""
 FRESH = "fresh processes"
 """The fact that holds the places at which new interpreters are started, which run the program's file again under
 another name (torch/multiprocessing/spawn.py starts them so, accelerate's launchers fork).
@@ -33,7 +31,7 @@ EACH_ITS_OWN = "processes with arguments of their own"
 @contextmanager
 def on_processes(it: Interpreter, several: bool) -> Iterator[None]:
     """Walk what runs in the started processes: how many there are is decided here."""
-    it.run.facts[PROCESSES] = True
+    it.run.facts[PROCESSES] = several or it.run.facts.get(PROCESSES, False)
     assumed, guard = it.run.assumed, it.guard
     decided = frozenset({(DISTRIBUTED, several)})
     it.run.assumed = frozenset(pair for pair in assumed if pair[0] is not DISTRIBUTED) | decided

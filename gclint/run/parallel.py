@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from .events import Backward, Event, Forward, LibraryCall, TrainerStarted
 from .guards import ALWAYS, DISTRIBUTED, Guard, conj
-from .run import SEVERAL, Run, ways
+from .run import PROCESSES, SEVERAL, Run, ways
 from .values import Const, Object, Value, made_from, root
 from .wholes import SHARED
 
@@ -15,7 +15,11 @@ BY_TRAINER = "DDP by Trainer"
 
 
 def alone(run: Run) -> bool:
-    """Whether the launcher starts one process only, as what runs a notebook does where that starts none itself."""
+    """Whether the launcher starts one process only, as what runs a notebook does where that starts none itself, and
+    that one starts no others.
+    """
+    if run.facts.get(PROCESSES):
+        return False
     return (DISTRIBUTED, False) in run.assumed or (run.path.endswith(".ipynb") and SEVERAL not in run.facts)
 
 
@@ -26,13 +30,14 @@ def is_group_of_one(run: Run) -> bool:
 
 
 def wrapped_by_hand(model: Object, base: Guard) -> Iterator[tuple[Guard, Object]]:
-    """The DDP wrappers that the code itself puts around a model, each with its guard."""
+    """The DDP wrappers that the code itself puts around a model in one of several processes, each with its guard."""
     for guard, (ddp,) in ways(base, model.known("ddp")):
         if (
             isinstance(ddp, Object)
             and ddp.label == ""
             and ddp.site is not None
-            and (isinstance(ddp.site.node, ast.Call))
+            and isinstance(ddp.site.node, ast.Call)
+            and (DISTRIBUTED, False) not in guard
         ):
             yield guard, ddp
 

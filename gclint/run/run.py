@@ -42,6 +42,9 @@ def untold(variable: str) -> bool:
 
 SEVERAL = "several_processes"
 """The fact that the code itself shows that it runs on several processes: where."""
+PROCESSES = "processes of its own"
+"""The fact that the program starts processes, True where several at once: what stands outside of what they run is done
+by none of them."""
 SHOWN = frozenset({SEVERAL, "process_group", "env:LOCAL_RANK"})
 """All facts that say something of processes."""
 OPTIONS = "options"

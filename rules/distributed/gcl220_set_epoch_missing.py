@@ -1,8 +1,8 @@
 """# set-epoch-missing (GCL220)
 
 ## What it does
-Finds a DistributedSampler that shuffles for several epochs of training and is never told which epoch it is, or a
-sampler of the project whose `__iter__` seeds its order from such a number.
+Finds a DistributedSampler that shuffles for several epochs of training, also where a generator begins the loader anew,
+and is never told which epoch it is, or a sampler of the project whose `__iter__` seeds its order from such a number.
 
 ## Why it breaks
 The sampler's order comes from its seed and its epoch, which stays 0: every epoch has the same batches in the same
@@ -42,9 +42,10 @@ from collections.abc import Iterator
 
 from gclint.finding import Aspect, Edit, Finding, Fix
 from gclint.ir.layout import held_by
-from gclint.ir.syntax import FORS, Site, nodes
+from gclint.ir.syntax import FORS, FUNCTIONS, Module, Site, nodes, parameters
 from gclint.rule import Reproduction, Rule
 from gclint.run import rewrite
+from gclint.run.closures import enclosing_function
 from gclint.run.events import AttributeSet, Event, Iterated, LibraryCall, Loop, RunEnded
 from gclint.run.guards import conj
 from gclint.run.run import Run
@@ -79,9 +80,12 @@ rule = Rule(
 @rule.on(RunEnded)
 def same_order(event: RunEnded, run: Run) -> Iterator[Finding]:
     """Does a loop train several times on what a sampler shuffles, without telling it the epoch?"""
-    if not event.whole or _may_be_told(run):
+    if not event.whole or any(isinstance(each, LibraryCall) and _is_unknown(item) for each, item in _told(run)):
         return
+    unwalked = _unwalked(run)
     for drawn, backwards in begun_to_train(run):
+        if not unwalked <= _passed(drawn):
+            continue
         for guard, sampler in shuffling(drawn.item, drawn.guard):
             both = conj(guard, backwards[0].guard) if len(backwards) == 1 else guard
             epochs = _epochs(drawn, sampler, run)
@@ -111,20 +115,37 @@ def _is_of_epoch(event: AttributeSet) -> bool:
     return event.name == "epoch" or (event.target is not None and event.name == epoch_of(event.target))
 
 
-def _may_be_told(run: Run) -> bool:
-    """Whether some sampler is told the epoch where the walk did not get to, or what is told is unknown."""
-    told = _told(run)
-    walked = {each.site.node for each, _ in told}
-    return any(
-        isinstance(each, LibraryCall) and (item is None or item.kind == "unknown") for each, item in told
-    ) or any(
-        isinstance(node, ast.Call)
+def _is_unknown(sampler: Object | None) -> bool:
+    return sampler is None or sampler.kind == "unknown"
+
+
+def _unwalked(run: Run) -> set[ast.AST | None]:
+    """The functions in which some sampler is told the epoch where the walk did not get to: a parameter of each, or None
+    for what is none.
+    """
+    walked = {each.site.node for each, _ in _told(run)}
+    return {
+        _given_to(module, node.func.value)
+        for module in run.modules_with("set_epoch")
+        for node in ast.walk(module.tree)
+        if isinstance(node, ast.Call)
         and isinstance(node.func, ast.Attribute)
         and node.func.attr == "set_epoch"
         and node not in walked
-        for module in run.modules_with("set_epoch")
-        for node in ast.walk(module.tree)
-    )
+    }
+
+
+def _given_to(module: Module, node: ast.expr) -> ast.AST | None:
+    """The function of which something is a parameter, as it was given."""
+    function = enclosing_function(module, node)
+    given = {each.arg for each, _ in parameters(function.args)} if isinstance(function, FUNCTIONS) else set()
+    stored = {each.id for each in ast.walk(function) if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store)}
+    return function if isinstance(node, ast.Name) and node.id in given - stored else None
+
+
+def _passed(drawn: Iterated) -> set[ast.AST | None]:
+    """The functions that led to a drawing: where the walk left out what is done with a parameter, that was none."""
+    return {enclosing_function(site.module, site.node) for site in (drawn.site, *drawn.moment.stack)}
 
 
 def _epochs(drawn: Iterated, sampler: Object, run: Run) -> Loop | None:

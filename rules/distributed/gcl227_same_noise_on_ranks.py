@@ -42,11 +42,11 @@ from gclint.rule import Reproduction, Rule
 from gclint.run import rewrite
 from gclint.run.closures import read_names
 from gclint.run.events import Backward, Event, LibraryCall, RunEnded
-from gclint.run.guards import NEVER, Guard, all_of, either
+from gclint.run.guards import NEVER, Guard, all_of, compatible, either
 from gclint.run.parallel import alone, forwards_of, is_group_of_one, of_several
 from gclint.run.ranks import Pair
 from gclint.run.run import Run
-from gclint.run.stepping import reaches_a_step, together
+from gclint.run.stepping import reaches_a_step
 from gclint.run.values import FALSE, Const, Object, Value, ancestors, sources
 
 from ..words import TRAINS
@@ -121,7 +121,7 @@ def _apart(drawn: list[LibraryCall], seeds: list[LibraryCall], run: Run) -> bool
     pair = Pair(run)
     met: dict[Site, list[Guard]] = {}
     for each in (*drawn, *seeds):  # a place that one process comes to in another call than the others is no less met
-        met.setdefault(each.site, []).append(each.guard)
+        met.setdefault(each.site, []).append(each.guard - run.assumed)
     return any(pair.only(process, either(guards)) is not None for guards in met.values() for process in (0, 1))
 
 
@@ -148,7 +148,9 @@ def _trained(
             before = [
                 each
                 for each in seeds
-                if run.place(each) < run.place(draw) and together(each, draw) and not _is_left_behind(each, draw, run)
+                if run.place(each) < run.place(draw)
+                and compatible(each.guard - run.assumed, draw.guard)
+                and not _is_left_behind(each, draw, run)
             ]
             if before and _is_alike(before[-1]) and _of_all(before[-1], draw, backward, run) is not None:
                 yield before[-1], draw, backward
@@ -166,7 +168,7 @@ def _is_left_behind(seed: LibraryCall, draw: LibraryCall, run: Run) -> bool:
 
 def _of_all(seed: LibraryCall, draw: LibraryCall, backward: Backward, run: Run) -> Guard | None:
     """The condition under which several processes train on what is drawn after a seed."""
-    both = all_of((seed.guard, draw.guard, backward.guard))
+    both = all_of((seed.guard - run.assumed, draw.guard, backward.guard))
     found = (of_several(both, forward) for forward in forwards_of(backward, run)) if both is not None else ()
     return next((guard for guard in found if guard is not None), None)
 

@@ -42,7 +42,7 @@ from collections.abc import Iterator
 
 from gclint.finding import Finding, Fix
 from gclint.frameworks.collectives import BARRIERS
-from gclint.frameworks.process_starters import EACH_ITS_OWN, PROCESSES
+from gclint.frameworks.process_starters import EACH_ITS_OWN
 from gclint.ir.layout import on_its_own
 from gclint.rule import Reproduction, Rule
 from gclint.run import rewrite
@@ -51,7 +51,7 @@ from gclint.run.guards import DISTRIBUTED, Guard
 from gclint.run.parallel import alone, is_group_of_one
 from gclint.run.parts_of_guards import everything
 from gclint.run.ranks import Pair, meets_both
-from gclint.run.run import SEVERAL, Run, together
+from gclint.run.run import PROCESSES, SEVERAL, Run, together
 from gclint.run.values import Object, Value
 
 from ..writes import FOLDER, PRETRAINED, TENSORS

@@ -105,13 +105,13 @@ def draws_again(event: RunEnded, run: Run) -> Iterator[Finding]:
         loop = epochs_of(drawn, made_in(loader, run), run)
         if loop is None or loader.attributes.get("persistent_workers", NOTHING).constant() not in (None, False):
             continue
-        loops = drawn.moment.loops if isinstance(drawn, Restarted) else (loop,)
+        loops = drawn.around() if isinstance(drawn, Restarted) else {loop}
         inside = [each for each in run.of_type(LibraryCall) if worker_of(each, loader) is not None]
         trains = either(each.guard for each in backwards)
         for each in (
             *_seeded(inside, loops, run),
-            *_held(inside, loader, loop, run),
-            *_unseeded(inside, loader, loop, run),
+            *_held(inside, loader, loops, run),
+            *_unseeded(inside, loader, loops, run),
         ):
             both = all_of((each.source.guard, each.drawn, drawn.guard, trains))
             for guard, count in worker_counts(loader, both, least=1):
@@ -127,7 +127,7 @@ def draws_again(event: RunEnded, run: Run) -> Iterator[Finding]:
                 )
 
 
-def _seeded(inside: list[LibraryCall], loops: tuple[Loop, ...], run: Run) -> Iterator[Repeated]:
+def _seeded(inside: list[LibraryCall], loops: set[Loop], run: Run) -> Iterator[Repeated]:
     """The seedings of a worker that are the same each time, and what draws after them."""
     seedings = [each for each in inside if seeded_by(each) and each.call is not None]
     for generator in GENERATORS:
@@ -227,12 +227,12 @@ def _changes(seeding: LibraryCall, loop: Loop, run: Run) -> bool:
     return bool(read & varying_names(loop.node) or asked & set_)
 
 
-def _held(inside: list[LibraryCall], loader: Object, loop: Loop, run: Run) -> Iterator[Repeated]:
+def _held(inside: list[LibraryCall], loader: Object, loops: set[Loop], run: Run) -> Iterator[Repeated]:
     """What draws in a worker from a generator that was made before, unless something gives each worker its own."""
     init, data = loader.attributes.get("worker_init_fn", NOTHING), loader.attributes["dataset"].only()
     if init.alternatives and init.only() != Const(None):
         return
-    if any(each.target is data and loop in each.moment.loops for each in run.of_type(AttributeSet)):
+    if any(each.target is data and loops.intersection(each.moment.loops) for each in run.of_type(AttributeSet)):
         return
     for each in inside:
         receiver, worker = each.call.receiver if each.call is not None else None, worker_of(each, loader)
@@ -240,31 +240,33 @@ def _held(inside: list[LibraryCall], loader: Object, loop: Loop, run: Run) -> It
             continue
         used = [other for other in run.of_type(LibraryCall) if other.call and other.call.receiver is receiver]
         seeded = any(other.name.rsplit(".", 1)[-1] in NO_DRAWS for other in used)
-        if not seeded and all(other in inside for other in used if loop in other.moment.loops):
+        if not seeded and all(other in inside for other in used if loops.intersection(other.moment.loops)):
             yield Repeated(each, each.guard, f"every worker has a copy of this generator: {ALIKE}")
 
 
-def _unseeded(inside: list[LibraryCall], loader: Object, loop: Loop, run: Run) -> Iterator[Repeated]:
+def _unseeded(inside: list[LibraryCall], loader: Object, loops: set[Loop], run: Run) -> Iterator[Repeated]:
     """What draws from a generator that nothing seeds in a worker, which has it as it is when the worker starts."""
     made, begins = run.makers.get(loader), loader.attributes.get("worker_init_fn", NOTHING).only()
     for generator, words in _copied(run).items():
         drawing = [each for each in inside if _draws(each, generator)]
         if made is None or not drawing or any(generator in seeded_by(each) for each in inside):
             continue
-        called = [each for each in run.of_type(LibraryCall) if loop in each.moment.loops]
+        called = [each for each in run.of_type(LibraryCall) if loops.intersection(each.moment.loops)]
         here = [each for each in called if each.moment.inside("worker") is None]  # nor in another loader's workers
         if any(_draws(each, generator) or generator in seeded_by(each) for each in here) or _is_new(drawing[0]):
             continue
-        if _takes_rows_itself(loader, loop, run):
+        if _takes_rows_itself(loader, loops, run):
             continue
         start = ((Site.at(begins.module, begins.node), "it seeds others"),) if isinstance(begins, Function) else ()
         related = ((drawing[0].site, ITEM), *start)
         yield Repeated(made, _under(drawing), f"{words}: {ALIKE}", known=False, related=related)
 
 
-def _takes_rows_itself(loader: Object, loop: Loop, run: Run) -> bool:
+def _takes_rows_itself(loader: Object, loops: set[Loop], run: Run) -> bool:
     """Whether the process takes rows of another loader, one without workers: they may draw as well."""
-    others = [each for each in run.of_type(Iterated) if loop in each.moment.loops and each.item is not loader]
+    others = [
+        each for each in run.of_type(Iterated) if loops.intersection(each.moment.loops) and each.item is not loader
+    ]
     return any(
         each.item.kind == loader.kind and not any(worker_counts(each.item, each.guard, least=1)) for each in others
     )

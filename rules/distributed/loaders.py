@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from gclint.ir.syntax import LOOPS
+from gclint.ir.syntax import FORS, FUNCTIONS, LOOPS, nodes
+from gclint.run.closures import contains, enclosing_function, read_names
 from gclint.run.events import Backward, Forward, Iterated, LibraryCall, Loop
 from gclint.run.guards import Guard, compatible
 from gclint.run.loops import ITERATED
 from gclint.run.ranks import numbers
 from gclint.run.run import Run, ways
 from gclint.run.stepping import goes_over, reaches_a_step
-from gclint.run.values import NOTHING, Const, Object, Value, ancestors, root
+from gclint.run.values import NOTHING, Const, Object, Value, ancestors, of, sources, union
 
 from ..toggles.rounds import comes_again
 from .own_samplers import epoch_of
@@ -41,7 +43,15 @@ def _supplied(run: Run) -> set[Object]:
 
 @dataclass
 class Restarted(Iterated):
-    """A loader that `iter` begins anew, where what trains takes the batches with `next`."""
+    """A loader that is begun anew, by `iter` or by a loop of a generator, where what trains takes the batches with
+    `next`; `taken` are the loops around that.
+    """
+
+    taken: tuple[Loop, ...] = ()
+
+    def around(self) -> set[Loop]:
+        """The loops around what begins it, and around what takes of it."""
+        return {*self.moment.loops, *self.taken}
 
 
 def begun_to_train(run: Run) -> Iterator[tuple[Iterated, list[Backward]]]:
@@ -51,6 +61,13 @@ def begun_to_train(run: Run) -> Iterator[tuple[Iterated, list[Backward]]]:
     over = list(trained_on(run))
     yield from over
     supplied = _supplied(run)
+    for drawn in run.of_type(Iterated):
+        if drawn.item.kind == "loader" and drawn.item not in supplied and _is_in_a_generators_loop(drawn):
+            later = run.of_type(Backward, start=run.place(drawn))
+            found = [each for each in later if reaches_a_step(each, run) and _is_of(each, drawn.item, run)]
+            taken = tuple(loop for each in found for loop in each.moment.loops)
+            if taken and not any(each.item is drawn.item for each, _ in over):
+                yield Restarted(drawn.moment, drawn.item, taken), found
     for start in run.of_type(LibraryCall):
         if start.name != "builtins.iter" or start.call is None or not start.moment.loops:
             continue
@@ -59,6 +76,14 @@ def begun_to_train(run: Run) -> Iterator[tuple[Iterated, list[Backward]]]:
                 found = [each for each in _in_rounds_of(start, run) if _is_of(each, loader, run)]
                 if found:
                     yield Restarted(start.moment, loader), found
+
+
+def _is_in_a_generators_loop(drawn: Iterated) -> bool:
+    """Whether a generator goes over something in each round of a loop of its own."""
+    module, loops = drawn.site.module, drawn.moment.loops
+    function = enclosing_function(module, drawn.site.node)
+    generates = isinstance(function, FUNCTIONS) and module.is_generator(function)
+    return generates and bool(loops) and contains(function, loops[-1].node, module)
 
 
 def _in_rounds_of(start: LibraryCall, run: Run) -> Iterator[Backward]:
@@ -73,8 +98,9 @@ def _is_of(backward: Backward, loader: Object, run: Run) -> bool:
     """Whether a loss is computed from a batch of a loader, or from what a model makes of one."""
     called = [each.call for each in run.of_type(Forward) if each.call and each.activation in backward.forwards]
     given = [value for call in called for value in (*call.positional, *call.keywords.values())]
-    found = {item for value in (backward.loss, *given) for item in ancestors(value) if isinstance(item, Object)}
-    return any(loader in item.state.get("loader", NOTHING).objects() for each in found for item in (each, root(each)))
+    found = sources(union((backward.loss, *given)))
+    held = [value for each in found if each.kind == "dict" for value in each.attributes.values()]
+    return any(loader in each.state.get("loader", NOTHING).objects() for each in found | sources(union(held)))
 
 
 def drawn_to_train(run: Run) -> Iterator[tuple[Iterated, list[Backward]]]:
@@ -133,14 +159,35 @@ def epochs_of(drawn: Iterated, outside: Iterable[Loop], run: Run) -> Loop | None
     it has come to its end may have been so in any loop around that.
     """
     ends = set(outside)
-    if isinstance(drawn, Restarted) and ends.intersection(drawn.moment.loops):
+    if isinstance(drawn, Restarted) and ends & drawn.around():
         return None
     for loop in reversed(drawn.moment.loops):
         if loop in ends:
             return None
+        if _gives(loop, drawn.item, run) or _numbers(loop, drawn):
+            continue
         if isinstance(loop.node, LOOPS) and 1 not in _rounds(loop, run) and comes_again(drawn, loop.node):
             return loop
     return None
+
+
+def _gives(loop: Loop, item: Object, run: Run) -> bool:
+    """Whether a loop goes over several things of which this is one, itself or in a tuple."""
+    over: Value = run.facts.get(ITERATED, {}).get(loop.node, NOTHING)
+    inside = _elements(over)
+    return item in inside or any(item in _elements(of(each)) for each in inside)
+
+
+def _numbers(loop: Loop, drawn: Iterated) -> bool:
+    """Whether a loop gives the number, or the key, by which that one is taken which is gone over."""
+    target = loop.node.target if isinstance(loop.node, FORS) else None
+    given = {each.id for each in nodes(target) if isinstance(each, ast.Name)} if target is not None else set()
+    taken = (each for each in nodes(drawn.site.node) if isinstance(each, ast.Subscript))
+    return any(given & set(read_names(each.slice)) for each in taken)
+
+
+def _elements(over: Value) -> list[Object]:
+    return [part for each in over.objects() for value in each.items or () for part in value.objects()]
 
 
 def _rounds(loop: Loop, run: Run) -> set[object]:
