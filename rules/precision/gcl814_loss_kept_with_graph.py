@@ -24,7 +24,7 @@ for batch in loader:
 
 ## When it is fine
 A sum of losses that goes backward itself; `loss.item()`, `loss.detach()`, `float(loss)`; an evaluation under
-`torch.no_grad()`.
+`torch.no_grad()`; a list that is made anew for each step of the optimizer.
 
 ## Evidence
 torch 2.13.0: 300 steps of `total = total + loss` keep 305 nodes of graphs and 22 MB; without backward in between each
@@ -41,8 +41,8 @@ from gclint.ir.syntax import LOOPS, Module, Site, nodes
 from gclint.rule import Reproduction, Rule
 from gclint.run import rewrite
 from gclint.run.arithmetic import multiples
-from gclint.run.closures import enclosing_function
-from gclint.run.events import Added, AttributeSet, Backward, LibraryCall, RunEnded
+from gclint.run.closures import contains, enclosing_function
+from gclint.run.events import Added, AttributeSet, Backward, LibraryCall, OptimizerStep, RunEnded
 from gclint.run.loops import GONE_THROUGH, ITERATED
 from gclint.run.parallel import inside
 from gclint.run.parts_of_guards import is_exact
@@ -83,7 +83,8 @@ def kept(event: RunEnded, run: Run) -> Iterator[Finding]:
         if call.site.node_id in told or call.call.receiver.vague >= call.moment.vague:
             continue
         for item in _possible(call.call.positional[0]):
-            if _is_for_each_model(item, call, call.call.receiver, run):
+            made = call.call.receiver
+            if _is_for_each_model(item, call, made, run) or _is_let_go_with_the_step(call, made, run):
                 continue
             told.add(call.site.node_id)
             yield from _told(call, item, rewrite.positional(call.site, 0), run)
@@ -112,6 +113,15 @@ def _is_for_each_model(item: Object, event: LibraryCall, kept: Object, run: Run)
         held += [part for part in each.known(GONE_THROUGH).objects() if part not in held]
     called = [part for origin in item.origins for part in origin.attributes.get("called", NOTHING).objects()]
     return bool(called) and all(inside(part) in held for part in called)
+
+
+def _is_let_go_with_the_step(event: LibraryCall, kept: Object, run: Run) -> bool:
+    """Whether a list is made anew for each step of an optimizer: it holds what one step is made of, in parts."""
+    module = event.site.module
+    if kept.site is None or kept.site.module is not module or not event.moment.loops:
+        return False
+    around = tuple(loop for loop in event.moment.loops if contains(loop.node, kept.site.node, module))
+    return bool(around) and any(each.moment.loops == around for each in run.of_type(OptimizerStep))
 
 
 def _told(event: Added | LibraryCall, item: Object, node: ast.expr | None, run: Run) -> Iterator[Finding]:
