@@ -41,7 +41,7 @@ from gclint.ir.syntax import LOOPS, Module, Site, nodes
 from gclint.rule import Reproduction, Rule
 from gclint.run import rewrite
 from gclint.run.arithmetic import multiples
-from gclint.run.closures import contains, enclosing_function
+from gclint.run.closures import enclosing_function
 from gclint.run.events import Added, AttributeSet, Backward, LibraryCall, OptimizerStep, RunEnded
 from gclint.run.loops import GONE_THROUGH, ITERATED
 from gclint.run.parallel import inside
@@ -117,10 +117,7 @@ def _is_for_each_model(item: Object, event: LibraryCall, kept: Object, run: Run)
 
 def _is_let_go_with_the_step(event: LibraryCall, kept: Object, run: Run) -> bool:
     """Whether a list is made anew for each step of an optimizer: it holds what one step is made of, in parts."""
-    module = event.site.module
-    if kept.site is None or kept.site.module is not module or not event.moment.loops:
-        return False
-    around = tuple(loop for loop in event.moment.loops if contains(loop.node, kept.site.node, module))
+    around = event.moment.loops[: kept.vague - event.moment.vague]
     return bool(around) and any(each.moment.loops == around for each in run.of_type(OptimizerStep))
 
 
