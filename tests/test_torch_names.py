@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
+import inspect
 import pkgutil
 import warnings
 from collections.abc import Callable
@@ -11,6 +13,7 @@ from typing import Any
 
 import pytest
 import torch
+from gclint.rules.versions import legacy_reductions
 from gclint.rules.versions.torch_names import GONE_ERRORS, MODULES, NAMES
 from packaging.version import Version
 from torch.distributed.fsdp import StateDictType
@@ -82,3 +85,22 @@ def test_what_is_deprecated_warns(name: str) -> None:
 def test_modules_that_are_gone_cannot_be_imported(name: str) -> None:
     with pytest.raises(ModuleNotFoundError):
         importlib.import_module(name)
+
+
+@pytest.mark.parametrize("name", sorted(legacy_reductions.NAMES))
+@pytest.mark.parametrize("given", [{"size_average": False}, {"reduce": False}, {"size_average": True, "reduce": True}])
+def test_losses_warn_of_their_old_arguments(name: str, given: dict[str, bool]) -> None:
+    """What each says to write instead is what the rule says."""
+    made = pkgutil.resolve_name(name)
+    numbers = tuple(torch.zeros(2, 3) for _ in range(6))
+    call = made if isinstance(made, type) else lambda **options: made(*numbers[: inputs_of(made)], **options)
+    meant = "none" if given.get("reduce") is False else "mean" if given.get("size_average", True) else "sum"
+    with warnings.catch_warnings(record=True) as told, contextlib.suppress(RuntimeError, ValueError, IndexError):
+        warnings.simplefilter("always")
+        call(**given)
+    assert any(f"reduction='{meant}' instead" in str(each.message) for each in told)
+
+
+def inputs_of(function: Callable[..., Any]) -> int:
+    """How many tensors a loss takes."""
+    return sum(each.default is each.empty for each in inspect.signature(function).parameters.values())

@@ -2,7 +2,7 @@
 
 ## What it does
 Finds functions that the target version of torch no longer has, and those that warn that they will go, also by how their
-arguments are given (`x.add_(0.1, y)`); and `iterator.next()` of a DataLoader.
+arguments are given (`x.add_(0.1, y)`, `nn.MSELoss(size_average=False)`); and `iterator.next()` of a DataLoader.
 
 ## Why it breaks
 The call raises: `RuntimeError: This function was deprecated since version 1.9 and is now removed`, or that torch has no
@@ -28,7 +28,8 @@ average.mul_(beta).add_(gradient, alpha=1 - beta)
 Older targets; a `try` that falls back on the other name; a condition on the release, or on whether torch has the name.
 
 ## Evidence
-torch 2.13.0: each name was called; what it raised or warned of is the table that gclint goes by. The method `next` of
+torch 2.13.0: each name was called; what it raised or warned of is the table that gclint goes by. What warned in 0.4
+and 0.4.1 stands in the source of these releases (torch/nn/init.py, functional.py, _reduction.py). The method `next` of
 a DataLoader's iterator is gone since 1.13 (https://github.com/pytorch/pytorch/issues/80181, a build of that release).
 """
 
@@ -49,7 +50,9 @@ from gclint.run.events import Imported, LibraryCall, NameTaken
 from gclint.run.parts_of_guards import compares_release
 from gclint.run.run import Run
 
+from . import legacy_reductions
 from .attempts import attempted
+from .legacy_reductions import by_reduction, meant_by
 from .overloads import METHODS as SCALED
 from .overloads import SINCE, by_name, numbers_by_place
 from .torch_names import ALL, GONE_ERRORS, MODULES, NAMES, Name
@@ -73,6 +76,7 @@ rule = Rule(
             *(where(f".{name}(", rf".*\.{name}\((?:.*,|\s*$)") for name in SCALED),
             *(where(f"torch.{name[:-1]}(", rf".*\btorch\.{name[:-1]}\((?:.*,.*,|\s*$)") for name in BESIDES),
             *("torch._six", "functorch", "custom_fwd", "custom_bwd", ".next("),
+            *("size_average=", where("reduce=", r".*(?:[lL]oss|entropy\w*|kl_div)\(.*\breduce=")),
         ),
         ("torch",),
     ),
@@ -125,6 +129,26 @@ def number_by_place(event: LibraryCall, run: Run) -> Iterator[Finding]:
         symptom="a warning; an error once the old signature is gone",
         fixes=(fix,),
         help="" if fix else f"give the number as {now}, behind the tensors",
+    )
+
+
+@rule.on(LibraryCall)
+def reduced_by_old_arguments(event: LibraryCall, run: Run) -> Iterator[Finding]:
+    """Is a loss told to sum or to average by the arguments that it had for that once?"""
+    call, version = event.call, run.targets.version("torch")
+    old, reduction = meant_by(call) if call is not None else ("", "")
+    if call is None or not old or version is None or version < Version(legacy_reductions.SINCE) or _asked(event):
+        return
+    fix = by_reduction(event.site, reduction)
+    yield rule.finding(
+        run,
+        call.place(old),
+        f'`{old}` of a loss is deprecated: it is `reduction="{reduction}"` now',
+        guard=event.guard,
+        certainty="fragile",
+        symptom="a warning; an error once the argument is gone",
+        fixes=(fix,),
+        help="" if fix else f'write `reduction="{reduction}"` in place of `size_average` and `reduce`',
     )
 
 

@@ -1,7 +1,8 @@
 """Functions and modules of torch that are gone, or that warn that they will go: by name.
 
 What each does was measured on torch 2.13.0 and 2.15.0: those gone raise, the others warn. `gone` and `since` are
-releases from which on that surely holds (what went earlier is put at 2.0); below them nothing is said.
+releases from which on that surely holds: what went or warned earlier is put at 2.0, but for what the source of 0.4.0
+and 0.4.1 shows to warn (torch/nn/init.py, nn/functional.py, nn/utils/clip_grad.py). Below them nothing is said.
 `tests/test_torch_names.py` holds the table to the torch that is installed.
 """
 
@@ -62,10 +63,10 @@ NAMES: dict[str, Name] = {
     "torch.testing.assert_allclose": Name("torch.testing.assert_close", since="2.0"),
     "torch.backends.cuda.sdp_kernel": Name("torch.nn.attention.sdpa_kernel", since="2.3"),
     "torch.nn.utils.weight_norm": Name("torch.nn.utils.parametrizations.weight_norm", since="2.1"),
-    "torch.nn.utils.clip_grad_norm": Name("torch.nn.utils.clip_grad_norm_", since="2.0", same=ALL),
+    "torch.nn.utils.clip_grad_norm": Name("torch.nn.utils.clip_grad_norm_", since="0.4.0", same=ALL),
     "torch.nn.utils.stateless.functional_call": Name("torch.func.functional_call", since="2.0", same=3),
-    "torch.nn.NLLLoss2d": Name("torch.nn.NLLLoss", since="2.0", same=ALL),
-    "torch.nn.functional.upsample": Name("torch.nn.functional.interpolate", since="2.0", same=ALL),
+    "torch.nn.NLLLoss2d": Name("torch.nn.NLLLoss", since="0.4.0", same=ALL),
+    "torch.nn.functional.upsample": Name("torch.nn.functional.interpolate", since="0.4.1", same=ALL),
     "torch.cuda.memory_cached": Name("torch.cuda.memory_reserved", since="2.0", same=ALL),
     "torch.cuda.max_memory_cached": Name("torch.cuda.max_memory_reserved", since="2.0", same=ALL),
     "torch.cuda.amp.custom_fwd": Name("torch.amp.custom_fwd, with device_type", since="2.4"),
@@ -86,6 +87,6 @@ NAMES: dict[str, Name] = {
 for _last in ("vmap", "grad", "vjp", "jvp", "jacrev", "jacfwd", "hessian", "functionalize"):
     NAMES[f"functorch.{_last}"] = Name(f"torch.func.{_last}", since="2.0", same=ALL)
 for _last in ("uniform", "normal", "constant", "eye", "dirac", "orthogonal", "sparse"):
-    NAMES[f"torch.nn.init.{_last}"] = Name(f"torch.nn.init.{_last}_", since="2.0", same=ALL)
+    NAMES[f"torch.nn.init.{_last}"] = Name(f"torch.nn.init.{_last}_", since="0.4.0", same=ALL)
 for _last in ("xavier_uniform", "xavier_normal", "kaiming_uniform", "kaiming_normal"):
-    NAMES[f"torch.nn.init.{_last}"] = Name(f"torch.nn.init.{_last}_", since="2.0", same=ALL)
+    NAMES[f"torch.nn.init.{_last}"] = Name(f"torch.nn.init.{_last}_", since="0.4.0", same=ALL)
