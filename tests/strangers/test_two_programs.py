@@ -42,7 +42,8 @@ LOADS = """
     [
         ('{"train": rows, "made": net(rows[args.rows])}', ["load.py"]),  # dicts with other keys
         ("rows", []),  # a dict with keys that nobody knows
-        ('{"net": net.state_dict(), "words": words}', []),  # may be the file itself
+        ('{"net": {**net}, "words": words}', []),  # may be the file itself
+        ('{"net": net.state_dict(), "words": words}', ["load.py"]),  # is none: what it loads is a module
     ],
 )
 def test_a_program_that_saves_other_files_loads_what_another_one_saved(
