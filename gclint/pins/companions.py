@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from packaging.version import Version
 
 # what each release, from the one named on, requires of a package that projects pin: the requirements on PyPI, of
-# transformers and diffusers those of their extra "torch", without which nothing trains
+# transformers and diffusers those of their extra "torch", without which nothing trains; of timm what it imports
 REQUIRES: Mapping[str, Mapping[str, tuple[tuple[str, str], ...]]] = {
     "transformers": {
         "tokenizers": (
@@ -74,6 +74,7 @@ REQUIRES: Mapping[str, Mapping[str, tuple[tuple[str, str], ...]]] = {
     "lightning": {"torch": (("2.0.9", ">=1.11.0"), ("2.4.0", ">=2.1.0"))},
     "bitsandbytes": {"torch": (("0.46.1", ">=2.2"), ("0.49.2", ">=2.3"), ("0.50.2", ">=2.4"))},
     "diffusers": {"torch": (("0.42.1", ">=2.6"),), "accelerate": (("0.42.1", ">=0.31.0"),)},
+    "timm": {"torch": (("0.1.0", "<2.0"), ("0.4.5", ""))},  # timm/models/layers/helpers.py imports torch._six
     "torchvision": {
         "torch": tuple((f"0.{minor}.0", f"==2.{minor - 15}.*") for minor in range(15, 26)),
     },

@@ -146,7 +146,8 @@ def targets_for(
                 into[word.pin.package] = target
     environment = environment_of(top)
     stated |= _beside_each_other(stated, environment)
-    left = {name: target for name, target in hints.items() if name not in stated}
+    told = hints | _beside_each_other(hints | stated, environment)
+    left = {name: target for name, target in told.items() if name not in stated}
     rocm_stated = "rocm" in (flag or {}) or "rocm" in (config or {})
     return Targets(stated, left, rocm_place, rocm_stated, environment)
 

@@ -184,6 +184,14 @@ def test_a_directory_that_bears_a_librarys_name_is_none(tmp_path: Path) -> None:
     assert ends(around(tmp_path, files)["transformers"])[2] == "requirements.txt:1"
 
 
+@pytest.mark.parametrize(("timm", "bounded"), [("0.3.4", True), ("0.4.5", False)])
+def test_what_readers_are_told_of_one_library_bounds_another(tmp_path: Path, timm: str, bounded: bool) -> None:
+    told = {"README.md": f"pip install timm=={timm}"}
+    hints = around(tmp_path / "told", told).hints
+    assert ("torch" in hints and str(hints["torch"].version) < "2") is bounded
+    assert "torch" not in around(tmp_path / "stated", told | {"requirements.txt": "torch==2.4.1"}).hints
+
+
 @pytest.mark.parametrize("name", ["README.md", "INSTALL.md", "docs/install.md", "README"])
 def test_what_readers_are_told_to_install_is_a_hint(tmp_path: Path, name: str) -> None:
     text = "# Install\n```\n$ conda install pytorch==1.8.0 -c pytorch\n```\nor `pip install torch==1.9.0`\n"
