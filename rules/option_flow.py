@@ -24,6 +24,8 @@ from .option_names import (
 )
 from .option_places import (
     ONE_ENTRY,
+    arguments,
+    calls_given,
     count,
     is_attribute,
     is_entry,
@@ -293,9 +295,7 @@ class Flow:
         """Follow what a call is given for a function that it gets too: `spawn(main, args=(count, options))`, which puts
         a number before them, or does not.
         """
-        keyword = module.parents.get(group)
-        call = module.parents.get(keyword) if isinstance(keyword, ast.keyword) and keyword.arg == "args" else None
-        given = [*call.args, *(each.value for each in call.keywords)] if isinstance(call, ast.Call) else []
+        given = [part for call in calls_given(group, "args", module) for part in arguments(call)]
         place, found = [*map(id, group.elts)].index(id(node)), False
         names = (spelt for each in given for spelt in names_of(last_name(each), module))
         for name in filter(None, names):

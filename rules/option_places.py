@@ -127,3 +127,21 @@ def spellings(name: str, module: Module) -> set[str]:
     """A name, and those that a module imports it under."""
     aliases = (each for each in module.parents if isinstance(each, ast.alias) and each.asname)
     return {name, *(each.asname for each in aliases if each.asname and each.name.rpartition(".")[2] == name)}
+
+
+def calls_given(value: ast.AST, name: str, module: Module) -> list[ast.Call]:
+    """The calls that are given something by a name: the one around it, or, where it is an entry of a dict, all of the
+    module that are given the entries of one.
+    """
+    outer = module.parents.get(value)
+    call = module.parents.get(outer) if isinstance(outer, ast.keyword) and outer.arg == name else None
+    if isinstance(call, ast.Call):
+        return [call]
+    keys = [key.value for key in outer.keys if isinstance(key, ast.Constant)] if isinstance(outer, ast.Dict) else []
+    return [each for each in module.parents if isinstance(each, ast.Call) and is_spread(each)] if name in keys else []
+
+
+def arguments(call: ast.Call) -> list[ast.expr]:
+    """What a call is given, also by names in a dict that is written there."""
+    named = [each.value for each in call.keywords]
+    return [*call.args, *named, *(part for each in named if isinstance(each, ast.Dict) for part in each.values)]

@@ -76,7 +76,7 @@ rule = Rule(
             *(where(f".{name}(", rf".*\.{name}\((?:.*,|\s*$)") for name in SCALED),
             *(where(f"torch.{name[:-1]}(", rf".*\btorch\.{name[:-1]}\((?:.*,.*,|\s*$)") for name in BESIDES),
             *("torch._six", "functorch", "custom_fwd", "custom_bwd", ".next("),
-            *("size_average=", where("reduce=", r".*(?:[lL]oss|entropy\w*|kl_div)\(.*\breduce=")),
+            *("size_average", where("reduce=", r".*(?:[lL]oss|entropy\w*|kl_div)\(.*\breduce="), '"reduce":'),
         ),
         ("torch",),
     ),
