@@ -8,7 +8,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterable, Iterator
 
-from gclint.ir.syntax import DEFINITIONS, FUNCTIONS, FunctionDef, Module, Site, nodes
+from gclint.ir.layout import by_place
+from gclint.ir.syntax import DEFINITIONS, FUNCTIONS, FunctionDef, Module, Site, nodes, parameters
 from gclint.run.closures import enclosing_function
 from gclint.run.run import Run
 
@@ -26,21 +27,19 @@ from .option_places import (
     ONE_ENTRY,
     arguments,
     calls_given,
-    count,
     is_attribute,
     is_entry,
     is_given_as_keywords,
     is_method,
     is_name,
-    is_spread,
     names_of,
-    parameters,
     runs_a_text,
     same_entries,
     saves,
     scope_of,
     shows,
     spellings,
+    spreads,
 )
 
 ASKS = ("isinstance", "type", "id", "hasattr", "setattr", "delattr", "len", "callable")
@@ -230,12 +229,12 @@ class Flow:
 
     def _spread(self, name: str) -> None:
         """Follow an entry into the parameters that have its name, of what is given entries: `f(**entries)`."""
-        spreading = (each for module in self._all("**") for each in module.parents if is_spread(each))
+        spreading = (each for module in self._all("**") for each in module.parents if spreads(each))
         called = {last_name(each.func) for each in spreading if isinstance(each, ast.Call)}
         by_value = any(not any(self._definitions(each)) for each in called)
         for module in self._all(name):
             for node in [*module.parents]:
-                if isinstance(node, FUNCTIONS) and name in parameters(node):
+                if isinstance(node, FUNCTIONS) and name in _by_name(node):
                     around = module.parents.get(node)
                     of_class = isinstance(around, ast.ClassDef) and around.name in called
                     if by_value or of_class or node.name in called:
@@ -327,11 +326,11 @@ class Flow:
 
     def _parameter(self, module: Module, function: FunctionDef, which: int | str) -> bool:
         """Follow the parameter that has a place or a name, and tell whether there is one."""
-        ordered = parameters(function)[: None if isinstance(which, str) else count(function)]
-        name = which if which in ordered else None
-        if isinstance(which, int):
-            name = ordered[which] if which < len(ordered) else None
-        if isinstance(name, str):
+        if isinstance(which, str):
+            name = which if which in _by_name(function) else None
+        else:
+            name = next(iter(by_place(function)[which:]), None)
+        if name is not None:
             self._variable(module, function, name)
         elif isinstance(which, str) and function.args.kwarg is not None:
             self._entry(ast.Constant(which))
@@ -345,3 +344,8 @@ class Flow:
         if place not in self._met:
             self._met.add(place)
             self._open.append(follow)
+
+
+def _by_name(function: FunctionDef) -> set[str]:
+    """The parameters that a call may fill by their names."""
+    return {each.arg for each, _ in parameters(function.args)}

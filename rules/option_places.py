@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 
+from gclint.ir.layout import is_spread
 from gclint.ir.syntax import FUNCTIONS, FunctionDef, Module, nodes
 from gclint.run.closures import body_of, bound_names
 
@@ -64,20 +65,9 @@ def names_of(name: str, module: Module) -> set[str]:
     return {name, *(each.name.rpartition(".")[2] for each in aliases)}
 
 
-def parameters(function: FunctionDef) -> list[str]:
-    """The parameters that take one argument, those that take it by its place first."""
-    args = function.args
-    return [each.arg for each in (*args.posonlyargs, *args.args, *args.kwonlyargs)]
-
-
-def count(function: FunctionDef) -> int:
-    """How many parameters take an argument by its place."""
-    return len(function.args.posonlyargs) + len(function.args.args)
-
-
-def is_spread(node: ast.AST) -> bool:
+def spreads(node: ast.AST) -> bool:
     """Whether something is a call that is given the entries of a dict."""
-    return isinstance(node, ast.Call) and any(each.arg is None for each in node.keywords)
+    return isinstance(node, ast.Call) and any(map(is_spread, node.keywords))
 
 
 def is_method(module: Module, function: FunctionDef) -> int:
@@ -138,7 +128,7 @@ def calls_given(value: ast.AST, name: str, module: Module) -> list[ast.Call]:
     if isinstance(call, ast.Call):
         return [call]
     keys = [key.value for key in outer.keys if isinstance(key, ast.Constant)] if isinstance(outer, ast.Dict) else []
-    return [each for each in module.parents if isinstance(each, ast.Call) and is_spread(each)] if name in keys else []
+    return [each for each in module.parents if isinstance(each, ast.Call) and spreads(each)] if name in keys else []
 
 
 def arguments(call: ast.Call) -> list[ast.expr]:

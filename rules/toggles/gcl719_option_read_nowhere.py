@@ -40,6 +40,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterable, Iterator
+from functools import cache
 from itertools import takewhile
 
 from gclint.finding import Aspect, Finding, Location
@@ -124,10 +125,11 @@ def _naming(options: set[Object], parses: list[Site], run: Run) -> Callable[[str
     """Whether any code may take an option by its name, of those of all places that may hold the options; where that is
     not known, whether any code has the name.
     """
-    flow, kept, texts = Flow(parses, run), is_saved(options, run), Texts.of(run)
+    flow = cache(lambda: Flow(parses, run))
+    everywhere = cache(lambda: (is_saved(options, run), Texts.of(run)))
 
     def is_taken(name: str, made: Site) -> bool:
-        return is_named(name, made, kept, texts, run) if flow.escaped else flow.takes(name, made)
+        return is_named(name, made, *everywhere(), run) if flow().escaped else flow().takes(name, made)
 
     return is_taken
 
