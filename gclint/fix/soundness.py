@@ -51,9 +51,9 @@ def _untouched(tree: ast.Module, text: str, touched: Sequence[Range]) -> list[St
         return starts[line - 1] + len(before)
 
     def free(statement: ast.stmt) -> bool:
-        decorators = getattr(statement, "decorator_list", [])
-        first = min([statement.lineno, *(item.lineno for item in decorators)])
-        start = starts[first - 1] if decorators else offset(statement.lineno, statement.col_offset)
+        decorators = getattr(statement, "decorator_list", None)  # what can have one begins its line
+        first = min([statement.lineno, *(item.lineno for item in decorators or ())])
+        start = offset(statement.lineno, statement.col_offset) if decorators is None else starts[first - 1]
         end = offset(statement.end_lineno or first, statement.end_col_offset or 0)
         return all(end < low or high < start for low, high in touched)
 

@@ -40,7 +40,7 @@ from gclint.finding import Edit, Finding, Fix
 from gclint.frameworks.torch_modules import trainable
 from gclint.ir.syntax import FUNCTIONS, Site, nodes
 from gclint.rule import Reproduction, Rule
-from gclint.run.closures import enclosing_function
+from gclint.run.closures import contains, enclosing_function
 from gclint.run.events import Backward, Forward, LibraryCall, OptimizerStep, RunEnded
 from gclint.run.run import Run
 from gclint.run.values import Const
@@ -80,6 +80,7 @@ def with_graph(event: RunEnded, run: Run) -> Iterator[Finding]:
     if last >= 0 and not _steps(run):
         return
     told: list[Forward] = []
+    training = _of_training(run)
     for forward in untrained(run, alike=True) if last >= 0 else only_tested(run):
         after_all = run.place(forward) > last >= 0 and steps.isdisjoint(forward.moment.loops)
         if not after_all and not is_in_mode(forward, training=False):
@@ -90,7 +91,7 @@ def with_graph(event: RunEnded, run: Run) -> Iterator[Finding]:
             if trainable(forward.model) == "some" or any(_goes_along(forward, each) for each in told):
                 continue  # what is frozen in some way is not known to train
             told.append(forward)
-        site = from_outside(forward)
+        site = _of_its_own(from_outside(forward), forward, training)
         yield rule.finding(
             run,
             site,
@@ -98,7 +99,7 @@ def with_graph(event: RunEnded, run: Run) -> Iterator[Finding]:
             guard=forward.guard,
             certainty="fragile",
             symptom="silent: an evaluation takes as much memory as training",
-            fixes=(_decorated(site, run),),
+            fixes=(_decorated(site, training),),
         )
 
 
@@ -133,16 +134,34 @@ def _records(forward: Forward) -> bool:
     return known and forward.moment.unrecorded() is None
 
 
-def _decorated(site: Site, run: Run) -> Fix | None:
+def _of_training(run: Run) -> set[Site]:
+    """The places of backwards, and of forwards that these go through, with the calls that lead to them."""
+    used = {item for each in run.of_type(Backward) for item in each.forwards}
+    trains = (each for each in run.of_type(Backward, Forward) if isinstance(each, Backward) or each.activation in used)
+    return {site for each in trains for site in (each.site, *each.moment.stack)}
+
+
+def _of_its_own(site: Site, forward: Forward, training: set[Site]) -> Site:
+    """Where an evaluation parts from training, which calls a model by the same function: in the evaluation's loop."""
+    functions = [enclosing_function(each.module, each.node) for each in training]
+    if enclosing_function(site.module, site.node) not in functions:
+        return site
+    loops = [loop.node for loop in forward.moment.loops]
+    around = (each for each in reversed(forward.moment.stack) if each not in training)
+    parted = next(around, None)
+    if parted is None or not any(contains(loop, parted.node, parted.module) for loop in loops):
+        return site
+    return parted
+
+
+def _decorated(site: Site, training: set[Site]) -> Fix | None:
     """Turn gradients off for the function around, where it does not train as well."""
     module = site.module
     function = enclosing_function(module, site.node)
     if not isinstance(function, FUNCTIONS) or not any(line.strip() == "import torch" for line in module.lines):
         return None
     inside = set(map(id, nodes(function)))
-    used = {item for each in run.of_type(Backward) for item in each.forwards}
-    trains = (each for each in run.of_type(Backward, Forward) if isinstance(each, Backward) or each.activation in used)
-    if any(id(site.node) in inside for each in trains for site in (each.site, *each.moment.stack)):
+    if any(id(each.node) in inside for each in training):
         return None
     first = min(each.lineno for each in (function, *function.decorator_list))
     lead = " " * function.col_offset
