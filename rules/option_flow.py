@@ -111,7 +111,7 @@ class Flow:
         elif isinstance(outer, ast.Return):
             self._given_back(enclosing_function(module, outer))
         elif isinstance(outer, ast.Dict) and node in outer.values and not is_given_as_keywords(outer, module):
-            self._entry(outer.keys[outer.values.index(node)])
+            self._entry(outer.keys[outer.values.index(node)], outer.keys)
         elif isinstance(outer, ast.Tuple):
             self._passed_with_others(module, outer, node)
         else:
@@ -192,12 +192,15 @@ class Flow:
         """Follow an attribute of whatever has it."""
         self._later(("attribute", name), lambda: self._wherever(name, self.run.modules_with(name), is_attribute))
 
-    def _entry(self, key: ast.AST | None) -> None:
-        """Follow an entry of whatever has it, also in a file that another program reads."""
+    def _entry(self, key: ast.AST | None, keys: Iterable[ast.AST | None] = ()) -> None:
+        """Follow an entry of whatever has it, also in a file that another program reads; what is given all of its
+        `keys` has to take the others as well.
+        """
         name = key.value if isinstance(key, ast.Constant) else None
         if isinstance(name, str):
             self._later(("entry", name), lambda: self._wherever(name, self._all(name), is_entry))
-            self._later(("spread", name), lambda: self._spread(name))
+            others = frozenset(str(each.value) for each in keys if isinstance(each, ast.Constant))
+            self._later(("spread", name, others), lambda: self._spread(name, others))
         else:
             self.escaped = True
 
@@ -227,14 +230,14 @@ class Flow:
                 if stands(node, name):
                     self._held(module, node)
 
-    def _spread(self, name: str) -> None:
+    def _spread(self, name: str, others: frozenset[str]) -> None:
         """Follow an entry into the parameters that have its name, of what is given entries: `f(**entries)`."""
         spreading = (each for module in self._all("**") for each in module.parents if spreads(each))
         called = {last_name(each.func) for each in spreading if isinstance(each, ast.Call)}
         by_value = any(not any(self._definitions(each)) for each in called)
         for module in self._all(name):
             for node in [*module.parents]:
-                if isinstance(node, FUNCTIONS) and name in _by_name(node):
+                if isinstance(node, FUNCTIONS) and name in _by_name(node) and _takes_all(node, others):
                     around = module.parents.get(node)
                     of_class = isinstance(around, ast.ClassDef) and around.name in called
                     if by_value or of_class or node.name in called:
@@ -344,6 +347,11 @@ class Flow:
         if place not in self._met:
             self._met.add(place)
             self._open.append(follow)
+
+
+def _takes_all(function: FunctionDef, names: frozenset[str]) -> bool:
+    """Whether a call may give a function all of these names."""
+    return function.args.kwarg is not None or names <= _by_name(function)
 
 
 def _by_name(function: FunctionDef) -> set[str]:
