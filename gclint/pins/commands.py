@@ -23,9 +23,12 @@ VARIABLE = re.compile(
 ENTRY = re.compile(r"\s*(?:-\s+)?([\w-]+):\s*(\S.*)?$")
 ITEM = re.compile(r"\s*-\s+([\"']?)([^\"'\s:]+)\1\s*$")
 PROMPT = re.compile(r"^\s*(?:RUN\s+|[-*]\s+|run:\s*|(?:-\s+)?[\w-]+:\s+\|?\s*|[$>!%]\s*)*")
-LIBRARY = r"(?i)\b(torch|pytorch|transformers|peft|trl|accelerate|deepspeed|diffusers|pytorch.lightning)\b[`*]*\s*"
+LIBRARY = (
+    r"(?i)\b(torch|pytorch|transformers|peft|trl|accelerate|deepspeed|diffusers|pytorch.lightning)\b"
+    r"[`*]*(?:\]\([^)]*\))?\s*"
+)
 TOLD = re.compile(
-    LIBRARY + r"(?:version\s|install(?:ed)?\s|==|=|\(?\s*we\s+used?\s)?\s*[`*]*"
+    LIBRARY + r"(?:version\s|install(?:ed)?\s|==|=|\(?\s*we\s+used?\s|\()?\s*[`*]*"
     r"v?(\d+\.\d+(?:\.\d+)*(?:\.?dev\d*)?)(?![\d+.]*[\d+])"
     r"(?!(?:\]\([^)]*\))?\W*(?:or|and)\s+(?:above|higher|later|newer|greater|up)\b)"
 )
@@ -33,6 +36,11 @@ AT_LEAST = re.compile(LIBRARY + r"(?:versions?\s*)?(?:>=|≥)\s*v?(\d+\.\d+(?:\.
 OR_NEWER = re.compile(
     LIBRARY + r"(?:version\s)?\(?\s*v?(\d+\.\d+(?:\.\d+)*)"
     r"(?:\+(?!\w)|(?:\]\([^)]*\))?\W*(?:or|and)\s+(?:above|higher|later|newer|greater|up)\b)"
+)
+LINE = re.compile(LIBRARY + r"v?(\d+)\.x\b")
+PYTHON = re.compile(
+    r"(?i)\b(python)[`*]*\s*(?:==?|version\b|:|\s)\s*[`*]*v?(3\.\d+)(?:\.\d+)?(?![\w.]*[\w+])"
+    r"(?!\s*(?:[/,~–-]|or|and|to)\s*(?:v?\d|above|higher|later|newer|greater|up))"
 )
 CONDA = ("conda", "mamba", "micromamba")
 CONDA_FILES = ("-f", "--file")
@@ -62,12 +70,14 @@ def read_told(text: str) -> FilePins:
         (">=", AT_LEAST),
         (">=", OR_NEWER),
         ("==", TOLD),
+        ("==", PYTHON),
+        ("~=", LINE),
     ):  # a bound leaves open more than what was tested
         for line, told in enumerate(text.splitlines(), start=1):
             for name, version in pattern.findall(told):
                 package = CONDA_NAMES.get(name.lower(), name)
-                if sign == "==" or canonical(package) not in installed:
-                    reading.add(package, f"{sign}{version}", line)
+                if pattern is TOLD or canonical(package) not in installed:
+                    reading.add(package, f"{sign}{version}" + (".0" if sign == "~=" else ""), line)
     reading.includes += commands.includes
     return reading.done()
 

@@ -11,7 +11,8 @@ if TYPE_CHECKING:
     from packaging.version import Version
 
 # what each release, from the one named on, requires of a package that projects pin: the requirements on PyPI, of
-# transformers and diffusers those of their extra "torch", without which nothing trains; of timm what it imports
+# transformers and diffusers those of their extra "torch", without which nothing trains; of timm what it imports; of
+# torch the Pythons that its wheels are for
 REQUIRES: Mapping[str, Mapping[str, tuple[tuple[str, str], ...]]] = {
     "transformers": {
         "tokenizers": (
@@ -50,6 +51,16 @@ REQUIRES: Mapping[str, Mapping[str, tuple[tuple[str, str], ...]]] = {
             ("5.23.0", ">=2.6"),
         ),
         "accelerate": (("4.40.2", ">=0.21.0"), ("4.46.3", ">=0.26.0"), ("5.0.0", ">=1.1.0")),
+        "python": (("4.20.0", ">=3.7"), ("4.31.0", ">=3.8"), ("4.47.0", ">=3.9"), ("5.0.0", ">=3.10")),
+    },
+    "torch": {
+        "python": (
+            ("1.8.0", ">=3.6"),
+            ("1.11.0", ">=3.7"),
+            ("2.0.0", ">=3.8"),
+            ("2.5.0", ">=3.9"),
+            ("2.9.0", ">=3.10"),
+        ),
     },
     "trl": {
         "transformers": (

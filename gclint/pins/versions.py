@@ -154,6 +154,7 @@ def targets_for(
 
 ONE_RELEASE = re.compile(r"===?[^*,]+$|==\d+(?:\.\d+){2}\.\*$")
 """One release, also as conda asks for it: `name=1.2.3` allows what was repaired in how it was built."""
+LINE_OF_PYTHON = re.compile(r"===?(\d+\.\d+)[^,]*$")
 
 
 def _where_installed(target: Target) -> str:
@@ -210,12 +211,17 @@ def _asked(package: str, text: str, origin: str) -> Target:
 @lru_cache(maxsize=1024)
 def _decide(package: str, specifier: str) -> Target | None:
     from packaging.specifiers import InvalidSpecifier, SpecifierSet
+    from packaging.version import Version
 
     try:
         specifiers = SpecifierSet(specifier)
     except InvalidSpecifier:
         return None
     known = allowed(package, specifiers)
+    python = LINE_OF_PYTHON.match(specifier) if package == "python" else None
+    if python is not None:  # what a release is for is told by lines of Python
+        line = Version(python[1])
+        return Target(line, "", None, line)
     if not known or (newest(package) is None and not ONE_RELEASE.match(specifier)):
         return Target(None, "", specifiers)
     only = len(known) == 1

@@ -24,9 +24,9 @@ def evaluate(model, loader):
 ```
 
 ## When it is fine
-Under `torch.no_grad()` or `inference_mode()`, also through a decorator; gradients that are used, for a saliency map, an
-attack or an adaptation; a frozen model; one forward between the steps, which is let go at once; parts that keep nothing
-large in evaluation mode: embeddings, dropout, what changes shapes only.
+Under `torch.no_grad()` or `inference_mode()`, also through a decorator; a volatile input below torch 0.4; gradients
+that are used, for a saliency map, an attack or an adaptation; a frozen model; one forward between the steps, which is
+let go at once; parts that keep nothing large in evaluation mode: embeddings, dropout, what changes shapes only.
 
 ## Evidence
 torch 2.13.0: the output of a forward in evaluation mode has a graph, which holds the activations of all layers.
@@ -36,6 +36,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from packaging.version import Version
+
 from gclint.finding import Edit, Finding, Fix
 from gclint.frameworks.torch_modules import trainable
 from gclint.ir.syntax import FUNCTIONS, Site, nodes
@@ -43,7 +45,7 @@ from gclint.rule import Reproduction, Rule
 from gclint.run.closures import contains, enclosing_function
 from gclint.run.events import Backward, Forward, LibraryCall, OptimizerStep, RunEnded
 from gclint.run.run import Run
-from gclint.run.values import Const
+from gclint.run.values import NOTHING, Const, sources
 
 from ..evaluations import from_outside, is_in_mode, only_tested, untrained
 from ..words import BACKWARD, STEP
@@ -55,6 +57,9 @@ KEEPS_NOTHING = {
 """Layers whose backward, in evaluation mode, needs none of their activations; indices at most."""
 LOADED = ("load_state_dict", "load_from_checkpoint", "from_pretrained", "pretrained", "weights", "load")
 """What a program that only tests has to do for its weights."""
+VARIABLES = ("torch.autograd.Variable", "torch.autograd.variable.Variable")
+RECORDS_ALL = Version("0.4.0")
+"""The first release in which a volatile input changes nothing (the notes of torch 0.4.0)."""
 TAKE_GRADIENTS = ("torch.func.", "functorch.", "torch.autograd.functional.")
 
 rule = Rule(
@@ -86,6 +91,8 @@ def with_graph(event: RunEnded, run: Run) -> Iterator[Finding]:
         if not after_all and not is_in_mode(forward, training=False):
             continue
         if not _records(forward) or _is_frozen(forward):
+            continue
+        if (run.targets.version("torch") or RECORDS_ALL) < RECORDS_ALL and _is_of_volatile(forward, run):
             continue
         if last < 0:
             if trainable(forward.model) == "some" or any(_goes_along(forward, each) for each in told):
@@ -132,6 +139,15 @@ def _records(forward: Forward) -> bool:
         return False  # a part is a method, for all that is known
     known = all(item.kind == "context" and not item.is_a("set_grad_enabled") for item in forward.moment.contexts)
     return known and forward.moment.unrecorded() is None
+
+
+def _is_of_volatile(forward: Forward, run: Run) -> bool:
+    """Whether what a model is given comes of a `Variable(..., volatile=True)`."""
+    made = [each for each in run.of_type(LibraryCall) if each.name in VARIABLES and each.call is not None]
+    marked = [each for each in made if each.call and each.call.get("volatile").constant() is True]
+    given = forward.activation.attributes.get("inputs", NOTHING) if forward.activation is not None else NOTHING
+    results = {item for each in marked for item in each.result.objects()}
+    return bool(results) and not results.isdisjoint(sources(given, len(run.heap)))
 
 
 def _of_training(run: Run) -> set[Site]:

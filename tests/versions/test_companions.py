@@ -58,6 +58,8 @@ def test_what_was_measured_first_is_a_release_that_is_known(package: str) -> Non
         ("torch==2.6.0", "transformers", "5.23.0"),
         ("tokenizers==0.13.3\ntransformers>=4.34.0", "transformers", "4.33.3"),
         ("huggingface-hub==0.11.0\ntransformers", "transformers", "4.32.1"),
+        ("python==3.8.13\ntqdm", "torch", "2.4.1"),
+        ("python==3.9\ntransformers", "transformers", "4.57.6"),
     ],
 )
 def test_an_old_companion_dates_what_is_not_pinned(tmp_path: Path, pins: str, package: str, version: str) -> None:
