@@ -43,6 +43,7 @@ MANY_MODULES = 40
 STEPS_PER_DEFINITION = 10_000
 FEWEST_STEPS_PER_METHOD = 2_000
 CALLS_PER_DEFINITION = 6
+MISTAKES = tuple(map(External, ("builtins.KeyError", "builtins.AttributeError", "argparse.ArgumentError")))
 
 
 class Walker:
@@ -138,7 +139,7 @@ class Walker:
         it.walk_module(module, scope, module.name if entry.function else "__main__")
         if entry.function and not it.is_dead:
             call_function(it, module, scope, entry.function)
-        ended = any(jump.guard <= run.assumed and _is_for_a_key(jump) for jump in it.jumps)
+        ended = any(jump.guard <= run.assumed and _is_of_a_mistake(jump) for jump in it.jumps)
         told = self.observed is None or self.observed.is_all_of(run)
         run.emit(RunEnded(it_moment(run, module), whole=told and not (it.stopped or ended)))
         if it.stopped and not entry.opened:
@@ -294,9 +295,11 @@ def _in_order(it: Interpreter, module: Module, scope: Scope) -> list[tuple[str, 
     return sorted(own, key=lambda pair: (isinstance(pair[1], Class) and is_record(pair[1]), mentioned[pair[0]] > 1))
 
 
-def _is_for_a_key(jump: Jump) -> bool:
-    """Whether it is for something that is not there, such as a variable that nobody set."""
-    return jump.raised.only() == External("builtins.KeyError")
+def _is_of_a_mistake(jump: Jump) -> bool:
+    """Whether it is for something that is not there, such as a variable that nobody set or an option that no parser
+    has, or for one that a parser has twice.
+    """
+    return jump.raised.only() in MISTAKES
 
 
 def it_moment(run: Run, module: Module) -> Moment:

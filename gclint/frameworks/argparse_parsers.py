@@ -16,6 +16,7 @@ from ..run.calls import Call
 from ..run.commands import command
 from ..run.comparison import equality
 from ..run.guards import ALWAYS, Guard, complement, conj, either
+from ..run.jumps import RAISE, leave
 from ..run.pages import place_of, placed
 from ..run.run import Run
 from ..run.values import NONE, NOTHING, Const, External, Object, Value, const, of, union
@@ -45,6 +46,8 @@ def make_parser(call: Call) -> Value:
     """A parser; its options, and those of its parents, are read when it parses."""
     made = call.make("parser", call.name)
     made.entries = {}
+    if not call.open and not call.gives("conflict_handler"):
+        call.run.facts[f"flags:{made.id}"] = set[str]()
     options = options_of(call.run, made)
     for holder in call.get("parents", None, NONE).objects():
         for value in holder.items or []:
@@ -62,8 +65,14 @@ def parser_group(call: Call) -> Value:
 
 @framework.method("parser", "add_argument")
 def add_argument(call: Call) -> Value:
-    """One option more."""
+    """One option more; argparse refuses a name that another has (`conflict_handler="error"`, its default)."""
     assert call.receiver is not None
+    taken: set[str] | None = call.run.facts.get(f"flags:{call.receiver.id}")
+    if taken is not None and call.it.guard <= call.run.assumed:
+        if not taken.isdisjoint(flags_of(call)):
+            leave(call.it, RAISE, of(External("argparse.ArgumentError")))
+            return NOTHING
+        taken.update(flags_of(call))
     options_of(call.run, call.receiver).append(call)
     return NONE
 

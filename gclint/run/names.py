@@ -12,6 +12,7 @@ from .elements import there
 from .events import AttributeSet, ForwardPatched
 from .filling import forced, promised
 from .guards import NEVER, compatible, complement, either
+from .jumps import RAISE, leave
 from .pages import place_of
 from .values import (
     MISSING,
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
     from .interpreter import Interpreter
 
 _BUILTINS = frozenset(dir(builtins))
+PARSED = "argparse.Namespace"
 MAY_HOLD_OPTIONS = ("namespace", "unknown", "part", "instance")  # kinds of objects
 OF_ITS_CLASS = ("instance", "dict")  # kinds of objects whose attributes are those that their class gives
 
@@ -202,7 +204,28 @@ def of_object(it: Interpreter, item: Object, name: str, node: ast.expr) -> Value
     if it.library.has_method(item, name):
         return of(Method(item, name, it.site(node)))
     it.risks += 1
+    if _is_undefined_option(it, item, name):
+        leave(it, RAISE, of(External("builtins.AttributeError")))
+        return NOTHING
     return _asked_for(it, item, name, node) or of(it.child(item, name, it.site(node)))
+
+
+def _is_undefined_option(it: Interpreter, item: Object, name: str) -> bool:
+    """Whether every run asks what a parser gave for an option that it does not define and nothing in the program's
+    text sets: `'Namespace' object has no attribute`.
+    """
+    if item.type != PARSED or not it.guard <= it.run.assumed or name.startswith("_") or not lacks(it, item, name):
+        return False
+    return not any(_may_name(node, name) for module in it.modules_with(name) for node in module.parents)
+
+
+def _may_name(node: ast.AST, name: str) -> bool:
+    """Whether something may give an attribute its name: it sets it, or is the text of an option or for `setattr`."""
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "setattr":
+        return any(isinstance(each, ast.Constant) and each.value == name for each in node.args[1:2])
+    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        return node.value.startswith("-") and node.value.lstrip("-").replace("-", "_") == name
+    return isinstance(node, ast.Attribute) and node.attr == name and not isinstance(node.ctx, ast.Load)
 
 
 def _asked_for(it: Interpreter, item: Object, name: str, node: ast.expr) -> Value | None:
