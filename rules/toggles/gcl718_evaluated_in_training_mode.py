@@ -90,6 +90,8 @@ def evaluates(event: RunEnded, run: Run) -> Iterator[Finding]:
         steps = _steps_before(forward, modes, run)
         if not steps or not forward.moment.result_used or not _trains(forward, modes, run):
             continue
+        if _has_a_part_in_evaluation(forward, modes, run):
+            continue  # it may be all that has a mode
         site = from_outside(forward)
         if not all(map(_may_differ, (forward.called, forward.model))):
             continue
@@ -173,6 +175,17 @@ def _never_set(forward: Forward, modes: list[LibraryCall], run: Run) -> bool:
     called = {inside(each.model) for each in run.of_type(Forward)}
     made = is_own(model) and not model.escaped and "training" not in model.attributes
     return made and all(each in called and is_own(each) and not is_inside(model, each) for each in held)
+
+
+def _has_a_part_in_evaluation(forward: Forward, modes: list[LibraryCall], run: Run) -> bool:
+    """Whether the program put a part of a model into evaluation mode, as its batch norms, and not the whole since."""
+    part = False
+    for each in modes:
+        mode = mode_set(each, forward.model) if run.place(each) < run.place(forward) else None
+        held = each.call.receiver if each.call is not None else None
+        if mode is not None and held is not None:
+            part = not mode and not is_inside(forward.model, held)
+    return part
 
 
 def _steps_before(forward: Forward, modes: list[LibraryCall], run: Run) -> list[Backward]:
