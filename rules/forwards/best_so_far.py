@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from gclint.ir.syntax import FUNCTIONS, Module, Site, dotted, nodes, parameters
+from gclint.ir.syntax import FUNCTIONS, LOOPS, Module, Site, dotted, nodes, parameters
 from gclint.run.closures import contains, enclosing_function
 from gclint.run.conditions import ORDERS
 from gclint.run.events import Compared, LibraryCall
@@ -104,7 +104,11 @@ def _kept(event: Compared, best: ast.expr, metric: ast.expr) -> tuple[Site, str]
         for place, given in waiting:
             scope = enclosing_function(module, place)
             bound = list(_bindings(module, scope, place))
-            if any(_names(value) & _names(given) and _comes_again(module, line, place, loops) for line, value in bound):
+            taken = [(line, value) for line, value in bound if _names(value) & _names(given)]
+            if any(
+                _comes_again(module, line, place, loops) and _is_chosen(module, line, value, place)
+                for line, value in taken
+            ):
                 first = [line for line, value in bound if not _names(value) & _names(given)] or _defaults(scope, place)
                 return Site.at(module, first[0]) if first else event.site, module.code(place)
         caller = callers.pop() if callers else None
@@ -161,6 +165,20 @@ def _pairs(target: ast.expr, value: ast.expr) -> Iterator[tuple[ast.expr, ast.ex
 def _comes_again(module: Module, line: ast.stmt, place: ast.expr, loops: list[ast.AST]) -> bool:
     """Whether what is bound is there in the next round: in a loop of the function, or beyond the function."""
     return not isinstance(place, ast.Name) or any(contains(loop, line, module) for loop in loops)
+
+
+def _is_chosen(module: Module, line: ast.stmt, value: ast.expr, place: ast.expr) -> bool:
+    """Whether a number takes over another by what is asked, or by the better of both: one that does in every round is
+    that of the round before.
+    """
+    if module.code(place) in _names(value):
+        return True
+    around = [each for each in module.ancestors(line) if isinstance(each, (*LOOPS, *FUNCTIONS, ast.If))]
+    block = module.block(line)
+    leaves = (each for each in block[: block.index(line)] if isinstance(each, ast.If))
+    return isinstance(around[0] if around else None, ast.If) or any(
+        isinstance(each.body[-1], (ast.Return, ast.Continue, ast.Break)) for each in leaves
+    )
 
 
 def _is_global(name: str, scope: ast.AST) -> bool:
