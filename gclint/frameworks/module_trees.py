@@ -5,7 +5,7 @@ The names are those that PyTorch gives (`torch_modules.OF_LAYERS`).
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from ..run import changes, comparison
@@ -40,6 +40,8 @@ from .torch_modules import (
 )
 
 MOST_PARAMETERS = 200
+OWN_PARAMETERS = "own parameters"
+"""The fact that has the parameters of each layer that was asked for them."""
 
 
 class Named(NamedTuple):
@@ -55,7 +57,7 @@ def modules_of(it: Interpreter, item: Object, prefix: str = "", around: tuple[Ob
     below = children_of(it, item)
     if below is None:
         return None
-    found = [Named(prefix, item, ALWAYS)]
+    found, there = [Named(prefix, item, ALWAYS)], {item: [ALWAYS]}
     around = (*around, item)
     for child in below:
         if any(child.item is outer for outer in around):
@@ -65,8 +67,9 @@ def modules_of(it: Interpreter, item: Object, prefix: str = "", around: tuple[Ob
             return None
         for each in inner:
             both = conj(child.guard, each.guard)
-            if both is not None and not any(held.item is each.item and held.guard <= both for held in found):
+            if both is not None and not any(held <= both for held in there.get(each.item, ())):
                 found.append(Named(each.name, each.item, both))
+                there.setdefault(each.item, []).append(both)
     return found
 
 
@@ -181,10 +184,17 @@ def parameters_of(it: Interpreter, item: Object) -> list[Named] | None:
     ]
 
 
-def own_parameters(it: Interpreter, item: Object) -> Iterator[Named]:
-    """A known module's own parameters, each made when it is first asked for."""
+def own_parameters(it: Interpreter, item: Object) -> list[Named]:
+    """A known module's own parameters, made when they are first asked for: what a layer is built with stays."""
     if item.kind != "layer":
-        return
+        return []
+    known: dict[Object, list[Named]] = it.run.facts.setdefault(OWN_PARAMETERS, {})
+    if item not in known:
+        known[item] = list(_made_parameters(it, item))
+    return known[item]
+
+
+def _made_parameters(it: Interpreter, item: Object) -> Iterator[Named]:
     asked = item.class_name in INSTANCE_NORMS
     whole = _together(
         [_guard_of(it, item, "affine", const(not asked)), _guard_of(it, item, "elementwise_affine", TRUE)]
@@ -248,11 +258,21 @@ def _trains(layer: Object) -> bool:
     return trainable(layer) != "none"
 
 
-def set_trains(it: Interpreter, parameter: Object, value: Value) -> None:
-    """`parameter.requires_grad = value`, under the guard of the walk; the modules around are told what trains now."""
+def set_trains(it: Interpreter, parameters: Iterable[Named], value: Value) -> None:
+    """`parameter.requires_grad = value` of each, under the guard of the walk and its own; the modules around are told
+    what trains now.
+    """
     truths = union(Value([(guard, Const(truth))]) for held, item in value for guard, truth in _truths(it, held, item))
-    parameter.state["trains"] = assigned(changes.since(it, parameter), truths, parameter.state["trains"])
-    tell(it, parameter.parent)
+    around: dict[Object | None, None] = {}
+    for _, parameter, guard in parameters:
+        with it.under(guard) as possible:
+            if possible:
+                before = parameter.state["trains"]
+                parameter.state["trains"] = assigned(changes.since(it, parameter), truths, before)
+                around[parameter.parent] = None
+    told: set[Object] = set()
+    for item in around:
+        tell(it, item, told)
 
 
 def _truths(it: Interpreter, held: Guard, item: Alternative) -> Iterator[tuple[Guard, bool]]:
@@ -262,13 +282,14 @@ def _truths(it: Interpreter, held: Guard, item: Alternative) -> Iterator[tuple[G
             yield both, truth
 
 
-def tell(it: Interpreter, item: Object | None) -> None:
-    """Work out anew, for a module and those around it, how much of it trains."""
+def tell(it: Interpreter, item: Object | None, told: set[Object]) -> None:
+    """Work out anew, for a module and those around it, how much of it trains, up to what was `told` already."""
     inner: Value | None = None
-    while item is not None:
+    while item is not None and item not in told:
         found = parameters_of(it, item)
         if found:
             item.state["trainable"] = _how_much(found)
+            told.add(item)
         elif inner is not None and "trainable" in item.state:
             item.state["trainable"] = _mixed(item.state["trainable"], inner)
         inner = item.state.get("trainable", inner)

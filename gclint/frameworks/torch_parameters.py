@@ -173,7 +173,7 @@ def _freeze(it: Interpreter, item: Object, value: Value, site: Site) -> None:
     wanted = value.constant()
     if "trains" in item.state:
         before = item.state["trains"].constant()
-        set_trains(it, item, value)
+        set_trains(it, [Named("", item, ALWAYS)], value)
         after = "some" if wanted is None else "all" if wanted else "none"
         if before != wanted:
             told = "some" if before is None else "all" if before else "none"
@@ -188,10 +188,7 @@ def mark_trainable(it: Interpreter, item: Object, literal: str, site: Site) -> N
     before, inner = trainable(item), inside(item)  # the parameters of a wrapper are those of what it wraps
     parameters = parameters_of(it, inner)
     if parameters and literal in ("all", "none"):
-        for each in parameters:
-            with it.under(each.guard) as possible:
-                if possible:
-                    set_trains(it, each.item, const(literal == "all"))
+        set_trains(it, parameters, const(literal == "all"))
         it.emit(TrainableChanged(it.moment(site=site), item, before, literal))
         return
     held, it.guard = it.guard, without_elements(it.guard)
