@@ -87,19 +87,15 @@ def _all_is_known(load: StateFilled, run: Run) -> bool:
     from. What was read of a file is nothing that the run itself goes on with.
     """
     known = set(load.target.objects())
-    loads = run.of_type(StateDictLoaded)
-    taken = [each for each in run.of_type(StateDictSaved) if each.made is not None and not _goes_back(each, loads)]
+    filled: dict[Object, list[list[Object]]] = {}
+    for each in run.of_type(StateDictLoaded):
+        for item in each.source.objects():
+            filled.setdefault(item, []).append(each.target.objects())
     return all(
         each.target
         and all(item in known or item.kind != "unknown" or file_of(item) is not None for item in each.target.objects())
-        for each in taken
-    )
-
-
-def _goes_back(taken: StateDictSaved, loads: list[StateDictLoaded]) -> bool:
-    """Whether a state is taken to be filled, and loaded again into what it is from."""
-    return any(
-        taken.made in each.source.objects() and each.target.objects() == taken.target.objects() for each in loads
+        for each in run.of_type(StateDictSaved)
+        if each.made is not None and each.target.objects() not in filled.get(each.made, ())
     )
 
 
