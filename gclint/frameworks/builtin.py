@@ -95,7 +95,7 @@ def get_attribute(call: Call) -> Value:
 
 
 def _any_of(call: Call, name: Alternative) -> Value:
-    """What has a name that nobody knows: of a module of the project any that it defines."""
+    """What has a name that nobody knows: of a module of the project any that it defines, of a library's what all do."""
     assert isinstance(call.site.node, ast.Call)
     parts = []
     for guard, item in call.positional[0].possible(call.it.guard):
@@ -104,7 +104,8 @@ def _any_of(call: Call, name: Alternative) -> Value:
             if possible and isinstance(item, ModuleRef):
                 read = partial(names.of_item, call.it, item, node=call.site.node)
                 own, none = module_names.called(call.it, item.module, name, read)
-            default = call.positional[2] if len(call.positional) > 2 and own else call.unknown()
+            some = call.it.library.some_of(item) if isinstance(item, External) else None
+            default = call.positional[2] if len(call.positional) > 2 and own else of(some) if some else call.unknown()
             parts += [part.under(guard) for part in (*own, default.under(none))]
     return union(parts)
 

@@ -21,6 +21,10 @@ DELETE = "_delete_"
 NEW_ALLOWED = "new_allowed"
 CLOSED = ("yacs.", "fvcore.", "detectron2.")
 NODES = ("yacs:CfgNode", "fvcore:CfgNode", "detectron2:CfgNode", "ml_collections:ConfigDict", "easydict:EasyDict")
+FROM_FILE = (
+    *("mmengine.Config.fromfile", "mmengine.config.Config.fromfile", "mmcv.Config.fromfile"),
+    "mmcv.utils.Config.fromfile",
+)
 
 framework = Framework(
     "config nodes",
@@ -55,9 +59,7 @@ def make_node(call: Call) -> Value:
 @framework.function("detectron2:get_cfg")
 def defaults_of_detectron2(call: Call) -> Value:
     """A node with defaults that are not told here."""
-    made = call.it.new("config_node", call.name, "cfg", call.site)
-    made.entries, made.open = {}, True
-    return of(made)
+    return of(_untold(call))
 
 
 @framework.setter("config_node", "*")
@@ -184,13 +186,20 @@ def closed(call: Call) -> Value:
 # mmengine and mmcv: configurations that are Python files
 
 
-@framework.function("mmengine.Config.fromfile", "mmengine.config.Config.fromfile", "mmcv.Config.fromfile")
+@framework.function(*FROM_FILE)
 def from_file(call: Call) -> Value:
-    """What the file defines, over what the files that it names define."""
+    """What the file defines, over what the files that it names define; of another file nothing is told."""
     name = names.const_text(call.get("filename", 0))
     path = call.it.project.file(name, call.it.module) if name else None
     made = _of_path(call, path) if path is not None else None
-    return of(made) if made is not None else call.unknown()
+    return of(made or _untold(call))
+
+
+def _untold(call: Call) -> Object:
+    """A node of which nobody knows what it has."""
+    made = call.it.new("config_node", call.name, "cfg", call.site)
+    made.entries, made.open = {}, True
+    return made
 
 
 def _of_path(call: Call, path: str, depth: int = 0) -> Object | None:

@@ -42,6 +42,8 @@ HANDLERS = [
     *("constants", "functions", "methods", "attributes", "elements", "setters", "calls", "decorators", "families"),
     "escapes",
 ]
+SOME_NAME = "?"
+"""What stands for the last part of a name that nobody knows, where all that a library has there does the same."""
 F = TypeVar("F", bound=Callable[..., Any])
 
 
@@ -186,6 +188,11 @@ class Library:
         return base.name == "builtins.object" or (public and "buffers" not in item.state)
 
     # What the interpreter asks
+
+    def some_of(self, module: External) -> External | None:
+        """What a module of a library has under a name that nobody knows, where all of it does the same."""
+        name = f"{module.name}.{SOME_NAME}"
+        return External(name) if name in self.all.functions else None
 
     def call_function(self, it: Interpreter, call: Call) -> Value:
         """Call a library's function or constructor."""

@@ -5,7 +5,7 @@ The parameters are those of torch/optim/lr_scheduler.py, transformers/optimizati
 
 from __future__ import annotations
 
-from .registry import Framework
+from .registry import SOME_NAME, Framework
 from .signature import declare
 
 framework = Framework("torch.schedules", kinds={"schedule": "unknown"}, bases={"torch:LRScheduler": "schedule"})
@@ -62,6 +62,7 @@ _OF_TRANSFORMERS = {
 _OF_DIFFUSERS = {**_CONSTANT, "get_piecewise_constant_schedule": "optimizer, step_rules, last_epoch=-1"}
 """Further ones of these libraries, of which nothing is said of an end."""
 
+declare(framework, f"torch.optim.lr_scheduler.{SOME_NAME}", "optimizer, last_epoch=-1", "schedule")
 for _name, (_, _parameters) in TOTALS.items():
     declare(framework, f"torch:{_name}", _parameters, "schedule")
 for _name, _parameters in WITHOUT_END.items():

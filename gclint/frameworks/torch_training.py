@@ -105,6 +105,7 @@ OPTIMIZERS = (
     "ASGD",
     "Adadelta",
     "Rprop",
+    "SparseAdam",
     "ZeroRedundancyOptimizer",
     "AdamW8bit",
     "Adam8bit",

@@ -117,10 +117,12 @@ def _is_stream(data: Alternative | None) -> bool:
 
 
 def leaves_numpy(run: Run) -> bool:
-    """Whether torch seeds only its own generator and Python's in a worker: before 1.9, torch/utils/data/_utils."""
+    """Whether torch seeds only its own generator and Python's in a worker: before 1.9, torch/utils/data/_utils. A
+    README may tell so as well.
+    """
     from packaging.version import Version
 
-    version = run.targets.version("torch")
+    version = run.targets.told("torch").version
     return version is not None and version < Version("1.9")
 
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 MOST_UNITS = 600
 MOST_HOPS = 8
-READS_BY_NAME = "getattr"
+READS_BY_NAME = frozenset(("getattr", "__dict__"))
 CALLED_BY_MODULES = frozenset(("__init__", "__call__", "forward", "__enter__", "__exit__"))
 
 
@@ -171,7 +171,7 @@ class Mentions:
         """The units of a module, and those it imports, that `by` mentions; all of them where it may name any. What it
         imports with a star is its own.
         """
-        anything = by is None or READS_BY_NAME in by.identifiers
+        anything = by is None or not READS_BY_NAME.isdisjoint(by.identifiers)
         seen, todo = {path}, [path]
         while todo and len(seen) < MOST_UNITS:
             outline = self.outline(here := todo.pop())

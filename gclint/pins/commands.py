@@ -33,14 +33,13 @@ TOLD = re.compile(
     r"(?!(?:\]\([^)]*\))?\W*(?:or|and)\s+(?:above|higher|later|newer|greater|up)\b)"
 )
 AT_LEAST = re.compile(LIBRARY + r"(?:versions?\s*)?(?:>=|≥)\s*v?(\d+\.\d+(?:\.\d+)*)")
-OR_NEWER = re.compile(
-    LIBRARY + r"(?:version\s)?\(?\s*v?(\d+\.\d+(?:\.\d+)*)"
-    r"(?:\+(?!\w)|(?:\]\([^)]*\))?\W*(?:or|and)\s+(?:above|higher|later|newer|greater|up)\b)"
-)
+UP = r"(?:\+(?!\w)|(?:\]\([^)]*\))?\W*(?:or|and)\s+(?:above|higher|later|newer|greater|up)\b)"
+OR_NEWER = re.compile(LIBRARY + r"(?:version\s)?\(?\s*v?(\d+\.\d+(?:\.\d+)*)" + UP)
+OTHER = re.compile(r"\s*(?:[,/~–-]|to|or|and)+\s*v?(\d+(?:\.\d+)+)(" + UP + ")?")
+"""A further release behind one that is told, as in `1.4 or 1.7`, and whether what is newer is meant as well."""
 LINE = re.compile(LIBRARY + r"v?(\d+)\.x\b")
 PYTHON = re.compile(
-    r"(?i)\b(python)[`*]*\s*(?:==?|version\b|:|\s)\s*[`*]*v?(3\.\d+)(?:\.\d+)?(?![\w.]*[\w+])"
-    r"(?!\s*(?:[/,~–-]|or|and|to)\s*(?:v?\d|above|higher|later|newer|greater|up))"
+    r"(?i)\b(python)[`*]*\s*(?:==?|version\b|:|\s)\s*[`*]*v?(3\.\d+)(?:\.\d+)?(?![\w.]*[\w+])" + f"(?!{UP})"
 )
 CONDA = ("conda", "mamba", "micromamba")
 CONDA_FILES = ("-f", "--file")
@@ -66,20 +65,27 @@ def read_told(text: str) -> FilePins:
     for pin in commands.pins:
         reading.add(pin.package, pin.specifier, pin.line)
     installed = {pin.package for pin in commands.pins}
-    for sign, pattern in (
-        (">=", AT_LEAST),
-        (">=", OR_NEWER),
-        ("==", TOLD),
-        ("==", PYTHON),
-        ("~=", LINE),
-    ):  # a bound leaves open more than what was tested
-        for line, told in enumerate(text.splitlines(), start=1):
-            for name, version in pattern.findall(told):
-                package = CONDA_NAMES.get(name.lower(), name)
-                if pattern is TOLD or canonical(package) not in installed:
-                    reading.add(package, f"{sign}{version}" + (".0" if sign == "~=" else ""), line)
+    for sign, name, version, line in sorted(_told(text), key=lambda one: one[0] != ">="):
+        package = CONDA_NAMES.get(name.lower(), name)
+        tested = sign == "==" and name.lower() != "python"  # a bound leaves open more than what was tested
+        if tested or canonical(package) not in installed:
+            reading.add(package, f"{sign}{version}", line)
     reading.includes += commands.includes
     return reading.done()
+
+
+def _told(text: str) -> Iterator[tuple[str, str, str, int]]:
+    """The releases that stand behind a library's name, one behind the other or alone: whether it is that one or what is
+    newer as well, the name, the release and its line.
+    """
+    for sign, pattern in ((">=", AT_LEAST), (">=", OR_NEWER), ("==", TOLD), ("==", PYTHON), ("~=", LINE)):
+        for line, told in enumerate(text.splitlines(), start=1):
+            for found in pattern.finditer(told):
+                yield sign, found[1], found[2] + (".0" if pattern is LINE else ""), line
+                other = OTHER.match(told, found.end())
+                while sign == "==" and other:
+                    yield ">=" if other[2] else sign, found[1], other[1], line
+                    other = OTHER.match(told, other.end())
 
 
 def read_commands(text: str, values: Values) -> FilePins:

@@ -93,6 +93,14 @@ class Targets:
         """The version that decides, None when nothing is known."""
         return self[package].version
 
+    def told(self, package: str) -> Target:
+        """The package's target, or what readers are told to install where neither a pin nor an environment of the
+        project's own says more.
+        """
+        target = self[package]
+        own = target.path or target.origin in ASKED
+        return target if own else self.hints.get(canonical(package), target)
+
     def basis(self, package: str) -> Basis:
         """The release that a finding is judged for, and whether it is known."""
         target = self[package]

@@ -397,6 +397,18 @@ def spread(it: Interpreter, call: Call, item: Object, guard: Guard) -> None:
     call.foreign_mapping = call.foreign_mapping or is_foreign(item)
 
 
+def spread_unknown(call: Call, item: Object, guard: Guard) -> None:
+    """`f(**item)` of a mapping that nobody knows: what the program has put into it becomes keyword arguments, beside
+    others.
+    """
+    call.open = call.foreign_mapping = True
+    for name, entry in item.attributes.items():
+        key = name[2:-2]
+        put = name == f"[{key!r}]" and all(part.parent is not item for part in entry.objects())
+        if put and key not in call.keywords:
+            call.keywords[key] = assigned(guard, entry, of(MISSING))
+
+
 def fill(it: Interpreter, made: Object, parts: Sequence[Value], node: ast.AST) -> Object:
     """Put the elements of several things into a new list or tuple, one behind the other."""
     made.items = []

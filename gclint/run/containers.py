@@ -24,6 +24,7 @@ from .values import (
     Class,
     Const,
     External,
+    ModuleRef,
     Object,
     Value,
     assigned,
@@ -200,6 +201,10 @@ def _at_unknown(it: Interpreter, item: Object, key: Alternative, node: ast.AST) 
     if held and (item.items or not item.open):
         return one_of(held)
     part = it.child(item, _part_of_tensor(node) or ANY, it.site(node), each=True)
+    module = item.state.get(module_names.NAMES_OF, NOTHING).only()
+    if isinstance(module, ModuleRef):
+        own, none = module_names.called(it, module.module, key, lambda name: item_at(it, item, Const(name), node))
+        return union([*own, of(part).under(none)])
     if _are_places(key) and not any(key in value.objects() for value in part.made_of):
         part.made_of = [*part.made_of, of(key)]
     return of(part)

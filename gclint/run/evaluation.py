@@ -293,6 +293,8 @@ def _argument(it: Interpreter, call: Call, argument: ast.expr | ast.keyword) -> 
         for guard, item in value:
             if isinstance(item, Object) and item.entries is not None:
                 changes.spread(it, call, item, guard)
+            elif isinstance(item, Object):
+                changes.spread_unknown(call, item, guard)
             elif not (isinstance(item, Const) and item.value is None):
                 call.open = call.foreign_mapping = True
 

@@ -13,6 +13,7 @@ from .guards import ALWAYS, Guard
 from .values import Alternative, Class, Const, Function, ModuleRef, Object, Value, of
 
 GIVEN_OUT = "modules given out as dicts"  # of the run's facts: the paths of those whose names may be set as entries
+NAMES_OF = "of_module"  # of such a dict: the module
 
 if TYPE_CHECKING:
     from ..ir.syntax import Module
@@ -28,6 +29,7 @@ def as_dict(it: Interpreter, module: Module, node: ast.AST) -> Value:
         scope.names[name] = forced(it, value)
     made = it.new("dict", "builtins.dict", "", it.site(node))
     made.entries, made.born, made.open = scope.names, ALWAYS, _is_open(module)
+    made.state[NAMES_OF] = of(ModuleRef(module, module.path))
     it.run.facts.setdefault(GIVEN_OUT, set()).add(module.path)
     return of(made)
 
@@ -43,7 +45,8 @@ def called(
     it: Interpreter, module: Module, key: Alternative, what: Callable[[str], Value]
 ) -> tuple[list[Value], Guard]:
     """What a module gives for a name that nobody knows, where it is that of each class and function which it defines,
-    and the guard under which it is none of those; all of it where there are none, or too many.
+    or a package has of its own modules, and the guard under which it is none of those; all of it where there are none,
+    or too many.
     """
     from .containers import each_by_key, is_told
 
@@ -55,7 +58,11 @@ def called(
 
 
 def _is_defined_in(module: Module, item: Alternative) -> bool:
-    return isinstance(item, (Class, Function)) and item.module is module
+    """Whether a class or a function stands in a module, or in one of the package that it is."""
+    if not isinstance(item, (Class, Function)):
+        return False
+    folder, name = os.path.split(module.path)
+    return item.module is module or (name == "__init__.py" and item.module.path.startswith(os.path.join(folder, "")))
 
 
 def _is_open(module: Module) -> bool:

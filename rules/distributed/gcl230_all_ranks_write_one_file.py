@@ -32,7 +32,8 @@ it, and one to write it.
 torch 2.13.0, two gloo ranks, `torch.save` of 1.6 MB to one path, 100 times: 92 of 200 loads that came at once raise
 "PytorchStreamReader failed reading". After a barrier no file of equal contents is torn, and 79 of 100 are where one
 process's has a text of 5 kB more. transformers 5.23: `save_pretrained` writes unless `is_main_process=False` is given,
-and so does `Trainer._save`; `Trainer.save_model` asks `args.should_save` before.
+and so does `Trainer._save`; `Trainer.save_model` asks `args.should_save` before. `Config.dump(file)` of mmcv 1 and of
+mmengine opens the file with "w" and asks for no process (config.py).
 """
 
 from __future__ import annotations
@@ -42,6 +43,7 @@ from collections.abc import Iterator
 
 from gclint.finding import Finding, Fix
 from gclint.frameworks.collectives import BARRIERS
+from gclint.frameworks.config_nodes import FROM_FILE
 from gclint.frameworks.process_starters import EACH_ITS_OWN
 from gclint.ir.layout import on_its_own
 from gclint.rule import Reproduction, Rule
@@ -52,9 +54,9 @@ from gclint.run.parallel import alone, is_group_of_one
 from gclint.run.parts_of_guards import everything
 from gclint.run.ranks import Pair, meets_both
 from gclint.run.run import PROCESSES, SEVERAL, Run, together
-from gclint.run.values import Object, Value
+from gclint.run.values import Const, Object, Value
 
-from ..writes import FOLDER, PRETRAINED, TENSORS
+from ..writes import FOLDER, PRETRAINED, TENSORS, is_given_by
 from .own_files import is_of_all
 
 PATHS = {
@@ -83,7 +85,7 @@ rule = Rule(
     words=(
         (
             *("save(", "save,", "save)", "import save", "save as", "save_pretrained", "save_file", "save_model"),
-            *("._save", "open(", "savetxt", "savez", "savefig", "save_image"),
+            *("._save", "open(", "savetxt", "savez", "savefig", "save_image", ".dump("),
         ),
         ("distributed", "multiprocessing", "accelerate", "transformers", "lightning", "deepspeed"),
     ),
@@ -110,7 +112,7 @@ def written_by_all(event: RunEnded, run: Run) -> Iterator[Finding]:
     if several is None:
         return
     for each in run.of_type(LibraryCall):
-        path = _written(each) or _copied(each, run)
+        path = _written(each, run) or _copied(each, run)
         guard = together(each.guard, several, ON_SEVERAL) if path and several & ON_SEVERAL <= each.guard else None
         if guard is None or not is_of_all(path, run) or not meets_both(guard, run):
             continue
@@ -162,7 +164,7 @@ def _several(run: Run) -> Guard | None:
     return min(joined, key=len, default=ON_SEVERAL if PROCESSES in run.facts else frozenset())
 
 
-def _written(event: LibraryCall) -> Value:
+def _written(event: LibraryCall, run: Run) -> Value:
     """The path of the file that a call writes on each process that makes it; nothing for any other call."""
     call = event.call
     if call is None or (call.open and not call.positional):
@@ -173,8 +175,10 @@ def _written(event: LibraryCall) -> Value:
     if event.name in PATHS:
         path = call.get(*PATHS[event.name])
         return path if not any(item.kind == "file" for item in path.objects()) else Value(())  # told where it is opened
-    model = call.receiver
-    if event.name.rpartition(".")[2] != PRETRAINED or model is None or call.gives(ASKED):
+    last, model = event.name.rpartition(".")[2], call.receiver
+    if last == "dump" and model is not None and is_given_by(model, FROM_FILE, run):
+        return file if (file := call.get("file", 0)).only() != Const(None) else Value(())
+    if last != PRETRAINED or model is None or call.gives(ASKED):
         return Value(())
     return call.get(*FOLDER) if call.it.library.is_kind(model, "module") else Value(())
 

@@ -9,8 +9,8 @@ The workers of each epoch are new processes. torch seeds them from a number that
 `worker_init_fn` that seeds with the worker's number, or adds it to `np.random.get_state()[1][0]`, undoes that: each
 epoch has the same augmentation. So does a seed that the data set sets itself, where `__iter__` begins or at a worker's
 first item. A generator made in the data set's `__init__` is copied to every worker in the state that it had then: all
-of them draw the same numbers, in each epoch again. So is imgaug's generator, and NumPy's by torch before 1.9, where
-workers are forked, as on Linux. Nothing is raised.
+of them draw the same numbers, in each epoch again. So is imgaug's generator, and NumPy's by torch before 1.9 (pinned,
+or told by a README), where workers are forked, as on Linux. Nothing is raised.
 
 ## Example
 ```python
@@ -124,6 +124,7 @@ def draws_again(event: RunEnded, run: Run) -> Iterator[Finding]:
                     symptom=SYMPTOM,
                     related=[*each.related, (drawn.site, "each epoch starts its workers anew")],
                     fixes=(each.fix,),
+                    versions=("torch",) if _is_judged(run) else (),
                 )
 
 
@@ -275,8 +276,14 @@ def _takes_rows_itself(loader: Object, loops: set[Loop], run: Run) -> bool:
 def _copied(run: Run) -> dict[str, str]:
     """The generators that torch seeds in no worker, each with why."""
     imgaug = {"imgaug.": "nothing seeds imgaug's generator in a worker"}
-    numpy = {"numpy.random.": "torch before 1.9 does not seed NumPy in its workers"}
+    told = "" if _is_judged(run) else f", of which {run.targets.told('torch').place} tells,"
+    numpy = {"numpy.random.": f"torch before 1.9{told} does not seed NumPy in its workers"}
     return imgaug | numpy if leaves_numpy(run) else imgaug
+
+
+def _is_judged(run: Run) -> bool:
+    """Whether it is this torch that a run is judged for, and none that only a README tells."""
+    return run.targets.told("torch") is run.targets["torch"]
 
 
 def _is_new(draw: LibraryCall) -> bool:

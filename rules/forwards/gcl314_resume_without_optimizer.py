@@ -27,7 +27,8 @@ optimizer.load_state_dict(saved["optimizer"])
 ## When it is fine
 Training anew from saved weights; files of another program; SGD without momentum, which keeps nothing; a schedule that
 is told its `last_epoch` after the optimizer was loaded, that is stepped to where it stood or made from the epoch of the
-file, or that reckons the next rate from the last one alone, as `ExponentialLR` does; random state. That training goes
+file, or that reckons the next rate from the last one alone, as `ExponentialLR` does (of one that a setting names nobody
+knows: fragile); random state. That training goes
 on is told by a number of the file or, fragile, by an option at which the training's loop begins and, for the schedule
 alone, by the optimizer's state that is loaded.
 
@@ -45,12 +46,14 @@ import ast
 from collections.abc import Iterator
 
 from gclint.finding import Aspect, Certainty, Finding, Fix
+from gclint.frameworks.registry import SOME_NAME
 from gclint.ir.syntax import Site
 from gclint.rule import Reproduction, Rule
 from gclint.run import rewrite
 from gclint.run.closures import enclosing_function
 from gclint.run.events import Event, LibraryCall, OptimizerStep, RunEnded, ScalerUsed, StateDictLoaded, StateFilled
-from gclint.run.guards import satisfiable
+from gclint.run.guards import compatible, satisfiable
+from gclint.run.parts_of_guards import without_elements
 from gclint.run.run import Run, together
 from gclint.run.stepping import receiver_text
 from gclint.run.values import NOTHING, Const, Object, Value, ancestors, const
@@ -184,7 +187,9 @@ def _used(item: Object, load: Event, run: Run) -> Event | None:
     else:
         calls = [each for each in run.of_type(LibraryCall) if each.name == "schedule.step" and each.call is not None]
         steps = [each for each in calls if each.call.receiver is not None and same(each.call.receiver, item)]
-        if is_told(item, run) or any(_catches_up(each, run) for each in steps):
+        told = [without_elements(each.guard) for each in steps if _catches_up(each, run)]
+        steps = [each for each in steps if not any(compatible(without_elements(each.guard), other) for other in told)]
+        if is_told(item, run):
             return None
     return next((each for each in steps if run.place(each) > run.place(load)), None)
 
@@ -205,8 +210,10 @@ def _keeps_nothing(item: Object) -> bool:
 
 
 def _certainty(item: Object) -> Certainty:
-    """A scaler finds its scale again by itself, and what watches a metric keeps the optimizer's rate."""
-    return "fragile" if item.kind == "scaler" or item.class_name == "ReduceLROnPlateau" else "fails"
+    """A scaler finds its scale again by itself, and what watches a metric keeps the optimizer's rate: a schedule of
+    which nobody knows the class may do so.
+    """
+    return "fragile" if item.kind == "scaler" or item.class_name in ("ReduceLROnPlateau", SOME_NAME) else "fails"
 
 
 def _loaded(load: StateFilled, states: list[Left]) -> Fix | None:

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from gclint.frameworks.registry import Library, load_library
+from gclint.frameworks.registry import SOME_NAME, Library, load_library
 
 LIBRARY: Library = load_library()
 LIBRARIES = (
@@ -77,7 +77,7 @@ CLASSES = {
 def named(package: str) -> Iterator[tuple[str, Callable[..., Any]]]:
     """The functions and classes of a package that the frameworks name, with what handles them."""
     for name, handler in LIBRARY.all.functions.items():
-        if name.split(":")[0].split(".")[0] == package:
+        if name.split(":")[0].split(".")[0] == package and not name.endswith(SOME_NAME):
             yield name, handler
 
 

@@ -326,3 +326,8 @@ def test_what_is_called_a_module_is_never_a_parameter() -> None:
     ]
     assert [name for name, held in named if not isinstance(held, torch.nn.Module)] == []
     assert {name for name, _ in named} == set(MODULES)
+
+
+def test_all_that_the_module_of_schedules_has_are_schedules() -> None:
+    module = torch.optim.lr_scheduler
+    assert all(issubclass(getattr(module, name), module.LRScheduler) for name in module.__all__)

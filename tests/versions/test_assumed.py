@@ -73,6 +73,43 @@ def test_a_hint_alone_finds_nothing(tmp_path: Path, capsys: pytest.CaptureFixtur
     assert "judged for: torch 2.15.0 (assumed)" in (main(["check", "--no-cache", "."]), capsys.readouterr().out)[1]
 
 
+WORKERS = """import numpy as np
+import torch
+from torch.utils.data import DataLoader, Dataset
+
+
+class Items(Dataset):
+    def __len__(self):
+        return 8
+
+    def __getitem__(self, index):
+        return torch.full((1,), np.random.rand())
+
+
+model = torch.nn.Linear(1, 1)
+optimizer = torch.optim.Adam(model.parameters())
+loader = DataLoader(Items(), num_workers=2)
+for epoch in range(3):
+    for batch in loader:
+        optimizer.zero_grad()
+        model(batch).sum().backward()
+        optimizer.step()
+"""
+
+
+def test_a_readme_tells_of_a_torch_that_seeds_no_numpy(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "train.py").write_text(WORKERS)
+    (tmp_path / "README.md").write_text("PyTorch 1.9.0")
+    assert main(["check", "."]) == 0
+    (tmp_path / "README.md").write_text("Needs\nPyTorch 1.4.0")
+    capsys.readouterr()
+    assert main(["check", "."]) == 1
+    out = capsys.readouterr().out
+    assert "torch before 1.9, of which README.md:2 tells, does not seed NumPy" in out and "judged for" not in out
+    (tmp_path / "requirements.txt").write_text("torch==2.8.0")
+    assert main(["check", "."]) == 0
+
+
 def test_a_pin_is_shown_from_where_people_stand(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys) -> None:  # type: ignore[no-untyped-def]
     (tmp_path / "inner").mkdir()
     (tmp_path / "train.py").rename(tmp_path / "inner" / "train.py")
