@@ -7,6 +7,7 @@ import re
 import sys
 import textwrap
 from bisect import bisect_right
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import cache, cached_property
@@ -91,6 +92,7 @@ class Module:
     tree: ast.Module = field(repr=False)
     name: str = ""
     literals: dict[ast.AST, Value] = field(default_factory=dict, repr=False)
+    names_bound: dict[ast.AST, Counter[str]] = field(default_factory=dict, repr=False)
     _generators: dict[ast.AST, bool] = field(default_factory=dict, repr=False)
     _bound: dict[ast.AST, Bound] = field(default_factory=dict, repr=False)
 

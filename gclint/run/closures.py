@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
 from ..finding import Edit
@@ -35,8 +36,8 @@ def free_names(node: FunctionDef | ast.Lambda) -> list[str]:
     return list(dict.fromkeys(name for part in body for name in read_names(part) if name not in own))
 
 
-def body_of(node: FunctionDef | ast.Lambda) -> Sequence[ast.AST]:
-    """The statements of a function, or the expression of a lambda."""
+def body_of(node: FunctionDef | ast.Lambda | ast.Module) -> Sequence[ast.AST]:
+    """The statements of a function or a module, or the expression of a lambda."""
     return [node.body] if isinstance(node, ast.Lambda) else node.body
 
 
@@ -55,6 +56,13 @@ def bound_names(node: ast.AST) -> Iterator[str]:
     yield from _own_names(node)
     for child in parts(node):
         yield from bound_names(child)
+
+
+def names_bound(module: Module, scope: FunctionDef | ast.Lambda | ast.Module) -> Counter[str]:
+    """How often a function or a module binds each of its names, parameters left out."""
+    if scope not in module.names_bound:
+        module.names_bound[scope] = Counter(name for part in body_of(scope) for name in bound_names(part))
+    return module.names_bound[scope]
 
 
 def _own_names(node: ast.AST) -> Iterator[str]:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from ..ir.layout import by_place, own_name
 from ..ir.syntax import DEFINITIONS, FUNCTIONS, FunctionDef, Module, Site, dotted, nodes, parts
-from .closures import bound_names, enclosing_function
+from .closures import enclosing_function, names_bound
 
 MAX_HOPS = 4
 
@@ -17,7 +17,7 @@ def definition(module: Module, node: ast.expr) -> ast.expr:
     for _ in range(MAX_HOPS):
         if not isinstance(node, ast.Name):
             break
-        given = _given(enclosing_function(module, node), node.id)
+        given = _given(module, enclosing_function(module, node), node.id)
         if given is None:
             break
         node = given
@@ -90,9 +90,9 @@ def _last(node: ast.AST) -> str:
     return node.id if isinstance(node, ast.Name) else f".{node.attr}" if isinstance(node, ast.Attribute) else ""
 
 
-def _given(scope: FunctionDef | ast.Module, name: str) -> ast.expr | None:
+def _given(module: Module, scope: FunctionDef | ast.Module, name: str) -> ast.expr | None:
     """What the only binding of a name in a scope assigns; None when there are several, or it is no assignment."""
-    if [each for part in scope.body for each in bound_names(part)].count(name) != 1:
+    if names_bound(module, scope)[name] != 1:
         return None
     for node in (inner for part in scope.body for inner in _within(part)):
         if isinstance(node, ast.Assign) and len(node.targets) == 1:

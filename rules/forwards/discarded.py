@@ -6,8 +6,8 @@ import ast
 from collections.abc import Iterator, Mapping
 
 from gclint.frameworks.hf_datasets import ANEW
-from gclint.ir.syntax import FUNCTIONS, LOOPS, FunctionDef, Module, Site, dotted, nodes, parameters
-from gclint.run.closures import bound_names, enclosing_function, free_names
+from gclint.ir.syntax import FUNCTIONS, LOOPS, Module, Site, dotted, nodes, parameters
+from gclint.run.closures import enclosing_function, free_names, names_bound
 from gclint.run.events import LibraryCall
 from gclint.run.meaning import handed_over
 from gclint.run.values import Const, Function, Object, Value, root
@@ -34,15 +34,10 @@ def is_said_to_be_a_tensor(event: LibraryCall) -> bool:
     node, module = event.site.node, event.site.module
     named = node.func.value if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) else None
     scope = enclosing_function(module, node)
-    if not isinstance(named, ast.Name) or not isinstance(scope, FUNCTIONS) or named.id in bound_in(scope):
+    if not isinstance(named, ast.Name) or not isinstance(scope, FUNCTIONS) or named.id in names_bound(module, scope):
         return False
     said = {arg.arg: dotted(arg.annotation) for arg, _ in parameters(scope.args)}.get(named.id, "")
     return said == "torch.Tensor" or (said == "Tensor" and "from torch import" in module.text)
-
-
-def bound_in(scope: FunctionDef) -> set[str]:
-    """The names that a function binds itself, besides its parameters."""
-    return {name for line in scope.body for name in bound_names(line)}
 
 
 def is_tensor(item: Object, made: Mapping[Object, LibraryCall], depth: int = 5) -> bool:
