@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from gclint.check.engine import check_paths
+from gclint.ir.configs import read_document
 
 
 def test_a_deepspeed_file_is_judged_at_the_line_of_its_key(tmp_path: Path) -> None:
@@ -20,3 +23,10 @@ def test_auto_is_no_answer_and_broken_files_are_left_alone(tmp_path: Path) -> No
     (tmp_path / "broken.json").write_text('{"zero_optimization": ')
     report = check_paths([str(tmp_path)])
     assert report.findings == () and report.problems == ()
+
+
+@pytest.mark.parametrize(("text", "kind"), [('{"lr": [1, 2]}', "json"), ("{lr: [1, 2]}", "yaml"), ("lr: 1", "yaml")])
+def test_what_no_suffix_names_is_read_as_what_it_is(text: str, kind: str) -> None:
+    document = read_document(text, Path("split.txt"))
+    assert document.kind == kind
+    assert list(document.value) == ["lr"]

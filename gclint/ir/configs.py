@@ -53,7 +53,7 @@ class Document:
     @property
     def kind(self) -> str:
         """What it is written in: "yaml", "json" or "toml"."""
-        return KINDS.get(self.path.suffix.lower(), "yaml")
+        return kind_of(self.text, self.path)
 
     @cached_property
     def _starts(self) -> list[int]:
@@ -107,11 +107,22 @@ def _decoded(data: bytes, path: Path) -> Document:
 def read_document(text: str, path: Path) -> Document:
     """The document in `text`; `path` tells its kind and stands in the DocumentError that may be raised."""
     readers = {"yaml": _read_yaml, "json": _read_json, "toml": _read_toml}
-    read = readers[KINDS.get(path.suffix.lower(), "yaml")]
     try:
-        return read(text, path)
+        return readers[kind_of(text, path)](text, path)
     except RecursionError:
         raise DocumentError(path, "nested too deeply") from None
+
+
+def kind_of(text: str, path: Path) -> str:
+    """What a text is written in; of what no suffix names JSON, where it is that, which is read far faster than YAML."""
+    named = KINDS.get(path.suffix.lower())
+    if named or text.lstrip()[:1] not in ("{", "["):
+        return named or "yaml"
+    try:
+        json.loads(text)
+    except ValueError:
+        return "yaml"
+    return "json"
 
 
 def _read_json(text: str, path: Path) -> Document:

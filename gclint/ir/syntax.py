@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import cache, cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from ..finding import Location
 from ..source.lines import line_starts, split_lines
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from ..run.values import Value
 
+T = TypeVar("T")
 FunctionDef = ast.FunctionDef | ast.AsyncFunctionDef
 Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 For = ast.For | ast.AsyncFor
@@ -93,6 +94,7 @@ class Module:
     name: str = ""
     literals: dict[ast.AST, Value] = field(default_factory=dict, repr=False)
     names_bound: dict[ast.AST, Counter[str]] = field(default_factory=dict, repr=False)
+    _once: dict[Callable[[Module], Any], Any] = field(default_factory=dict, repr=False)
     _generators: dict[ast.AST, bool] = field(default_factory=dict, repr=False)
     _bound: dict[ast.AST, Bound] = field(default_factory=dict, repr=False)
 
@@ -135,8 +137,16 @@ class Module:
             self._bound[loop] = Bound(sorted(stored), sorted(counted))
         return self._bound[loop]
 
+    def once(self, work: Callable[[Module], T]) -> T:
+        """What a function works out of the module, asked the first time."""
+        if work not in self._once:
+            self._once[work] = work(self)
+        made: T = self._once[work]
+        return made
+
     def forget(self) -> None:
         """Drop what is worked out on demand; it takes more memory than the text."""
+        self._once.clear()
         for name in ("parents", "lines", "_starts", "_concrete"):
             self.__dict__.pop(name, None)
 

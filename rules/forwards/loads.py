@@ -35,14 +35,18 @@ def loads_beside(run: Run) -> Iterator[Beside]:
     no such file themselves. Makers that the program that is walked does not mention make another model.
     """
     for module in run.beside_with("torch.load"):
-        if "safe_globals" in module.text:
-            continue
-        for node in nodes(module.tree):
-            if isinstance(node, ast.Call) and dotted(node.func) == "torch.load" and _is_plain(node):
-                load = _read(module, node)
-                own = load is not None and "torch.save" in module.text and _makes_such(module, load.read)
-                if load and not own and (_mentions(run, load.makers) if load.makers else len(load.read) > 1):
-                    yield load
+        for load in module.once(_plain_loads):
+            if _mentions(run, load.makers) if load.makers else len(load.read) > 1:
+                yield load
+
+
+def _plain_loads(module: Module) -> list[Beside]:
+    """The loads of a module that leave weights_only out, of files that it does not make itself."""
+    calls = [node for node in nodes(module.tree) if isinstance(node, ast.Call) and dotted(node.func) == "torch.load"]
+    if "safe_globals" in module.text:
+        return []
+    loads = [load for call in calls if _is_plain(call) and (load := _read(module, call)) is not None]
+    return [load for load in loads if "torch.save" not in module.text or not _makes_such(module, load.read)]
 
 
 def _makes_such(module: Module, read: frozenset[str]) -> bool:
