@@ -71,6 +71,7 @@ def open_file(call: Call) -> Value:
     """A file with the path it was opened by."""
     made = call.make("file", "file")
     made.attributes["path"] = call.get("file", 0)
+    made.made_of = [made.attributes["path"]]
     return of(made)
 
 
@@ -83,6 +84,7 @@ def open_path(call: Call) -> Value | None:
         return None
     made = call.make("file", "file")
     made.attributes["path"], made.sites["path"] = of(call.receiver), Site.at(call.method.module, opens.value)
+    made.made_of = [of(call.receiver)]
     return of(made)
 
 
