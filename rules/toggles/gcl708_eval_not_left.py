@@ -37,6 +37,7 @@ torch 2.13.0: of a Sequential with Dropout, `training` is True in the steps of t
 from __future__ import annotations
 
 import ast
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -91,11 +92,12 @@ def trains_on(event: RunEnded, run: Run) -> Iterator[Finding]:
         return
     told: set[int] = set()
     by_model: dict[Object, _Modes] = {}
+    tried = _tried(run)
     for backward in run.of_type(Backward):
         for forward in forwards_of(backward, run):
             if forward.model not in by_model:
                 known = modes if _learns(forward.model, moved) else []
-                by_model[forward.model] = _modes_of(forward.model, known, run)
+                by_model[forward.model] = _modes_of(forward.model, known, tried, run)
             of_model = by_model[forward.model]
             for left in of_model.left:
                 loop = _loop_of(forward, left)
@@ -156,16 +158,19 @@ def _evaluates(left: LibraryCall, model: Object) -> bool:
 
 
 class _Modes(NamedTuple):
-    """Where a model as a whole is put into evaluation mode (`left`), and where it or a part of it is put back."""
+    """Where a model as a whole is put into evaluation mode (`left`), and where it or a part of it is put back; the
+    places at which it is `tried`: what stands in evaluation mode for the steps is not.
+    """
 
     left: list[LibraryCall]
     back: list[Event]
+    tried: list[int]
 
 
-def _modes_of(model: Object, modes: list[LibraryCall], run: Run) -> _Modes:
+def _modes_of(model: Object, modes: list[LibraryCall], tried: dict[Object, list[int]], run: Run) -> _Modes:
     back: list[Event] = [each for each in modes if mode_set(each, model)]
     back += [each for each in run.of_type(AttributeSet) if each.name == "training"]
-    return _Modes([each for each in modes if _evaluates(each, model)], back)
+    return _Modes([each for each in modes if _evaluates(each, model)], back, tried.get(model, []))
 
 
 def _returns(forward: Forward, left: LibraryCall, loop: Loop, modes: _Modes, run: Run) -> bool:
@@ -174,7 +179,8 @@ def _returns(forward: Forward, left: LibraryCall, loop: Loop, modes: _Modes, run
     """
     start, end = run.place(forward), run.place(left)
     own = [run.place(each) for each in modes.left if loop in each.moment.loops]
-    if any(place < start and not _tried(forward, place, start, run) for place in own):
+    tried = bisect_left(modes.tried, start)
+    if any(place < start and bisect_right(modes.tried, place) == tried for place in own):
         return True
     places = [run.place(each) for each in modes.back if loop in each.moment.loops]
     if end < start:
@@ -194,11 +200,14 @@ def _comes_later(other: LibraryCall, left: LibraryCall, forward: Forward, loop: 
     return end < place < start if end < start else place < start or place > end
 
 
-def _tried(forward: Forward, start: int, end: int, run: Run) -> bool:
-    """Whether the model is evaluated between these places: what stands in evaluation mode for the steps is meant to."""
+def _tried(run: Run) -> dict[Object, list[int]]:
+    """The places of the forwards of each model by which no backward goes, in order."""
     trained = {item for each in run.of_type(Backward) for item in each.forwards}
-    other = (each for each in run.of_type(Forward) if each.model is forward.model and each.activation not in trained)
-    return any(start < run.place(each) < end for each in other)
+    found: dict[Object, list[int]] = {}
+    for each in run.of_type(Forward):
+        if each.activation not in trained:
+            found.setdefault(each.model, []).append(run.place(each))
+    return found
 
 
 def _back(forward: Forward, loop: ast.AST) -> Fix | None:
