@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..ir.deferral import Deferral
@@ -11,6 +13,8 @@ from ..ir.index import Index
 from ..ir.project import Project
 from ..ir.reach import Reach
 from ..listing import Listed
+from ..pins.manifests import SCRIPT
+from ..pins.versions import Targets, targets_for
 from ..rule import Rule
 from ..source.cache import digest
 from ..source.ledger import Ledger
@@ -46,6 +50,18 @@ class Inquiry:
         project.deferral = Deferral(project, self.reach.mentions, telling, self.reach.learnt.names)
         project.index = Index(self.reach.words.vocabulary)
         self.entries = Entries(project)
+        self._targets: dict[tuple[Path, str], Targets] = {}
+
+    def targets(self, path: str) -> Targets:
+        """What a file (an absolute path) is judged for: the targets of its directory, unless the file may state
+        dependencies of its own; raises TargetError for a version that cannot be read.
+        """
+        source = self.project.sources.get(path)
+        own = source is None or source.kind == "notebook" or SCRIPT in source.marks
+        place = self.project.pinned_below(path), path if own else os.path.dirname(path)
+        if place not in self._targets:
+            self._targets[place] = targets_for(place[0], Path(place[1]), self.target)
+        return self._targets[place]
 
     def keep_index(self, place: str | dict[str, str]) -> None:
         """Take what texts told from an earlier check, and keep it for a later one."""

@@ -8,7 +8,6 @@ entered of that. Everything else that they depend on is one state of the project
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -17,8 +16,7 @@ from typing import Any
 from ..finding import finding_from
 from ..ir.learnt import Fingerprints, fingerprints_of, kept, still
 from ..packs import FRAMEWORKS, brought, pack_stamps
-from ..pins.manifests import SCRIPT
-from ..pins.versions import Targets, targets_for
+from ..pins.versions import Targets
 from ..source.cache import Cache, Passing, digest
 from ..source.stamps import layout, surroundings
 from ..source.syntax import SyntaxFault
@@ -40,7 +38,6 @@ class Memory:
         self._state = _state_of(inquiry)
         self._given: Sequence[str] = ()
         self._prints = Fingerprints(frozenset(), {})
-        self._pinned: dict[tuple[Path, str], Targets] = {}
         key = f"walks-{digest([str(inquiry.project.root)])}"
         self._cache = Cache(place, key) if isinstance(place, str) else Passing(place, key)
         inquiry.keep_index(place)
@@ -84,7 +81,7 @@ class Memory:
             if not consulted.holds(self._inquiry.project):
                 return None
             as_then = entry["state"] == self._state  # nothing that tells releases has changed, nor the texts
-            targets = self._targets(task) if entry["found"] or not as_then else Targets()
+            targets = self._inquiry.targets(task.path) if entry["found"] or not as_then else Targets()
             return _walked(task, targets, entry) if as_then or entry["targets"] == repr(targets) else None
         except (AttributeError, KeyError, TypeError, ValueError):
             return None
@@ -99,7 +96,7 @@ class Memory:
         self._entries[self._name(wanted.task)] = {
             "state": self._state,
             "asked": self._asked(wanted),
-            "targets": repr(self._targets(wanted.task)),
+            "targets": repr(self._inquiry.targets(wanted.task.path)),
             "texts": made.consulted.texts,
             "quiet": made.consulted.quiet,
             "found": [asdict(finding) for finding in made.found.values()],
@@ -137,16 +134,6 @@ class Memory:
             return [launches]
         leading = sorted(self._inquiry.reach.leading(task.path))
         return [launches, leading, task.beside, None if before is None else _places(before)]
-
-    def _targets(self, task: Task) -> Targets:
-        """The targets of a walk: those of its file's directory, unless the file may state dependencies of its own."""
-        project = self._inquiry.project
-        source = project.sources.get(task.path)
-        own = source is None or source.kind == "notebook" or SCRIPT in source.marks
-        place = project.pinned_below(task.path), task.path if own else os.path.dirname(task.path)
-        if place not in self._pinned:
-            self._pinned[place] = targets_for(place[0], Path(place[1]), self._inquiry.target)
-        return self._pinned[place]
 
 
 def _state_of(inquiry: Inquiry) -> str:

@@ -21,7 +21,6 @@ from ..ir.configs import DocumentError, read_document
 from ..ir.entries import Entry
 from ..ir.gate import IDENTIFIER
 from ..ir.syntax import DEFINITIONS, Definition, Module, Site
-from ..pins.versions import targets_for
 from ..rule import Question, Rule
 from ..run.bounds import judged_in_part
 from ..run.calls import Call
@@ -51,7 +50,7 @@ class Walker:
 
     def __init__(self, inquiry: Inquiry, runs: list[Run]):
         self.project, self.reach, self.entries = inquiry.project, inquiry.reach, inquiry.entries
-        self.target = inquiry.target
+        self.targets = inquiry.targets
         self.keep_runs, self.observed, self.look = inquiry.keep_runs, inquiry.observed, inquiry.look
         with stage("import of the rules"):
             self.rules = [rule.load() for rule in inquiry.rules]
@@ -97,8 +96,7 @@ class Walker:
 
     def _run(self, made: Walked, launch: Launch | None) -> Run:
         """A run that has just started; what the rules find of it, and what fails, is what came of that walk."""
-        path = Path(made.path)
-        made.targets = targets_for(self.project.pinned_below(str(path)), path, self.target)
+        made.targets = self.targets(made.path)
         run = Run(made.targets, assumed(launch), path=made.path)
         run.listener = lambda event: self._listen(event, run, made)
         run.failures = made.problems
