@@ -105,7 +105,7 @@ def _collated(forward: Forward, run: Run) -> dict[str, Value]:
     named = {name for each in spread for name in read_names(each)}
     given = [root(item) for value in call.inputs() for item in value.objects()] if call is not None else []
     found: dict[str, Value] = {}
-    for drawn in run.of_type(Iterated):
+    for drawn in [each for each in run.of_type(Iterated) if each.item.known("collated")]:
         loop = next((each.node for each in forward.moment.loops if goes_over((*drawn.moment.loops, each), drawn)), None)
         own = isinstance(loop, FORS) and bool(named & {*read_names(loop.target), *varying_names(loop)})
         if own or any(drawn.item in item.known("loader").objects() for item in given):
