@@ -6,11 +6,12 @@ import ast
 import re
 from collections.abc import Iterator
 
+from gclint.frameworks.arguments import is_command_line
 from gclint.ir.syntax import DEFINITIONS, FUNCTIONS, Module, dotted, nodes
 from gclint.run.calls import Call
 from gclint.run.closures import calls_in, contains, enclosing_function
 from gclint.run.run import Run
-from gclint.run.values import NONE, Const, Object
+from gclint.run.values import NONE, Const
 
 TELLS = (
     *("print", "str", "repr", "format", "len", "type", "id", "isinstance", "hasattr", "getattr", "setattr", "sorted"),
@@ -41,7 +42,7 @@ FILLED_IN = re.compile(r"%[sdi]|\{\w*\}")
 def takes_the_command_line(parse: Call | None) -> bool:
     """Whether the words that are parsed are not written in the call."""
     given = parse.get("args", 0, NONE).only() if parse is not None else None
-    return given == Const(None) or (isinstance(given, Object) and given.label.startswith("sys.argv"))
+    return given == Const(None) or is_command_line(given)
 
 
 def reads_by_text(module: Module, others: set[ast.AST]) -> bool:

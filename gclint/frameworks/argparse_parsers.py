@@ -28,6 +28,7 @@ from .arguments import (
     destination,
     flags_of,
     given_argument,
+    is_command_line,
     left_out,
     options_of,
     overridable,
@@ -260,7 +261,7 @@ def _unparsed(call: Call, options: Sequence[Call], words: tuple[str, ...] | None
 def _are_written(call: Call) -> bool:
     """Whether a list in the program itself is parsed."""
     given = call.get("args", 0, NONE).only()
-    return isinstance(given, Object) and not given.label.startswith("sys.argv")
+    return isinstance(given, Object) and not is_command_line(given)
 
 
 def _is_named(option: Call) -> bool:

@@ -15,7 +15,7 @@ from ..run import defaults, names
 from ..run.calls import Call
 from ..run.interpreter import Interpreter
 from ..run.run import LEFT_OUT, OPTIONS, Run
-from ..run.values import MISSING, NONE, Const, External, Function, Object, Value, const, of
+from ..run.values import MISSING, NONE, TRUE, Alternative, Const, External, Function, Object, Value, const, of
 from .registry import Framework
 
 framework = Framework("arguments", kinds={"option": "unknown"})
@@ -23,6 +23,8 @@ framework = Framework("arguments", kinds={"option": "unknown"})
 VALUELESS = ("store_true", "store_false", "store_const", "count", "help", "version")
 WHOLE = re.compile(r"[+-]?\d+")
 RANK = "$LOCAL_RANK"
+COMMAND_LINE = "command_line"
+"""The state of `sys.argv` and of what is sliced from it."""
 _PASSED_ON = re.compile(r"\$(?:[@*]|\{[@*](?::\d+)?\})")  # what a script is given itself, whatever that is
 FRACTION = re.compile(r"[+-]?(?:\d+\.\d*|\.\d+|\d+(?=e))(?:e[+-]?\d+)?", re.IGNORECASE)
 
@@ -99,9 +101,14 @@ def command_line(it: Interpreter) -> Value:
     """The program and its arguments, as far as the launcher is known."""
     made = it.new("list", "builtins.list", "sys.argv")
     given = launched(it)
-    made.open = given is None
+    made.open, made.state[COMMAND_LINE] = given is None, TRUE
     made.items = None if given is None else [of(it.unknown("sys.argv[0]")), *(said(it, word) for word in given)]
     return of(made)
+
+
+def is_command_line(item: Alternative | None) -> bool:
+    """Whether something is `sys.argv`, or a part of it."""
+    return isinstance(item, Object) and COMMAND_LINE in item.state
 
 
 # argparse
@@ -119,7 +126,7 @@ def words_of(call: Call, index: int | None = None) -> tuple[str, ...] | None:
     if given == Const(None):
         return launched(call.it)
     if not isinstance(given, Object) or given.items is None or given.open or given.each:
-        return launched(call.it) if isinstance(given, Object) and given.label.startswith("sys.argv") else None
+        return launched(call.it) if is_command_line(given) else None
     words = [value.constant() for value in given.items]
     return tuple(words) if all(isinstance(word, str) for word in words) else None
 

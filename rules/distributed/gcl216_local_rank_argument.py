@@ -38,7 +38,7 @@ from collections.abc import Iterator, Sequence
 
 from gclint.finding import Aspect, Edit, Finding, Fix
 from gclint.frameworks.argparse_parsers import every_option
-from gclint.frameworks.arguments import RANK, flags_of, launched, words_of
+from gclint.frameworks.arguments import RANK, flags_of, is_command_line, launched, words_of
 from gclint.ir.syntax import Site
 from gclint.rule import Reproduction, Rule
 from gclint.run import rewrite
@@ -107,7 +107,7 @@ def not_taken(event: LibraryCall, run: Run) -> Iterator[Finding]:
 def _words(call: Call) -> Sequence[str]:
     """The words of the launch that are parsed; of those that another parser has left, what only the shell knows."""
     given = call.get("args", 0, NONE).only()
-    if isinstance(given, Object) and given.items is not None and not given.label.startswith("sys.argv"):
+    if isinstance(given, Object) and given.items is not None and not is_command_line(given):
         held = [item for value in given.items for _, item in value]
         return [item.label for item in held if isinstance(item, Object) and item.kind == "option"]
     return launched(call.it) or () if words_of(call, 0) == launched(call.it) else ()

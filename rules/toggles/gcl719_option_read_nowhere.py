@@ -48,11 +48,12 @@ from gclint.frameworks.argparse_parsers import every_option
 from gclint.frameworks.arguments import destination, flags_of, given_argument, words_of
 from gclint.ir.syntax import FUNCTIONS, Site, nodes
 from gclint.rule import Reproduction, Rule
+from gclint.run import rewrite
 from gclint.run.calls import Call
 from gclint.run.closures import read_names
-from gclint.run.events import LibraryCall, RunEnded
+from gclint.run.events import AttributeSet, LibraryCall, RunEnded
 from gclint.run.run import Run
-from gclint.run.values import External, Object
+from gclint.run.values import Class, External, Object
 from gclint.source.source import shown
 
 from ..evaluations import uses_a_model
@@ -97,18 +98,19 @@ def unread(event: RunEnded, run: Run) -> Iterator[Finding]:
         parser = parsed.call.receiver if parsed.call is not None else None
         for option in every_option(run, parser) if parser is not None else ():
             name = _name_of(option)
-            read = option.site in told or name in taken or is_read(name, run)
+            place = _stands_at(option, name, run)
+            read = place in told or name in taken or is_read(name, run)
             set_over = [item.sites[name] for item in options if (item, name) in run.options_replaced]
             lost = name and not read and all(_is_done_always(each, name, option, run) for each in set_over)
             asked = lost and _is_asked_for(option, parsed) and _is_let_through(option, parsed, parses, run)
             at_once = asked and bool(set_over) and replaced_at_once(name, option, parsed, run)
             if at_once or (asked and not may_take(name, option.site)):
-                told.add(option.site)
+                told.add(place)
                 flag = flags_of(option)[-1]
                 why = f"the program replaces `{flag}` before it reads it" if set_over else f"nothing reads `{flag}`"
                 yield rule.finding(
                     run,
-                    option.site,
+                    place,
                     f"{why}: whatever is given for it changes nothing",
                     guard=parsed.guard,
                     certainty="fragile",
@@ -119,6 +121,21 @@ def unread(event: RunEnded, run: Run) -> Iterator[Finding]:
                     ][:3],
                     versions=(),
                 )
+
+
+def _stands_at(option: Call, name: str, run: Run) -> Site:
+    """Where an option stands: its call, or the attribute of which a method of its class makes it, as of all others."""
+    call, module = rewrite.call_node(option.site), option.site.module
+    if call is None or not call.args or isinstance(call.args[0], ast.Constant):
+        return option.site
+    owner = next((each for each in module.ancestors(call) if isinstance(each, ast.ClassDef)), None)
+    found = [
+        each.site
+        for each in run.of_type(AttributeSet)
+        if each.name in (name, f"_{name}") and each.target is not None and isinstance(each.target.type, Class)
+        if any(isinstance(base, Class) and base.node is owner for base in each.target.type.ancestry())
+    ]
+    return found[-1] if found else option.site
 
 
 def _naming(options: set[Object], parses: list[Site], run: Run) -> Callable[[str, Site], bool]:

@@ -46,7 +46,7 @@ from collections.abc import Iterator, Sequence
 
 from gclint.finding import Aspect, Certainty, Edit, Finding, Fix, Location
 from gclint.frameworks.argparse_parsers import every_option
-from gclint.frameworks.arguments import destination, flags_of, given_argument
+from gclint.frameworks.arguments import destination, flags_of, given_argument, is_command_line
 from gclint.ir.gate import where
 from gclint.ir.syntax import Module, Site
 from gclint.launch import Launch
@@ -184,7 +184,7 @@ def _given_off(flags: list[str], parse: Call, run: Run) -> tuple[str, list[Locat
     the program.
     """
     given = parse.get("args", 0, NONE).only()
-    if isinstance(given, Object) and given.items is not None and not given.label.startswith("sys.argv"):
+    if isinstance(given, Object) and given.items is not None and not is_command_line(given):
         words = [str(value.constant()) for value in given.items]
         word = given_argument(words, flags)
         return (word, [parse.site.location("given here")]) if word and word.lower() in OFF else None
