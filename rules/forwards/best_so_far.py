@@ -109,7 +109,7 @@ def _kept(event: Compared, best: ast.expr, metric: ast.expr) -> tuple[Site, str]
                 _comes_again(module, line, place, loops) and _is_chosen(module, line, value, place)
                 for line, value in taken
             ):
-                first = [line for line, value in bound if not _names(value) & _names(given)] or _defaults(scope, place)
+                first = _beginnings(bound, given) or _defaults(scope, place)
                 return Site.at(module, first[0]) if first else event.site, module.code(place)
         caller = callers.pop() if callers else None
         if caller is None:
@@ -121,6 +121,20 @@ def _kept(event: Compared, best: ast.expr, metric: ast.expr) -> tuple[Site, str]
             for other in [_given(module, each[1], caller) or each[1]]
         ]
         module = caller.module
+
+
+def _beginnings(bound: list[tuple[ast.Assign, ast.expr]], given: ast.expr) -> list[ast.Assign]:
+    """Where a number begins: what is no entry of anything, such as a file, the last of it first; else what there is."""
+    others = [(line, value) for line, value in bound if not _names(value) & _names(given)]
+    return [line for line, value in reversed(others) if not any(map(_is_entry, nodes(value)))] or [
+        line for line, _ in others
+    ]
+
+
+def _is_entry(node: ast.AST) -> bool:
+    """Whether something is taken out of something: `saved["best"]`, `saved.get("best", 0)`."""
+    called = node.func if isinstance(node, ast.Call) else None
+    return isinstance(node, ast.Subscript) or isinstance(called, ast.Attribute)
 
 
 def _defaults(scope: ast.AST, place: ast.expr) -> list[ast.expr]:
