@@ -19,7 +19,7 @@ from ..run.guards import ALWAYS, Guard, complement, conj, either
 from ..run.jumps import RAISE, leave
 from ..run.pages import place_of, placed
 from ..run.run import Run
-from ..run.values import NONE, NOTHING, Const, External, Object, Value, const, of, union
+from ..run.values import NONE, NOTHING, TRUE, Const, External, Object, Value, const, of, union
 from .arguments import (
     FRACTION,
     RANK,
@@ -301,6 +301,10 @@ def _option(
         default = default or option.get("default", None, const(action != "store_true"))
         if default.constant() is stored.constant() and alone and not option.open:
             return stored  # given or not
+    elif _is_bool(option) and alone and not option.open:
+        default = default or option.get("default", None, NONE)
+        if default.constant() is True:
+            return TRUE  # given or not: of a word it is true
     if words is None:
         if stored:
             return of(unknown_option(option.it, name, option))
@@ -320,6 +324,11 @@ def _option(
     if action == "store_const":
         return option.get("const", None, NONE)
     return const(True) if _is_switch(option) else typed(option.it, option.get("type"), given, option)
+
+
+def _is_bool(option: Call) -> bool:
+    """Whether an option asks for `bool`, true of every word but the empty one (docs: library/argparse.html)."""
+    return option.get("type").only() == External("builtins.bool") and not option.gives("nargs")
 
 
 def _place(option: Call, flags: list[str]) -> Site | None:
