@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterable, Iterator
-from functools import cache
 
 from gclint.ir.layout import by_place
 from gclint.ir.syntax import DEFINITIONS, FUNCTIONS, FunctionDef, Module, Site, nodes, parameters
@@ -34,7 +33,6 @@ from .option_places import (
     is_method,
     is_name,
     names_of,
-    own_names,
     runs_a_text,
     same_entries,
     saves,
@@ -66,7 +64,6 @@ class Flow:
         self.escaped = False
         self._met: set[object] = set()
         self._open: list[Callable[[], None]] = []
-        self._own = cache(own_names)
         for site in parses:
             self._parsed(site)
         while self._open and not self.escaped:
@@ -162,7 +159,7 @@ class Flow:
             around = next((each for each in module.ancestors(target) if isinstance(each, DEFINITIONS)), None)
             if isinstance(around, ast.ClassDef):
                 self._field(target.id)
-            self._variable(module, scope_of(module, target, self._own), target.id)
+            self._variable(module, scope_of(module, target), target.id)
         elif isinstance(target, ast.Attribute) and is_of_its_method(target.value, module):
             self._field(target.attr)
         elif isinstance(target, ast.Subscript):
@@ -177,7 +174,7 @@ class Flow:
     def _in_scope(self, module: Module, scope: ast.AST, name: str) -> None:
         for node in nodes(scope):
             self.escaped |= isinstance(node, ast.Call) and runs_a_text(node)
-            if is_name(node, name) and scope_of(module, node, self._own) is scope:
+            if is_name(node, name) and scope_of(module, node) is scope:
                 self._held(module, node)
         if isinstance(scope, ast.Module):
             self._imported(module, name)

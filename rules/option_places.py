@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
 
 from gclint.ir.layout import is_spread
 from gclint.ir.syntax import FUNCTIONS, FunctionDef, Module, nodes
@@ -21,16 +20,16 @@ def is_name(node: ast.AST, name: str) -> bool:
     return isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and node.id == name
 
 
-def scope_of(module: Module, name: ast.AST, own: Callable[[FunctionDef | ast.Lambda], set[str]]) -> ast.AST:
-    """The function or the module whose variable a name is, by the names that are each function's `own`."""
+def scope_of(module: Module, name: ast.AST) -> ast.AST:
+    """The function or the module whose variable a name is."""
     for outer in module.ancestors(name):
-        if isinstance(outer, (*FUNCTIONS, ast.Lambda)) and isinstance(name, ast.Name) and name.id in own(outer):
-            return outer
+        if isinstance(outer, (*FUNCTIONS, ast.Lambda)) and isinstance(name, ast.Name):
+            if name.id in module.once(_own, outer):
+                return outer
     return module.tree
 
 
-def own_names(function: FunctionDef | ast.Lambda) -> set[str]:
-    """The parameters and the variables of a function."""
+def _own(function: FunctionDef | ast.Lambda) -> set[str]:
     body = body_of(function)
     outer = {
         name

@@ -40,7 +40,8 @@ class DocumentError(ValueError):
 
 @dataclass(frozen=True)
 class Document:
-    """A configuration file: `value` as the program would load it, and the `parts` of its `text` by the path of keys.
+    """A configuration file: `value` as the program would load it, and the `parts` of its `text` by the path of keys;
+    its `kind` is what it is written in, "yaml", "json" or "toml".
 
     A YAML value with a tag that safe loading refuses is None.
     """
@@ -49,11 +50,7 @@ class Document:
     value: Any
     text: str = field(default="", repr=False)
     parts: Parts = field(default_factory=dict, repr=False)
-
-    @property
-    def kind(self) -> str:
-        """What it is written in: "yaml", "json" or "toml"."""
-        return kind_of(self.text, self.path)
+    kind: str = "yaml"
 
     @cached_property
     def _starts(self) -> list[int]:
@@ -108,12 +105,12 @@ def read_document(text: str, path: Path) -> Document:
     """The document in `text`; `path` tells its kind and stands in the DocumentError that may be raised."""
     readers = {"yaml": _read_yaml, "json": _read_json, "toml": _read_toml}
     try:
-        return readers[kind_of(text, path)](text, path)
+        return readers[_kind_of(text, path)](text, path)
     except RecursionError:
         raise DocumentError(path, "nested too deeply") from None
 
 
-def kind_of(text: str, path: Path) -> str:
+def _kind_of(text: str, path: Path) -> str:
     """What a text is written in; of what no suffix names JSON, where it is that, which is read far faster than YAML."""
     named = KINDS.get(path.suffix.lower())
     if named or text.lstrip()[:1] not in ("{", "["):
@@ -132,7 +129,7 @@ def _read_json(text: str, path: Path) -> Document:
         raise DocumentError(path, f"not JSON: {error.msg}", error.lineno) from None
     except ValueError as error:
         raise DocumentError(path, f"not JSON that Python reads: {error}") from None
-    return Document(path, value, text, _counted(text, path, lambda: json_parts(text, MAX_VALUES)))
+    return Document(path, value, text, _counted(text, path, lambda: json_parts(text, MAX_VALUES)), "json")
 
 
 def _counted(text: str, path: Path, read: Callable[[], dict[KeyPath, Part]]) -> dict[KeyPath, Part]:
@@ -149,7 +146,7 @@ def _read_toml(text: str, path: Path) -> Document:
     except ValueError as error:
         found = re.search(r"line (\d+)", str(error))
         raise DocumentError(path, f"not TOML: {error}", int(found[1]) if found else 0) from None
-    return Document(path, value, text, _counted(text, path, lambda: toml_parts(text)))
+    return Document(path, value, text, _counted(text, path, lambda: toml_parts(text)), "toml")
 
 
 def _read_yaml(text: str, path: Path) -> Document:

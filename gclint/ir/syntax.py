@@ -7,7 +7,6 @@ import re
 import sys
 import textwrap
 from bisect import bisect_right
-from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import cache, cached_property
@@ -24,6 +23,7 @@ if TYPE_CHECKING:
     from ..run.values import Value
 
 T = TypeVar("T")
+N = TypeVar("N")
 FunctionDef = ast.FunctionDef | ast.AsyncFunctionDef
 Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 For = ast.For | ast.AsyncFor
@@ -93,8 +93,7 @@ class Module:
     tree: ast.Module = field(repr=False)
     name: str = ""
     literals: dict[ast.AST, Value] = field(default_factory=dict, repr=False)
-    names_bound: dict[ast.AST, Counter[str]] = field(default_factory=dict, repr=False)
-    _once: dict[Callable[[Module], Any], Any] = field(default_factory=dict, repr=False)
+    _once: dict[tuple[Callable[..., Any], Any], Any] = field(default_factory=dict, repr=False)
     _generators: dict[ast.AST, bool] = field(default_factory=dict, repr=False)
     _bound: dict[ast.AST, Bound] = field(default_factory=dict, repr=False)
 
@@ -137,11 +136,11 @@ class Module:
             self._bound[loop] = Bound(sorted(stored), sorted(counted))
         return self._bound[loop]
 
-    def once(self, work: Callable[[Module], T]) -> T:
-        """What a function works out of the module, asked the first time."""
-        if work not in self._once:
-            self._once[work] = work(self)
-        made: T = self._once[work]
+    def once(self, work: Callable[[N], T], what: N) -> T:
+        """What a function works out of the module, or of a node of it, the first time that it is asked."""
+        if (work, what) not in self._once:
+            self._once[work, what] = work(what)
+        made: T = self._once[work, what]
         return made
 
     def forget(self) -> None:

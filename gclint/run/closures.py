@@ -60,9 +60,11 @@ def bound_names(node: ast.AST) -> Iterator[str]:
 
 def names_bound(module: Module, scope: FunctionDef | ast.Lambda | ast.Module) -> Counter[str]:
     """How often a function or a module binds each of its names, parameters left out."""
-    if scope not in module.names_bound:
-        module.names_bound[scope] = Counter(name for part in body_of(scope) for name in bound_names(part))
-    return module.names_bound[scope]
+    return module.once(_names_bound, scope)
+
+
+def _names_bound(scope: FunctionDef | ast.Lambda | ast.Module) -> Counter[str]:
+    return Counter(name for part in body_of(scope) for name in bound_names(part))
 
 
 def _own_names(node: ast.AST) -> Iterator[str]:

@@ -126,9 +126,8 @@ def _kept(event: Compared, best: ast.expr, metric: ast.expr) -> tuple[Site, str]
 def _beginnings(bound: list[tuple[ast.Assign, ast.expr]], given: ast.expr) -> list[ast.Assign]:
     """Where a number begins: what is no entry of anything, such as a file, the last of it first; else what there is."""
     others = [(line, value) for line, value in bound if not _names(value) & _names(given)]
-    return [line for line, value in reversed(others) if not any(map(_is_entry, nodes(value)))] or [
-        line for line, _ in others
-    ]
+    written = [line for line, value in reversed(others) if not any(map(_is_entry, nodes(value)))]
+    return written or [line for line, _ in others]
 
 
 def _is_entry(node: ast.AST) -> bool:
@@ -187,12 +186,10 @@ def _is_chosen(module: Module, line: ast.stmt, value: ast.expr, place: ast.expr)
     """
     if module.code(place) in _names(value):
         return True
-    around = [each for each in module.ancestors(line) if isinstance(each, (*LOOPS, *FUNCTIONS, ast.If))]
+    around = next((each for each in module.ancestors(line) if isinstance(each, (*LOOPS, *FUNCTIONS, ast.If))), None)
     block = module.block(line)
-    leaves = (each for each in block[: block.index(line)] if isinstance(each, ast.If))
-    return isinstance(around[0] if around else None, ast.If) or any(
-        isinstance(each.body[-1], (ast.Return, ast.Continue, ast.Break)) for each in leaves
-    )
+    before = [each.body[-1] for each in block[: block.index(line)] if isinstance(each, ast.If)]
+    return isinstance(around, ast.If) or any(isinstance(each, (ast.Return, ast.Continue, ast.Break)) for each in before)
 
 
 def _is_global(name: str, scope: ast.AST) -> bool:

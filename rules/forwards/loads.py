@@ -35,16 +35,16 @@ def loads_beside(run: Run) -> Iterator[Beside]:
     no such file themselves. Makers that the program that is walked does not mention make another model.
     """
     for module in run.beside_with("torch.load"):
-        for load in module.once(_plain_loads):
+        for load in module.once(_plain_loads, module):
             if _mentions(run, load.makers) if load.makers else len(load.read) > 1:
                 yield load
 
 
 def _plain_loads(module: Module) -> list[Beside]:
     """The loads of a module that leave weights_only out, of files that it does not make itself."""
-    calls = [node for node in nodes(module.tree) if isinstance(node, ast.Call) and dotted(node.func) == "torch.load"]
     if "safe_globals" in module.text:
         return []
+    calls = [node for node in nodes(module.tree) if isinstance(node, ast.Call) and dotted(node.func) == "torch.load"]
     loads = [load for call in calls if _is_plain(call) and (load := _read(module, call)) is not None]
     return [load for load in loads if "torch.save" not in module.text or not _makes_such(module, load.read)]
 

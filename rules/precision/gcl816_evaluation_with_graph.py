@@ -34,6 +34,7 @@ torch 2.13.0: the output of a forward in evaluation mode has a graph, which hold
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 
 from packaging.version import Version
@@ -159,15 +160,17 @@ def _of_training(run: Run) -> set[Site]:
 
 def _of_its_own(site: Site, forward: Forward, training: set[Site]) -> Site:
     """Where an evaluation parts from training, which calls a model by the same function: in the evaluation's loop."""
-    functions = [enclosing_function(each.module, each.node) for each in training]
-    if enclosing_function(site.module, site.node) not in functions:
-        return site
     loops = [loop.node for loop in forward.moment.loops]
-    around = (each for each in reversed(forward.moment.stack) if each not in training)
-    parted = next(around, None)
+    parted = next((each for each in reversed(forward.moment.stack) if each not in training), None)
     if parted is None or not any(contains(loop, parted.node, parted.module) for loop in loops):
         return site
-    return parted
+    return parted if _trains_in(enclosing_function(site.module, site.node), training) else site
+
+
+def _trains_in(function: ast.AST, training: set[Site]) -> bool:
+    """Whether a function is gone through in training as well."""
+    inside = set(map(id, nodes(function)))
+    return any(id(each.node) in inside for each in training)
 
 
 def _decorated(site: Site, training: set[Site]) -> Fix | None:
@@ -176,8 +179,7 @@ def _decorated(site: Site, training: set[Site]) -> Fix | None:
     function = enclosing_function(module, site.node)
     if not isinstance(function, FUNCTIONS) or not any(line.strip() == "import torch" for line in module.lines):
         return None
-    inside = set(map(id, nodes(function)))
-    if any(id(each.node) in inside for each in training):
+    if _trains_in(function, training):
         return None
     first = min(each.lineno for each in (function, *function.decorator_list))
     lead = " " * function.col_offset

@@ -91,26 +91,25 @@ def unread(event: RunEnded, run: Run) -> Iterator[Finding]:
     parses = [each for each in run.of_type(LibraryCall) if each.name in PARSES]
     taken = {name for each in run.of_type(LibraryCall) for name in taken_by(each.name) or ()}
     options = {item for each in parses for item in _namespaces(each.result.objects())}
-    told = set[Site]()
+    told = set[tuple[Site, str]]()
     handed_on = is_handed_on(options, run)
     may_take = _naming(options, [each.site for each in parses], run)
     for parsed in parses if options and not handed_on else ():
         parser = parsed.call.receiver if parsed.call is not None else None
         for option in every_option(run, parser) if parser is not None else ():
             name = _name_of(option)
-            place = _stands_at(option, name, run)
-            read = place in told or name in taken or is_read(name, run)
+            read = (option.site, name) in told or name in taken or is_read(name, run)
             set_over = [item.sites[name] for item in options if (item, name) in run.options_replaced]
             lost = name and not read and all(_is_done_always(each, name, option, run) for each in set_over)
             asked = lost and _is_asked_for(option, parsed) and _is_let_through(option, parsed, parses, run)
             at_once = asked and bool(set_over) and replaced_at_once(name, option, parsed, run)
             if at_once or (asked and not may_take(name, option.site)):
-                told.add(place)
+                told.add((option.site, name))
                 flag = flags_of(option)[-1]
                 why = f"the program replaces `{flag}` before it reads it" if set_over else f"nothing reads `{flag}`"
                 yield rule.finding(
                     run,
-                    place,
+                    _stands_at(option, name, run),
                     f"{why}: whatever is given for it changes nothing",
                     guard=parsed.guard,
                     certainty="fragile",
