@@ -23,9 +23,9 @@ def is_name(node: ast.AST, name: str) -> bool:
 def scope_of(module: Module, name: ast.AST) -> ast.AST:
     """The function or the module whose variable a name is."""
     for outer in module.ancestors(name):
-        if isinstance(outer, (*FUNCTIONS, ast.Lambda)) and isinstance(name, ast.Name):
-            if name.id in module.once(_own, outer):
-                return outer
+        own = module.once(_own, outer) if isinstance(outer, (*FUNCTIONS, ast.Lambda)) else ()
+        if isinstance(name, ast.Name) and name.id in own:
+            return outer
     return module.tree
 
 
