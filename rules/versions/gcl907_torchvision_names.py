@@ -1,11 +1,12 @@
 """# torchvision-names (GCL907)
 
 ## What it does
-Finds torchvision models that are asked for `pretrained=` or `pretrained_backbone=`, and `v2.ToTensor()`.
+Finds torchvision models that are asked for `pretrained=` or `pretrained_backbone=`, `v2.ToTensor()`, and imports of
+`model_urls`.
 
 ## Why it breaks
 Each use warns; the arguments "may be removed in the future", the transform "will be removed in a future release". Then
-the call raises a TypeError, or the name is gone.
+the call raises a TypeError, or the name is gone, as `model_urls` is since 0.15: the import raises ImportError.
 
 ## Example
 ```python
@@ -18,12 +19,13 @@ model = torchvision.models.resnet50(weights="IMAGENET1K_V1")
 ```
 
 ## When it is fine
-torchvision before 0.13 (0.15 for the transform); a `try` that falls back on the other spelling; a condition on the
-release; functions of the project that take an argument of this name.
+torchvision before 0.13 (0.15 for the transform and the addresses); a `try` that falls back on the other spelling; a
+condition on the release; functions of the project that take an argument of this name.
 
 ## Evidence
 torchvision/models/_utils.py and torchvision/transforms/v2/_deprecated.py of 0.15.2, 0.20.1 and 0.28.0, read, not run:
-`pretrained=True` stands for IMAGENET1K_V1 in each of 78 classification models.
+`pretrained=True` stands for IMAGENET1K_V1 in each of 78 classification models. The wheels of 0.12.0 to 0.14.1 have
+`model_urls` in 23 modules of torchvision/models, those of 0.15.1 and 0.15.2 in video/resnet.py alone.
 """
 
 from __future__ import annotations
@@ -39,7 +41,7 @@ from gclint.ir.syntax import Site
 from gclint.rule import Reproduction, Rule
 from gclint.run import rewrite
 from gclint.run.calls import Call
-from gclint.run.events import LibraryCall
+from gclint.run.events import LibraryCall, NameTaken
 from gclint.run.guards import Guard
 from gclint.run.parts_of_guards import compares_release
 from gclint.run.run import Run
@@ -48,6 +50,7 @@ from .attempts import attempted
 
 MODELS, TO_TENSOR = "torchvision.models.", "torchvision.transforms.v2.ToTensor"
 RENAMED = {"pretrained": "weights", "pretrained_backbone": "weights_backbone"}
+ADDRESSES = re.compile(r"torchvision\.models\.(?!video\.)[\w.]+\.model_urls")
 BESIDE = {"0.13": "1.12", "0.15": "2.0"}
 NEWER = "999"  # what no upper bound keeps out
 # the classification models of torchvision.models whose `pretrained=True` is IMAGENET1K_V1
@@ -61,7 +64,7 @@ rule = Rule(
     name="torchvision-names",
     docs=__doc__ or "",
     words=(
-        ("pretrained=", "pretrained_backbone=", "ToTensor", "(True)", "(True,", "(False)", "(False,"),
+        ("pretrained=", "pretrained_backbone=", "ToTensor", "model_urls", "(True)", "(True,", "(False)", "(False,"),
         ("torchvision",),
         ("models", "v2"),
     ),
@@ -96,6 +99,23 @@ def old_name(event: LibraryCall, run: Run) -> Iterator[Finding]:
     )
     if isinstance(first, bool) and not compares_release(event.guard, "torchvision"):
         yield from _deprecated(run, event, event.guard, "`pretrained`", "`weights`", "0.13", _by_place(event, first))
+
+
+@rule.on(NameTaken)
+def addresses(event: NameTaken, run: Run) -> Iterator[Finding]:
+    """Are the addresses of a model's weights imported, which are gone?"""
+    package = _reaching(run, "0.15") if ADDRESSES.fullmatch(event.library_name) else ""
+    if package and not attempted(event.site) and not compares_release(event.guard, "torchvision"):
+        yield rule.finding(
+            run,
+            rewrite.imported_name(event.site, event.name),
+            f"`{event.library_name}` is gone: each of the weights has its own `url` now",
+            guard=event.guard,
+            certainty="fragile",
+            symptom="ImportError: cannot import name 'model_urls'",
+            versions=(package,),
+            help="take ResNet18_Weights.IMAGENET1K_V1.url and its like",
+        )
 
 
 def _deprecated(
