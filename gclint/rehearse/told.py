@@ -30,9 +30,8 @@ def times(made: Rehearsal) -> str:
 
 
 def taken(made: Rehearsal) -> list[tuple[str, float]]:
-    """What the run and the questions took, in seconds, the longest first; what took next to nothing is left out."""
-    asked = sorted(made.seconds.items(), key=lambda each: -each[1])
-    return [(name, value) for name, value in asked if value >= LEAST]
+    """What the run and the questions took, in seconds, in their order; what took next to nothing is left out."""
+    return [(name, value) for name, value in made.seconds.items() if value >= LEAST]
 
 
 def costs(made: Rehearsal) -> list[str]:
