@@ -8,18 +8,32 @@ from collections.abc import Iterator
 from gclint.frameworks.module_trees import parameters_of
 from gclint.ir.syntax import FUNCTIONS, Site
 from gclint.run.closures import enclosing_function
-from gclint.run.events import Backward, Forward, Generated, Loop, OptimizerStep, StateDictLoaded, TrainerStarted
+from gclint.run.events import (
+    Backward,
+    Forward,
+    Generated,
+    LibraryCall,
+    Loop,
+    OptimizerStep,
+    StateDictLoaded,
+    TrainerStarted,
+)
 from gclint.run.guards import satisfiable
 from gclint.run.parallel import inside
 from gclint.run.run import Run, ways
 from gclint.run.values import NOTHING, Class, Const, Object, sources, union
+
+PIPELINE = "transformers.pipeline"
 
 
 def uses_a_model(run: Run) -> bool:
     """Whether a program trains a model, or evaluates one, also by other methods of it than its forward; what is walked
     for its own sake, as no program comes to it, is none.
     """
-    return not run.beside_programs and bool(run.of_type(Backward, TrainerStarted, Forward, Generated, StateDictLoaded))
+    if run.beside_programs:
+        return False
+    known = run.of_type(Backward, TrainerStarted, Forward, Generated, StateDictLoaded)
+    return bool(known) or any(each.name == PIPELINE for each in run.of_type(LibraryCall))
 
 
 def untrained(run: Run, *, alike: bool = False) -> Iterator[Forward]:

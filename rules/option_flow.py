@@ -13,6 +13,7 @@ from gclint.ir.syntax import DEFINITIONS, FUNCTIONS, FunctionDef, Module, Site, 
 from gclint.run.closures import enclosing_function
 from gclint.run.run import Run
 
+from .option_entries import entries_by_name, same_entries
 from .option_names import (
     GIVES_A_TEXT,
     OF_ALL,
@@ -34,7 +35,6 @@ from .option_places import (
     is_name,
     names_of,
     runs_a_text,
-    same_entries,
     saves,
     scope_of,
     shows,
@@ -108,6 +108,8 @@ class Flow:
                 self._bound_to(module, target)
             if isinstance(outer, ast.NamedExpr):
                 self._held(module, outer)
+        elif isinstance(outer, ast.IfExp):
+            self._held(module, outer)
         elif isinstance(outer, ast.Return):
             self._given_back(enclosing_function(module, outer))
         elif isinstance(outer, ast.Dict) and node in outer.values and not is_given_as_keywords(outer, module):
@@ -288,6 +290,8 @@ class Flow:
             self.taken.add(str(call.args[1].value))
         elif name in SAME_AGAIN:
             self._held(module, call)
+        elif (made := entries_by_name(call, module)) is not None:
+            self._held(module, made)
         elif name in GIVES_A_TEXT:
             self.escaped |= saves(call) or not any(map(shows, module.ancestors(call)))
         elif name not in ASKS and name not in FOLLOWERS:

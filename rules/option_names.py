@@ -7,17 +7,19 @@ import re
 from collections.abc import Iterator
 
 from gclint.frameworks.arguments import is_command_line
-from gclint.ir.syntax import DEFINITIONS, FUNCTIONS, Module, dotted, nodes
+from gclint.ir.syntax import DEFINITIONS, FUNCTIONS, Module, Site, dotted, nodes
 from gclint.run.calls import Call
 from gclint.run.closures import calls_in, contains, enclosing_function
 from gclint.run.run import Run
 from gclint.run.values import NONE, Const
 
+from .option_entries import entries_by_name, is_one_of_all
+
 TELLS = (
-    *("print", "str", "repr", "format", "len", "type", "id", "isinstance", "hasattr", "getattr", "setattr", "sorted"),
+    *("print", "str", "repr", "format", "len", "type", "id", "isinstance", "hasattr", "getattr", "setattr", "dir"),
     *("items", "keys", "values", "pprint", "pformat", "dump", "dumps", "safe_dump", "save", "info", "debug", "warning"),
     *("error", "critical", "log", "write", "log_params", "log_hyperparams", "add_text", "add_hparams", "add_config"),
-    *("init", "init_trackers", "update", "join", "map", "zip", "enumerate", "list", "dict", "iter"),
+    *("init", "init_trackers", "update", "join", "map", "zip", "enumerate", "sorted", "list", "dict", "iter"),
 )
 """What is called to tell, keep or go through what it is given, and does nothing by it."""
 PRINTS = (
@@ -111,9 +113,18 @@ def is_shown(options: ast.AST, module: Module) -> bool:
 
 
 def is_read(name: str, run: Run) -> bool:
-    """Whether the program takes an option's value, other than in a loop that only shows all of them."""
-    places = run.options_read.get(name, ())
-    return any(place is None or not _in_showing_loop(place.node, place.module) for place in places)
+    """Whether the program takes an option's value, other than in a loop that only shows all of them, and to put it with
+    all others, which are followed themselves.
+    """
+    return any(place is None or not _is_of_all(place) for place in run.options_read.get(name, ()))
+
+
+def _is_of_all(place: Site) -> bool:
+    """Whether what is taken in a place is one of all options, to show it or to put it with the others."""
+    node, module = place.node, place.module
+    if _in_showing_loop(node, module) or is_one_of_all(node, module):
+        return True
+    return isinstance(node, ast.Call) and entries_by_name(node, module) is not None
 
 
 def _in_showing_loop(node: ast.AST, module: Module) -> bool:

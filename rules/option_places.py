@@ -42,24 +42,6 @@ def _own(function: FunctionDef | ast.Lambda) -> set[str]:
     return (own | {name for part in body for name in bound_names(part)}) - outer
 
 
-def same_entries(call: ast.AST | None, module: Module) -> ast.AST | None:
-    """The dict that has the same entries as one that is gone through, or some of them; None where it is no such."""
-    if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr == "copy":
-        return call
-    rounds = module.parents.get(call) if call is not None else None
-    made = module.parents.get(rounds) if isinstance(rounds, ast.comprehension) else None
-    if not isinstance(made, ast.DictComp) or len(made.generators) > 1 or not isinstance(rounds, ast.comprehension):
-        return None
-    pair = [ast.dump(each) for each in (made.key, made.value)]
-    same = isinstance(rounds.target, ast.Tuple) and [*map(_read, rounds.target.elts)] == pair
-    return made if same else None
-
-
-def _read(name: ast.expr) -> str:
-    """How a name is written down where it is read."""
-    return ast.dump(ast.Name(name.id, ast.Load())) if isinstance(name, ast.Name) else ""
-
-
 def names_of(name: str, module: Module) -> set[str]:
     """A name, and those under which it was imported."""
     aliases = (each for each in module.parents if isinstance(each, ast.alias) and each.asname == name)

@@ -15,7 +15,7 @@ STEP = (".step", *SCALERS)
 TRAINS = (*BACKWARD, "Trainer", "LightningCLI")
 LEARNS = (*TRAINS, "training_step", "compute_loss")
 """What trains, and what frameworks call to do so."""
-USES_A_MODEL = (*TRAINS, "no_grad", "inference_mode", ".eval()", "load_state_dict", ".generate(")
+USES_A_MODEL = (*TRAINS, "no_grad", "inference_mode", ".eval()", "load_state_dict", ".generate(", "pipeline(")
 """What trains a model, or evaluates it."""
 STEPS = (*STEP, "Trainer", "LightningCLI")
 LOSSES = (

@@ -11,6 +11,8 @@ from ..run.interpreter import Interpreter
 from ..run.values import NONE, NOTHING, TRUE, Const, Function, Object, Value, const, made_from, of
 from .registry import Framework
 
+DEVICES = "torch.cuda.device_count()"  # of the run's facts: how many there are
+
 framework = Framework(
     "torch",
     kinds={"tensor": "unknown", "data": "tensor", "optimizer": "unknown"},
@@ -210,6 +212,15 @@ def hip_version(it: Interpreter) -> Value:
     return Value(
         [(frozenset({(ROCM, True)}), const("hip").alternatives[0][1]), (frozenset({(ROCM, False)}), Const(None))]
     )
+
+
+@framework.function("torch.cuda.device_count")
+def device_count(call: Call) -> Value:
+    """A number that nobody knows, and the same one for the whole run (torch/cuda/__init__.py keeps it)."""
+    held = call.run.facts.get(DEVICES)
+    if not isinstance(held, Value):
+        held = call.run.facts[DEVICES] = call.unknown()
+    return held
 
 
 @framework.function("torch.cuda.is_available")

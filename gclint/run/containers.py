@@ -136,7 +136,7 @@ def item_at(it: Interpreter, item: Object, key: Alternative, node: ast.AST) -> V
     if not isinstance(key, Const):
         return _at_unknown(it, item, key, node)
     if item.entries is not None:
-        held = entry_of(it, item, key.value)
+        held = entry_of(it, item, key.value, node)
         told = key.value in item.entries or item.keyed is not None or _is_plain(item)
         if held is not None and told and "factory" in item.state and held.missing():
             return _made_for(it, item, key, held, node)
@@ -154,11 +154,11 @@ def item_at(it: Interpreter, item: Object, key: Alternative, node: ast.AST) -> V
     return of(it.child(item, f"[{key.value!r}]", it.site(node)))
 
 
-def entry_of(it: Interpreter, item: Object, key: object) -> Value | None:
-    """What a dict has under a literal key, `MISSING` where it has none; None where nobody knows."""
+def entry_of(it: Interpreter, item: Object, key: object, node: ast.AST | None = None) -> Value | None:
+    """What a dict has under a literal key, `MISSING` where it has none; None where nobody knows. A `node` takes it."""
     assert item.entries is not None
     if OF_OPTIONS in item.state:
-        it.run.option_is_read(str(key))
+        it.run.option_is_read(str(key), it.site(node) if node is not None else None)
     if key in item.entries:
         return item.entries[key]
     if item.keyed is None:
@@ -316,7 +316,7 @@ def look_up(it: Interpreter, item: Object, key: Value, default: Value | None, no
 def _or_default(it: Interpreter, item: Object, key: Alternative, default: Value | None, node: ast.AST) -> Value:
     key = comparison.known_literal(it, key)
     if isinstance(key, Const):
-        held = entry_of(it, item, key.value)
+        held = entry_of(it, item, key.value, node)
         if held is None:
             return of(it.child(item, f"[{key.value!r}]", it.site(node)))
         if default is not None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Iterator, Sequence
 
-from gclint.ir.syntax import FORS, Module, Site, arguments, dotted, nodes
+from gclint.ir.syntax import FORS, TRIES, Module, Site, arguments, dotted, nodes
 from gclint.run.closures import calls_in, enclosing_function, read_names
 from gclint.run.meaning import definition, method_called
 
@@ -95,7 +95,7 @@ def _lists(module: Module, node: ast.AST, loaded: set[str]) -> bool:
 
 def _held_to_lack(code: Iterable[ast.AST], does: Sequence[str] = ()) -> Iterator[ast.expr]:
     """What code asks whether it lacks something: of an `if`, where it does something when that is so, such as a call of
-    one of these methods.
+    one of these methods; of a `try`, what it takes entries of where a handler calls something.
     """
     found = [node for part in code for node in nodes(part)]
     tested = {id(part) for node in found if isinstance(node, ast.If) for part in nodes(node.test)}
@@ -104,8 +104,17 @@ def _held_to_lack(code: Iterable[ast.AST], does: Sequence[str] = ()) -> Iterator
             branches = {True: node.body, False: node.orelse}
             asked = [(holder, branches[lacks]) for holder, lacks in _asked(node.test, True)]
             yield from (holder for holder, branch in asked if _does(branch, does))
+        elif isinstance(node, TRIES) and not does and any(map(_calls, node.handlers)):
+            entries = (each for line in node.body for each in nodes(line) if isinstance(each, ast.Subscript))
+            yield from (each.value for each in entries if isinstance(each.ctx, ast.Load))
         elif isinstance(node, (ast.UnaryOp, ast.Compare)) and id(node) not in tested:
             yield from (holder for holder, lacks in _asked(node, True) if lacks)
+
+
+def _calls(handler: ast.ExceptHandler) -> bool:
+    """Whether a handler calls something for its effect, as to log what was not there."""
+    calls = (node for line in handler.body for node in nodes(line) if isinstance(node, ast.Expr))
+    return any(isinstance(each.value, ast.Call) for each in calls)
 
 
 def _does(branch: Iterable[ast.stmt], methods: Sequence[str]) -> bool:
@@ -158,11 +167,20 @@ def _is_set(module: Module, node: ast.expr) -> bool:
 
 def of_a_model(module: Module, names: ast.expr) -> bool:
     """Whether an expression draws on what a model's own method gives, such as its names."""
-    calls = list(calls_in(definition(module, names)))
+    calls = [call for given in _given_to(module, names) for call in calls_in(given)]
     for call in list(calls):
         if isinstance(call.func, ast.Attribute):
-            calls += calls_in(definition(module, call.func.value))
+            calls += (each for given in _given_to(module, call.func.value) for each in calls_in(given))
     return any(method_called(module, call)[1] in ("state_dict", "named_parameters") for call in calls)
+
+
+def _given_to(module: Module, node: ast.expr) -> list[ast.expr]:
+    """What an expression stands for: of a name that gets its value in several branches, each of them."""
+    meant = definition(module, node)
+    if not isinstance(meant, ast.Name):
+        return [meant]
+    lines = (each for each in nodes(enclosing_function(module, meant)) if isinstance(each, ast.Assign))
+    return [each.value for each in lines if any(dotted(target) == meant.id for target in each.targets)]
 
 
 def _made_of(around: ast.AST, names: set[str]) -> set[str]:

@@ -47,7 +47,7 @@ def kept_nowhere(load: StateFilled, file: Object, run: Run) -> Iterator[tuple[Gu
     models = {root(inside(item)) for item in load.target.objects()}
     built = [each for each in run.of_type(OptimizerBuilt) if models & set(models_of(each.parameters))]
     optimizers = {each.optimizer for each in built}
-    made = [item for item in run.makers if item.kind == "schedule"]
+    made = _schedules(load, run)
     steps = [each for each in run.of_type(ScalerUsed) if each.operation == "step"]
     scalers = dict.fromkeys(each.scaler for each in steps if optimizers & set(each.given.objects()))
     for item in (*(each.optimizer for each in built), *made, *scalers):
@@ -76,10 +76,20 @@ def schedules_left(load: StateFilled, file: Object, run: Run) -> Iterator[tuple[
     optimizers = [item for item in load.target.objects() if item.kind == "optimizer"]
     if not optimizers or not own_saves(load, file, run) or any(run.modules_with(WHOLE)):
         return
-    for item in [each for each in run.makers if each.kind == "schedule"] if _all_is_known(load, run) else ():
+    for item in _schedules(load, run) if _all_is_known(load, run) else ():
         of_these = any(same(held, one) for held in _optimizers(item) for one in optimizers)
         if of_these and not item.escaped and not _is_kept(item, run) and not goes_on(item, file, run):
             yield load.guard, item
+
+
+def _schedules(load: StateFilled, run: Run) -> list[Object]:
+    """The schedules that a load may be for: none that is made in a round, after it, and ends with that round."""
+    around = {loop.node for loop in load.moment.loops}
+    return [
+        item
+        for item, made in run.makers.items()
+        if item.kind == "schedule" and all(loop.node in around for loop in made.moment.loops)
+    ]
 
 
 def _all_is_known(load: StateFilled, run: Run) -> bool:

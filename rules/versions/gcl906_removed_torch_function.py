@@ -2,7 +2,8 @@
 
 ## What it does
 Finds functions that the target version of torch no longer has, and those that warn that they will go, also by how their
-arguments are given (`x.add_(0.1, y)`, `nn.MSELoss(size_average=False)`); and `iterator.next()` of a DataLoader.
+arguments are given (`x.add_(0.1, y)`, `nn.MSELoss(size_average=False)`, `reduction="elementwise_mean"`); and
+`iterator.next()` of a DataLoader.
 
 ## Why it breaks
 The call raises: `RuntimeError: This function was deprecated since version 1.9 and is now removed`, or that torch has no
@@ -76,7 +77,12 @@ rule = Rule(
             *(where(f".{name}(", rf".*\.{name}\((?:.*,|\s*$)") for name in SCALED),
             *(where(f"torch.{name[:-1]}(", rf".*\btorch\.{name[:-1]}\((?:.*,.*,|\s*$)") for name in BESIDES),
             *("torch._six", "functorch", "custom_fwd", "custom_bwd", ".next("),
-            *("size_average", where("reduce=", r".*(?:[lL]oss|entropy\w*|kl_div)\(.*\breduce="), '"reduce":'),
+            *(
+                "size_average",
+                "elementwise_mean",
+                where("reduce=", r".*(?:[lL]oss|entropy\w*|kl_div)\(.*\breduce="),
+                '"reduce":',
+            ),
         ),
         ("torch",),
     ),
@@ -134,21 +140,23 @@ def number_by_place(event: LibraryCall, run: Run) -> Iterator[Finding]:
 
 @rule.on(LibraryCall)
 def reduced_by_old_arguments(event: LibraryCall, run: Run) -> Iterator[Finding]:
-    """Is a loss told to sum or to average by the arguments that it had for that once?"""
+    """Is a loss told to sum or to average by the arguments, or the word, that it had for that once?"""
     call, version = event.call, run.targets.version("torch")
     old, reduction = meant_by(call) if call is not None else ("", "")
-    if call is None or not old or version is None or version < Version(legacy_reductions.SINCE) or _asked(event):
+    since = legacy_reductions.MEAN_SINCE if old == "reduction" else legacy_reductions.SINCE
+    if call is None or not old or version is None or version < Version(since) or _asked(event):
         return
     fix = by_reduction(event.site, reduction)
+    said = f'reduction="{legacy_reductions.OLD_MEAN}"' if old == "reduction" else old
     yield rule.finding(
         run,
         call.place(old),
-        f'`{old}` of a loss is deprecated: it is `reduction="{reduction}"` now',
+        f'`{said}` of a loss is deprecated: it is `reduction="{reduction}"` now',
         guard=event.guard,
         certainty="fragile",
         symptom="a warning; an error once the argument is gone",
         fixes=(fix,),
-        help="" if fix else f'write `reduction="{reduction}"` in place of `size_average` and `reduce`',
+        help="" if fix else f'write `reduction="{reduction}"` in place of what stands here',
     )
 
 

@@ -1,8 +1,11 @@
 """`size_average=` and `reduce=` of losses, in whose place torch takes `reduction=` now. It warns of them since 0.4.1
-(torch/nn/_reduction.py, `legacy_get_string`).
+(torch/nn/_reduction.py, `legacy_get_string`). What 0.4.1 called `elementwise_mean` is `mean` since 1.0 (the same file,
+`get_enum`).
 """
 
 from __future__ import annotations
+
+import ast
 
 from gclint.finding import Fix
 from gclint.ir.syntax import Site
@@ -24,14 +27,17 @@ FUNCTIONS = (
 NAMES = {*(f"torch.nn.{name}" for name in CLASSES), *(f"torch.nn.functional.{name}" for name in FUNCTIONS)}
 OLD = ("size_average", "reduce")
 SINCE = "0.4.1"
+OLD_MEAN, MEAN_SINCE = "elementwise_mean", "1.0"
 
 
 def meant_by(call: Call) -> tuple[str, str]:
-    """The first of the old arguments that a loss is given, and the `reduction` that they come to; twice "" where none
-    is given, or one that nobody knows.
+    """The first of the old arguments that a loss is given, or `reduction` with the old word for a mean, and the
+    `reduction` that they come to; twice "" where none is given, or one that nobody knows.
     """
     if call.name not in NAMES or call.open:
         return "", ""
+    if call.get("reduction", None, NONE).only() == Const(OLD_MEAN):
+        return "reduction", "mean"
     held = {name: call.get(name, None, NONE).only() for name in OLD}
     given = {name: value.value for name, value in held.items() if isinstance(value, Const)}
     first = next((name for name in OLD if given.get(name) is not None), "")
@@ -45,7 +51,7 @@ def meant_by(call: Call) -> tuple[str, str]:
 def by_reduction(site: Site, reduction: str) -> Fix | None:
     """The same loss with `reduction`, where one old argument alone is given by its name."""
     given = [held for name in (*OLD, "reduction") if (held := rewrite.argument(site, name)) is not None]
-    if len(given) != 1:
+    if len(given) != 1 or (given[0].arg == "reduction" and not isinstance(given[0].value, ast.Constant)):
         return None
     edit = rewrite.replace(Site.at(site.module, given[0]), f'reduction="{reduction}"')
     return Fix("reduction", f"Say reduction={reduction}", (edit,))

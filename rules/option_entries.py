@@ -1,0 +1,71 @@
+"""Dicts that are put together of all that another dict or an object has."""
+
+from __future__ import annotations
+
+import ast
+
+from gclint.ir.syntax import Module
+
+PUT_TOGETHER = (ast.DictComp, ast.GeneratorExp)
+
+
+def same_entries(call: ast.AST | None, module: Module) -> ast.AST | None:
+    """The dict that has the same entries as one that is gone through, or some of them; None where it is no such."""
+    if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr == "copy":
+        return call
+    made, rounds, pair = _made_in_rounds(call, module)
+    target = rounds.target if rounds is not None else None
+    return made if isinstance(target, ast.Tuple) and [*map(_read, target.elts)] == [*map(ast.dump, pair)] else None
+
+
+def entries_by_name(call: ast.Call, module: Module) -> ast.AST | None:
+    """The dict of all that an object has, of whose making a call is a part, either the one of `dir` or of `getattr`:
+    `dict((name, getattr(options, name)) for name in dir(options))`; None for any other call.
+    """
+    around = module.ancestors(call)
+    rounds = [each for made in around if isinstance(made, PUT_TOGETHER) for each in made.generators]
+    for each in rounds[:1]:
+        made, _, pair = _made_in_rounds(each.iter, module)
+        name = ast.unparse(each.target)
+        given = [ast.unparse(one) for one in each.iter.args] if isinstance(each.iter, ast.Call) else []
+        if given and [ast.unparse(one) for one in (each.iter, *pair)] == [
+            f"dir({given[0]})",
+            name,
+            f"getattr({given[0]}, {name})",
+        ]:
+            return made
+    return None
+
+
+def is_one_of_all(taken: ast.AST, module: Module) -> bool:
+    """Whether a loop over a dict takes each entry of it for another one: `config[key] = entries.get(key)`."""
+    line = module.statement(taken)
+    loop = module.parents.get(line) if line is not None else None
+    if not isinstance(line, ast.Assign) or line.value is not taken or not isinstance(loop, ast.For):
+        return False
+    target, key = line.targets[0], ast.unparse(loop.target)
+    if not isinstance(target, ast.Subscript) or ast.unparse(target.slice) != key:
+        return False
+    entries = ast.unparse(loop.iter).removesuffix(".keys()")
+    return ast.unparse(taken) in (f"{entries}[{key}]", f"{entries}.get({key})")
+
+
+def _made_in_rounds(
+    gone_through: ast.AST | None, module: Module
+) -> tuple[ast.AST | None, ast.comprehension | None, tuple[ast.expr, ...]]:
+    """The dict that one comprehension over something makes, that comprehension, and the key and value of a round."""
+    rounds = module.parents.get(gone_through) if gone_through is not None else None
+    made = module.parents.get(rounds) if isinstance(rounds, ast.comprehension) else None
+    if not isinstance(rounds, ast.comprehension) or not isinstance(made, PUT_TOGETHER) or len(made.generators) > 1:
+        return None, None, ()
+    if isinstance(made, ast.DictComp):
+        return made, rounds, (made.key, made.value)
+    outer = module.parents.get(made)
+    if isinstance(outer, ast.Call) and ast.unparse(outer.func) == "dict" and isinstance(made.elt, ast.Tuple):
+        return outer, rounds, tuple(made.elt.elts)
+    return None, None, ()
+
+
+def _read(name: ast.expr) -> str:
+    """How a name is written down where it is read."""
+    return ast.dump(ast.Name(name.id, ast.Load())) if isinstance(name, ast.Name) else ""
