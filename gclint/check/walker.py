@@ -22,9 +22,10 @@ from ..ir.entries import Entry
 from ..ir.gate import IDENTIFIER
 from ..ir.syntax import DEFINITIONS, Definition, Module, Site
 from ..rule import Question, Rule
-from ..run.bounds import judged_in_part
+from ..run.bounds import import_raises, judged_in_part
 from ..run.calls import Call
 from ..run.events import ConfigurationRead, Event, Moment, RunEnded
+from ..run.imports import ENDS_AT
 from ..run.interpreter import Frame, Interpreter
 from ..run.invocation import instantiate, is_filled, is_record
 from ..run.jumps import Jump
@@ -42,7 +43,8 @@ MANY_MODULES = 40
 STEPS_PER_DEFINITION = 10_000
 FEWEST_STEPS_PER_METHOD = 2_000
 CALLS_PER_DEFINITION = 6
-MISTAKES = tuple(map(External, ("builtins.KeyError", "builtins.AttributeError", "argparse.ArgumentError")))
+OF_PYTHON = ("KeyError", "AttributeError", "TypeError", "ImportError", "ModuleNotFoundError")
+MISTAKES = (*(External(f"builtins.{name}") for name in OF_PYTHON), External("argparse.ArgumentError"))
 
 
 class Walker:
@@ -142,6 +144,8 @@ class Walker:
         run.emit(RunEnded(it_moment(run, module), whole=told and not (it.stopped or ended)))
         if it.stopped and not entry.opened:
             made.cut = judged_in_part(module, it.stopped, steps)
+        elif ENDS_AT in run.facts:
+            made.cut = import_raises(*run.facts[ENDS_AT])
         made.steps += min(steps, steps - it.steps) + it.aside
         made.leaves_out = made.leaves_out or LEFT_OUT in run.facts
         self._remember(made, it)
@@ -178,6 +182,8 @@ class Walker:
         it.interpreted, it.instantiated = functions, classes
         scope = Scope()
         it.walk_module(module, scope, module.name)
+        if ENDS_AT in run.facts:
+            return  # nothing that it defines can be had
         it.frames.append(Frame(None, module, scope))
         for name, item in _in_order(it, module, scope):
             self._walk_definition(it, name, item)

@@ -7,6 +7,7 @@ once. Whether a module is quiet in this way is told from its text.
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from .outline import Outline
@@ -38,7 +39,7 @@ class Deferral:
         """Whether nothing but names comes of importing a file of the project, besides what it imports itself."""
         if path not in self._quiet:
             outline = self._project.outline(path) if self._words else None
-            self._quiet[path] = outline is not None and self._judged(outline)
+            self._quiet[path] = outline is not None and self._judged(outline) and not self._raises(path, outline)
         self.asked[path] = self._quiet[path]
         return self._quiet[path]
 
@@ -87,6 +88,11 @@ class Deferral:
     def _judged(self, outline: Outline) -> bool:
         free = self._words.isdisjoint(outline.calls) and not any(name in self._names for name in outline.assigned)
         return free and not outline.acts
+
+    def _raises(self, path: str, outline: Outline) -> bool:
+        """Whether a file imports from its own package what that does not have."""
+        own = (item for item in outline.executed if item.level)
+        return any(self._project.is_missing(item.module, item.level, Path(path)) for item in own)
 
 
 def _closure(first: Iterable[str], following: Callable[[str], set[str]]) -> set[str]:

@@ -21,6 +21,7 @@ from .configs import DocumentError, read_document
 from .deferral import Deferral
 from .index import FileIndex, Index
 from .mentions import Mentions
+from .missing import lacking, makers, names, searches_otherwise
 from .outline import Outline
 from .resolve import NOTHING_MORE, Imports
 from .search_path import SearchPath, inserted_paths
@@ -207,6 +208,18 @@ class Project:
         """The file that an import reads, None when it is not the project's."""
         found = self.imports.resolve(name, level, self.absolute(importer))
         return self.imports.real(found) if found is not None else None
+
+    def is_missing(self, name: str, level: int, importer: Path) -> bool:
+        """Whether an import in a file raises: a package of the project has no such module, and nothing makes one."""
+        asked = level or "." in name
+        found = lacking(name, level, importer, self.imports) if asked else None
+        if found is None:
+            return False
+        package, last = found
+        files = [package, *makers(package, self.imports.root)]
+        self.consulted.update(map(os.fspath, files))
+        own, *texts = (path.read_text(encoding="utf-8", errors="replace") for path in files)
+        return not (searches_otherwise(own) or any(names(text, last) for text in texts))
 
     def submodule(self, package: Module, name: str) -> str | None:
         """The file of a submodule, None when the package has none of this name."""

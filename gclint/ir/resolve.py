@@ -137,6 +137,12 @@ class Imports:
         parts = list(file.relative_to(top).with_suffix("").parts)
         return ".".join(parts[:-1] if parts[-1] == "__init__" and len(parts) > 1 else parts)
 
+    def is_own_package(self, name: str) -> bool:
+        """Whether a package by this name stands where the program looks first, or at the root of the project."""
+        places = (*self._first, self.script_directory, self.root, *(self.root / each for each in SOURCE_DIRECTORIES))
+        found = self._regular(places, (name,)) if name not in INSTALLED else None
+        return found is not None and found.name == "__init__.py" and not self._is_described(found.parent)
+
     def _relative(self, module: str, level: int, here: Path) -> Path | None:
         for _ in range(level - 1):
             here = here.parent

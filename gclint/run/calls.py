@@ -132,6 +132,17 @@ def _is_release(literal: object) -> bool:
     return isinstance(literal, str) and _RELEASE.fullmatch(literal) is not None
 
 
+def is_refused(function: Function, call: Call) -> bool:
+    """Whether Python refuses a call: it spells out a keyword that the function does not take. Of a decorated function
+    it is not known what is called.
+    """
+    params, node = function.node.args, call.site.node
+    if params.kwarg is not None or not isinstance(node, ast.Call) or getattr(function.node, "decorator_list", None):
+        return False
+    spelled = {each.arg for each in node.keywords} & call.keywords.keys()
+    return not spelled <= {each.arg for each in (*params.args, *params.kwonlyargs)}
+
+
 def bind(it: Interpreter, function: Function, call: Call) -> dict[str, Value]:
     """The names that a function's body starts with."""
     params = function.node.args

@@ -3,18 +3,27 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from ..ir.syntax import nodes
 from . import names
 from .events import Imported, NameTaken
 from .filling import promised
 from .guards import ANY_PACKAGE
-from .values import Const, Deferred, External, Object, Value, of
+from .jumps import RAISE, is_caught, leave
+from .values import NOTHING, Const, Deferred, External, Object, Value, of
 
 if TYPE_CHECKING:
+    from ..ir.syntax import Module
     from .interpreter import Interpreter
+
+ENDS_AT = "ends at an import"
+"""Of the run's facts: the import of something that is not there, and its name."""
+IMPORT_ERROR = of(External("builtins.ModuleNotFoundError"))
+_BINDS_OTHERWISE = re.compile(r"\b(globals|vars|exec|setattr|__dict__|__getattr__|modules)\b")
 
 
 def import_names(it: Interpreter, statement: ast.Import) -> bool:
@@ -39,6 +48,8 @@ def module_value(it: Interpreter, full: str, level: int, statement: ast.AST) -> 
         with entering(it, statement):
             _packages_first(it, full, level, statement)
             return deferred(it, path, "", statement) or it.import_module(path)
+    if _is_missing(it, full, level):
+        return _refused(it, statement, full)
     if level == 0:
         loaded(it, full, statement)
     return of(External(full))
@@ -63,6 +74,9 @@ def import_from(it: Interpreter, statement: ast.ImportFrom) -> bool:
     """`from .a import b as c`, `from a import *`."""
     full, level = it.project.spelled_out(statement.module or "", statement.level, it.module)
     path = it.project.resolve(full, level, it.module) if full or level else None
+    if path is None and _is_missing(it, full, level):
+        _refused(it, statement, full)
+        return True
     if path is None and level == 0:
         loaded(it, full, statement)
     with entering(it, statement):
@@ -70,6 +84,18 @@ def import_from(it: Interpreter, statement: ast.ImportFrom) -> bool:
             _packages_first(it, full, level, statement)
         _bind_imported(it, statement, path, full, level)
     return True
+
+
+def _is_missing(it: Interpreter, full: str, level: int) -> bool:
+    return it.project.is_missing(full, level, it.project.absolute(it.module))
+
+
+def _refused(it: Interpreter, statement: ast.AST, name: str) -> Value:
+    """An import raises in every run, as there is nothing of this name; where it ends the program, that is kept."""
+    if it.guard <= it.run.assumed and not is_caught(it, IMPORT_ERROR):
+        it.run.facts.setdefault(ENDS_AT, (it.site(statement), name))
+    leave(it, RAISE, IMPORT_ERROR)
+    return NOTHING
 
 
 def _packages_first(it: Interpreter, full: str, level: int, statement: ast.AST) -> None:
@@ -123,31 +149,80 @@ def _bind_imported(it: Interpreter, statement: ast.ImportFrom, path: str | None,
         inner = it.project.resolve(f"{full}.{name}" if full else name, level, it.module) if held is not None else None
         if inner is not None and not it.project.is_among(inner, it.modules):
             _bring(it, inner, statement)
-        it.bind(bound, held or _imported(it, path, full, level, name))
+        value = held or _imported(it, path, full, level, name)
+        if value is None or (path is not None and held is not None and _is_nowhere(it, path, full, level, name)):
+            _refused(it, statement, f"{full}.{name}".lstrip("."))
+            return
+        it.bind(bound, value)
 
 
-def _imported(it: Interpreter, path: str | None, full: str, level: int, name: str) -> Value:
+def _imported(it: Interpreter, path: str | None, full: str, level: int, name: str) -> Value | None:
+    """What a name stands for that is imported; None where there is no such name."""
+    inner = f"{full}.{name}" if full else name
     if path is not None and it.project.module(path) is not None:
-        return member_of(it, path, name)
-    deeper = it.project.resolve(f"{full}.{name}" if full else name, level, it.module)
+        found = _member(it, path, name)
+        return of(it.unknown(name)) if found is None and not _is_lacking(it, path, inner, level, name) else found
+    deeper = it.project.resolve(inner, level, it.module)
     if deeper is not None:
         return it.import_module(deeper)
-    external = f"{full}.{name}" if full else name
-    return it.run.overrides.get(external) or it.library.constant(it, external) or of(External(external))
+    return it.run.overrides.get(inner) or it.library.constant(it, inner) or of(External(inner))
 
 
 def member_of(it: Interpreter, path: str, name: str) -> Value:
     """A name of a module of the project, or a submodule of it."""
+    return _member(it, path, name) or of(it.unknown(name))
+
+
+def _member(it: Interpreter, path: str, name: str) -> Value | None:
     module = it.project.module(path)
     if module is None:
-        return of(it.unknown(name))
+        return None
     scope = it.module_scope(module)
     if name in scope.names:
         return scope.names[name]
     submodule = it.project.submodule(module, name)
     if submodule is not None:
         return it.import_module(submodule)
-    return names.made_on_demand(it, scope, name) or promised(it, module, name) or of(it.unknown(name))
+    return names.made_on_demand(it, scope, name) or promised(it, module, name)
+
+
+def _is_nowhere(it: Interpreter, path: str, full: str, level: int, name: str) -> bool:
+    """Whether a module of the project that is not walked yet never says a name that is taken of it."""
+    text = it.project.text(path)
+    if text is None or name in text:
+        return False
+    return _is_lacking(it, path, f"{full}.{name}" if full else name, level, name)
+
+
+def _is_lacking(it: Interpreter, path: str, full: str, level: int, name: str) -> bool:
+    """Whether a module of the project, which has not bound a name when it was run to its end, binds all that it has by
+    its own text, and is no package that may have such a module.
+    """
+    module = it.project.module(path)
+    if module is None or it.steps < 0 or name.startswith("__") or module.path in it.unfinished:
+        return False
+    if path.endswith("__init__.py") and not _is_missing(it, full, level):
+        return False
+    given = _given_on(it, module)
+    if given is None or any(name in each.text for each in given[1:]):
+        return False
+    if any(_BINDS_OTHERWISE.search(each.text) for each in given):
+        return False
+    return not any(names.may_name(node, name) for each in it.modules_with(name) for node in each.parents)
+
+
+def _given_on(it: Interpreter, module: Module) -> list[Module] | None:
+    """A module, and those whose names it takes with a star, and they do; None where one of them is a library's."""
+    found = [module]
+    for each in found:
+        stars = (node for node in nodes(each.tree) if isinstance(node, ast.ImportFrom) and node.names[0].name == "*")
+        for node in stars:
+            path = it.project.resolve(node.module or "", node.level, each)
+            other = it.project.module(path) if path is not None else None
+            if other is None:
+                return None
+            found += [other] if other not in found else []
+    return found
 
 
 def deferred(it: Interpreter, path: str, member: str, statement: ast.AST) -> Value | None:

@@ -125,6 +125,7 @@ class Interpreter:
         self.handlers: list[Handlers] = []
         self.forwards: list[Object] = []
         self.modules: dict[str, Scope] = {}
+        self.unfinished: set[str] = set()  # of the modules those whose top level is being walked
         self.brought: set[str] = set()
         self.filling: set[Deferred] = set()
         self.interpreted: set[int] = set()
@@ -381,6 +382,7 @@ class Interpreter:
         held = (self.loops, self.contexts, self.forwards, self.expression_statement)
         self.loops, self.contexts, self.forwards = [], [], []
         self.frames.append(frame)
+        self.unfinished.add(module.path)
         try:
             if len(self.frames) == 1:
                 for package in self._packages_around(module, name):
@@ -388,4 +390,5 @@ class Interpreter:
             self.execute(module.tree.body)
         finally:
             self.frames.pop()
+            self.unfinished.discard(module.path)
             self.loops, self.contexts, self.forwards, self.expression_statement = held

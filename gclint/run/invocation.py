@@ -11,7 +11,7 @@ from .calls import Call
 from .defaults import unsure
 from .events import LibraryCall
 from .guards import NEVER, Guard
-from .jumps import RETURN, taken
+from .jumps import RAISE, RETURN, leave, taken
 from .parts_of_guards import found
 from .values import (
     HANDED_OVER,
@@ -99,6 +99,9 @@ def walk(it: Interpreter, function: Function, call: Call) -> Value:
     """Walk a function of the project with these arguments; returns what it returns."""
     from .interpreter import Frame
 
+    if calls.is_refused(function, call):
+        leave(it, RAISE, of(External("builtins.TypeError")))
+        return NOTHING
     entered = sum(frame.function is not None and frame.function.node_id == function.node_id for frame in it.frames)
     it.entered[function.node_id] += 1
     enough = _walked_enough(it, function, call)

@@ -35,7 +35,7 @@ class Jump:
 def leave(it: Interpreter, kind: str, raised: Value = NOTHING, unsaid: bool = False) -> None:
     """Control leaves here, for all of the guard."""
     if it.guard is not NEVER:
-        if kind == RAISE and not _would_be_caught(it, raised):
+        if kind == RAISE and not is_caught(it, raised):
             it.run.facts.setdefault(ENDINGS, []).append(it.guard)
         it.jumps.append(Jump(kind, it.guard, len(it.frames), raised, unsaid))
         it.guard = NEVER
@@ -49,14 +49,14 @@ def leave_under(it: Interpreter, guard: Guard, raised: Value, unsaid: bool = Tru
     """
     both = conj(it.guard, guard)
     if both is not None and it.guard is not NEVER:
-        if unsaid and both == it.guard and not _would_be_caught(it, raised):
+        if unsaid and both == it.guard and not is_caught(it, raised):
             return
         jump = Jump(RAISE, both, len(it.frames), raised, unsaid)
         it.jumps.append(jump)
         it.guard = left(it.guard, [jump])
 
 
-def _would_be_caught(it: Interpreter, raised: Value) -> bool:
+def is_caught(it: Interpreter, raised: Value) -> bool:
     """Whether a handler around, or a context manager, keeps what is raised from ending the program."""
     around = (kind for handlers in it.handlers for kind in handlers.kinds)
     return any(kind is None or catches(kind, raised) for kind in around) or any(

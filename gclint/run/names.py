@@ -216,10 +216,10 @@ def _is_undefined_option(it: Interpreter, item: Object, name: str) -> bool:
     """
     if item.type != PARSED or not it.guard <= it.run.assumed or name.startswith("_") or not lacks(it, item, name):
         return False
-    return not any(_may_name(node, name) for module in it.modules_with(name) for node in module.parents)
+    return not any(may_name(node, name) for module in it.modules_with(name) for node in module.parents)
 
 
-def _may_name(node: ast.AST, name: str) -> bool:
+def may_name(node: ast.AST, name: str) -> bool:
     """Whether something may give an attribute its name: it sets it, or is the text of an option or for `setattr`."""
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "setattr":
         return any(isinstance(each, ast.Constant) and each.value == name for each in node.args[1:2])

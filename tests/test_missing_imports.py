@@ -1,0 +1,113 @@
+"""Programs that import what their own packages do not have: nothing is said of what they would run after it. Whatever
+may be there after all (built, left out of the repository, bound by other means) ends nothing.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from gclint.cli import main
+
+TRAINS = """
+import torch
+from torch import nn
+
+net = nn.Linear(3, 2)
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+nn.CrossEntropyLoss()(torch.softmax(net(torch.ones(2, 3)), -1), torch.ones(2, dtype=torch.long)).backward()
+optimizer.step()
+"""
+FINDING = "GCL824"
+THERE = "from parts.nets import Net\n"
+MISSING = "from parts.other import Net\n"
+NAME = "from parts.nets import Other\n"
+
+
+@pytest.fixture(autouse=True)
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    put(tmp_path, {"parts/__init__.py": "", "parts/nets.py": "class Net:\n    pass\n"})
+    return tmp_path
+
+
+def put(folder: Path, files: dict[str, str]) -> None:
+    for name, text in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text)
+
+
+def codes(capfd: pytest.CaptureFixture[str]) -> list[str]:
+    main(["check", "--no-cache", "--output-format", "concise", "."])
+    out, err = capfd.readouterr()
+    assert err == ""
+    return [line.split(": ")[1].split()[0] for line in out.splitlines() if line.startswith("train.py:")]
+
+
+@pytest.mark.parametrize(
+    ("files", "program"),
+    [
+        ({}, THERE + TRAINS),
+        ({}, f"try:\n    {MISSING}except ImportError:\n    Net = None\n{TRAINS}"),
+        ({}, f"import sys\nif len(sys.argv) > 1:\n    {MISSING}{TRAINS}"),
+        ({}, "from elsewhere.parts import Net\n" + TRAINS),
+        ({"setup.py": 'Extension("parts.other", ["other.cpp"])'}, MISSING + TRAINS),
+        ({".gitignore": "parts/other/\n"}, MISSING + TRAINS),
+        ({"parts/other.pyx": ""}, MISSING + TRAINS),
+        ({"parts/other.cpython-311-x86_64-linux-gnu.so": ""}, MISSING + TRAINS),
+        ({"parts/__init__.py": "__path__ = __import__('pkgutil').extend_path(__path__, __name__)"}, MISSING + TRAINS),
+        ({"parts/__init__.py": "import sys\nsys.modules[__name__ + '.other'] = sys"}, MISSING + TRAINS),
+        ({"parts/nets.py": "def __getattr__(name):\n    return name\n"}, NAME + TRAINS),
+        ({"parts/nets.py": "globals().update({'Oth' + 'er': 1})\n"}, NAME + TRAINS),
+        ({"parts/nets.py": "from elsewhere import *\n"}, NAME + TRAINS),
+        ({"parts/nets.py": "from .more import *\n", "parts/more.py": "Other = 1\n"}, NAME + TRAINS),
+        ({"more.py": "from parts import nets\nnets.Other = 1\n"}, "import more\n" + NAME + TRAINS),
+        ({"parts/other.py": "Net = 1"}, "from parts import other\n" + TRAINS),
+    ],
+)
+def test_what_may_be_there_ends_nothing(
+    capfd: pytest.CaptureFixture[str], project: Path, files: dict[str, str], program: str
+) -> None:
+    put(project, {**files, "train.py": program})
+    assert codes(capfd) == [FINDING]
+
+
+@pytest.mark.parametrize(
+    ("files", "program"),
+    [
+        ({}, MISSING + TRAINS),
+        ({}, "import parts.other\n" + TRAINS),
+        ({}, "from parts import other\n" + TRAINS),
+        ({}, NAME + TRAINS),
+        ({"parts/__init__.py": "from .other import Net\n"}, "import parts\n" + TRAINS),
+        ({"parts/nets.py": "from .more import *\n", "parts/more.py": "Net = 1\n"}, NAME + TRAINS),
+        ({"parts/nets.py": "import torch\nlayer = torch.nn.Linear(1, 1)\n# Other\n"}, NAME + TRAINS),
+    ],
+)
+def test_an_import_of_what_is_not_there_ends_the_program(
+    capfd: pytest.CaptureFixture[str], project: Path, files: dict[str, str], program: str
+) -> None:
+    put(project, {**files, "train.py": program})
+    assert FINDING not in codes(capfd)
+    done = subprocess.run([sys.executable, "train.py"], capture_output=True, text=True)
+    assert "ImportError" in done.stderr or "ModuleNotFoundError" in done.stderr
+
+
+def test_the_note_says_what_is_not_there(capfd: pytest.CaptureFixture[str], project: Path) -> None:
+    put(project, {"train.py": MISSING + TRAINS})
+    assert main(["check", "--no-cache", "--output-format", "concise", "."]) == 0
+    assert capfd.readouterr().out.splitlines()[0] == (
+        "train.py:1:1: GCL002 there is no `parts.other`: this import raises, and what runs after it is not judged "
+        "(gclint rule GCL002)"
+    )
+
+
+def test_what_comes_to_be_there_is_seen_in_the_next_check(capfd: pytest.CaptureFixture[str], project: Path) -> None:
+    put(project, {"train.py": MISSING + TRAINS})
+    for more, status in ({}, 0), ({"setup.py": "other"}, 1), ({"setup.py": ""}, 0), ({"parts/other.py": "Net = 1"}, 1):
+        put(project, more)
+        assert main(["check", "."]) == status, more
+    capfd.readouterr()

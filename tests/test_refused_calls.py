@@ -1,0 +1,82 @@
+"""Calls that Python refuses, as they spell out a keyword that a function of the project does not take: what would come
+after one is not judged. Whatever may take it after all ends nothing.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from gclint.cli import main
+
+AFTER = """
+net = made
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+nn.CrossEntropyLoss()(torch.softmax(net(torch.ones(2, 3)), -1), torch.ones(2, dtype=torch.long)).backward()
+optimizer.step()
+"""
+HEAD = """import functools
+import sys
+
+import torch
+from torch import nn
+
+
+def any_arguments(function):
+    @functools.wraps(function)
+    def called(*args, **kwargs):
+        return function()
+
+    return called
+
+
+"""
+MAKE = "def make(width=3):\n    return nn.Linear(3, 2)\n\n\n"
+CLASS = "class Net(nn.Linear):\n    def __init__(self, width=3):\n        super().__init__(3, 2)\n\n\n"
+FINDING = "GCL824"
+
+
+def codes(capfd: pytest.CaptureFixture[str], folder: Path, text: str) -> list[str]:
+    (folder / "train.py").write_text(HEAD + text + AFTER)
+    main(["check", "--no-cache", "--output-format", "concise", str(folder)])
+    out, err = capfd.readouterr()
+    assert err == ""
+    return [line.split(": ")[1].split()[0] for line in out.splitlines() if "train.py:" in line]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        MAKE + "made = make(width=3)",
+        MAKE.replace("width=3", "width=3, **others") + "made = make(depth=3)",
+        "@any_arguments\n" + MAKE + "made = make(depth=3)",
+        MAKE + "try:\n    made = make(depth=3)\nexcept TypeError:\n    made = make()",
+        MAKE + "made = make(depth=3) if len(sys.argv) > 1 else make()",
+        CLASS + "made = Net(width=3)",
+        CLASS
+        + "made = {'one': Net, 'other': make}[sys.argv[1] if sys.argv[1:] else 'one'](width=3)".replace("make", "Net"),
+    ],
+)
+def test_what_takes_the_keyword_ends_nothing(capfd: pytest.CaptureFixture[str], tmp_path: Path, text: str) -> None:
+    assert FINDING in codes(capfd, tmp_path, text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        MAKE + "made = make(depth=3)",
+        MAKE + "given = {'depth': 3}\nmade = make(**given, depth=4) if False else make(width=2, depth=4)",
+        CLASS + "made = Net(depth=3)",
+        CLASS + "made = {'one': Net}['one'](depth=3)",
+        MAKE.replace("width=3", "width=3, /") + "made = make(width=3)",
+    ],
+)
+def test_a_keyword_that_nothing_takes_ends_the_program(
+    capfd: pytest.CaptureFixture[str], tmp_path: Path, text: str
+) -> None:
+    assert FINDING not in codes(capfd, tmp_path, text)
+    done = subprocess.run([sys.executable, "train.py"], cwd=tmp_path, capture_output=True, text=True)
+    assert "TypeError" in done.stderr
