@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 
 import pytest
 
+from gclint.check import program as checked
 from gclint.check.engine import check
 from gclint.check.request import Request
+from gclint.forks import Forks
 from gclint.ir import uses
 
 PARTS = """
@@ -42,14 +45,14 @@ STEP, METHOD = ("parts.py", 6), ("parts.py", 14)
 
 
 def found(
-    place: Path, texts: dict[str, str], monkeypatch: pytest.MonkeyPatch, cache: bool = False
+    place: Path, texts: dict[str, str], monkeypatch: pytest.MonkeyPatch, cache: bool = False, jobs: int = 1
 ) -> set[tuple[str, int]]:
     """The file and line of every finding of softmax before cross entropy."""
     for name, text in texts.items():
         (place / name).parent.mkdir(parents=True, exist_ok=True)
         (place / name).write_text(text)
     monkeypatch.chdir(place)
-    report = check(Request(["."], {}, cache=cache))
+    report = check(Request(["."], {}, cache=cache, jobs=jobs))
     assert not report.problems
     return {(item.location.path, item.location.line) for item in report.findings if item.code == "GCL824"}
 
@@ -71,6 +74,11 @@ UNUSED = {
         "nets/inner/parts.py": PARTS,
     },
     "its file is imported": program("import parts"),
+    "something is looked up in an object": program("from parts import F", "print(getattr(net, input()), F)"),
+    "something is looked up in what may be a module, and none is handed on": program(
+        "import parts\n\n\ndef look(place):\n    return getattr(place, input())", "print(look(net), parts.F)"
+    ),
+    "a name is evaluated where another one of its file is at hand": program("from parts import F", "eval(input())"),
     "another name of it is imported": program("from parts import F", "F.relu(net(torch.ones(1, 4)))"),
     "another thing has its name": program("from parts import F", "F.relu(net.step)"),
     "only itself": program("import more")
@@ -100,6 +108,16 @@ def test_what_nothing_uses_is_not_told(texts: dict[str, str], tmp_path: Path, mo
     assert found(tmp_path, texts, monkeypatch) == set()
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="forks are made on Linux only")
+def test_processes_that_were_made_for_the_programs_know_it_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(checked, "SECONDS_ALONE", -1.0)
+    made = []
+    monkeypatch.setattr(checked, "Forks", lambda *given: made.append(given) or Forks(*given))
+    texts = program("import parts", "torch.optim.SGD(net.parameters(), lr=0.1)")
+    assert found(tmp_path, texts | {"more.py": texts["train.py"]}, monkeypatch, jobs=2) == set()
+    assert len(made) == 2
+
+
 USED = {
     "under its name": (program("from parts import step", "print(step)"), {STEP}),
     "under another name": (program("from parts import step as one", "print(one)"), {STEP}),
@@ -116,6 +134,18 @@ USED = {
         | {"more.py": "import parts\n\n\nclass Other(parts.Steps):\n    pass\n"},
         {METHOD},
     ),
+    "under a computed name of a module that is handed on": (
+        program("import parts\n\n\ndef look(place):\n    return getattr(place, input())", "look(parts)"),
+        {STEP, METHOD},
+    ),
+    "under a computed name of a module that another file hands on": (
+        program("import more", "more.given()")
+        | {"more.py": "import parts\nimport look\n\n\ndef given():\n    look.look(parts)\n"}
+        | {"look.py": "def look(place):\n    return getattr(place, input())\n"},
+        {STEP, METHOD},
+    ),
+    "in what is evaluated, of its module": (program("import parts", "print(eval(input()))"), {STEP, METHOD}),
+    "in what is evaluated": (program("from parts import step", "print(eval(input()))"), {STEP}),
     "under a computed name": (program("import parts, sys", "getattr(parts, sys.argv[1])"), {STEP, METHOD}),
     "under a computed name of its module's dict": (
         program("import parts, sys", "parts.__dict__[sys.argv[1]]"),

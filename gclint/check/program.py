@@ -178,6 +178,7 @@ class _Programs:
         beside = self._has_programs({path: held for path, held in entries.items() if not path.endswith(SETUP)})
         if beside:
             self.reach.heed_uses()
+            self._end_forks()  # which know nothing of it
         looked_into = {file for path in paths if self.reach.looks_up(path) for file in self.reach.looked_into(path)}
         rest = [
             Task(path, None, beside=beside and path not in looked_into)

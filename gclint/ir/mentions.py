@@ -111,13 +111,13 @@ class Mentions:
 
     def named(self, path: str, name: str, by: Unit | None) -> Iterator[Unit]:
         """The units that a name stands for in a file; of a module, those that `by` mentions, or all."""
-        for target in self._targets(path, name):
+        for target in self.targets(path, name):
             if isinstance(target, Unit):
                 yield target
             else:
                 yield from self._of_module(target, by)
 
-    def _targets(self, path: str, name: str) -> tuple[Unit | str, ...]:
+    def targets(self, path: str, name: str) -> tuple[Unit | str, ...]:
         """The units, and the files of the modules, that a name may stand for in a file: through every import of it."""
         if (path, name) not in self._meant:
             found: dict[Unit | str, None] = {}
@@ -182,7 +182,7 @@ class Mentions:
                     yield from units
             names = outline.imports.keys() if anything else by.identifiers if by is not None else ()
             for name in sorted(outline.imports.keys() & names) if by is not None else ():
-                yield from (unit for unit in self._targets(here, name) if isinstance(unit, Unit))
+                yield from (unit for unit in self.targets(here, name) if isinstance(unit, Unit))
             files = (self.reads(here, item)[0] for item in outline.imports.get("*", ()))
             fresh = [file for file in files if file and file not in seen]
             seen.update(fresh)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from ..progress import tell
 from .gate import Words, admits
-from .inside import named_inside
+from .lookups import named_inside
 from .mentions import CALLED_BY_MODULES, MOST_UNITS, Mentions
 from .outline import Unit
 from .rule_words import RuleWords

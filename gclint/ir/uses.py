@@ -20,8 +20,7 @@ from ..source.kinds import kind_of
 from ..source.source import content
 from ..source.stamps import read_by_analyses
 from .gate import identifiers_in
-from .index import ENTRY, LOOKS_UP, READS
-from .inside import named_inside
+from .lookups import Lookups
 from .mentions import Mentions
 from .outline import Outline, Unit
 
@@ -35,11 +34,6 @@ COLLECTED = r"test_.*\.py|.*_test\.py"
 """The files that pytest collects (`python_files`, docs.pytest.org)."""
 _CALLED_BY_OTHERS = re.compile(rf"{COLLECTED}|conftest\.py|.*\.ipynb")
 """Files whose definitions pytest calls, or whoever works in a notebook."""
-_ATTRIBUTE_OF = re.compile(
-    r"\bgetattr\(\s*(\w+)[^,]*,\s*(?!r?['\"][^'\"]*['\"]\s*[,)])|\b(\w+)\.__dict__\[\s*(?!r?['\"][^'\"]*['\"]\s*\])"
-)
-OBJECTS = frozenset(("self", "cls", "importlib", "import_module"))
-"""What is no module that a name in the code stands for: an object of the class around, or one by a computed name."""
 LISTED = "__all__"
 """What names things to be given on, and uses none of them."""
 MANIFESTS = ("pyproject.toml", "setup.py", "setup.cfg")
@@ -58,6 +52,7 @@ class Uses:
         self._project = project
         self._mentions = mentions
         self._paths = paths
+        self._lookups = Lookups(project, mentions, paths)
 
     def unused(self, units: Iterable[Unit]) -> set[Unit]:
         """Those of some units that nothing uses."""
@@ -115,7 +110,8 @@ class Uses:
             or outer.decorators is not None
             or _CALLED_BY_OTHERS.fullmatch(os.path.basename(unit.path)) is not None
             or unit.path in self._given_on
-            or unit.path in (self._looked_into if unit.owner is None else self._with_objects_looked_into)
+            or unit.path in (self._lookups.files if unit.owner is None else self._with_objects_looked_into)
+            or outer in self._lookups.units
             or (unit.owner is None and unit.path not in self._imported_in_code)
         )
 
@@ -201,30 +197,8 @@ class Uses:
     @cached_property
     def _with_objects_looked_into(self) -> frozenset[str]:
         """The files of whose objects something may be looked up under a name that no text spells out."""
-        looking = [path for path, told in self._told() if told.looks_up]
-        return frozenset(looking).union(*map(self._mentions.files, looking))
-
-    @cached_property
-    def _looked_into(self) -> frozenset[str]:
-        """The files in which something may be looked up so: modules of the project, or what nobody knows."""
-        looking = [path for path, told in self._told() if told.looks_up]
-        return frozenset().union(*map(self._modules_looked_into, looking))
-
-    def _modules_looked_into(self, path: str) -> set[str]:
-        """The same of one file: its own and those it imports, where it takes more than names of objects and modules."""
-        outline, text = self._mentions.outline(path), self._project.text(path) or ""
-        bases = {found[1] or found[2] for found in _ATTRIBUTE_OF.finditer(text)}
-        others = (pattern for word, pattern in LOOKS_UP.items() if word not in (READS, ENTRY))
-        if outline is None or any(pattern.search(text) for pattern in others):
-            return {path, *self._mentions.files(path)}
-        found = named_inside(path, text, self._mentions)
-        for base in bases - OBJECTS:
-            items = outline.imports.get(base, ())
-            files = {file for item in items for file in self._mentions.reads(path, item) if file}
-            if not items:
-                files = {path, *self._mentions.files(path)}
-            found.update(files, *map(self._mentions.files, files if items else ()))
-        return found
+        looking = self._lookups.looking()
+        return self._lookups.files.union(looking, *map(self._mentions.files, looking))
 
     def _told(self) -> Iterator[tuple[str, FileIndex]]:
         told = ((path, self._project.told(path)) for path in self._paths)

@@ -1,0 +1,116 @@
+"""Lookups under names that no text spells out: `getattr(models, name)`, `eval(name)`; which files and which of their
+definitions may be meant, going by what the names around one stand for.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from .index import ENTRY, LOOKS_UP, READS
+from .outline import Import, Unit
+
+if TYPE_CHECKING:
+    from .mentions import Mentions
+    from .project import Project
+
+_INSIDE = re.compile(r"\b(\w+(?:\.\w+)+)\.__dict__\[|\bgetattr\(\s*(\w+(?:\.\w+)+)\s*,")
+_ATTRIBUTE_OF = re.compile(
+    r"\bgetattr\(\s*(\w+)[^,]*,\s*(?!r?['\"][^'\"]*['\"]\s*[,)])|\b(\w+)\.__dict__\[\s*(?!r?['\"][^'\"]*['\"]\s*\])"
+)
+_OBJECTS = frozenset(("self", "cls", "importlib", "import_module"))
+"""What is no module that a name in the code stands for: an object of the class around, or one by a computed name."""
+_MADE_MODULES = re.compile(r"\b(import_module|__import__|sys\.modules)\b")
+"""What gives a module that no import of the file binds."""
+
+
+class Lookups:
+    """What the files at `paths` (absolute ones) may look up so."""
+
+    def __init__(self, project: Project, mentions: Mentions, paths: Sequence[str]):
+        self._project = project
+        self._mentions = mentions
+        self._paths = paths
+
+    def looking(self) -> list[str]:
+        """The files that look something up."""
+        told = ((path, self._project.told(path)) for path in self._paths)
+        return [path for path, each in told if each is not None and each.looks_up]
+
+    @cached_property
+    def files(self) -> frozenset[str]:
+        """The files of which anything may be looked up, as of a module that the program has at hand."""
+        return frozenset(file for path in self.looking() for file in self._of(path)[0])
+
+    @cached_property
+    def units(self) -> frozenset[Unit]:
+        """The definitions of other files that may be looked up by the names that a file imports them under."""
+        return frozenset(unit for path in self.looking() for unit in self._of(path)[1])
+
+    def _of(self, path: str) -> tuple[set[str], set[Unit]]:
+        """The same of one file."""
+        outline, text = self._mentions.outline(path), self._project.text(path) or ""
+        if outline is None:
+            return {path}, set()
+        found, units = named_inside(path, text, self._mentions), set[Unit]()
+        if any(pattern.search(text) for word, pattern in LOOKS_UP.items() if word not in (READS, ENTRY)):
+            files, units = self._named_in(path, outline.imports)
+            found |= {path, *self._with_imported(files)}
+        for base in {match[1] or match[2] for match in _ATTRIBUTE_OF.finditer(text)} - _OBJECTS:
+            items = outline.imports.get(base, ())
+            if items:
+                found |= self._with_imported(
+                    file for item in items for file in self._mentions.reads(path, item) if file
+                )
+            elif "*" in outline.imports or _MADE_MODULES.search(text):
+                found |= {path, *self._mentions.files(path)}
+            else:
+                found |= self._handed_on
+        return found, units
+
+    def _named_in(self, path: str, names: Iterable[str]) -> tuple[set[str], set[Unit]]:
+        """The files of the modules that names of a file stand for, and the definitions."""
+        targets = [target for name in names if name != "*" for target in self._mentions.targets(path, name)]
+        outline = self._mentions.outline(path)
+        stars = outline.imports.get("*", ()) if outline is not None else ()
+        files = {file for item in stars for file in self._mentions.reads(path, item) if file}
+        files |= {target for target in targets if isinstance(target, str)}
+        return files, {target for target in targets if isinstance(target, Unit)}
+
+    def _with_imported(self, files: Iterable[str]) -> set[str]:
+        """Some files, and those that they import."""
+        found = set(files)
+        return found.union(*map(self._mentions.files, found))
+
+    @cached_property
+    def _handed_on(self) -> set[str]:
+        """The files of the modules that some file does more with than to take something of them: it may hand one to
+        whoever looks something up there.
+        """
+        found = set[str]()
+        for path in self._paths:
+            outline, text = self._mentions.outline(path), self._project.text(path) or ""
+            for name in outline.imports.keys() - {"*"} if outline is not None else ():
+                files = {target for target in self._mentions.targets(path, name) if isinstance(target, str)}
+                if files and any(
+                    re.search(rf"(?<![\w.]){re.escape(name)}\b(?!\s*[.=])", line) and "import" not in line
+                    for line in text.splitlines()
+                ):
+                    found |= files
+        return self._with_imported(found)
+
+
+def named_inside(path: str, text: str, mentions: Mentions) -> set[str]:
+    """The files of modules that a file names inside a package, to look something up there, as of `models.backbone` in
+    `models.backbone.__dict__[name]`, and what they import.
+    """
+    outline, found = mentions.outline(path), set[str]()
+    for match in _INSIDE.finditer(text) if outline is not None else ():
+        first, *inner = (match[1] or match[2]).split(".")
+        for item in outline.imports.get(first, ()) if outline is not None else ():
+            module = ".".join(part for part in (item.module, item.member, *inner) if part)
+            file, _ = mentions.reads(path, Import(first, module, item.level))
+            found |= {file, *mentions.files(file)} if file else set()
+    return found
