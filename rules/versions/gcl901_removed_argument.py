@@ -28,7 +28,8 @@ one spelling on the other; a condition on a release, or on the signature of what
 
 ## Evidence
 The signatures of transformers 4.46.3, 4.57.6, 5.0.0, 5.10.1 and 5.23.0, trl 0.24.0 and 1.16.0; torch 2.6, 2.9.1,
-2.13 and 2.15 (pytorch/pytorch#147301, pytorch/pytorch#163134).
+2.13 and 2.15 (pytorch/pytorch#147301, pytorch/pytorch#163134). Of transformers 4.48.3 to 5.0.0 what `from_pretrained`
+does with `use_flash_attention_2` (modeling_utils.py: read up to 4.52.4); 5.23.0 raises.
 """
 
 from __future__ import annotations
@@ -57,6 +58,9 @@ from .removed import ARGUMENTS
 ALL_TAKEN = {"return_remaining_strings": False, "allow_extra_keys": False, "fail_with_unknown_args": True}
 """The options of parsers that decide whether all has to be taken, and with what it has to (hf_argparser.py, trl)."""
 QUANTISED = ("load_in_4bit", "load_in_8bit")
+FLASH, FLASH_NOW = "use_flash_attention_2", 'attn_implementation="flash_attention_2"'
+LOADING = dict.fromkeys(QUANTISED, "5.0.0") | {FLASH: "4.53.0"}
+"""What `from_pretrained` of a model took, and the release from which on it hands it to the model's `__init__`."""
 TAKERS = ("transformers.", "trl.", SCHEDULE, *SAMPLERS)
 OWNERS = tuple(sorted({owner for owner, _ in ARGUMENTS}))
 NAMES = tuple(sorted({name for _, name in ARGUMENTS}))
@@ -68,10 +72,10 @@ rule = Rule(
     docs=__doc__ or "",
     words=(
         (*LIBRARIES, "lr_scheduler", *SUBCLASSED),
-        (*NAMES, *QUANTISED, *SUBCLASSED),
+        (*NAMES, *LOADING, *SUBCLASSED),
         (*OWNERS, "from_pretrained", *SUBCLASSED),
         (*NAMES, "from_pretrained", *SUBCLASSED),
-        (*OWNERS, *QUANTISED, *SUBCLASSED),
+        (*OWNERS, *LOADING, *SUBCLASSED),
     ),
     certainty=("fails",),
     fixable="unsafe",
@@ -111,25 +115,25 @@ def _given(event: LibraryCall, run: Run) -> Iterator[Finding]:
                 fixes=(_edited(event, call, name, row.instead),),
                 versions=(row.package,),
             )
-    if (
-        call.last == "from_pretrained"
-        and _reaches(run, "transformers", "5.0.0")
-        and any(item.kind == "model" for item in event.result.objects())
-    ):
-        for name in QUANTISED:
-            guard = call.given_under(name, event.guard)
-            if guard is None or compares_release(guard, "transformers"):
-                continue
-            if call.name.startswith("transformers."):
-                yield rule.finding(
-                    run,
-                    call.place(name),
-                    f"from_pretrained takes no `{name}` any more",
-                    guard=guard,
-                    symptom=f"TypeError: __init__() got an unexpected keyword argument '{name}'",
-                    fixes=(_quantised(event.site, call, name),),
-                    versions=("transformers",),
-                )
+    if call.last == "from_pretrained" and any(item.kind == "model" for item in event.result.objects()):
+        yield from _loading(event, call, run)
+
+
+def _loading(event: LibraryCall, call: Call, run: Run) -> Iterator[Finding]:
+    """Is one given that a model is loaded with?"""
+    for name, gone in LOADING.items():
+        guard = call.given_under(name, event.guard) if _reaches(run, "transformers", gone) else None
+        if guard is None or compares_release(guard, "transformers") or not call.name.startswith("transformers."):
+            continue
+        yield rule.finding(
+            run,
+            call.place(name),
+            f"from_pretrained takes no `{name}` any more",
+            guard=guard,
+            symptom=f"TypeError: __init__() got an unexpected keyword argument '{name}'",
+            fixes=(_quantised(event.site, call, name) if name in QUANTISED else _flash(event.site, call),),
+            versions=("transformers",),
+        )
 
 
 def _by_place(event: LibraryCall, call: Call, run: Run) -> Iterator[Finding]:
@@ -203,10 +207,26 @@ def _renamed(place: Site, holder: ast.AST, new: str) -> list[Edit]:
     return [rewrite.replace(Site.at(place.module, key), f"{quote[1]}{new}{quote[1]}")] if key and quote else []
 
 
+def _flash(site: Site, call: Call) -> Fix | None:
+    """Name the attention, or leave out that it is another one."""
+    held, value = rewrite.argument(site, FLASH), call.keywords[FLASH].constant()
+    written = isinstance(held.value, ast.Constant) if held is not None else False
+    if held is None or not written or FLASH_NOW.partition("=")[0] in call.keywords or not isinstance(value, bool):
+        return None
+    if not value:
+        edits = rewrite.remove_arguments(site, FLASH)
+        return Fix("drop", f"Drop {FLASH}", tuple(edits)) if edits else None
+    module = site.module
+    edit = Edit(module.path, *module.span(held)[:2], *module.span(held.value)[2:], FLASH_NOW)
+    return Fix("respell", f"Write {FLASH_NOW}", (edit,))
+
+
 def _quantised(site: Site, call: Call, name: str) -> Fix | None:
     """Hand the flag over in a BitsAndBytesConfig."""
     held = rewrite.argument(site, name)
-    if held is None or "quantization_config" in call.keywords or sum(item in call.keywords for item in QUANTISED) > 1:
+    written = isinstance(held.value, ast.Constant) if held is not None else False
+    others = "quantization_config" in call.keywords or sum(item in call.keywords for item in QUANTISED) > 1
+    if held is None or not written or others:
         return None
     module = site.module
     if call.keywords[name].constant() is not True:

@@ -107,6 +107,7 @@ GONE: dict[tuple[str, str], str] = {
     ("transformers.training_args", "5.0.0"): "default_logdir",
     ("transformers.utils", "4.57.6"): "send_example_telemetry",
     ("transformers.utils", "5.0.0"): "is_offline_mode is_torch_fx_available",
+    ("transformers.utils.import_utils", "5.0.0"): "is_torch_fx_available",
     ("trl", "0.13.0"): "DPOScriptArguments PPOv2Config PPOv2Trainer SFTScriptArguments",
     ("trl", "0.20.0"): "DataCollatorForCompletionOnlyLM",
     ("trl", "0.21.0"): "TextEnvironment TextHistory",
