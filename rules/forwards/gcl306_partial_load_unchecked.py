@@ -233,7 +233,7 @@ def _looked_at(site: Site, run: Run) -> bool:
         return only.value is not site.node
     if isinstance(only, ast.Assign) and only.value is site.node and all(map(_is_plain, only.targets)):
         bound = [node.id for target in only.targets for node in ast.walk(target) if isinstance(node, ast.Name)]
-        return any(_mentions(site, name, run) > 1 for name in bound)
+        return any(_mentions(site, name, run) > 1 and not _overwritten(only, name, site.module) for name in bound)
     return True
 
 
@@ -272,6 +272,18 @@ def _within(block: list[ast.stmt], module: Module, event: Event) -> bool:
     """Whether one of the calls that led to an event stands in a block."""
     sites = [site for site in (*event.moment.stack, event.site) if site.module is module]
     return any(contains(statement, site.node, module) for statement in block for site in sites)
+
+
+def _overwritten(line: ast.Assign, name: str, module: Module) -> bool:
+    """Whether a name that a statement binds gets another value further down in its block before anything reads it."""
+    block = module.block(line)
+    for later in block[block.index(line) + 1 :]:
+        named = [each for each in nodes(later) if isinstance(each, ast.Name) and each.id == name]
+        if any(isinstance(each.ctx, ast.Load) for each in named):
+            return False
+        if isinstance(later, ast.Assign) and any(isinstance(to, ast.Name) and to.id == name for to in later.targets):
+            return True
+    return False
 
 
 def _mentions(site: Site, name: str, run: Run) -> int:
