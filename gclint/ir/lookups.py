@@ -80,9 +80,18 @@ class Lookups:
         return files, {target for target in targets if isinstance(target, Unit)}
 
     def _with_imported(self, files: Iterable[str]) -> set[str]:
-        """Some files, and those that they import."""
-        found = set(files)
-        return found.union(*map(self._mentions.files, found))
+        """Some files, and those that they import; of what one takes with a star, those that it imports too."""
+        found, seen, waiting = set[str](), set[str](), list(files)
+        while waiting:
+            path = waiting.pop()
+            if path in seen:
+                continue
+            seen.add(path)
+            found |= {path, *self._mentions.files(path)}
+            outline = self._mentions.outline(path)
+            stars = outline.imports.get("*", ()) if outline is not None else ()
+            waiting += (file for item in stars for file in self._mentions.reads(path, item) if file)
+        return found
 
     @cached_property
     def _handed_on(self) -> set[str]:
