@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from ..failures import Problem, going_on, unloaded
 from ..packs import FRAMEWORKS, brought
 from ..run import environment
+from ..run.calls import given_to_its_class
 from ..run.events import Iterated, LibraryCall
 from ..run.names import class_attribute
 from ..run.values import FALSE, HANDED_OVER, TRUE, Class, External, Function, Method, Object, Value, union
@@ -195,7 +196,11 @@ class Library:
         return External(name) if name in self.all.functions else None
 
     def call_function(self, it: Interpreter, call: Call) -> Value:
-        """Call a library's function or constructor."""
+        """Call a library's function or constructor, or a method by its class: `nn.Module.train(self)`."""
+        receiver = given_to_its_class(call)
+        if receiver is not None:
+            call.receiver, call.positional = receiver, call.positional[1:]
+            return self.call_method(it, call.last, call)
         handler = self._by_name(self.all.functions, call.name) or self._of_family(call.name)
         result = handler(call) if handler is not None else None
         if handler is None and environment.handed_over(call):

@@ -330,9 +330,12 @@ def add_part(call: Call) -> Value:
 def register_buffer(call: Call) -> Value:
     """A tensor that a module keeps beside its parameters, which stay as they are; one that is None is none yet."""
     assert call.receiver is not None
-    if names.const_text(call.get("name", 0)) is None:
+    name, tensor = names.const_text(call.get("name", 0)), call.get("tensor", 1)
+    if name is None:
         call.receiver.open = True
-    if not call.get("tensor", 1).is_const(None):
+    elif tensor:
+        names.assign_attribute(call.it, of(call.receiver), name, tensor, call.site.node)
+    if not tensor.is_const(None):
         set_state(call.it, call.receiver, "buffers", TRUE)
     return call.unknown()
 

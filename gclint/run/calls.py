@@ -12,7 +12,7 @@ from ..ir.syntax import Site
 from .defaults import overridable
 from .elements import origins_of
 from .guards import ANY_PACKAGE, Guard, all_of
-from .values import MISSING, NOTHING, TRUE, Class, Const, Function, Object, Value, const, of, replaced
+from .values import MISSING, NOTHING, TRUE, Class, Const, External, Function, Object, Value, const, of, replaced
 
 if TYPE_CHECKING:
     from .interpreter import Interpreter
@@ -130,6 +130,17 @@ def _possible(value: Value, guard: Guard) -> bool:
 
 def _is_release(literal: object) -> bool:
     return isinstance(literal, str) and _RELEASE.fullmatch(literal) is not None
+
+
+def given_to_its_class(call: Call) -> Object | None:
+    """The object of a method that is called by a library's class, one above the object's own: `nn.Module.train(self)`;
+    None for any other call.
+    """
+    owner, _, method = call.name.rpartition(".")
+    given = call.positional[0].only() if call.positional and owner and not method.startswith("__") else None
+    if not isinstance(given, Object) or not isinstance(given.type, Class):
+        return None
+    return given if any(isinstance(base, External) and base.name == owner for base in given.type.ancestry()) else None
 
 
 def is_refused(function: Function, call: Call) -> bool:

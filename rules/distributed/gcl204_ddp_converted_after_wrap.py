@@ -20,7 +20,7 @@ model = DistributedDataParallel(net.bfloat16())
 
 ## When it is fine
 A conversion to what the model is already; conversions before the wrap, or after the last backward; a deep copy that is
-converted; one process.
+converted; buffers and frozen parts, which have no hooks; one process.
 
 ## Evidence
 torch 2.13.0, two gloo ranks: gradients differ between ranks after `.bfloat16()` and `.half()`.
@@ -42,7 +42,7 @@ from gclint.run.events import Backward, Converted, RunEnded, Wrapped
 from gclint.run.guards import conj
 from gclint.run.parallel import alone, inside, since, trained
 from gclint.run.run import Run
-from gclint.run.values import Object, root
+from gclint.run.values import Const, Object, root
 
 SYMPTOM = "silent: gradients are not averaged over processes"
 DEVICES = ("cuda", "xpu")
@@ -53,7 +53,7 @@ rule = Rule(
     docs=__doc__ or "",
     words=(("DistributedDataParallel",), ("half", "bfloat16", "float16", "float", "double", "cuda", "to")),
     bears=("processes",),
-    certainty=("fails",),
+    certainty=("fails", "fragile"),
     fixable="safe",
     oracles=("gradients", "ranks"),
     reproduction=Reproduction("bad_half_precision.py", "bad_half_precision.fixed.py", processes=2),
@@ -68,7 +68,8 @@ def converted_later(event: RunEnded, run: Run) -> Iterator[Finding]:
             continue
         model = root(inside(wrap.model))
         for conversion in run.of_type(Converted, start=run.place(wrap) + 1):
-            what = _changed(conversion, model) if root(inside(conversion.module)) is model else ""
+            own = root(inside(conversion.module)) is model and _trains(conversion, model)
+            what = _changed(conversion, model) if own else ""
             both = conj(wrap.guard, conversion.guard)
             if not what or both is None or _trained_last(run, conversion, model):
                 continue
@@ -77,10 +78,17 @@ def converted_later(event: RunEnded, run: Run) -> Iterator[Finding]:
                 conversion.site,
                 f"the model gets another {what} after DDP wrapped it: its gradient hooks are lost",
                 guard=both,
+                certainty="fails" if conversion.module is model else "fragile",
                 symptom=SYMPTOM,
                 related=[(wrap.wrapper.site, "the model is wrapped here")],
                 fixes=(_before(conversion.site, wrap.wrapper.site),),
             )
+
+
+def _trains(conversion: Converted, model: Object) -> bool:
+    """Whether what is converted has gradients: a part that is frozen has no hooks to lose."""
+    held = conversion.module.known("trainable").possible(conversion.guard)
+    return conversion.module is model or not held or any(item != Const("none") for _, item in held)
 
 
 def _trained_last(run: Run, conversion: Converted, model: Object) -> bool:

@@ -27,11 +27,12 @@ import torch
 
 ## When it is fine
 Variables read later: `CUDA_VISIBLE_DEVICES` until CUDA is initialised, `NCCL_*` until the communicator is made,
-`TORCHDYNAMO_DISABLE` until the first compile; a value the launcher has set already; processes that are started
-afterwards, which inherit the variable and import torch anew; `torch.set_num_threads` beside it; a variable that the
-program itself reads afterwards, other than to print it; what it was before, put back; `OMP_NUM_THREADS` before the
-first import of another library with threads of its own (onnxruntime, faiss, sklearn, ...); the `__init__.py` of a
-package, for the package's own modules that import torch: it runs before them, where they are started with `-m` too.
+`TORCHDYNAMO_DISABLE` until the first compile; a value that the launcher, or the program in time, has set already;
+processes that are started afterwards, which inherit the variable and import torch anew; `torch.set_num_threads` beside
+it; a variable that the program itself reads afterwards, other than to print it; what it was before, put back;
+`OMP_NUM_THREADS` before the first import of another library with threads of its own (onnxruntime, faiss, sklearn, ...);
+the `__init__.py` of a package, for the package's own modules that import torch: it runs before them, where they are
+started with `-m` too.
 
 ## Evidence
 torch 2.13.0 in fresh processes (OMP_NUM_THREADS, TORCH_LOGS, TORCH_DISTRIBUTED_DEBUG: `import torch` imports
@@ -96,7 +97,8 @@ def set_too_late(event: EnvSet, run: Run) -> Iterable[Finding]:
     """Was the library that reads the variable imported before? It is told once the run has shown for whom it is set."""
     reader = READ_AT_IMPORT.get(event.name, "torch" if event.name in READ_WITH_RUNTIME else "")
     imported = run.imported.get(reader)
-    if reader and imported is not None and not event.late and not _around(event, run, imported):
+    in_vain = reader and imported is not None and not event.late and not _said_before(event, run)
+    if in_vain and imported is not None and not _around(event, run, imported):
         if imported.module is not event.site.module:
             imported = run.first_import(reader) or imported
         others = [name for name in THREADED_TOO if name not in run.imported and event.name == "OMP_NUM_THREADS"]
@@ -129,6 +131,14 @@ def _finding(event: EnvSet, reader: str, imported: Site, run: Run) -> Finding:
         related=[(imported, f"{reader} is imported here")],
         fixes=(moved(event, imported),),
     )
+
+
+def _said_before(event: EnvSet, run: Run) -> bool:
+    """Whether the program has set the variable to the same text in time."""
+    late = [id(setting) for setting, *_ in run.facts.get("set_after_import", ())]
+    value = event.value.constant()
+    before = (each for each in run.of_type(EnvSet) if each.name == event.name and run.place(each) < run.place(event))
+    return value is not None and any(each.value.constant() == value and id(each) not in late for each in before)
 
 
 def _around(event: EnvSet, run: Run, imported: Site) -> bool:
