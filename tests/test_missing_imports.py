@@ -4,6 +4,7 @@ may be there after all (built, left out of the repository, bound by other means)
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -66,6 +67,9 @@ def codes(capfd: pytest.CaptureFixture[str]) -> list[str]:
         ({"parts/nets.py": "from .more import *\n", "parts/more.py": "Other = 1\n"}, NAME + TRAINS),
         ({"more.py": "from parts import nets\nnets.Other = 1\n"}, "import more\n" + NAME + TRAINS),
         ({"parts/other.py": "Net = 1"}, "from parts import other\n" + TRAINS),
+        ({}, "import os, sys\nsys.path.insert(0, os.environ['PARTS'])\n" + MISSING + TRAINS),
+        ({}, "import sys\nsys.path = [*sys.path, sys.argv[1]]\n" + MISSING + TRAINS),
+        ({"paths.py": "import sys\nsys.path.append(input())"}, "import paths\n" + MISSING + TRAINS),
     ],
 )
 def test_what_may_be_there_ends_nothing(
@@ -83,6 +87,8 @@ def test_what_may_be_there_ends_nothing(
         ({}, "from parts import other\n" + TRAINS),
         ({}, NAME + TRAINS),
         ({"parts/__init__.py": "from .other import Net\n"}, "import parts\n" + TRAINS),
+        ({}, "import os, sys\nsys.path.append(os.path.dirname(os.path.abspath(__file__)))\n" + MISSING + TRAINS),
+        ({}, "import sys\n\ndef add(place):\n    sys.path.append(place)\n\nadd('libs')\n" + MISSING + TRAINS),
         ({"parts/nets.py": "from .more import *\n", "parts/more.py": "Net = 1\n"}, NAME + TRAINS),
         ({"parts/nets.py": "import torch\nlayer = torch.nn.Linear(1, 1)\n# Other\n"}, NAME + TRAINS),
     ],
@@ -94,6 +100,14 @@ def test_an_import_of_what_is_not_there_ends_the_program(
     assert FINDING not in codes(capfd)
     done = subprocess.run([sys.executable, "train.py"], capture_output=True, text=True)
     assert "ImportError" in done.stderr or "ModuleNotFoundError" in done.stderr
+
+
+def test_a_notebook_may_search_in_another_folder(capfd: pytest.CaptureFixture[str], project: Path) -> None:
+    cell = {"cell_type": "code", "id": "a", "source": MISSING + TRAINS, "outputs": [], "execution_count": None}
+    notebook = {"nbformat": 4, "nbformat_minor": 5, "metadata": {}, "cells": [cell | {"metadata": {}}]}
+    put(project, {"train.ipynb": json.dumps(notebook)})
+    main(["check", "--no-cache", "--output-format", "concise", "."])
+    assert FINDING in capfd.readouterr().out
 
 
 def test_the_note_says_what_is_not_there(capfd: pytest.CaptureFixture[str], project: Path) -> None:

@@ -24,7 +24,7 @@ from .mentions import Mentions
 from .missing import lacking, makers, names, searches_otherwise
 from .outline import Outline
 from .resolve import NOTHING_MORE, Imports
-from .search_path import SearchPath, inserted_paths
+from .search_path import SearchPath, inserted_paths, puts_unknown_paths
 
 if TYPE_CHECKING:
     from .syntax import Module
@@ -54,6 +54,7 @@ class Project:
         self._data: dict[str, Any] = {}
         self._read: dict[str, Source | None] = {}
         self._started_in: Path | None = None
+        self._searches_elsewhere = False
         self.index = Index()
         self._roots: dict[str, Path] = {os.fspath(self.root): self.root}
         self.deferral = Deferral(self, Mentions(self), (), ())
@@ -70,6 +71,8 @@ class Project:
         files = (self.imports.resolve(item.module, item.level, entry) for item in executed)
         imported = dict.fromkeys(os.fspath(file) for file in files if file is not None and file.suffix == ".py")
         further = sum(map(self._inserted_by, imported), NOTHING_MORE)
+        told = (puts_unknown_paths(self.text(path) or "", path) for path in (os.fspath(entry), *imported))
+        self._searches_elsewhere = entry.suffix == ".ipynb" or any(told)  # a notebook's path follows its folder
         if further != NOTHING_MORE:
             self.imports = self.imports.of_program(entry, inserted + further)
 
@@ -211,7 +214,7 @@ class Project:
 
     def is_missing(self, name: str, level: int, importer: Path) -> bool:
         """Whether an import in a file raises: a package of the project has no such module, and nothing makes one."""
-        asked = level or "." in name
+        asked = level or ("." in name and not self._searches_elsewhere)
         found = lacking(name, level, importer, self.imports) if asked else None
         if found is None:
             return False

@@ -45,6 +45,16 @@ def inserted_paths(text: str, path: str) -> SearchPath:
     return _paths_in(text, path) if "sys.path" in text or "addsitedir" in text else SearchPath()
 
 
+def puts_unknown_paths(text: str, path: str) -> bool:
+    """Whether the file at `path` puts an entry on sys.path that its text does not work out, or may do so."""
+    if "sys.path" not in text and "addsitedir" not in text:
+        return False
+    try:
+        return any(place is None for _, place in _inserted(tree_of(text), path))
+    except UNREADABLE:
+        return True
+
+
 @lru_cache(maxsize=200)
 def _paths_in(text: str, path: str) -> SearchPath:
     try:
@@ -59,10 +69,11 @@ def _once(places: Iterable[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(places))
 
 
-def _inserted(tree: ast.Module, path: str) -> Iterator[tuple[bool, str]]:
-    """Each entry, and whether it is put before the others."""
+def _inserted(tree: ast.Module, path: str) -> Iterator[tuple[bool, str | None]]:
+    """Each entry, None for one that is not worked out, and whether it is put before the others."""
     names: Names = {"__file__": path}
-    helpers = dict(_helpers(tree))
+    helpers = {name: (function, index) for name, function, index, _ in _helpers(tree)}
+    inside = {call for *_, call in _helpers(tree)}
     for node in nodes(tree):
         if isinstance(node, ast.Assign) and len(node.targets) == 1:
             target = dotted(node.targets[0])
@@ -77,31 +88,30 @@ def _inserted(tree: ast.Module, path: str) -> Iterator[tuple[bool, str]]:
         elif isinstance(node, ast.Call):
             name = dotted(node.func)
             function, index = helpers.get(name, (name, _ADDS.get(name)))
-            if index is not None and index < len(node.args):
+            if index is not None and index < len(node.args) and node not in inside:
                 yield from ((function == _INSERT, place) for place in _each(node.args[index], names))
 
 
-def _helpers(tree: ast.Module) -> Iterator[tuple[str, tuple[str, int]]]:
-    """The file's own functions that put an argument on sys.path: how, and the argument's index."""
+def _helpers(tree: ast.Module) -> Iterator[tuple[str, str, int, ast.Call]]:
+    """The file's own functions that put an argument on sys.path: how, the argument's index, and the call that does."""
     for function in (node for node in nodes(tree) if isinstance(node, FUNCTIONS)):
         parameters = [each.arg for each in function.args.args]
         for call in (node for node in nodes(function) if isinstance(node, ast.Call)):
             index = _ADDS.get(dotted(call.func))
             given = dotted(call.args[index]) if index is not None and index < len(call.args) else ""
             if given in parameters:
-                yield getattr(function, "name", ""), (dotted(call.func), parameters.index(given))
+                yield getattr(function, "name", ""), dotted(call.func), parameters.index(given), call
 
 
-def _each(node: ast.expr, names: Names) -> Iterator[str]:
-    """The entries in a list of them, or the one."""
+def _each(node: ast.expr, names: Names) -> Iterator[str | None]:
+    """The entries in a list of them, or the one; None for one that is not worked out."""
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add) and _worked_out(node, names) is None:
         yield from _each(node.left, names)
         yield from _each(node.right, names)
         return
     for part in node.elts if isinstance(node, (ast.List, ast.Tuple)) else [node]:
         place = _worked_out(part, names)
-        if place is not None:
-            yield os.path.normpath(place)
+        yield os.path.normpath(place) if place is not None else None
 
 
 def _worked_out(node: ast.expr, names: Names) -> str | None:
