@@ -49,7 +49,7 @@ def module_value(it: Interpreter, full: str, level: int, statement: ast.AST) -> 
             _packages_first(it, full, level, statement)
             return deferred(it, path, "", statement) or it.import_module(path)
     if _is_missing(it, full, level):
-        return _refused(it, statement, full)
+        return _refused(it, statement, "." * level + full)
     if level == 0:
         loaded(it, full, statement)
     return of(External(full))
@@ -75,7 +75,7 @@ def import_from(it: Interpreter, statement: ast.ImportFrom) -> bool:
     full, level = it.project.spelled_out(statement.module or "", statement.level, it.module)
     path = it.project.resolve(full, level, it.module) if full or level else None
     if path is None and _is_missing(it, full, level):
-        _refused(it, statement, full)
+        _refused(it, statement, "." * level + full)
         return True
     if path is None and level == 0:
         loaded(it, full, statement)
@@ -151,7 +151,7 @@ def _bind_imported(it: Interpreter, statement: ast.ImportFrom, path: str | None,
             _bring(it, inner, statement)
         value = held or _imported(it, path, full, level, name)
         if value is None or (path is not None and held is not None and _is_nowhere(it, path, full, level, name)):
-            _refused(it, statement, f"{full}.{name}".lstrip("."))
+            _refused(it, statement, "." * level + (f"{full}.{name}" if full else name))
             return
         it.bind(bound, value)
 
