@@ -22,19 +22,14 @@ def entries_by_name(call: ast.Call, module: Module) -> ast.AST | None:
     """The dict of all that an object has, of whose making a call is a part, either the one of `dir` or of `getattr`:
     `dict((name, getattr(options, name)) for name in dir(options))`; None for any other call.
     """
-    around = module.ancestors(call)
-    rounds = [each for made in around if isinstance(made, PUT_TOGETHER) for each in made.generators]
-    for each in rounds[:1]:
-        made, _, pair = _made_in_rounds(each.iter, module)
-        name = ast.unparse(each.target)
-        given = [ast.unparse(one) for one in each.iter.args] if isinstance(each.iter, ast.Call) else []
-        if given and [ast.unparse(one) for one in (each.iter, *pair)] == [
-            f"dir({given[0]})",
-            name,
-            f"getattr({given[0]}, {name})",
-        ]:
-            return made
-    return None
+    around = next((each for each in module.ancestors(call) if isinstance(each, PUT_TOGETHER)), None)
+    gone_through = around.generators[0].iter if around is not None else None
+    made, rounds, pair = _made_in_rounds(gone_through, module)
+    if rounds is None or not isinstance(gone_through, ast.Call) or not gone_through.args:
+        return None
+    held, name = ast.unparse(gone_through.args[0]), ast.unparse(rounds.target)
+    written = [ast.unparse(each) for each in (gone_through, *pair)]
+    return made if written == [f"dir({held})", name, f"getattr({held}, {name})"] else None
 
 
 def is_one_of_all(taken: ast.AST, module: Module) -> bool:

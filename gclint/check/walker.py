@@ -182,10 +182,9 @@ class Walker:
         it.interpreted, it.instantiated = functions, classes
         scope = Scope()
         it.walk_module(module, scope, module.name)
-        if ENDS_AT in run.facts:
-            return  # nothing that it defines can be had
         it.frames.append(Frame(None, module, scope))
-        for name, item in _in_order(it, module, scope):
+        raises = ENDS_AT in run.facts  # then nothing that it defines can be had
+        for name, item in _in_order(it, module, scope) if not raises else ():
             self._walk_definition(it, name, item)
         run.emit(RunEnded(it_moment(run, module), whole=not it.stopped))
         if before or not self.reach.mentions.is_alone(path):

@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from .index import ENTRY, LOOKS_UP, READS
-from .outline import Import, Unit
+from .outline import Import, Outline, Unit
 
 if TYPE_CHECKING:
     from .mentions import Mentions
@@ -42,12 +42,16 @@ class Lookups:
     @cached_property
     def files(self) -> frozenset[str]:
         """The files of which anything may be looked up, as of a module that the program has at hand."""
-        return frozenset(file for path in self.looking() for file in self._of(path)[0])
+        return frozenset[str]().union(*(files for files, _ in self._found))
 
     @cached_property
     def units(self) -> frozenset[Unit]:
         """The definitions of other files that may be looked up by the names that a file imports them under."""
-        return frozenset(unit for path in self.looking() for unit in self._of(path)[1])
+        return frozenset[Unit]().union(*(units for _, units in self._found))
+
+    @cached_property
+    def _found(self) -> list[tuple[set[str], set[Unit]]]:
+        return [self._of(path) for path in self.looking()]
 
     def _of(self, path: str) -> tuple[set[str], set[Unit]]:
         """The same of one file."""
@@ -56,7 +60,7 @@ class Lookups:
             return {path}, set()
         found, units = named_inside(path, text, self._mentions), set[Unit]()
         if any(pattern.search(text) for word, pattern in LOOKS_UP.items() if word not in (READS, ENTRY)):
-            files, units = self._named_in(path, outline.imports)
+            files, units = self._named_in(path, outline)
             found |= {path, *self._with_imported(files)}
         for base in {match[1] or match[2] for match in _ATTRIBUTE_OF.finditer(text)} - _OBJECTS:
             items = outline.imports.get(base, ())
@@ -70,11 +74,11 @@ class Lookups:
                 found |= self._handed_on
         return found, units
 
-    def _named_in(self, path: str, names: Iterable[str]) -> tuple[set[str], set[Unit]]:
-        """The files of the modules that names of a file stand for, and the definitions."""
-        targets = [target for name in names if name != "*" for target in self._mentions.targets(path, name)]
-        outline = self._mentions.outline(path)
-        stars = outline.imports.get("*", ()) if outline is not None else ()
+    def _named_in(self, path: str, outline: Outline) -> tuple[set[str], set[Unit]]:
+        """The files of the modules that the imports of a file bind, and the definitions."""
+        names = outline.imports.keys() - {"*"}
+        targets = [target for name in names for target in self._mentions.targets(path, name)]
+        stars = outline.imports.get("*", ())
         files = {file for item in stars for file in self._mentions.reads(path, item) if file}
         files |= {target for target in targets if isinstance(target, str)}
         return files, {target for target in targets if isinstance(target, Unit)}

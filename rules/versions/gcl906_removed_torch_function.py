@@ -156,8 +156,13 @@ def reduced_by_old_arguments(event: LibraryCall, run: Run) -> Iterator[Finding]:
         certainty="fragile",
         symptom="a warning; an error once the argument is gone",
         fixes=(fix,),
-        help="" if fix else f'write `reduction="{reduction}"` in place of what stands here',
+        help="" if fix else f'write `reduction="{reduction}"` in place of {_written(old)}',
     )
+
+
+def _written(old: str) -> str:
+    """What stands in the call, in words."""
+    return "what gives the old word" if old == "reduction" else "`size_average` and `reduce`"
 
 
 @rule.on(LibraryCall)
