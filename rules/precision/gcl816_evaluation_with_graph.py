@@ -24,9 +24,10 @@ def evaluate(model, loader):
 ```
 
 ## When it is fine
-Under `torch.no_grad()` or `inference_mode()`, also through a decorator; a volatile input below torch 0.4; gradients
-that are used, for a saliency map, an attack or an adaptation; a frozen model; one forward between the steps, which is
-let go at once; parts that keep nothing large in evaluation mode: embeddings, dropout, what changes shapes only.
+Under `torch.no_grad()` or `inference_mode()`, also through a decorator, or in the forward itself; a volatile input
+below torch 0.4; gradients that are used, for a saliency map, an attack or an adaptation; a frozen model; one forward
+between the steps, which is let go at once; parts that keep nothing large in evaluation mode: embeddings, dropout, what
+changes shapes only.
 
 ## Evidence
 torch 2.13.0: the output of a forward in evaluation mode has a graph, which holds the activations of all layers.
@@ -44,7 +45,7 @@ from gclint.frameworks.torch_modules import trainable
 from gclint.ir.syntax import FUNCTIONS, Site, nodes
 from gclint.rule import Reproduction, Rule
 from gclint.run.closures import contains, enclosing_function
-from gclint.run.events import Backward, Forward, LibraryCall, OptimizerStep, RunEnded
+from gclint.run.events import Backward, Forward, LibraryCall, ModuleCalled, OptimizerStep, RunEnded
 from gclint.run.run import Run
 from gclint.run.values import NOTHING, Const, sources
 
@@ -91,7 +92,7 @@ def with_graph(event: RunEnded, run: Run) -> Iterator[Finding]:
         after_all = run.place(forward) > last >= 0 and steps.isdisjoint(forward.moment.loops)
         if not after_all and not is_in_mode(forward, training=False):
             continue
-        if not _records(forward) or _is_frozen(forward):
+        if not _records(forward) or _is_frozen(forward) or _turns_it_off_itself(forward, run):
             continue
         if (run.targets.version("torch") or RECORDS_ALL) < RECORDS_ALL and _is_of_volatile(forward, run):
             continue
@@ -140,6 +141,16 @@ def _records(forward: Forward) -> bool:
         return False  # a part is a method, for all that is known
     known = all(item.kind == "context" and not item.is_a("set_grad_enabled") for item in forward.moment.contexts)
     return known and forward.moment.unrecorded() is None
+
+
+def _turns_it_off_itself(forward: Forward, run: Run) -> bool:
+    """Whether all layers that a model calls in its own forward are called where autograd records nothing."""
+    called = [
+        each
+        for each in run.of_type(ModuleCalled)
+        if each.module.kind == "layer" and any(site.node_id == forward.site.node_id for site in each.moment.stack)
+    ]
+    return bool(called) and all(each.moment.unrecorded() is not None for each in called)
 
 
 def _is_of_volatile(forward: Forward, run: Run) -> bool:
