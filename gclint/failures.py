@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import wraps
+from functools import cache, wraps
 from typing import Any
 
 from .finding import Location
@@ -46,6 +46,7 @@ def raised_at(error: BaseException) -> str:
     return f"{trace.tb_frame.f_code.co_filename}:{trace.tb_lineno}" if trace is not None else "an unknown place"
 
 
+@cache
 def going_on(part: str, handler: Callable[..., Any]) -> Callable[..., Any]:
     """The handler of a framework, which knows nothing (None) where it raises: the run's failures have it.
 

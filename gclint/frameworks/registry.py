@@ -145,7 +145,7 @@ class Library:
             for table in HANDLERS:
                 for key, handler in getattr(framework, table).items():
                     getattr(self.all, table)[key] = going_on(f"framework {framework.name}", handler)
-        named = (re.split("[.:]", name)[0] for name in [*self.all.functions, *self.all.families])
+        named = (name.replace(":", ".").partition(".")[0] for name in [*self.all.functions, *self.all.families])
         self._familiar = sys.stdlib_module_names.union(DATA_PACKAGES, named).difference(self.all.in_part)
 
     # Lookup

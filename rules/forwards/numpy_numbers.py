@@ -8,6 +8,7 @@ Python's own numbers of it (numpy 2.4, run). Methods of arrays give NumPy's too,
 from __future__ import annotations
 
 import ast
+from collections.abc import Mapping
 
 from gclint.ir.syntax import nodes
 from gclint.run.events import ItemSet, LibraryCall
@@ -40,8 +41,7 @@ TO_ARRAY = ".numpy"
 TOP = "numpy."
 DRAWN = "numpy.random."
 """What its functions give is Python's own, one number at a time (numpy/random/mtrand.pyx)."""
-MOST_STEPS = 30
-MADE_BY = "made by"  # of the run's facts
+MADE_BY, ANSWERS = "made by", "numbers of NumPy"  # of the run's facts
 
 
 def made_by(run: Run) -> dict[Object, str]:
@@ -58,48 +58,62 @@ def numpy_function(item: Object, run: Run) -> str:
     """The function of NumPy that something comes from, as far as it is still a number or an array of NumPy; "" where it
     is none.
     """
-    return _function(item, run, set())
+    told, place = run.facts.get(ANSWERS, (None, 0))
+    if told is None or place != len(run.events):
+        told = _Told(made_by(run), run.makers)
+        run.facts[ANSWERS] = told, len(run.events)
+    answer: str = told.function(item)
+    return answer
 
 
-def _function(item: Object, run: Run, seen: set[Object]) -> str:
-    name = made_by(run).get(item, "")
-    if name.startswith(TOP) and not name.startswith(DRAWN):
-        return name
-    if item in seen or len(seen) >= MOST_STEPS:
-        return ""
-    seen.add(item)
-    if _holder(item, run) is not None and name.endswith(TO_ARRAY):
-        return f"torch.Tensor{TO_ARRAY}"
-    found = {part: _function(part, run, seen) for part in _operands(item, name, run)}
-    tensors = (part for part, function in found.items() if not function and _is_tensor(part, run))
-    return "" if any(tensors) else next(filter(None, found.values()), "")
+class _Told:
+    """What is known of the things of a run, up to one of its events, each looked at once."""
+
+    def __init__(self, made_by: Mapping[Object, str], makers: Mapping[Object, LibraryCall]):
+        self._made_by = made_by
+        self._makers = makers
+        self._answers: dict[Object, str] = {}
+
+    def function(self, item: Object) -> str:
+        """The function of NumPy that something comes from; "" where it comes from none, or from itself alone."""
+        if item not in self._answers:
+            self._answers[item] = ""
+            self._answers[item] = self._function(item)
+        return self._answers[item]
+
+    def _function(self, item: Object) -> str:
+        name = self._made_by.get(item, "")
+        if name.startswith(TOP) and not name.startswith(DRAWN):
+            return name
+        if self._holder(item) is not None and name.endswith(TO_ARRAY):
+            return f"torch.Tensor{TO_ARRAY}"
+        found = {part: self.function(part) for part in self._operands(item, name)}
+        tensors = (part for part, function in found.items() if not function and self._is_tensor(part))
+        return "" if any(tensors) else next(filter(None, found.values()), "")
+
+    def _operands(self, item: Object, name: str) -> list[Object]:
+        """Of what a number or an array of NumPy would make something one too: what is computed with, or whose method
+        gives it.
+        """
+        holder, node = self._holder(item), item.site.node if item.site is not None else None
+        if holder is not None:
+            return [holder] if name.rpartition(".")[2] not in PLAIN else []
+        if name in KEPT_BY:
+            return [*made_from(item), *_compared_in(node, self._made_by)]
+        line = item.site.module.parents.get(node) if item.site is not None and node is not None else None
+        added = isinstance(line, ast.AugAssign) and line.target is node
+        return made_from(item) if not name and (added or isinstance(node, OPERATIONS)) else []
+
+    def _holder(self, item: Object) -> Object | None:
+        """What has the method that gave something."""
+        made = self._makers.get(item)
+        return made.call.receiver if made is not None and made.call is not None else None
+
+    def _is_tensor(self, item: Object) -> bool:
+        return bool(item.origins) or self._made_by.get(item, "").startswith("torch.")
 
 
-def _operands(item: Object, name: str, run: Run) -> list[Object]:
-    """Of what a number or an array of NumPy would make something one too: what is computed with, or whose method gives
-    it.
-    """
-    holder, node = _holder(item, run), item.site.node if item.site is not None else None
-    if holder is not None:
-        return [holder] if name.rpartition(".")[2] not in PLAIN else []
-    if name in KEPT_BY:
-        return [*made_from(item), *_compared_in(node, made_by(run))]
-    line = item.site.module.parents.get(node) if item.site is not None and node is not None else None
-    added = isinstance(line, ast.AugAssign) and line.target is node
-    return made_from(item) if not name and (added or isinstance(node, OPERATIONS)) else []
-
-
-def _holder(item: Object, run: Run) -> Object | None:
-    """What has the method that gave something."""
-    made = run.makers.get(item)
-    return made.call.receiver if made is not None and made.call is not None else None
-
-
-def _is_tensor(item: Object, run: Run) -> bool:
-    return bool(item.origins) or made_by(run).get(item, "").startswith("torch.")
-
-
-def _compared_in(call: ast.AST | None, made: dict[Object, str]) -> list[Object]:
+def _compared_in(call: ast.AST | None, made: Mapping[Object, str]) -> list[Object]:
     """The arrays of NumPy that are compared in what a function is given: the answer does not say what it is made of."""
     asked = [each for each in nodes(call) if isinstance(each, ast.Compare)] if call is not None else []
     within = {node for each in asked for node in nodes(each)}

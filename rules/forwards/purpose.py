@@ -169,13 +169,21 @@ def _kept_in_part(item: Object, run: Run) -> bool:
     around = item.parent.attributes if item.parent is not None else {}
     keys = [key for key, value in around.items() if item in value.objects() and key[1:2] in ("'", '"')]
     return any(
-        isinstance(entry, ast.Constant) and f"[{entry.value!r}]" == key and _chooses(module, value)
+        _chooses(module, value)
         for key in keys
         for module in _modules_with_key(run, key.strip("[]'\""))
-        for node in nodes(module.tree)
-        if isinstance(node, ast.Dict)
-        for entry, value in zip(node.keys, node.values, strict=True)
+        for value in module.once(_under_keys, module).get(key, ())
     )
+
+
+def _under_keys(module: Module) -> dict[str, list[ast.expr]]:
+    """What the dicts that a module spells out hold, by the key as it is written in brackets."""
+    found: dict[str, list[ast.expr]] = {}
+    for node in nodes(module.tree):
+        for key, value in zip(node.keys, node.values, strict=True) if isinstance(node, ast.Dict) else ():
+            if isinstance(key, ast.Constant):
+                found.setdefault(f"[{key.value!r}]", []).append(value)
+    return found
 
 
 def _modules_with_key(run: Run, key: str) -> Iterator[Module]:

@@ -97,12 +97,11 @@ rule = Rule(
 @rule.on(LibraryCall)
 def called(event: LibraryCall, run: Run) -> Iterator[Finding]:
     """Is a function called that the release lacks, or is about to lack?"""
-    call, version = event.call, run.targets.version("torch")
-    if call is None or version is None:
-        return
-    name = _of_torch(call.name)
+    call = event.call
+    name = _of_torch(call.name) if call is not None else ""
     row = NAMES.get(name)
-    if row is None or version < Version(row.since or row.gone) or _asked(event):
+    version = run.targets.version("torch") if row is not None else None
+    if call is None or row is None or version is None or version < Version(row.since or row.gone) or _asked(event):
         return
     gone = bool(row.gone) and version >= Version(row.gone)
     fix = _renamed(event.site, name, row) if call.name == name else None
@@ -121,8 +120,9 @@ def called(event: LibraryCall, run: Run) -> Iterator[Finding]:
 @rule.on(LibraryCall)
 def number_by_place(event: LibraryCall, run: Run) -> Iterator[Finding]:
     """Does a number stand in front of the tensors, where it is taken by name?"""
-    names, version = numbers_by_place(event.call) if event.call is not None else (), run.targets.version("torch")
-    if event.call is None or not names or version is None or version < Version(SINCE) or _asked(event):
+    names = numbers_by_place(event.call) if event.call is not None else ()
+    version = run.targets.version("torch") if names else None
+    if event.call is None or version is None or version < Version(SINCE) or _asked(event):
         return
     now = " and ".join(f"`{name}=`" for name in names)
     fix = by_name(event.site, names)
@@ -141,10 +141,11 @@ def number_by_place(event: LibraryCall, run: Run) -> Iterator[Finding]:
 @rule.on(LibraryCall)
 def reduced_by_old_arguments(event: LibraryCall, run: Run) -> Iterator[Finding]:
     """Is a loss told to sum or to average by the arguments, or the word, that it had for that once?"""
-    call, version = event.call, run.targets.version("torch")
+    call = event.call
     old, reduction = meant_by(call) if call is not None else ("", "")
+    version = run.targets.version("torch") if old else None
     since = legacy_reductions.MEAN_SINCE if old == "reduction" else legacy_reductions.SINCE
-    if call is None or not old or version is None or version < Version(since) or _asked(event):
+    if call is None or version is None or version < Version(since) or _asked(event):
         return
     fix = by_reduction(event.site, reduction)
     said = f'reduction="{legacy_reductions.OLD_MEAN}"' if old == "reduction" else old
@@ -168,8 +169,8 @@ def _written(old: str) -> str:
 @rule.on(LibraryCall)
 def taken_by_method(event: LibraryCall, run: Run) -> Iterator[Finding]:
     """Is the next batch asked of a loader's iterator by the name that Python 2 had for it?"""
-    version = run.targets.version("torch")
-    if event.name != "loader.next" or version is None or version < Version("1.13") or _asked(event):
+    version = run.targets.version("torch") if event.name == "loader.next" else None
+    if version is None or version < Version("1.13") or _asked(event):
         return
     yield rule.finding(
         run,
