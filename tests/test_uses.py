@@ -174,6 +174,19 @@ USED = {
         | {"run.yaml": "module: parts\nsteps: [step]\n"},
         {STEP},
     ),
+    "under a computed name in a module whose name is spelled out": (
+        {
+            "train.py": PROGRAM.format(
+                imported="import importlib, nets.inner, sys",
+                line="module = importlib.import_module('nets.inner')\n    print(getattr(module, sys.argv[1]))",
+            ),
+            "nets/__init__.py": "",
+            "nets/inner/__init__.py": "from .parts import step\n",
+            "nets/inner/parts.py": PARTS,
+            "other.py": PARTS,
+        },
+        {("nets/inner/parts.py", STEP[1]), ("nets/inner/parts.py", METHOD[1])},
+    ),
     "in a file of a folder of which all are imported": (
         program("import importlib, os", "[importlib.import_module(each[:-3]).step for each in os.listdir('.')]"),
         {STEP},

@@ -24,6 +24,7 @@ _OBJECTS = frozenset(("self", "cls", "importlib", "import_module"))
 """What is no module that a name in the code stands for: an object of the class around, or one by a computed name."""
 _MADE_MODULES = re.compile(r"\b(import_module|__import__|sys\.modules)\b")
 """What gives a module that no import of the file binds."""
+_SPELLED_OUT = re.compile(r"\bimport_module\(\s*['\"]([\w.]+)['\"]\s*\)")
 
 
 class Lookups:
@@ -69,7 +70,9 @@ class Lookups:
                     file for item in items for file in self._mentions.reads(path, item) if file
                 )
             elif "*" in outline.imports or _MADE_MODULES.search(text):
-                found |= {path, *self._mentions.files(path)}
+                spelled = (Import(base, module) for module in _SPELLED_OUT.findall(text))
+                files = {self._mentions.reads(path, item)[0] for item in spelled} - {""}
+                found |= {path, *self._mentions.files(path), *self._with_imported(files)}
             else:
                 found |= self._handed_on
         return found, units

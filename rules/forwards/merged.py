@@ -27,12 +27,12 @@ def merged_files(load: StateDictLoaded) -> Iterator[tuple[Guard, Object, Object]
     for item in load.source.objects():
         if is_own(item, load):
             for guard, held in item.known(MERGED):
-                file = _file_of(held) if isinstance(held, Object) and "taken_out" not in held.state else None
+                file = file_held_whole(held) if isinstance(held, Object) and "taken_out" not in held.state else None
                 if isinstance(held, Object) and file is not None:
                     yield guard, held, file
 
 
-def _file_of(item: Object) -> Object | None:
+def file_held_whole(item: Object) -> Object | None:
     """The file of which something has all entries, or those of a part of it, also under other names."""
     made = item.site.node if item.site is not None else None
     if isinstance(made, ast.DictComp) and not any(each.ifs for each in made.generators):

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 
 from gclint.frameworks.copies import COPY_OF
-from gclint.ir.syntax import FORS, Module, dotted, nodes
+from gclint.ir.syntax import FORS, FUNCTIONS, Module, dotted, nodes
 from gclint.run.closures import calls_in, enclosing_function, read_names
 from gclint.run.events import Backward, Forward, StateDictLoaded, TrainerStarted
 from gclint.run.guards import conj
@@ -18,10 +18,12 @@ from gclint.run.saved import content_of, ending_in, ending_of, saves
 from gclint.run.values import NOTHING, Class, Object, root
 
 from .lacking import of_a_model
-from .merged import is_own, merged_files
+from .merged import file_held_whole, is_own, merged_files
 from .resumed import FILE
 
 SAVE = "torch.save"
+EMPTY = "init_empty_weights"
+"""The context in which layers get no values (accelerate/big_modeling.py), beside torch's device "meta"."""
 
 
 def on_purpose(load: StateDictLoaded, run: Run) -> bool:
@@ -38,13 +40,16 @@ def on_purpose(load: StateDictLoaded, run: Run) -> bool:
             for _, item, file in merged_files(load)
         )
         or (bool(held) and all(_of_a_copy(item, load) for item in held))
-        or any(_tells_its_state(model) or _made_of(model, held) for model in load.target.objects())
+        or any(
+            _tells_its_state(model) or _made_of(model, held) or _has_no_values(model) for model in load.target.objects()
+        )
     )
 
 
 def _comes_in_part(item: Object, load: StateDictLoaded, run: Run) -> bool:
     """Whether what is read was saved in part."""
-    return _saved_in_part(item, load, run) or _saved_in_part_elsewhere(item, run) or _kept_in_part(item, run)
+    file = item if item.type == FILE else file_held_whole(item) or item
+    return _saved_in_part(item, load, run) or _saved_in_part_elsewhere(file, run) or _kept_in_part(item, run)
 
 
 def _written_out(load: StateDictLoaded) -> bool:
@@ -152,7 +157,8 @@ def _saved_in_part_elsewhere(item: Object, run: Run, *, perhaps: bool = False) -
     word = SAVE if perhaps else name
 
     def is_it(file: ast.expr) -> bool:
-        ending = ending_in(file).rpartition("/")[2]
+        written = file.value if isinstance(file, ast.Constant) else ending_in(file)
+        ending = str(written).rpartition("/")[2]
         return not name or name.endswith(ending) if perhaps else ending == name
 
     return bool(word) and any(
@@ -199,6 +205,8 @@ def _chooses(module: Module, node: ast.expr) -> bool:
     made = definition(module, node)
     if isinstance(made, ast.DictComp):
         return bool(made.generators[0].ifs) and of_a_model(module, made.generators[0].iter)
+    if isinstance(made, ast.Call) and _is_given_by_choice(module, made):
+        return True
     if not isinstance(node, ast.Name):
         return False
     parts = list(nodes(enclosing_function(module, node)))
@@ -208,6 +216,14 @@ def _chooses(module: Module, node: ast.expr) -> bool:
         isinstance(loop, FORS) and of_a_model(module, loop.iter) and any(_fills(part, node.id) for part in nodes(loop))
         for loop in parts
     )
+
+
+def _is_given_by_choice(module: Module, call: ast.Call) -> bool:
+    """Whether a function of the same file chooses among the entries of a model that it is given."""
+    functions = (each for each in module.tree.body if isinstance(each, FUNCTIONS) and each.name == dotted(call.func))
+    comprehensions = [part for each in functions for part in nodes(each) if isinstance(part, ast.DictComp)]
+    chosen = any(made.generators[0].ifs and isinstance(made.generators[0].iter, ast.Name) for made in comprehensions)
+    return chosen and any(of_a_model(module, each) for each in call.args)
 
 
 def _takes_out(node: ast.AST, name: str) -> bool:
@@ -235,6 +251,19 @@ def _fills(node: ast.AST, name: str) -> bool:
 def _tells_its_state(model: Object) -> bool:
     """Whether the model's class says itself which entries are its state: not all of them are in a file of it."""
     return isinstance(model.type, Class) and class_attribute(model.type, "state_dict") is not None
+
+
+def _has_no_values(model: Object) -> bool:
+    """Whether the model is made without values: what is not loaded raises an error once it is used or saved."""
+    site = model.site
+    around = site.module.ancestors(site.node) if site is not None else ()
+    held = (item.context_expr for each in around if isinstance(each, ast.With) for item in each.items)
+    return any(isinstance(each, ast.Call) and _makes_no_values(each) for each in held)
+
+
+def _makes_no_values(context: ast.Call) -> bool:
+    last = dotted(context.func).rpartition(".")[2]
+    return last == EMPTY or any(isinstance(each, ast.Constant) and each.value == "meta" for each in nodes(context))
 
 
 def _made_of(model: Object, held: list[Object]) -> bool:

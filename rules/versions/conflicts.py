@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -41,10 +42,10 @@ def tool_of(value: Any) -> str:
 
 
 def at(value: Any, keys: Keys) -> Any:
-    """The setting at a path of keys; None where there is none."""
+    """The setting at a path of keys; None where there is none, or a variable that is filled in before it is read."""
     for key in keys:
         value = value.get(key) if isinstance(value, dict) else None
-    return value
+    return None if isinstance(value, str) and _TO_FILL.search(value) else value
 
 
 def both(first: Any, second: Any) -> bool:
@@ -75,9 +76,10 @@ def _without(first: Any, second: Any) -> bool:
 
 
 def _eight_bit(first: Any, second: Any) -> bool:
-    return str(first) == "2" and "8bit" in str(second)
+    return str(first) == "2" and second in ("adamw_8bit", "adamw_bnb_8bit")
 
 
+_TO_FILL = re.compile(r"\$\{.*\}|\{\{.*\}\}")
 REFUSES = "ValueError when the tool reads its configuration"
 DS = ("deepspeed_config",)
 REMOVED_HERE = (
@@ -112,7 +114,6 @@ CONFLICTS = (
         "ValueError or KeyError when accelerate starts",
     ),
     Conflict("axolotl", ("deepspeed",), ("fsdp",), both, "deepspeed and fsdp exclude each other", REFUSES),
-    Conflict("axolotl", ("deepspeed",), ("fsdp_config",), both, "deepspeed and fsdp exclude each other", REFUSES),
     Conflict(
         "axolotl",
         ("gradient_checkpointing_kwargs", "use_reentrant"),
@@ -131,14 +132,11 @@ CONFLICTS = (
     ),
     Conflict(
         "axolotl",
-        ("load_in_8bit",),
-        ("fsdp_config", "fsdp_offload_params"),
-        both,
-        "FSDP cannot offload 8-bit parameters",
+        ("fsdp_version",),
+        ("optimizer",),
+        _eight_bit,
+        "FSDP2 does not go with the 8-bit optimizers of bitsandbytes",
         REFUSES,
-    ),
-    Conflict(
-        "axolotl", ("fsdp_version",), ("optimizer",), _eight_bit, "FSDP2 does not go with 8-bit optimizers", REFUSES
     ),
     Conflict(
         "axolotl",
