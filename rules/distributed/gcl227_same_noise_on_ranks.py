@@ -47,7 +47,7 @@ from gclint.run.parallel import alone, forwards_of, is_group_of_one, of_several
 from gclint.run.ranks import Pair
 from gclint.run.run import Run
 from gclint.run.stepping import reaches_a_step
-from gclint.run.values import FALSE, Const, Object, Value, ancestors, sources
+from gclint.run.values import FALSE, Const, Object, Value, ancestors, of, root, sources
 
 from ..words import TRAINS
 from .loaders import by_rank
@@ -152,7 +152,7 @@ def _trained(
                 and compatible(each.guard - run.assumed, draw.guard)
                 and not _is_left_behind(each, draw, run)
             ]
-            if before and _is_alike(before[-1]) and _of_all(before[-1], draw, backward, run) is not None:
+            if before and _is_alike(before[-1], run) and _of_all(before[-1], draw, backward, run) is not None:
                 yield before[-1], draw, backward
 
 
@@ -173,19 +173,29 @@ def _of_all(seed: LibraryCall, draw: LibraryCall, backward: Backward, run: Run) 
     return next((guard for guard in found if guard is not None), None)
 
 
-def _is_alike(seed: LibraryCall) -> bool:
-    """Whether a seed is known to be the same in all processes: a number or an option, or computed from these."""
+def _is_alike(seed: LibraryCall, run: Run) -> bool:
+    """Whether a seed is known to be the same in all processes: a number, an option or a setting, or computed from
+    these.
+    """
     assert seed.call is not None
     given = seed.call.get("seed", 0)
     parts = ancestors(Value([pair for pair in given.possible(seed.guard) if pair[1] != Const(None)]))
-    return bool(parts) and all(isinstance(item, Const) or _is_plain(item) for item in parts)
+    return bool(parts) and all(isinstance(item, Const) or _is_plain(item, run) for item in parts)
 
 
-def _is_plain(item: object) -> bool:
+def _is_plain(item: object, run: Run) -> bool:
     if not isinstance(item, Object):
         return False
     node = item.site.node if item.site is not None else None
-    return item.kind == "option" or isinstance(node, ast.BinOp) or (isinstance(node, ast.Call) and _is_int(node))
+    computed = isinstance(node, ast.BinOp) or (isinstance(node, ast.Call) and _is_int(node))
+    return item.kind == "option" or computed or _is_setting(item, run)
+
+
+def _is_setting(item: Object, run: Run) -> bool:
+    """Whether something is an attribute, or an entry, of what the program made or read once, as of a settings file."""
+    whole = root(item)
+    made = whole is not item and whole.site is not None and isinstance(whole.site.node, ast.Call)
+    return item.kind == "unknown" and made and not by_rank(of(whole), run)
 
 
 def _is_int(node: ast.Call) -> bool:
