@@ -6,7 +6,8 @@ from ..ir.syntax import Site
 from ..run.calls import Call
 from ..run.events import CheckpointCall, ForwardPatched, LibraryCall
 from ..run.interpreter import Interpreter
-from ..run.values import FALSE, NOTHING, TRUE, Object, Value, assigned, const, of, root, union
+from ..run.names import class_attribute
+from ..run.values import FALSE, NOTHING, TRUE, Class, Function, Object, Value, assigned, const, of, root, union
 from .registry import Framework
 
 framework = Framework("torch.checkpoint")
@@ -109,9 +110,17 @@ def probe_patched_forward(it: Interpreter, item: Object, value: Value, node: obj
         it.forwards.pop()
         it.expression_statement = held
     again = "forward" in item.attributes and item.known("checkpointed_forward").constant() is True
-    regions = sum(isinstance(event, CheckpointCall) for event in it.run.events[before:])
+    made = () if _is_of_its_class(item, value) else it.run.events[before:]
+    regions = sum(isinstance(event, CheckpointCall) for event in made)
     item.state["checkpointed_before"] = const(again and regions > 1)
     item.state["checkpointed_forward"] = const(regions > 0)
+
+
+def _is_of_its_class(item: Object, value: Value) -> bool:
+    """Whether a forward is the one that the module has from its class, such as `torch.compile` gives it."""
+    own = class_attribute(item.type, "forward") if isinstance(item.type, Class) else None
+    functions = {each.node for _, each in own or () if isinstance(each, Function)}
+    return all(isinstance(each, Function) and each.node in functions for _, each in value)
 
 
 @framework.attribute("module", "__dict__")

@@ -28,11 +28,11 @@ import torch
 ## When it is fine
 Variables read later: `CUDA_VISIBLE_DEVICES` until CUDA is initialised, `NCCL_*` until the communicator is made,
 `TORCHDYNAMO_DISABLE` until the first compile; a value that the launcher, or the program in time, has set already;
-processes that are started afterwards, which inherit the variable and import torch anew; `torch.set_num_threads` beside
-it; a variable that the program itself reads afterwards, other than to print it; what it was before, put back;
-`OMP_NUM_THREADS` before the first import of another library with threads of its own (onnxruntime, faiss, sklearn, ...);
-the `__init__.py` of a package, for the package's own modules that import torch: it runs before them, where they are
-started with `-m` too.
+processes that are started afterwards, as a loader's workers, which inherit the variable and import torch anew;
+`torch.set_num_threads` beside it; a variable that the program itself reads afterwards, other than to print it; what it
+was before, put back; `OMP_NUM_THREADS` before the first import of another library with threads of its own (onnxruntime,
+faiss, sklearn, ...); the `__init__.py` of a package, for the package's own modules that import torch: it runs before
+them, where they are started with `-m` too.
 
 ## Evidence
 torch 2.13.0 in fresh processes (OMP_NUM_THREADS, TORCH_LOGS, TORCH_DISTRIBUTED_DEBUG: `import torch` imports
@@ -50,7 +50,7 @@ from typing import TypeGuard
 
 from gclint.finding import Finding, Fix
 from gclint.ir.layout import value_of
-from gclint.ir.syntax import COMPOUND, Module, Site, arguments, dotted
+from gclint.ir.syntax import COMPOUND, FUNCTIONS, Module, Site, arguments, dotted
 from gclint.launch.interpreters import may_run_python
 from gclint.rule import Reproduction, Rule
 from gclint.run import rewrite
@@ -176,8 +176,12 @@ def _for_others(event: EnvSet, run: Run) -> bool:
         dotted(definition(module, call.func)).endswith("set_num_threads") for call in calls_in(function)
     )
     around = next((node for node in module.ancestors(function) if isinstance(node, ast.ClassDef)), function)
+    loads = isinstance(function, FUNCTIONS) and any(
+        dotted(definition(module, call.func)).endswith("DataLoader") for call in calls_in(function)
+    )  # whose workers are started anew where they are not forked, and read it then
     return (
         told
+        or loads
         or any(_starts_python(module, call) for call in calls_in(around))
         or any(
             _is_starter(started.name) and _may_be_python(started) and _stands_in(around, module, started)
