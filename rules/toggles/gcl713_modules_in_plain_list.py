@@ -34,9 +34,10 @@ from collections.abc import Iterator
 from gclint.finding import Aspect, Finding, Fix
 from gclint.frameworks.torch_modules import PARAMETRIC, trainable
 from gclint.ir.gate import where
-from gclint.ir.syntax import Site
+from gclint.ir.syntax import Site, dotted
 from gclint.rule import Reproduction, Rule
 from gclint.run import rewrite
+from gclint.run.closures import calls_in
 from gclint.run.events import AttributeSet, OptimizerBuilt, RunEnded
 from gclint.run.parallel import models_of, owners
 from gclint.run.run import Run
@@ -78,7 +79,7 @@ def unregistered(event: RunEnded, run: Run) -> Iterator[Finding]:
             layers = _layers(held)
             if not layers or kept.site.node_id in told or any(_is_seen(each, given) for each in layers):
                 continue
-            if not _is_still_there(holder, kept, held):
+            if not _is_still_there(holder, kept, held) or _registers(holder.type):
                 continue
             told.add(kept.site.node_id)
             trains = any(root(holder) in models_of(each.parameters) for each in built)
@@ -120,6 +121,12 @@ def _is_seen(layer: Object, given: set[Object]) -> bool:
 
 def _is_still_there(holder: Object, kept: AttributeSet, held: Object) -> bool:
     return held in holder.attributes.get(kept.name, kept.value).objects()
+
+
+def _registers(owner: Class) -> bool:
+    """Whether a method of a class registers modules one by one, which this run may not have come to."""
+    calls = (call for base in owner.ancestry() if isinstance(base, Class) for call in calls_in(base.node))
+    return any(dotted(call.func) in ("self.add_module", "self.register_module") for call in calls)
 
 
 def _registered(kept: AttributeSet, held: Object) -> Fix | None:
