@@ -62,12 +62,12 @@ def untrained(run: Run, *, alike: bool = False) -> Iterator[Forward]:
             yield forward
 
 
-def only_tested(run: Run) -> Iterator[Forward]:
-    """The forwards in a loop of a program that never goes backward; one alone may only try it out."""
+def only_tested(run: Run, *, alone: bool = False) -> Iterator[Forward]:
+    """The forwards in a loop of a program that never goes backward; one `alone` may only try it out."""
     if not run.is_program or run.of_type(Backward, OptimizerStep):
         return
     for forward in run.of_type(Forward):
-        if forward.activation is None or not forward.moment.loops or _may_be_a_method(forward):
+        if forward.activation is None or not (alone or forward.moment.loops) or _may_be_a_method(forward):
             continue
         if not _learns_nothing(forward) and satisfiable(forward.guard):
             yield forward

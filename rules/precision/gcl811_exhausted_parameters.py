@@ -35,9 +35,10 @@ import ast
 from collections.abc import Iterator
 
 from gclint.finding import Finding, Fix
-from gclint.ir.syntax import Site
+from gclint.ir.syntax import FUNCTIONS, Site
 from gclint.rule import Reproduction, Rule
 from gclint.run import rewrite
+from gclint.run.closures import contains
 from gclint.run.elements import DRAINED
 from gclint.run.events import Event, GradientsClipped, LibraryCall, OptimizerBuilt, RunEnded
 from gclint.run.run import Run
@@ -99,6 +100,7 @@ def gone_through_twice(event: RunEnded, run: Run) -> Iterator[Finding]:
                 continue
             before = used.setdefault(item, use)
             again = before is not use and before.site != use.site and together(before, use)
+            again = again and not _are_alternatives(before, use, item)
             in_rounds = use.moment.vague > item.vague and not isinstance(use, LibraryCall)
             if isinstance(use, LibraryCall) or not (again or in_rounds):
                 continue
@@ -113,6 +115,19 @@ def gone_through_twice(event: RunEnded, run: Run) -> Iterator[Finding]:
                 related=[(item.site, "it is made here, to be gone through once"), (before.site, "gone through here")],
                 fixes=(_listed(item),),
             )
+
+
+def _are_alternatives(first: Event, second: Event, item: Object) -> bool:
+    """Whether a call that makes the iterator calls one of several functions, of which each may use it."""
+    stack, made = first.moment.stack, item.site
+    within = made is not None and bool(stack) and contains(stack[-1].node, made.node, stack[-1].module)
+    return within and stack == second.moment.stack and _function_around(first) is not _function_around(second)
+
+
+def _function_around(event: Event) -> ast.AST | None:
+    """The function or lambda in which something happens."""
+    around = event.site.module.ancestors(event.site.node)
+    return next((each for each in around if isinstance(each, (*FUNCTIONS, ast.Lambda))), None)
 
 
 def _given(use: Event) -> Value:

@@ -56,7 +56,7 @@ from gclint.run.events import Backward, Forward, LibraryCall, RunEnded, StateDic
 from gclint.run.parallel import inside, trained
 from gclint.run.run import Run, together
 from gclint.run.stepping import receiver_text
-from gclint.run.values import Object, root
+from gclint.run.values import NOTHING, Object, made_from, root
 
 from ..evaluations import from_outside, is_in_mode, only_tested, untrained
 from ..forwards.resumed import file_of
@@ -64,6 +64,7 @@ from ..words import BACKWARD, STEP
 from .modes import called_as, has_mode, is_own
 
 LOADS = ("load_state_dict", "load_from_checkpoint")
+SHAPE = ("shape", "size", "dim", "ndim", "numel", "dtype", "device")
 CHANGES: tuple[Aspect, ...] = ("modes", "random", "buffers")
 
 rule = Rule(
@@ -114,10 +115,12 @@ def tests(event: RunEnded, run: Run) -> Iterator[Finding]:
         return
     modes = [each for each in run.of_type(LibraryCall) if each.name.endswith((".eval", ".train"))]
     told = set[Object]()
-    for forward in only_tested(run):
+    for forward in only_tested(run, alone=True):
         load = _filled(forward, run)
         guard = together(load.guard, forward.guard) if load is not None else None
         if load is None or guard is None or forward.model in told or not forward.moment.result_used:
+            continue
+        if not forward.moment.loops and not _is_looked_at(forward, run):
             continue
         known = forward.activation is not None and bool(forward.activation.known("training"))
         if known or not _never_set(forward, modes, run) or has_mode(inside(forward.model)) is not True:
@@ -142,6 +145,29 @@ def _filled(forward: Forward, run: Run) -> StateDictLoaded | None:
         if inside(forward.model) in models and any(map(file_of, load.source.objects())):
             return load if run.place(load) < run.place(forward) else None
     return None
+
+
+def _is_looked_at(forward: Forward, run: Run) -> bool:
+    """Whether more of what a forward gives is asked than its shape."""
+    assert forward.activation is not None
+    given = {forward.activation, *forward.activation.attributes.get("given", NOTHING).objects()}
+    later = run.of_type(LibraryCall, start=run.place(forward) + 1)
+    asked = [each.call for each in later if each.call is not None and each.name.rpartition(".")[2] not in SHAPE]
+    waiting, seen = [item for call in asked for value in call.inputs() for item in value.objects()], set[Object]()
+    while waiting:
+        item = waiting.pop()
+        if item in given:
+            return True
+        if item not in seen and not _is_a_shape(item):
+            waiting += made_from(item)
+        seen.add(item)
+    return False
+
+
+def _is_a_shape(item: Object) -> bool:
+    node = item.site.node if item.site is not None else None
+    asked = node.func if isinstance(node, ast.Call) else node
+    return isinstance(asked, ast.Attribute) and asked.attr in SHAPE
 
 
 def _after_loading(load: StateDictLoaded) -> Fix | None:
