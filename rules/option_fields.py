@@ -52,7 +52,8 @@ def _taken_together(run: Run) -> set[Object] | None:
         for module in {module for word in (*AS_A_DICT, *OF_ALL) for module in run.modules_with(word)}
         for node in takes_of_all(module)
     }
-    known, taken = set[ast.AST](), set[Object]()
+    by_text = {node: held for node, held in run.taken_by_text.items() if node in nodes and held is not None}
+    known, taken = {*by_text}, {item for held in by_text.values() for item in held}
     for each in run.of_type(LibraryCall) if nodes else ():
         if each.call is not None and each.site.node in nodes:
             given = [item for value in each.call.inputs() for _, item in value]

@@ -88,6 +88,9 @@ def keep_whose(it: Interpreter, node: ast.AST, *, of_others: bool) -> None:
 
 def read_by_text(it: Interpreter, base: Value, node: ast.AST) -> None:
     """Keep whose attributes are taken by texts."""
+    held = it.run.taken_by_text.get(node, set())
+    known = held is not None and all(isinstance(item, Object) and item.kind != "unknown" for _, item in base)
+    it.run.taken_by_text[node] = {*held, *base.objects()} if known and held is not None and base else None
     keep_whose(it, node, of_others=bool(base) and all(_holds_no_options(item) for _, item in base))
 
 
