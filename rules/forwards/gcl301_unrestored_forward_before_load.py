@@ -22,7 +22,8 @@ model.load_state_dict(torch.load(path))
 Load first and enable checkpointing after; or use torch's `checkpoint_wrapper`, which keeps the names.
 
 ## When it is fine
-The forwards are restored before the load; the wrapped model loads only what it saved itself.
+The forwards are restored before the load; the wrapped model loads only what it saved itself; a forward that is
+compiled.
 
 ## Evidence
 torch 2.13.0: wrapped by a module, 4 of 16 tensors loaded; a module stored on the layer: RecursionError in

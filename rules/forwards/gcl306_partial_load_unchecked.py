@@ -27,10 +27,11 @@ The result, or more of the filtered dict than whether it is empty, is looked at,
 names are missing, also where another function chooses what is loaded and gives the names that it left out; entries that
 were kept on the model itself, its own state dict among them, or that of a model of which it is a copy; adapters or
 parts that are not trained; entries that the code takes out by name, such as a head, and does not put back under
-another; files to which the program itself, or the model's class, saved a part; what distributed checkpoint read, which
-raises for names that the files lack; strictness that the code decides, by an argument or by a strict load of the same
-file in the other branch; a second attempt in an `except` that says the strict one failed; a function that no program of
-the project comes to, where it has some, nor may look up under a name that nobody can tell.
+another; files to which the program itself, a function of it, or the model's class, saved a part; models that are made
+without values, as under `init_empty_weights`; what distributed checkpoint read, which raises for names that the files
+lack; strictness that the code decides, by an argument or by a strict load of the same file in the other branch; a
+second attempt in an `except` that says the strict one failed; a function that no program of the project comes to, where
+it has some, nor may look up under a name that nobody can tell.
 
 ## Evidence
 torch 2.13.0: `strict=False` and a filter by `model.state_dict()` each loaded 4 of 16 tensors, or none.

@@ -22,7 +22,7 @@ params = list(filter(lambda p: p.requires_grad, model.parameters()))
 ```
 
 ## When it is fine
-A list; `model.parameters()` called anew for each use.
+A list; `model.parameters()` called anew for each use; one that is given to one of several functions.
 
 ## Evidence
 torch 2.13.0: `clip_grad_norm_` returns 0 and leaves a norm of 35667; an optimizer raises "optimizer got an empty

@@ -19,8 +19,9 @@ self.layers = nn.ModuleList([nn.Linear(8, 8) for _ in range(4)])
 ```
 
 ## When it is fine
-Layers that are registered as well, by `add_module`, in a ModuleList or Sequential, or as attributes; layers without
-parameters; a list of one, by which a module is hidden on purpose; frozen layers; an optimizer that is given them.
+Layers that are registered as well, by `add_module`, also in a method that is called later, in a ModuleList or
+Sequential, or as attributes; layers without parameters; a list of one, by which a module is hidden on purpose; frozen
+layers; an optimizer that is given them.
 
 ## Evidence
 torch 2.13.0: of three Linear in a list and one as an attribute, `named_parameters()` lists one.

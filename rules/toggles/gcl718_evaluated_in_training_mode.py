@@ -32,8 +32,8 @@ for epoch in range(epochs):
 ## When it is fine
 `eval()` on the way to it; a model without dropout and running statistics; `train()` that is called for what follows, as
 for several draws with dropout, or for new statistics of batch norm; outputs that nobody uses; what is computed within
-the steps themselves, as a target or a sample; what comes before all training; in a program that only tests a model
-with fresh weights.
+the steps themselves, as a target or a sample; what comes before all training; in a program that only tests a model with
+fresh weights, or once, for the shape of what it gives.
 
 ## Evidence
 torch 2.13.0: two evaluations of one model with Dropout give different numbers, and one under `torch.no_grad()` moves
