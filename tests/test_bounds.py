@@ -161,7 +161,19 @@ def test_what_a_definition_was_cut_short_in_is_walked_for_its_own_sake(
     whole = found_in_library(capfd)
     assert len(whole) == 2
     monkeypatch.setattr("gclint.check.walker.STEPS_PER_DEFINITION", 50)
-    monkeypatch.setattr("gclint.check.walker.FEWEST_STEPS_PER_METHOD", 50)
+    assert found_in_library(capfd) == whole
+
+
+def test_each_method_has_the_steps_of_a_definition(
+    program: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    long = "        x = " + " + ".join("x" * 20) + "\n"
+    own = LIBRARY.rpartition("    def apply(self, x):\n")[2]
+    methods = "".join(f"    def apply_{place}(self, x):\n{long}{own}\n" for place in range(4))
+    program.write_text(LIBRARY.partition("def first")[0] + "class Regions:\n" + methods)
+    whole = found_in_library(capfd)
+    assert len(whole) == 4
+    monkeypatch.setattr("gclint.check.walker.STEPS_PER_DEFINITION", 90)
     assert found_in_library(capfd) == whole
 
 

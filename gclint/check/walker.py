@@ -41,7 +41,6 @@ from .walks import CONFIGURATION_KINDS, AllFound, Consulted, Entered, Sought, Ta
 
 MANY_MODULES = 40
 STEPS_PER_DEFINITION = 10_000
-FEWEST_STEPS_PER_METHOD = 2_000
 CALLS_PER_DEFINITION = 6
 OF_PYTHON = ("KeyError", "AttributeError", "TypeError", "ImportError", "ModuleNotFoundError")
 MISTAKES = (*(External(f"builtins.{name}") for name in OF_PYTHON), External("argparse.ArgumentError"))
@@ -246,7 +245,7 @@ class Walker:
                     and part.node_id not in it.interpreted
                     and self.reach.matters(path, f"{name}.{method}")
                 ):
-                    it.steps = max(it.steps, FEWEST_STEPS_PER_METHOD)
+                    it.steps = STEPS_PER_DEFINITION
                     receiver = made.only()
                     bound = part.bound(receiver) if receiver is not None else part
                     place = Site.at(part.module, part.node)
