@@ -54,6 +54,9 @@ from .loaders import by_rank
 
 CHANGES: tuple[Aspect, ...] = ("random", "loss", "gradients", "updates")
 
+OF_A_WORKER = "get_worker_info"
+"""What tells a loader's worker of itself, its own seed among it (torch/utils/data/_utils/worker.py)."""
+
 rule = Rule(
     code="GCL227",
     name="same-noise-on-ranks",
@@ -194,7 +197,8 @@ def _is_plain(item: object, run: Run) -> bool:
 def _is_setting(item: Object, run: Run) -> bool:
     """Whether something is an attribute, or an entry, of what the program made or read once, as of a settings file."""
     whole = root(item)
-    made = whole is not item and whole.site is not None and isinstance(whole.site.node, ast.Call)
+    node = whole.site.node if whole is not item and whole.site is not None else None
+    made = isinstance(node, ast.Call) and dotted(node.func).rpartition(".")[2] != OF_A_WORKER
     return item.kind == "unknown" and made and not by_rank(of(whole), run)
 
 

@@ -45,12 +45,13 @@ from __future__ import annotations
 import ast
 import os
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import takewhile
 from pathlib import Path
 from typing import TypeGuard
 
 from gclint.finding import Finding, Fix
 from gclint.ir.layout import value_of
-from gclint.ir.syntax import COMPOUND, FUNCTIONS, Module, Site, arguments, dotted
+from gclint.ir.syntax import COMPOUND, Module, Site, arguments, dotted, nodes
 from gclint.launch.interpreters import may_run_python
 from gclint.rule import Reproduction, Rule
 from gclint.run import rewrite
@@ -62,6 +63,7 @@ from gclint.run.run import Run
 from gclint.run.values import NOTHING, Alternative, Const, Object
 
 READ_AT_IMPORT = {"OMP_NUM_THREADS": "torch", "TORCH_LOGS": "torch", "TORCH_DISTRIBUTED_DEBUG": "torch"}
+WORKERS = "num_workers"
 THREADED_TOO = ("faiss", "lightgbm", "numexpr", "onnxruntime", "sklearn", "xgboost")
 READ_WITH_RUNTIME = (
     "HIP_LAUNCH_BLOCKING",
@@ -176,18 +178,36 @@ def _for_others(event: EnvSet, run: Run) -> bool:
         dotted(definition(module, call.func)).endswith("set_num_threads") for call in calls_in(function)
     )
     around = next((node for node in module.ancestors(function) if isinstance(node, ast.ClassDef)), function)
-    loads = isinstance(function, FUNCTIONS) and any(
-        dotted(definition(module, call.func)).endswith("DataLoader") for call in calls_in(function)
-    )  # whose workers are started anew where they are not forked, and read it then
     return (
         told
-        or loads
+        or _for_workers(event.site, function)
         or any(_starts_python(module, call) for call in calls_in(around))
         or any(
             _is_starter(started.name) and _may_be_python(started) and _stands_in(around, module, started)
             for started in run.of_type(LibraryCall, start=run.place(event) + 1)
         )
     )
+
+
+def _for_workers(site: Site, function: ast.AST) -> bool:
+    """Whether it is set where a loader gets workers, which import torch anew where they are not forked: a condition
+    around it asks for the number of workers that a loader is given.
+    """
+    module = site.module
+    around = takewhile(lambda outer: outer is not function, module.ancestors(site.node))
+    tests = [part for outer in around if isinstance(outer, ast.If) for part in nodes(outer.test)]
+    calls = [call for call in calls_in(function) if dotted(definition(module, call.func)).endswith("DataLoader")]
+    given = {module.code(each.value) for call in calls for each in call.keywords if each.arg == WORKERS}
+    spread = {module.code(each.value) for call in calls for each in call.keywords if each.arg is None}
+    return any(
+        (isinstance(part, (ast.Name, ast.Attribute)) and module.code(part) in given)
+        or (isinstance(part, ast.Subscript) and module.code(part.value) in spread and _is_key(part.slice))
+        for part in tests
+    )
+
+
+def _is_key(entry: ast.expr) -> bool:
+    return isinstance(entry, ast.Constant) and entry.value == WORKERS
 
 
 def _stands_in(around: ast.AST, module: Module, event: LibraryCall) -> bool:
