@@ -58,16 +58,16 @@ def numpy_function(item: Object, run: Run) -> str:
     """The function of NumPy that something comes from, as far as it is still a number or an array of NumPy; "" where it
     is none.
     """
-    told, place = run.facts.get(ANSWERS, (None, 0))
-    if told is None or place != len(run.events):
-        told = _Told(made_by(run), run.makers)
-        run.facts[ANSWERS] = told, len(run.events)
-    answer: str = told.function(item)
+    origins, place = run.facts.get(ANSWERS, (None, 0))
+    if origins is None or place != len(run.events):
+        origins = _Origins(made_by(run), run.makers)
+        run.facts[ANSWERS] = origins, len(run.events)
+    answer: str = origins.function(item)
     return answer
 
 
-class _Told:
-    """What is known of the things of a run, up to one of its events, each looked at once."""
+class _Origins:
+    """Which functions of NumPy the things of a run come from, up to one of its events, each looked at once."""
 
     def __init__(self, made_by: Mapping[Object, str], makers: Mapping[Object, LibraryCall]):
         self._made_by = made_by

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 
 from gclint.frameworks.copies import COPY_OF
+from gclint.ir.layout import by_place
 from gclint.ir.syntax import FORS, FUNCTIONS, Module, dotted, nodes
 from gclint.run.closures import calls_in, enclosing_function, read_names
 from gclint.run.events import Backward, Forward, StateDictLoaded, TrainerStarted
@@ -48,8 +49,8 @@ def on_purpose(load: StateDictLoaded, run: Run) -> bool:
 
 def _comes_in_part(item: Object, load: StateDictLoaded, run: Run) -> bool:
     """Whether what is read was saved in part."""
-    file = item if item.type == FILE else file_held_whole(item) or item
-    return _saved_in_part(item, load, run) or _saved_in_part_elsewhere(file, run) or _kept_in_part(item, run)
+    elsewhere = _saved_in_part_elsewhere(file_held_whole(item) or item, run)
+    return elsewhere or _saved_in_part(item, load, run) or _kept_in_part(item, run)
 
 
 def _written_out(load: StateDictLoaded) -> bool:
@@ -221,8 +222,11 @@ def _chooses(module: Module, node: ast.expr) -> bool:
 def _is_given_by_choice(module: Module, call: ast.Call) -> bool:
     """Whether a function of the same file chooses among the entries of a model that it is given."""
     functions = (each for each in module.tree.body if isinstance(each, FUNCTIONS) and each.name == dotted(call.func))
-    comprehensions = [part for each in functions for part in nodes(each) if isinstance(part, ast.DictComp)]
-    chosen = any(made.generators[0].ifs and isinstance(made.generators[0].iter, ast.Name) for made in comprehensions)
+    chosen = any(
+        isinstance(part, ast.DictComp) and part.generators[0].ifs and dotted(part.generators[0].iter) in by_place(each)
+        for each in functions
+        for part in nodes(each)
+    )
     return chosen and any(of_a_model(module, each) for each in call.args)
 
 

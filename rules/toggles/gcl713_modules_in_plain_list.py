@@ -35,7 +35,7 @@ from collections.abc import Iterator
 from gclint.finding import Aspect, Finding, Fix
 from gclint.frameworks.torch_modules import PARAMETRIC, trainable
 from gclint.ir.gate import where
-from gclint.ir.syntax import Site, dotted
+from gclint.ir.syntax import FORS, Site, dotted, nodes
 from gclint.rule import Reproduction, Rule
 from gclint.run import rewrite
 from gclint.run.closures import calls_in
@@ -48,6 +48,7 @@ from ..words import STEPS
 
 DISPLAYS = (ast.List, ast.Dict, ast.ListComp, ast.DictComp)
 NAMES = {"nn": ("from torch import nn", "import torch.nn as nn"), "torch.nn": ("import torch", "import torch.nn")}
+REGISTERS = ("add_module", "register_module")
 CHANGES: tuple[Aspect, ...] = ("updates", "trained", "saved", "loaded", "modes", "dtypes", "buffers")
 
 rule = Rule(
@@ -80,7 +81,7 @@ def unregistered(event: RunEnded, run: Run) -> Iterator[Finding]:
             layers = _layers(held)
             if not layers or kept.site.node_id in told or any(_is_seen(each, given) for each in layers):
                 continue
-            if not _is_still_there(holder, kept, held) or _registers(holder.type):
+            if not _is_still_there(holder, kept, held) or _registers(holder.type, kept.name):
                 continue
             told.add(kept.site.node_id)
             trains = any(root(holder) in models_of(each.parameters) for each in built)
@@ -124,10 +125,15 @@ def _is_still_there(holder: Object, kept: AttributeSet, held: Object) -> bool:
     return held in holder.attributes.get(kept.name, kept.value).objects()
 
 
-def _registers(owner: Class) -> bool:
-    """Whether a method of a class registers modules one by one, which this run may not have come to."""
-    calls = (call for base in owner.ancestry() if isinstance(base, Class) for call in calls_in(base.node))
-    return any(dotted(call.func) in ("self.add_module", "self.register_module") for call in calls)
+def _registers(owner: Class, name: str) -> bool:
+    """Whether a loop goes over an attribute and registers each module, which this run may not have come to."""
+    classes = (base.node for base in owner.ancestry() if isinstance(base, Class))
+    loops = (node for each in classes for node in nodes(each) if isinstance(node, FORS))
+    return any(
+        any(isinstance(part, ast.Attribute) and part.attr == name for part in nodes(loop.iter))
+        and any(dotted(call.func).rpartition(".")[2] in REGISTERS for call in calls_in(loop))
+        for loop in loops
+    )
 
 
 def _registered(kept: AttributeSet, held: Object) -> Fix | None:

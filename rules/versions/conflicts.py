@@ -42,10 +42,15 @@ def tool_of(value: Any) -> str:
 
 
 def at(value: Any, keys: Keys) -> Any:
-    """The setting at a path of keys; None where there is none, or a variable that is filled in before it is read."""
+    """The setting at a path of keys; None where there is none."""
     for key in keys:
         value = value.get(key) if isinstance(value, dict) else None
-    return None if isinstance(value, str) and _TO_FILL.search(value) else value
+    return value
+
+
+def is_to_be_filled(value: Any) -> bool:
+    """Whether a setting is a variable of a template, which is filled in before any tool reads it."""
+    return isinstance(value, str) and _TO_FILL.search(value) is not None
 
 
 def both(first: Any, second: Any) -> bool:

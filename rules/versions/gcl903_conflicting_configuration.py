@@ -39,7 +39,7 @@ from gclint.rule import Reproduction, Rule
 from gclint.run.events import ConfigurationRead
 from gclint.run.run import Run
 
-from .conflicts import CONFLICTS, SIGNS, at, tool_of
+from .conflicts import CONFLICTS, SIGNS, at, is_to_be_filled, tool_of
 
 rule = Rule(
     code="GCL903",
@@ -58,7 +58,8 @@ def excluded(event: ConfigurationRead, run: Run) -> Iterator[Finding]:
     tool = tool_of(value)
     for conflict in CONFLICTS:
         first, second = at(value, conflict.first), at(value, conflict.second)
-        if conflict.tool != tool or not conflict.holds(first, second):
+        known = not is_to_be_filled(first) and not is_to_be_filled(second)
+        if conflict.tool != tool or not known or not conflict.holds(first, second):
             continue
         related = [event.place(*conflict.second).location("and this one")] if second is not None else []
         yield rule.finding(
