@@ -57,6 +57,7 @@ def codes(capfd: pytest.CaptureFixture[str]) -> list[str]:
         ({}, "from elsewhere.parts import Net\n" + TRAINS),
         ({"setup.py": 'Extension("parts.other", ["other.cpp"])'}, MISSING + TRAINS),
         ({".gitignore": "parts/other/\n"}, MISSING + TRAINS),
+        ({"README.md": "Copy `parts/sample.py` to `parts/other.py`."}, MISSING + TRAINS),
         ({"parts/other.pyx": ""}, MISSING + TRAINS),
         ({"parts/other.cpython-311-x86_64-linux-gnu.so": ""}, MISSING + TRAINS),
         ({"parts/__init__.py": "__path__ = __import__('pkgutil').extend_path(__path__, __name__)"}, MISSING + TRAINS),
@@ -83,6 +84,7 @@ def test_what_may_be_there_ends_nothing(
     ("files", "program"),
     [
         ({}, MISSING + TRAINS),
+        ({"README.md": "Nothing here is called other."}, MISSING + TRAINS),
         ({}, "import parts.other\n" + TRAINS),
         ({}, "from parts import other\n" + TRAINS),
         ({}, NAME + TRAINS),
@@ -100,6 +102,28 @@ def test_an_import_of_what_is_not_there_ends_the_program(
     assert FINDING not in codes(capfd)
     done = subprocess.run([sys.executable, "train.py"], capture_output=True, text=True)
     assert "ImportError" in done.stderr or "ModuleNotFoundError" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("files", "path"),
+    [
+        (
+            {"net/__init__.py": "", "net/chem/__init__.py": "", "net/bonds.py": "from chem.scaffolds import A\n"},
+            "net/bonds.py",
+        ),
+        ({"net/__init__.py": "", "net/chem/__init__.py": "", "net/bonds.py": "from chem import A\n"}, "net/bonds.py"),
+        ({"chem/bank.py": "from chem import A\n"}, "chem/bank.py"),
+    ],
+)
+def test_a_folder_of_the_package_is_not_the_library_of_its_name(
+    capfd: pytest.CaptureFixture[str], project: Path, files: dict[str, str], path: str
+) -> None:
+    put(project, files)
+    (project / path).write_text(files[path] + TRAINS)
+    main(["check", "--no-cache", "--output-format", "concise", "."])
+    out, err = capfd.readouterr()
+    assert err == ""
+    assert [line.split(": ")[1].split()[0] for line in out.splitlines() if line.startswith(path)] == [FINDING]
 
 
 def test_a_notebook_may_search_in_another_folder(capfd: pytest.CaptureFixture[str], project: Path) -> None:

@@ -174,7 +174,7 @@ class _Programs:
         self.walk_all(list(self.opened.values()), "programs")
         imported = set(self.files)
         waiting = [path for path in first if not entries[path] and path not in imported]
-        self.walk_all([Task(path, Entry()) for path in waiting if self._acts(path)], "programs")
+        self.walk_all([Task(path, Entry(acting=True)) for path in waiting if self._acts(path)], "programs")
         beside = self._has_programs({path: held for path, held in entries.items() if not path.endswith(SETUP)})
         if beside:
             self.reach.heed_uses()

@@ -126,7 +126,7 @@ class Walker:
 
     def _program(self, made: Walked, entry: Entry, steps: int) -> None:
         path = made.path
-        self.project.enter(Path(path))
+        self.project.enter(Path(path), started=not entry.acting)
         module = self.project.module(path)
         if module is None:
             return
@@ -170,7 +170,7 @@ class Walker:
         functions, classes = ({id(module.definitions[place]) for place in places} for places in before or Entered())
         if not self._unreached(module, functions | classes) and (before or not self.reach.matters(path)):
             return
-        self.project.enter(Path(path))
+        self.project.enter(Path(path), started=False)
         launched = (each for each in self.entries.launches(path) if not is_readme(each.path))
         launch = next(launched, None)
         run = self._run(made, launch)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import builtins
 import operator
 from collections.abc import Sequence
@@ -14,6 +15,7 @@ from ..run.calls import Call
 from ..run.elements import Arrangement
 from ..run.folding import folded
 from ..run.guards import ALWAYS, NEVER, Guard, all_of, complement, either, narrowed
+from ..run.iterators import gone_over
 from ..run.jumps import leave_under
 from ..run.loops import GONE_THROUGH
 from ..run.pages import placed
@@ -206,8 +208,12 @@ def _range(call: Call, way: Sequence[tuple[Guard, Alternative]]) -> Value | None
 
 @framework.function("builtins.enumerate")
 def make_enumerate(call: Call) -> Value:
-    """(index, element)."""
-    iterable = call.get("iterable", 0)
+    """(index, element); nothing where the loop took each as it came."""
+    node = call.site.node
+    place = node.args[0] if isinstance(node, ast.Call) and node.args else node
+    iterable = gone_over(call.it, call.get("iterable", 0), place)
+    if not iterable:
+        return NOTHING
     held = _elements_of(call, iterable)
     start = call.get("start", 1, const(0)).constant()
     if held is None or not isinstance(start, int):

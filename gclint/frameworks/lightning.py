@@ -11,10 +11,10 @@ from collections.abc import Iterator
 from ..run import names
 from ..run.calls import Call
 from ..run.events import GradientsCleared, Loop, OptimizerStep, StateDictLoaded
-from ..run.guards import Guard, all_of, either
+from ..run.guards import ALWAYS, Guard, all_of, either
 from ..run.interpreter import Interpreter
 from ..run.invocation import instantiate
-from ..run.values import FALSE, NONE, TRUE, Class, Function, Object, Value, const, of, union
+from ..run.values import FALSE, NONE, TRUE, Class, Const, Function, Object, Value, const, of, union
 from .lightning_strategies import started, wrap
 from .registry import Framework
 from .settings import with_settings
@@ -116,7 +116,7 @@ def _train(call: Call, module: Object) -> None:
     it.loops.append(Loop(call.site.node))
     loss = _forward(call, module, given)
     entries = [value for item in loss.objects() for key, value in (item.entries or {}).items() if key == "loss"]
-    emit_backward(call, union(entries) if entries else loss)
+    _backward(call, union(entries) if entries else loss)
     held: dict[Object, list[Guard]] = {}
     for optimizer, guard in _optimizers(optimizers):
         held.setdefault(optimizer, []).append(guard)
@@ -126,6 +126,16 @@ def _train(call: Call, module: Object) -> None:
                 if possible:
                     it.emit(event(it.moment(site=call.site), optimizer))
     it.loops.pop()
+
+
+def _backward(call: Call, loss: Value) -> None:
+    """The backward, which is left out where a step gives None (lightning/pytorch/loops/optimization/automatic.py)."""
+    given = Value([pair for pair in loss if pair[1] != Const(None)])
+    with call.it.under(
+        either([guard for guard, _ in given]) if len(given.alternatives) < len(loss.alternatives) else ALWAYS
+    ) as possible:
+        if possible and given:
+            emit_backward(call, given)
 
 
 def _forward(call: Call, module: Object, given: list[Value]) -> Value:

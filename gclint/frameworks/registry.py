@@ -18,9 +18,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..failures import Problem, going_on, unloaded
 from ..packs import FRAMEWORKS, brought
-from ..run import environment
+from ..run import elements, environment
 from ..run.calls import given_to_its_class
 from ..run.events import Iterated, LibraryCall
+from ..run.iterators import all_of_it
 from ..run.names import class_attribute
 from ..run.values import FALSE, HANDED_OVER, TRUE, Class, External, Function, Method, Object, Value, union
 from ..run.wholes import adopt
@@ -270,7 +271,10 @@ class Library:
         return handler(it) if handler is not None else None
 
     def element(self, it: Interpreter, item: Object, site: Site) -> Value | None:
-        """What iterating over an object gives; None when no framework knows."""
+        """What iterating over an object gives; None when no framework knows, nor its own class."""
+        given = all_of_it(it, item, site.node)
+        if given is not None and item not in given.objects():
+            return elements.element(it, given, site.node)
         it.emit(Iterated(it.moment(site=site), item))
         return self._part(it, item, site)
 

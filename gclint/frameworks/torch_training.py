@@ -168,13 +168,20 @@ CONTEXTS = (
 )
 
 
+OLD_AUTOCAST = ("enabled", "dtype", "cache_enabled")
+BY_PLACE = {
+    **dict.fromkeys(("torch.autocast", "torch.amp.autocast"), ("device_type", "dtype", "enabled", "cache_enabled")),
+    **dict.fromkeys(("torch.cuda.amp.autocast", "torch.cpu.amp.autocast"), OLD_AUTOCAST),
+}
+"""What a context is given by place (torch/amp/autocast_mode.py, torch/cuda/amp/autocast_mode.py)."""
+
+
 @framework.function(*CONTEXTS)
 def make_context(call: Call) -> Value:
     """A context manager, or a decorator made of it."""
     made = call.make("context", call.name)
+    made.attributes.update(zip(BY_PLACE.get(call.name, ("argument",)), call.positional, strict=False))
     made.attributes.update(call.keywords)
-    if call.positional:
-        made.attributes["argument"] = call.positional[0]
     return of(made)
 
 

@@ -42,14 +42,15 @@ def call_back(call: Call, trainer: Object, model: Object, args: Object, hooks: I
     for guard, callback in _callbacks(call, trainer):
         with it.under(guard) as possible:
             for hook in hooks if possible else ():
-                if _is_off(hook, args):
+                if is_off(hook, args):
                     continue
                 if isinstance(callback.type, Class) and names.class_attribute(callback.type, hook) is not None:
                     told = [of(args), *(of(it.unknown(name, call.site)) for name in ("state", "control"))]
                     names.call_method(it, callback, hook, call.site, told, _named(call, hook, trainer, model))
 
 
-def _is_off(hook: str, args: Object) -> bool:
+def is_off(hook: str, args: Object) -> bool:
+    """Whether the arguments say that a hook is never called."""
     given = [args.attributes[name] for name in ASKED.get(hook, ()) if name in args.attributes]
     by_default = hook == "on_evaluate" and not args.open
     return any(value.constant() == NEVER for value in given) if given else by_default

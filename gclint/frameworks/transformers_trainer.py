@@ -14,6 +14,7 @@ from .torch_distributed import unwrapped
 from .torch_modules import set_state
 from .torch_training import emit_backward
 from .trainer_callbacks import AFTER, AT_END, BEFORE, call_back
+from .trainer_saving import save
 from .transformers import enable_checkpointing, reentrant_of
 
 framework = Framework("transformers.trainer")
@@ -134,6 +135,7 @@ def _apply(call: Call, trainer: Object, model: Object, settings: Value) -> None:
             call_back(call, trainer, model, args, BEFORE)
             own_steps(call, trainer, model)
             it.loops.append(Loop(call.site.node))
+            save(call, trainer, model, args)
             call_back(call, trainer, model, args, AFTER)
             it.loops.pop()
             call_back(call, trainer, model, args, AT_END)

@@ -33,13 +33,15 @@ class Entry(NamedTuple):
     """One way a program starts: the launch, None when no launcher starts it so, and the function that is called
     in its module, "" where the file is run as a script. `alike` are other launches that say nothing more: what is found
     in the text of the launch itself is asked of them too. `opened` is what a script does in other hands: the launch
-    with whatever further options somebody gives.
+    with whatever further options somebody gives. `acting` is a file that nothing starts and whose top level is a
+    program all the same: within a package it is imported as a module of that.
     """
 
     launch: Launch | None = None
     function: str = ""
     alike: tuple[Launch, ...] = ()
     opened: bool = False
+    acting: bool = False
 
 
 def with_more_options(launch: Launch) -> Entry:

@@ -13,6 +13,7 @@ _MAKERS = (
     *("setup.py", "setup.cfg", "pyproject.toml", "MANIFEST.in", "CMakeLists.txt", "Makefile", "meson.build"),
     *("BUILD", "BUILD.bazel", ".gitignore"),
 )
+_SHOWS = ("README.md", "README.rst", "README.txt", "README")
 _SEARCHES = re.compile(r"__path__|sys\.modules|sys\.meta_path|sys\.path_hooks")
 
 
@@ -33,9 +34,11 @@ def lacking(module: str, level: int, importer: Path, imports: Imports) -> tuple[
 
 
 def makers(package: Path, root: Path) -> Iterator[Path]:
-    """The files around a package, up to the root, that say what somebody builds, or has and does not publish."""
+    """The files around a package, up to the root, that say what somebody builds, makes as they show, or has and does
+    not publish.
+    """
     for folder in package.parents:
-        yield from (folder / name for name in _MAKERS if (folder / name).is_file())
+        yield from (folder / name for name in (*_MAKERS, *_SHOWS) if (folder / name).is_file())
         if folder == root:
             return
 
@@ -45,6 +48,7 @@ def searches_otherwise(text: str) -> bool:
     return _SEARCHES.search(text) is not None
 
 
-def names(text: str, module: str) -> bool:
-    """Whether a text has the name of a module."""
-    return re.search(rf"\b{re.escape(module)}\b", text) is not None
+def names(maker: Path, text: str, module: str) -> bool:
+    """Whether such a file has the name of a module: what is written for people, that of its file."""
+    ending = r"\.py" if maker.name in _SHOWS else ""
+    return re.search(rf"\b{re.escape(module)}{ending}\b", text) is not None

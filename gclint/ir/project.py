@@ -59,13 +59,13 @@ class Project:
         self._roots: dict[str, Path] = {os.fspath(self.root): self.root}
         self.deferral = Deferral(self, Mentions(self), (), ())
 
-    def enter(self, entry: Path) -> None:
-        """Imports from here on are those of a program that starts with `entry`: with what it puts on sys.path, and with
-        what the modules put there that it imports.
+    def enter(self, entry: Path, started: bool = True) -> None:
+        """Imports from here on are those of a program that starts with `entry`, or imports it: with what it puts on
+        sys.path, and with what the modules put there that it imports.
         """
         self._started_in = entry.parent
         inserted = self._inserted_by(os.fspath(entry))
-        self.imports = self.imports.of_program(entry, inserted)
+        self.imports = self.imports.of_program(entry, inserted, started)
         outline = self.outline(os.fspath(entry))
         executed = outline.executed if outline is not None else ()
         files = (self.imports.resolve(item.module, item.level, entry) for item in executed)
@@ -74,7 +74,7 @@ class Project:
         told = (puts_unknown_paths(self.text(path) or "", path) for path in (os.fspath(entry), *imported))
         self._searches_elsewhere = entry.suffix == ".ipynb" or any(told)  # a notebook's path follows its folder
         if further != NOTHING_MORE:
-            self.imports = self.imports.of_program(entry, inserted + further)
+            self.imports = self.imports.of_program(entry, inserted + further, started)
 
     def _inserted_by(self, path: str) -> SearchPath:
         return inserted_paths(self.text(path) or "", path)
@@ -222,10 +222,13 @@ class Project:
         files = [package, *makers(package, self.imports.root)]
         self.consulted.update(map(os.fspath, files))
         own, *texts = (path.read_text(encoding="utf-8", errors="replace") for path in files)
-        return not (searches_otherwise(own) or any(names(text, last) for text in texts))
+        named = any(names(path, text, last) for path, text in zip(files[1:], texts, strict=True))
+        return not (searches_otherwise(own) or named)
 
     def submodule(self, package: Module, name: str) -> str | None:
-        """The file of a submodule, None when the package has none of this name."""
+        """The file of a submodule, the folder of one without an `__init__.py`; None when the package has none of this
+        name.
+        """
         home = self.absolute(package)
         directory = home if home.is_dir() else home.parent
         if home.is_file() and home.name != "__init__.py":
@@ -233,7 +236,7 @@ class Project:
         for candidate in (directory / f"{name}.py", directory / name / "__init__.py"):
             if candidate.is_file():
                 return self.imports.real(candidate)
-        return None
+        return self.imports.real(directory / name) if any((directory / name).glob("*.py")) else None
 
     def program_root(self, entry: str | Path) -> Path:
         """The nearest directory above an entry that looks like a project of its own, at most the root."""

@@ -33,24 +33,28 @@ class Imports:
     The source of a described library is no part of it: what its names do is known better than walking them tells,
     to its own modules too.
 
-    `entry` is the script that is started: its directory is the head of sys.path. `inserted` are the entries
+    `entry` is the script that is started: its directory is the head of sys.path; where it is not `started` but
+    imported, the directory above its outermost package is. `inserted` are the entries
     that the program puts there besides; a relative one is taken from the root and from the script's
     directory. Every answer lies inside `root`. The file system is read once: make a new
     object to see changes.
     """
 
-    def __init__(self, root: Path, entry: Path | None = None, inserted: SearchPath = NOTHING_MORE) -> None:
+    def __init__(
+        self, root: Path, entry: Path | None = None, inserted: SearchPath = NOTHING_MORE, started: bool = True
+    ) -> None:
         self.root = _absolute(root)
         self._root = os.fspath(self.root)
         self._below_root = os.path.join(self._root, "")
         self._is_of_program = entry is not None
-        self.script_directory = _absolute(entry).parent if entry is not None else self.root
+        self._names: dict[str, Collection[str]] = {}
+        here = _absolute(entry).parent if entry is not None else self.root
+        self.script_directory = here if started else self._package_root(here)
         starts = (self.root, self.script_directory)
         self._first, self._last = (
             tuple(dict.fromkeys(_absolute(start / place) for place in places for start in starts))
             for places in inserted
         )
-        self._names: dict[str, Collection[str]] = {}
         self._directories: dict[str, Path] = {}
         self._described: dict[Path, bool] = {}
         self._of_library: dict[str, bool] = {}
@@ -58,9 +62,11 @@ class Imports:
         self._found: dict[tuple[str, int, str], Path | None] = {}
         self._packages: dict[tuple[str, int, str], tuple[str, ...]] = {}
 
-    def of_program(self, entry: Path, inserted: SearchPath = NOTHING_MORE) -> Imports:
-        """The imports of a program below the same root; what was read of the file system is not read again."""
-        made = Imports(self.root, entry, inserted)
+    def of_program(self, entry: Path, inserted: SearchPath = NOTHING_MORE, started: bool = True) -> Imports:
+        """The imports of a program below the same root, or of one that imports the file; what was read of the file
+        system is not read again.
+        """
+        made = Imports(self.root, entry, inserted, started)
         made._names, made._directories = self._names, self._directories
         made._described, made._of_library, made._real = self._described, self._of_library, self._real
         return made
@@ -167,11 +173,25 @@ class Imports:
         others = (*self._last, *likely, *above) if self._is_of_program else (*likely, *above, *self._last)
         places = tuple(dict.fromkeys((*certain, *others)))
         places = tuple(place for place in places if place in certain or not self._is_another(place, parts))
-        if any(self._below(place, parts[:1], namespaces=False) for place in places):
-            return self._regular(places, parts)
+        first = next((place for place in places if self._is_meant(place, parts)), None)
+        if first is not None:
+            return self._below(first, parts, namespaces=True)
         portions = (self._below(place, parts, namespaces=True) for place in places)
         found = next((path for path in portions if path is not None), None)
         return self._from_above(parts) if found is None else found
+
+    def _is_meant(self, place: Path, parts: tuple[str, ...]) -> bool:
+        """Whether what a place has by the first name is it: all that is asked for stands there where nothing says that
+        Python looks in the place.
+        """
+        if self._below(place, parts[:1], namespaces=False) is None:
+            return False
+        return self._is_looked_in(place) or self._below(place, parts, namespaces=True) is not None
+
+    def _is_looked_in(self, place: Path) -> bool:
+        """Whether Python looks in a place: the script's own, what is put on sys.path, what holds packages."""
+        known = (*self._first, *self._last, self.script_directory, self.root)
+        return place in known or not self._has(place, "__init__.py")
 
     def _is_another(self, place: Path, parts: tuple[str, ...]) -> bool:
         """Whether a place that may be searched has a module where a package is asked for."""

@@ -198,7 +198,7 @@ def _is_lacking(it: Interpreter, path: str, full: str, level: int, name: str) ->
     """Whether a module of the project, which has not bound a name when it was run to its end, binds all that it has by
     its own text, and is no package that may have such a module.
     """
-    module = it.project.module(path)
+    module = it.project.module(path) if path.endswith(".py") else None  # a folder may have parts elsewhere
     if module is None or it.steps < 0 or name.startswith("__") or module.path in it.unfinished:
         return False
     if path.endswith("__init__.py") and not _is_missing(it, full, level):

@@ -300,9 +300,11 @@ def _tell_of_base(it: Interpreter, item: Object, call: Call, result: Value) -> N
 
 
 def _tell_of_method(it: Interpreter, item: Object, call: Call, result: Value) -> None:
-    """Emit the call of a method that no framework describes, on an object of a class that one does."""
+    """Emit the call of a method that no framework describes, on an object of a class that one does, or of a class of
+    the project that extends such a one.
+    """
     owner = item.parent
-    if owner is None or owner.kind == "unknown" or isinstance(owner.type, Class):
+    if owner is None or owner.kind in ("unknown", "instance"):
         return
     name = next((name for name, held in owner.attributes.items() if held.only() is item), None)
     if name is not None:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ..ir.syntax import For, dotted, nodes
-from . import conditions, elements, names
+from . import conditions, elements, iterators, names
 from .events import Loop
 from .guards import ALWAYS, Guard, either, narrowed
 from .jumps import BREAK, CONTINUE, left, taken
@@ -100,9 +100,8 @@ def leave_out(it: Interpreter) -> None:
 def walk_for(it: Interpreter, statement: For) -> None:
     """A `for` statement."""
     rounds = Rounds(it, statement)
-    it.consumers[id(statement.iter)] = rounds.take
-    iterable = it.evaluate(statement.iter)
-    it.consumers.pop(id(statement.iter), None)
+    with iterators.consumed(it, statement.iter, rounds.take):
+        iterable = iterators.gone_over(it, it.evaluate(statement.iter), statement.iter)
     if iterable:
         _over(it, rounds, statement, iterable)
     elif rounds.is_uncounted:

@@ -31,9 +31,9 @@ def about_own_numbers(guard: Guard, loss: Value, sent: set[Object], run: Run) ->
     known, makers = {item for item in ancestors(loss) if isinstance(item, Object)}, run.makers
     for atom, truth in sorted(everything(guard, tacit=False), key=lambda pair: pair[0].key):
         subject = _subject(atom, run)
-        if subject is None or not subject.origins or not sources(of(subject)).isdisjoint(sent):
+        if subject is None or not sources(of(subject)).isdisjoint(sent):
             continue
-        if _is_of(subject, atom.test == "", known, makers):
+        if _is_of(subject, atom.test == "" or not subject.origins, known, makers):
             yield atom, truth, subject
 
 

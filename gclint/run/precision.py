@@ -31,7 +31,7 @@ def autocast_around(moment: Moment) -> Object | None:
 def dtype_of(block: Object) -> Value:
     """The dtype of an autocast block; by default float16 on CUDA (torch/amp/autocast_mode.py)."""
     given = block.attributes.get("dtype", NONE if "cuda" in str(block.type) else NOTHING)
-    device = block.attributes.get("device_type", block.attributes.get("argument", NOTHING)).constant()
+    device = block.attributes.get("device_type", NOTHING).constant()
     on_cuda = "cuda" in str(block.type) or device == "cuda"
     half = External("torch.float16")
     default = ((guard, half if isinstance(item, Const) and on_cuda else item) for guard, item in given)

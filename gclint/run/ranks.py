@@ -31,7 +31,10 @@ OF_A_PROCESS = ("local_rank", "process_index", "local_process_index", "should_sa
 """What arguments of transformers' Trainer say of the process; the others are those of the run
 (transformers/training_args.py).
 """
-LOOKS = ("len", "isinstance", "hasattr", "issubclass", "exists", "isfile", "isdir", "startswith", "endswith")
+LOOKS = (
+    *("len", "isinstance", "hasattr", "issubclass", "startswith", "endswith"),
+    *("exists", "isfile", "isdir", "is_file", "is_dir", "listdir", "iterdir", "glob", "iglob", "rglob"),
+)
 """What looks at something without giving anything of it: no process's number comes of that."""
 READS = ("yaml.", "json.", "toml.", "tomli.", "tomllib.", "omegaconf.")
 """Libraries by which settings are read that are the same for all processes."""
@@ -126,13 +129,17 @@ def _may_tell(atom: Atom, run: Run) -> bool:
         return subject is not None
     if subject.parent is not None and subject.parent.kind == ARGUMENTS:
         return any(subject in subject.parent.attributes.get(name, NOTHING).objects() for name in OF_A_PROCESS)
-    made = run.makers.get(subject)
-    looked = (made.name if made is not None else _method(subject)).rpartition(".")[2] in LOOKS
-    if subject.origins or looked or asked in run.facts.get(REMAINDERS, {}):
+    if subject.origins or _looks(subject, run) or asked in run.facts.get(REMAINDERS, {}):
         return False
     if literal:
         return _answer(0, atom, run) is not _answer(1, atom, run)
     return subject.kind != "option" and not _is_explained(subject, parts, run)
+
+
+def _looks(item: Object, run: Run) -> bool:
+    """Whether something says how something else looks."""
+    made = run.makers.get(item)
+    return (made.name if made is not None else _method(item)).rpartition(".")[2] in LOOKS
 
 
 def _method(item: Object) -> str:
@@ -145,7 +152,8 @@ def _is_explained(subject: Object, parts: set[Object], run: Run) -> bool:
     """Whether it is known from what something is computed: by functions of libraries, or read from a file."""
     made = run.makers.get(subject) or run.makers.get(root(subject))
     whole = made is not None and (made.result.objects() == [subject] or made.name.startswith(READS))
-    return whole and not any("foreign" in part.state for part in parts)
+    own = {subject} if made is not None and made.name.startswith("builtins.") else set()
+    return whole and not any("foreign" in part.state and not _looks(part, run) for part in parts - own)
 
 
 class Pair:

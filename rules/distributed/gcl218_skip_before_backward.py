@@ -17,6 +17,8 @@ if not torch.isfinite(loss):
 loss.backward()
 ```
 
+In a Lightning module the same is `return None` in `training_step`, which leaves out the backward.
+
 ## Use instead
 ```python
 skip = torch.tensor(float(not torch.isfinite(loss)), device=loss.device)
@@ -33,7 +35,9 @@ backward.
 
 ## Evidence
 torch 2.13.0, two gloo ranks, one of which skips its second batch: the gradient of the other's second step is 6.5, where
-the mean of both is 6.0, and its third backward fails or waits until the time-out.
+the mean of both is 6.0, and its third backward fails or waits until the time-out. Lightning 2.6: the closure of a step
+that gave None has no backward (loops/optimization/automatic.py), and the documentation of `training_step` says that
+this is not supported for several GPUs.
 """
 
 from __future__ import annotations
@@ -54,7 +58,7 @@ from gclint.run.parallel import alone, forwards_of, is_group_of_one, of_several
 from gclint.run.run import Run
 from gclint.run.values import Object
 
-from ..words import BACKWARD
+from ..words import LEARNS
 
 CHANGES: tuple[Aspect, ...] = ("steps", "backwards", "forwards", "loss", "gradients", "updates", "collectives")
 NAME = "skip"
@@ -64,8 +68,8 @@ rule = Rule(
     name="skip-before-backward",
     docs=__doc__ or "",
     words=(
-        BACKWARD,
-        ("DistributedDataParallel", "FullyShardedDataParallel", "fully_shard", "prepare"),
+        LEARNS,
+        ("DistributedDataParallel", "FullyShardedDataParallel", "fully_shard", "prepare", "training_step"),
         ("isnan", "isfinite", "isinf", "if ", ".item()"),
     ),
     bears=("processes",),
@@ -98,9 +102,10 @@ def left_out_by_some(event: RunEnded, run: Run) -> Iterator[Finding]:
                 if several is None or skipped is None or _is_answered(skipped, backward, forward, run):
                     continue
                 told.add(backward.site.node)
+                by_itself = dotted(getattr(backward.site.node, "func", None)).endswith("backward")
                 yield rule.finding(
                     run,
-                    backward.site,
+                    backward.site if by_itself or asked.site is None else asked.site,
                     "a process leaves this backward out for what its own loss is, and the others wait for it there",
                     guard=several,
                     certainty="fragile",

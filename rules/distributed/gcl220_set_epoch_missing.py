@@ -121,22 +121,22 @@ def _is_unknown(sampler: Object | None) -> bool:
 
 def _unwalked(run: Run) -> set[ast.AST | None]:
     """The functions in which some sampler is told the epoch where the walk did not get to: a parameter of each, or None
-    for what is none.
+    for what is none. Where a function was walked a call in it that was not come to is one that no run comes to.
     """
-    walked = {each.site.node for each, _ in _told(run)}
-    return {
-        _given_to(module, node.func.value)
-        for module in run.modules_with("set_epoch")
-        for node in ast.walk(module.tree)
-        if isinstance(node, ast.Call)
-        and isinstance(node.func, ast.Attribute)
-        and node.func.attr == "set_epoch"
-        and node not in walked
-    }
+    found: set[ast.AST | None] = set()
+    for module in run.modules_with("set_epoch"):
+        walked = {enclosing_function(module, each.site.node) for each in run.events if each.site.module is module}
+        told = [each.func for each in ast.walk(module.tree) if isinstance(each, ast.Call)]
+        for node in told:
+            tells = isinstance(node, ast.Attribute) and node.attr == "set_epoch"
+            if tells and enclosing_function(module, node) not in walked:
+                found.add(_given_to(module, node))
+    return found
 
 
-def _given_to(module: Module, node: ast.expr) -> ast.AST | None:
-    """The function of which something is a parameter, as it was given."""
+def _given_to(module: Module, method: ast.expr) -> ast.AST | None:
+    """The function of which something is a parameter, as it was given, whose method is called."""
+    node = method.value if isinstance(method, ast.Attribute) else method
     function = enclosing_function(module, node)
     given = {each.arg for each, _ in parameters(function.args)} if isinstance(function, FUNCTIONS) else set()
     stored = {each.id for each in ast.walk(function) if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store)}

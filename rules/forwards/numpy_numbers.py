@@ -45,10 +45,14 @@ MADE_BY, ANSWERS = "made by", "numbers of NumPy"  # of the run's facts
 
 
 def made_by(run: Run) -> dict[Object, str]:
-    """The library functions whose results things are, by the things."""
+    """The library functions whose results things are, by the things; none that a function was given itself, such as
+    the text of a path.
+    """
     known, place = run.facts.get(MADE_BY, (dict[Object, str](), 0))
     for call in run.of_type(LibraryCall, start=place):
-        known |= dict.fromkeys(call.result.objects(), call.name)
+        given = call.call.positional if call.call is not None else ()
+        held = {item for value in given for item in value.objects()}
+        known |= {item: call.name for item in call.result.objects() if item not in held}
     run.facts[MADE_BY] = known, len(run.events)
     made: dict[Object, str] = known
     return made

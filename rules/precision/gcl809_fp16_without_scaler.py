@@ -33,7 +33,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gclint.finding import Aspect, Finding, Fix
+from gclint.finding import Aspect, Edit, Finding, Fix
+from gclint.ir.syntax import Site
 from gclint.rule import Reproduction, Rule
 from gclint.run import rewrite
 from gclint.run.events import Backward, LibraryCall, RunEnded, ScalerUsed
@@ -46,6 +47,8 @@ from gclint.run.values import Object
 from ..words import BACKWARD
 
 OTHERS = ("accelerator.", "fabric.", "engine.", "lightning")
+BY_PLACE = 1
+"""Where an autocast takes its dtype by place: behind the device or, in `torch.cuda.amp`, behind `enabled`."""
 CHANGES: tuple[Aspect, ...] = ("dtypes", "loss", "gradients", "updates")
 
 rule = Rule(
@@ -100,6 +103,10 @@ def _bfloat16(block: Object) -> Fix | None:
     assert block.site is not None
     if not any(line.strip() == "import torch" for line in block.site.module.lines):
         return None
-    edit = rewrite.set_argument(block.site, "dtype", "torch.bfloat16")
+    placed = rewrite.positional(block.site, BY_PLACE)
+    if placed is not None:
+        edit: Edit | None = rewrite.replace(Site.at(block.site.module, placed), "torch.bfloat16")
+    else:
+        edit = rewrite.set_argument(block.site, "dtype", "torch.bfloat16")
     cost = "needs a GPU with bfloat16; a gradient scaler needs none"
     return Fix("bfloat16", "Use bfloat16", (edit,), "unsafe", cost, intent=CHANGES) if edit is not None else None

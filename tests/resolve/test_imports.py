@@ -75,6 +75,14 @@ def test_a_regular_package_hides_others_of_its_name(project):
     assert Imports(root, root / "s/train.py").resolve("core.a", 0, root / "s/train.py") is None
 
 
+def test_a_module_of_a_package_is_looked_for_above_the_package(project):
+    root = project("net/__init__.py", "net/a.py", "net/chem/__init__.py", "net/tools.py")
+    imports = Imports(root, root / "net/a.py", started=False)
+    assert imports.resolve("chem.parts", 0, root / "net/a.py") is None
+    assert found(root, imports.resolve("tools", 0, root / "net/a.py")) == "net/tools.py"
+    assert found(root, imports.resolve("net.chem", 0, root / "net/a.py")) == "net/chem/__init__.py"
+
+
 def test_src_layout(project):
     root = project("src/lib_x/__init__.py", "src/lib_x/train/__init__.py", "src/lib_x/train/loop.py", "run.py")
     imports = Imports(root, root / "run.py")
