@@ -5,9 +5,11 @@ from __future__ import annotations
 import ast
 import operator
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
+import fixtures
 from gclint.run import comparison
 
 OPERATORS: dict[type[ast.cmpop], Callable[[int, int], bool]] = {
@@ -48,3 +50,9 @@ def test_a_number_that_is_there_means_a_launcher(kind: str) -> None:
     assert comparison._process_count(kind, ast.IsNot(), None) is True
     assert comparison._process_count(kind, ast.Is(), None) is False
     assert comparison._process_count(kind, ast.Eq(), 1.5) is None
+
+
+def test_a_region_has_the_condition_of_the_call_in_which_its_layers_run(tmp_path: Path) -> None:
+    text = (fixtures.ROOT / "GCL507" / "bad_trained_and_evaluated.py").read_text()
+    (finding,) = fixtures.findings(text, tmp_path)
+    assert (finding.certainty, finding.condition) == ("fails", "")

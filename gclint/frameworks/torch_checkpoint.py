@@ -7,6 +7,7 @@ from ..run.calls import Call
 from ..run.events import CheckpointCall, ForwardPatched, LibraryCall
 from ..run.interpreter import Interpreter
 from ..run.names import class_attribute
+from ..run.regions import BEGUN
 from ..run.values import FALSE, NOTHING, TRUE, Class, Function, Object, Value, assigned, const, of, root, union
 from .registry import Framework
 
@@ -85,7 +86,7 @@ def checkpoint_decorator(call: Call) -> Value:
 
 def announce(it: Interpreter, event: CheckpointCall) -> None:
     """A region begins: the models whose forward is running checkpoint from here on."""
-    it.run.facts.setdefault("regions", {})[event.site.node_id] = event
+    it.run.facts.setdefault(BEGUN, {}).setdefault(event.site.node_id, []).append(event)
     it.emit(event)
     region = checkpointing_object(it, event.site, "call", event.reentrant or TRUE)
     if event.call is None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from bisect import bisect_right
 from collections.abc import Iterator
 
 from ..finding import Fix
@@ -13,13 +14,18 @@ from .guards import Guard
 from .run import Run
 from .values import TRUE, Class, Const, Function, Method, Object, Partial, Value
 
+BEGUN = "regions"
+"""Of the run's facts: the regions that began at each place, in their order."""
+
 
 def region_of(event: Event, run: Run) -> CheckpointCall | None:
     """The innermost checkpointed region in which an event happens; None outside of any."""
-    known: dict[int, CheckpointCall] = run.facts.get("regions", {})
+    known: dict[int, list[CheckpointCall]] = run.facts.get(BEGUN, {})
     for site in (event.site, *reversed(event.moment.stack)):
-        if site.node_id in known:
-            return known[site.node_id]
+        begun = known.get(site.node_id, [])
+        last = bisect_right(begun, run.place(event), key=run.place)
+        if last:
+            return begun[last - 1]
     return None
 
 
