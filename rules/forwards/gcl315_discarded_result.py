@@ -6,7 +6,7 @@ of one, a Dataset's `filter()`, `merge_and_unload()`, `accelerator.prepare()`.
 
 ## Why it breaks
 These give something new and leave what they are called on as it was. The numbers are not clamped, the batch stays on
-the CPU, the rows stay in the set, the optimizer and the loader are not those of the processes; the adapter that is
+the CPU, the rows stay in the set, model, optimizer and loader are not those of the processes; the adapter that is
 saved after a discarded `merge_and_unload()` has no tensors. Nothing is raised there.
 
 ## Example
@@ -42,8 +42,9 @@ from gclint.ir.syntax import Site
 from gclint.rule import Reproduction, Rule
 from gclint.run import rewrite
 from gclint.run.closures import enclosing_function
-from gclint.run.events import Adapted, LibraryCall, RunEnded
+from gclint.run.events import Adapted, Backward, LibraryCall, RunEnded
 from gclint.run.guards import Guard, conj
+from gclint.run.parallel import alone, forwards_of
 from gclint.run.run import Run
 from gclint.run.stepping import receiver_text
 from gclint.run.values import Object
@@ -67,6 +68,7 @@ CHANGES: tuple[Aspect, ...] = (
 )
 SAVES = ("save_pretrained", "push_to_hub")
 MERGES = ("merge_and_unload", "unload")
+PREPARES = ("prepare", "prepare_model")
 PREPARED = ("optimizer", "loader", "schedule")
 METHODS = (*COMPUTED, *SHAPED, *CONVERTED)
 
@@ -75,7 +77,7 @@ rule = Rule(
     name="discarded-result",
     docs=__doc__ or "",
     words=(
-        tuple(as_statement(name) for name in dict.fromkeys((*METHODS, *MERGES, *ANEW, "prepare"))),
+        tuple(as_statement(name) for name in dict.fromkeys((*METHODS, *MERGES, *ANEW, *PREPARES))),
         (*TRAINS, *MERGES, "datasets"),
     ),
     certainty=("fails", "fragile"),
@@ -106,7 +108,7 @@ def thrown_away(event: RunEnded, run: Run) -> Iterator[Finding]:
             yield from _unchanged(each, certainty, "tensor", "numbers, shape, dtype and place", run)
         elif method in MERGES and item.known("adapter").objects():
             yield from _merged(each, item, run)
-        elif method == "prepare" and item.kind == "accelerator":
+        elif method in PREPARES and item.kind == "accelerator":
             yield from _prepared(each, run)
 
 
@@ -188,26 +190,36 @@ def _is_adapted(saved: str, merged: str, model: Object) -> bool:
 
 
 def _prepared(event: LibraryCall, run: Run) -> Iterator[Finding]:
-    """Are an optimizer or a loader used as they were before they were prepared?"""
+    """Is something used as it was before it was prepared: an optimizer, a loader, a model that trains?"""
     call, node = event.call, event.site.node
     assert call is not None and isinstance(node, ast.Call)
     for value, given in zip(call.positional, node.args, strict=False):
-        kinds = {item.kind for item in value.objects()}
-        if not kinds or not kinds <= set(PREPARED) or not isinstance(given, (ast.Name, ast.Attribute)):
+        items = value.objects()
+        model = any(_trains_as_it_was(item, event, run) for item in items)
+        known = model or (bool(items) and all(item.kind in PREPARED for item in items))
+        if not known or not isinstance(given, (ast.Name, ast.Attribute)):
             continue
         again = read_again(event, given)
         if again is not None:
+            what = "the model is that" if model else "the optimizer and the loader are those"
             yield _told(
                 run,
                 event,
-                "what `prepare()` gives is thrown away: the optimizer and the loader are those of one process",
+                f"what `{event.name.rpartition('.')[2]}()` gives is thrown away: {what} of one process",
                 package="accelerate",
                 certainty="fragile",
-                symptom="silent: every process trains by itself, on all of the data",
+                symptom=f"silent: every process trains by itself{'' if model else ', on all of the data'}",
                 related=[(again, "used as it was here")],
                 fix=_kept(event),
             )
             return
+
+
+def _trains_as_it_was(item: Object, event: LibraryCall, run: Run) -> bool:
+    """Whether a model that was prepared goes on to train without its wrapper, on several processes perhaps."""
+    later = () if alone(run) else run.of_type(Backward, start=run.place(event))
+    forwards = (forward for backward in later for forward in forwards_of(backward, run))
+    return any(forward.model is item and forward.through is None for forward in forwards)
 
 
 def _told(
@@ -240,7 +252,7 @@ def _kept(event: LibraryCall) -> Fix | None:
     node, module, item = event.site.node, event.site.module, called_on(event)
     if not isinstance(node, ast.Call):
         return None
-    prepared, what = event.name.endswith(".prepare"), kept(event)
+    prepared, what = event.name.rpartition(".")[2] in PREPARES, kept(event)
     names = node.args if prepared else [what] if what is not None else []
     known = bool(names) and all(isinstance(each, (ast.Name, ast.Attribute, ast.Subscript)) for each in names)
     leaf = item is not None and item.type == "torch.nn.Parameter"  # takes no plain tensor in its place
