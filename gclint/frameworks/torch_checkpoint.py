@@ -86,7 +86,7 @@ def checkpoint_decorator(call: Call) -> Value:
 
 def announce(it: Interpreter, event: CheckpointCall) -> None:
     """A region begins: the models whose forward is running checkpoint from here on."""
-    it.run.facts.setdefault(BEGUN, {}).setdefault(event.site.node_id, []).append(event)
+    it.run.facts.setdefault(BEGUN, {}).setdefault(event.site.node_id, []).append((len(it.run.events), event))
     it.emit(event)
     region = checkpointing_object(it, event.site, "call", event.reentrant or TRUE)
     if event.call is None:

@@ -5,9 +5,11 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from ..ir.syntax import Site, dotted
 from ..run import changes, environment
 from ..run.calls import Call
-from ..run.events import Wrapped
+from ..run.closures import calls_in, enclosing_function
+from ..run.events import LibraryCall, Wrapped
 from ..run.guards import DISTRIBUTED, Guard
 from ..run.interpreter import Interpreter
 from ..run.ranks import number_of_process
@@ -88,7 +90,12 @@ def each_model(it: Interpreter, held: Value) -> Iterator[tuple[Guard, Object]]:
                 yield guard, model
 
 
-@framework.function("torch.distributed.init_process_group", "deepspeed.init_distributed")
+JOINING = ("torch.distributed.init_process_group", "deepspeed.init_distributed")
+JOIN = (*JOINING, "deepspeed.", "accelerate.", "transformers.", "lightning", "pytorch_lightning.")
+"""What joins the processes, or may."""
+
+
+@framework.function(*JOINING)
 def init_process_group(call: Call) -> Value:
     """The program itself shows that it runs on several processes, unless it makes a group of one."""
     from .process_starters import shows_processes
@@ -131,8 +138,17 @@ def receive_objects(call: Call) -> Value:
 
 @framework.function("torch.distributed.is_initialized", "torch.distributed.is_torchelastic_launched")
 def is_initialized(call: Call) -> Value:
-    """True when started on more than one process."""
+    """True when started on more than one process; not yet where the function around is about to join them."""
+    begun = call.run.of_type(LibraryCall)
+    if call.last == "is_initialized" and _joins(call.site) and not any(each.name.startswith(JOIN) for each in begun):
+        return FALSE
     return Value([(frozenset({(DISTRIBUTED, True)}), Const(True)), (frozenset({(DISTRIBUTED, False)}), Const(False))])
+
+
+def _joins(site: Site) -> bool:
+    """Whether the function around a place joins the processes."""
+    called = calls_in(enclosing_function(site.module, site.node))
+    return any(dotted(each.func).rpartition(".")[2] == JOINING[0].rpartition(".")[2] for each in called)
 
 
 @framework.function("torch.distributed.is_available")

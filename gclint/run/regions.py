@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from bisect import bisect_right
 from collections.abc import Iterator
+from operator import itemgetter
 
 from ..finding import Fix
 from ..ir.syntax import arguments
@@ -15,17 +16,17 @@ from .run import Run
 from .values import TRUE, Class, Const, Function, Method, Object, Partial, Value
 
 BEGUN = "regions"
-"""Of the run's facts: the regions that began at each place, in their order."""
+"""Of the run's facts: the regions that began at each place, each with how many events came before it."""
 
 
 def region_of(event: Event, run: Run) -> CheckpointCall | None:
     """The innermost checkpointed region in which an event happens; None outside of any."""
-    known: dict[int, list[CheckpointCall]] = run.facts.get(BEGUN, {})
+    known: dict[int, list[tuple[int, CheckpointCall]]] = run.facts.get(BEGUN, {})
     for site in (event.site, *reversed(event.moment.stack)):
         begun = known.get(site.node_id, [])
-        last = bisect_right(begun, run.place(event), key=run.place)
+        last = bisect_right(begun, run.place(event), key=itemgetter(0))
         if last:
-            return begun[last - 1]
+            return begun[last - 1][1]
     return None
 
 
