@@ -37,6 +37,13 @@ def about_own_numbers(guard: Guard, loss: Value, sent: set[Object], run: Run) ->
             yield atom, truth, subject
 
 
+def asks_whether_finite(guard: Guard, run: Run) -> bool:
+    """Whether one of the conditions of a guard is that a number is finite, or is not."""
+    asked = (atom.of[0] for atom, _ in everything(guard, tacit=False) if atom.of)
+    made = (run.makers.get(item) for one in asked if (item := run.subject(one)) is not None)
+    return any(each is not None and each.name.rpartition(".")[2] in ASKED for each in made)
+
+
 def _subject(atom: Atom, run: Run) -> Object | None:
     """What a condition asks about: what is compared with a limit or with itself, or of which the truth is asked."""
     asked, *other = atom.of or (None,)

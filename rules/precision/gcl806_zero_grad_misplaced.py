@@ -50,6 +50,7 @@ from gclint.run.events import (
     RunEnded,
 )
 from gclint.run.guards import all_of
+from gclint.run.own_numbers import asks_whether_finite
 from gclint.run.parallel import inside, models_of, trained
 from gclint.run.parts_of_guards import everything
 from gclint.run.run import Run, ways
@@ -173,7 +174,8 @@ def _between(cleared: GradientsCleared, step: OptimizerStep, added: list[Backwar
     before = [each for each in added if run.place(each) < start and each.moment.loops == step.moment.loops]
     again = any(start < run.place(each) < end for each in added)
     closure = "closure" in step.optimizer.state
-    return start < end and bool(before) and not again and not closure
+    dropped = asks_whether_finite(cleared.guard - step.guard, run)  # and a step without gradients changes nothing
+    return start < end and bool(before) and not again and not closure and not dropped
 
 
 def _every_round(cleared: GradientsCleared, step: OptimizerStep, added: list[Backward], run: Run) -> bool:

@@ -2,12 +2,13 @@
 
 ## What it does
 Finds functions that the target version of torch no longer has, and those that warn that they will go, also by how their
-arguments are given (`x.add_(0.1, y)`, `nn.MSELoss(size_average=False)`, `reduction="elementwise_mean"`); and
-`iterator.next()` of a DataLoader.
+arguments are given (`x.add_(0.1, y)`, `nn.MSELoss(size_average=False)`, `reduction="elementwise_mean"`,
+`torch.cross(a, b)` without `dim`); and `iterator.next()` of a DataLoader.
 
 ## Why it breaks
 The call raises: `RuntimeError: This function was deprecated since version 1.9 and is now removed`, or that torch has no
-such attribute. What is deprecated warns at each use until it is gone.
+such attribute. What is deprecated warns at each use until it is gone. `torch.cross` without `dim` takes the first
+dimension of size 3: for three vectors in a batch that is the batch, and what comes out is wrong without an error.
 
 ## Example
 ```python
@@ -32,6 +33,8 @@ Older targets; a `try` that falls back on the other name; a condition on the rel
 torch 2.13.0: each name was called; what it raised or warned of is the table that gclint goes by. What warned in 0.4
 and 0.4.1 stands in the source of these releases (torch/nn/init.py, functional.py, _reduction.py). The method `next` of
 a DataLoader's iterator is gone since 1.13 (https://github.com/pytorch/pytorch/issues/80181, a build of that release).
+`torch.cross` without `dim` warns since 2.2 (https://github.com/pytorch/pytorch/pull/108760); of two 3 x 3 tensors it
+gives something else than with `dim=-1` (2.13.0).
 """
 
 from __future__ import annotations
@@ -76,7 +79,7 @@ rule = Rule(
             *(f"init.{name}(" for name in INITS),
             *(where(f".{name}(", rf".*\.{name}\((?:.*,|\s*$)") for name in SCALED),
             *(where(f"torch.{name[:-1]}(", rf".*\btorch\.{name[:-1]}\((?:.*,.*,|\s*$)") for name in BESIDES),
-            *("torch._six", "functorch", "custom_fwd", "custom_bwd", ".next("),
+            *("torch.cross(", "torch._six", "functorch", "custom_fwd", "custom_bwd", ".next("),
             *(
                 "size_average",
                 "elementwise_mean",
@@ -167,6 +170,25 @@ def _written(old: str) -> str:
 
 
 @rule.on(LibraryCall)
+def without_dim(event: LibraryCall, run: Run) -> Iterator[Finding]:
+    """Is a cross product taken over whichever dimension is the first of size 3?"""
+    call = event.call if event.name == "torch.cross" else None
+    version = run.targets.version("torch") if call is not None and not call.gives("dim", 2) and not call.open else None
+    if version is None or version < Version("2.2") or _asked(event):
+        return
+    yield rule.finding(
+        run,
+        event.site,
+        "`torch.cross` without `dim` takes the first dimension of size 3, and is deprecated: it is "
+        "`torch.linalg.cross` now, which takes the last",
+        guard=event.guard,
+        certainty="fragile",
+        symptom="a warning; silent: another product where more than one dimension has the size 3",
+        fixes=(_of_the_last(event.site),),
+    )
+
+
+@rule.on(LibraryCall)
 def taken_by_method(event: LibraryCall, run: Run) -> Iterator[Finding]:
     """Is the next batch asked of a loader's iterator by the name that Python 2 had for it?"""
     version = run.targets.version("torch") if event.name == "loader.next" else None
@@ -240,6 +262,15 @@ def _by_function(site: Site) -> Fix | None:
         return None
     text = f"next({site.module.code(node.func.value)})"
     return Fix("new-name", "Call Python's next", (rewrite.replace(site, text),))
+
+
+def _of_the_last(site: Site) -> Fix | None:
+    """The function that takes the last dimension, where the call names the module."""
+    node = rewrite.call_node(site)
+    if node is None or dotted(node.func) != "torch.cross":
+        return None
+    edit = rewrite.replace(Site.at(site.module, node.func), "torch.linalg.cross")
+    return Fix("new-name", "Call torch.linalg.cross", (edit,), "unsafe", intent=("loss", "gradients", "updates"))
 
 
 def _renamed(site: Site, name: str, row: Name) -> Fix | None:
