@@ -8,11 +8,26 @@ from __future__ import annotations
 
 import ast
 
-from ..ir.syntax import Site
+from ..ir.syntax import Site, parameters
 from ..run.calls import Call
 from ..run.events import CheckpointingEnabled, ModelLoaded
 from ..run.interpreter import Interpreter
-from ..run.values import FALSE, NONE, TRUE, Alternative, Const, External, Object, Partial, Value, of, union
+from ..run.names import class_attribute
+from ..run.values import (
+    FALSE,
+    NONE,
+    TRUE,
+    Alternative,
+    Class,
+    Const,
+    External,
+    Function,
+    Object,
+    Partial,
+    Value,
+    of,
+    union,
+)
 from .registry import Framework
 from .torch_checkpoint import checkpointing_object, turn_on
 from .transformers import load_model
@@ -51,7 +66,7 @@ def from_pretrained(call: Call) -> Value | None:
         return None
     if kind == "pipeline":
         return of(call.it.new("pipeline", call.name, "", call.site))
-    made = load_model(call)
+    made = load_model(call, _by_its_settings(call, call.owner) if call.owner is not None else None)
     if owner in OF_TRANSFORMERS:
         made.type = f"transformers.{owner}.{call.last}"
     else:
@@ -60,6 +75,22 @@ def from_pretrained(call: Call) -> Value | None:
         made.state["training"], made.state["pretrained"] = TRUE, FALSE
     call.it.emit(ModelLoaded(call.it.moment(site=call.site), made))
     return of(made)
+
+
+def _by_its_settings(call: Call, owner: Class) -> Call:
+    """The call of a constructor of the project's: by name with what the configuration says, and with what is given
+    besides, which replaces that (configuration_utils.py, `ConfigMixin.extract_init_dict`). A loaded one may say more.
+    """
+    taken = {arg.arg for item in _constructors(owner) for arg, _ in parameters(item.node.args)}
+    config = call.get("config", 0, NONE).only() if call.last == "from_config" else None
+    said = config.entries or {} if isinstance(config, Object) else {}
+    settings = {str(name): value for name, value in {**said, **call.keywords}.items() if name in taken}
+    return Call(call.it, call.site, owner.name, [], settings, open=True)
+
+
+def _constructors(owner: Class) -> list[Function]:
+    held = class_attribute(owner, "__init__") or Value(())
+    return [item for _, item in held if isinstance(item, Function)]
 
 
 @framework.function("diffusers:from_unet")

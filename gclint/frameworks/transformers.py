@@ -81,9 +81,14 @@ def at_least(it: Interpreter, package: str, version: str) -> bool:
 # Models
 
 
-def load_model(call: Call) -> Object:
-    """A pretrained model comes into being, in evaluation mode: a library's, or of a class of the project."""
-    made = call.it.new("model", call.name, "", call.site) if call.owner is None else _own_model(call, call.owner)
+def load_model(call: Call, given: Call | None = None) -> Object:
+    """A pretrained model comes into being, in evaluation mode: a library's, or of a class of the project, which is
+    `given` its configuration and what stands behind that, or else.
+    """
+    if call.owner is None:
+        made = call.it.new("model", call.name, "", call.site)
+    else:
+        made = _own_model(call, call.owner, given or _by_its_configuration(call, call.owner))
     made.attributes.setdefault("config", of(call.it.new("config", call.name, "config", call.site)))
     for name in (
         "device_map",
@@ -109,11 +114,15 @@ def load_model(call: Call) -> Object:
     return made
 
 
-def _own_model(call: Call, owner: Class) -> Object:
-    """A model of a class of the project, its constructor walked with the configuration that is given or loaded."""
+def _by_its_configuration(call: Call, owner: Class) -> Call:
+    """The call of the constructor with the configuration that is given or loaded."""
     loaded = of(call.it.new("config", call.name, "config", call.site))
     config = call.get("config", 0 if call.last == "from_config" else None, loaded)
-    given = Call(call.it, call.site, owner.name, [config, *call.positional[1:]])
+    return Call(call.it, call.site, owner.name, [config, *call.positional[1:]])
+
+
+def _own_model(call: Call, owner: Class, given: Call) -> Object:
+    """A model of a class of the project, its constructor walked."""
     made = instantiate(call.it, owner, given).objects()[0]
     made.kind, made.built = "model", None
     return made
