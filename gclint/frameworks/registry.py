@@ -49,6 +49,14 @@ SOME_NAME = "?"
 F = TypeVar("F", bound=Callable[..., Any])
 
 
+_COLLECTIONS = frozenset(("Iterable", "Collection", "Container", "Sized", "Reversible"))
+ABSTRACT = {
+    "dict": _COLLECTIONS | {"Mapping", "MutableMapping"},
+    **dict.fromkeys(("list", "tuple"), _COLLECTIONS | {"Sequence"}),
+}
+"""Of what Python's own collections are instances besides (docs: library/collections.abc.html)."""
+DERIVED = frozenset(("DictConfig", "ListConfig", "ConfigDict", "OrderedDict", "defaultdict", "MutableSequence"))
+"""What may be behind what is known as a dict or a list: a library's settings, or an ordered one."""
 ITERATED = ("Sequential", "ModuleList", "ModuleDict", "ParameterList", "ParameterDict")
 
 
@@ -357,7 +365,8 @@ class Library:
             return False
         known = {"ddp": "DistributedDataParallel", "dict": "dict", "list": "list", "tuple": "tuple"}
         if item.kind in known:
-            return known[item.kind] in names
+            some = known[item.kind] in names or not ABSTRACT.get(item.kind, frozenset()).isdisjoint(names)
+            return some or (None if not DERIVED.isdisjoint(names) else False)
         if set(names) <= {"DistributedDataParallel", "DataParallel", "DDP", "FullyShardedDataParallel"}:
             return False if item.kind in ("module", "model", "instance") else None
         return None

@@ -199,9 +199,15 @@ def _of_release(call: Call, result: Value) -> Value:
     return result
 
 
+ENUMS = ("Enum", "StrEnum", "IntEnum", "Flag", "IntFlag")
+"""Classes that are called with the value of a member, to get that (docs: library/enum.html)."""
+
+
 def instantiate(it: Interpreter, owner: Class, call: Call) -> Value:
-    """A new object of a class of the project, its constructor walked."""
+    """A new object of a class of the project, its constructor walked; of an enumeration what one of its members is."""
     it.instantiated.add(owner.node_id)
+    if owner.inherits(*ENUMS) and not call.uncalled:
+        return call.get("value", 0)
     made = it.new("instance", owner, "", call.site)
     made.kind = it.library.kind_of_class(owner)
     if made.kind == "dict":

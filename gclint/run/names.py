@@ -114,6 +114,10 @@ def _is_replaced(it: Interpreter, item: Object, name: str) -> bool:
     return replaced is not None and not compatible(it.guard, complement(replaced))
 
 
+VALUE = "value"
+"""The attribute of a member of an enumeration that is the member's value, as which it is known here."""
+
+
 def of_item(it: Interpreter, item: Alternative, name: str, node: ast.expr) -> Value:
     """The value of an attribute of one alternative."""
     if name == "__name__" and (own := _own_name(it, item)):
@@ -133,6 +137,8 @@ def of_item(it: Interpreter, item: Alternative, name: str, node: ast.expr) -> Va
         return of(item)
     if isinstance(item, Method):
         return of(it.child(item.receiver, f"{item.name}.{name}", it.site(node)))
+    if isinstance(item, Const) and name == VALUE and isinstance(item.value, (str, int)):
+        return of(item)
     if isinstance(item, Const) and not isinstance(item.value, Release) and callable(getattr(item.value, name, None)):
         return of(Partial(External(f"builtins.{type(item.value).__name__}.{name}"), (of(item),), {}, id(node)))
     it.risks += 1
