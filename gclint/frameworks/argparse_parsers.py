@@ -321,7 +321,7 @@ def _option(
         return const(False) if negated else left_out(option, name, default) if by_launch else default
     if option.gives("nargs") and names.const_text(option.get("nargs")) != "?":
         return of(unknown_option(option.it, name, option))
-    if action == "store_const":
+    if action == "store_const" or (option.gives("nargs") and not given):
         return option.get("const", None, NONE)
     return const(True) if _is_switch(option) else typed(option.it, option.get("type"), given, option)
 

@@ -20,6 +20,7 @@ from .registry import Framework
 
 framework = Framework("arguments", kinds={"option": "unknown"})
 
+_NEGATIVE = re.compile(r"-(\d|\.\d|$)")
 VALUELESS = ("store_true", "store_false", "store_const", "count", "help", "version")
 WHOLE = re.compile(r"[+-]?\d+")
 RANK = "$LOCAL_RANK"
@@ -92,7 +93,7 @@ def given_argument(words: Sequence[str], flags: Sequence[str]) -> str | None:
             if equals:
                 return tail
             following = words[index + 1] if index + 1 < len(words) else ""
-            return "" if following.startswith("--") else following
+            return "" if following.startswith("-") and not _NEGATIVE.match(following) else following
     return None
 
 

@@ -14,13 +14,14 @@ from ..run.calls import Call
 from ..run.folding import beginning
 from ..run.guards import choices
 from ..run.interpreter import Interpreter
-from ..run.values import NOTHING, Alternative, Const, Object, Value, const, of, union
+from ..run.values import NONE, NOTHING, Alternative, Const, Object, Value, const, of, union
 from .registry import Framework
 
 framework = Framework("system", kinds={"option": "unknown"})
 
 MODES = set("rwxabt+")
 """Of what the mode of a file consists."""
+MOST_MODULES = 60
 MOST_PARTS = 5_000
 """So many values may stand in a file of settings; one of more is data, such as a vocabulary."""
 
@@ -37,9 +38,11 @@ def import_by_name(call: Call) -> Value:
 
 
 def _module_called(call: Call, name: Alternative) -> Value:
-    if isinstance(name, Object) and name.each:
-        listed = [imports.module_value(call.it, each, 0, call.site.node) for each in _named_by_rounds(call, name)]
+    if isinstance(name, Object):
+        listed = [imports.module_value(call.it, each, 0, call.site.node) for each in _that_it_may_be(call, name)]
         ways = choices(len(listed)) if listed else []
+        if not listed:
+            imports.anything_is_imported(call.it)
         return union([each.under(way) for each, way in zip(listed, ways, strict=True)]) or call.unknown()
     if not isinstance(name, Const) or not isinstance(name.value, str) or not name.value:
         return call.unknown()
@@ -47,20 +50,24 @@ def _module_called(call: Call, name: Alternative) -> Value:
     return imports.module_value(call.it, plain, len(name.value) - len(plain), call.site.node)
 
 
-def _named_by_rounds(call: Call, name: Object) -> list[str]:
-    """The modules of a package that the rounds of a loop name, where all that is known of a name is how it begins, as
-    in `f"models.{file}"`: each file of the package may have its round, also one that the loop leaves out by its name.
+def _that_it_may_be(call: Call, name: Object) -> list[str]:
+    """The modules of a package that a name may be of which nothing is known but how it begins, as in `f"models.{file}"`
+    in the rounds of a loop: each file of the package may have its round, also one that the loop leaves out by its name.
+    Of `f".{folder}.{file}"` that is each file below the package.
     """
     first = beginning(name)
-    package = first.rstrip(".") if first.endswith(".") else ""
-    path = call.it.project.resolve(package, 0, call.it.module) if package else None
-    if path is None or os.path.basename(path) != "__init__.py":
+    below = first == "."
+    package = call.get("package", 1, NONE).constant() if below else first.rstrip(".") if first.endswith(".") else ""
+    path = call.it.project.resolve(package, 0, call.it.module) if isinstance(package, str) and package else None
+    if path is None or os.path.basename(path) != "__init__.py" or not (name.each or below):
         return []
     folder = os.path.dirname(path)
     own = call.it.project.imports.real(call.it.project.absolute(call.it.module))
-    files = [each for each in call.it.project.beside(os.path.join(folder, "")) if os.path.dirname(each) == folder]
-    stems = (os.path.splitext(os.path.basename(each)) for each in sorted(files) if each not in (path, own))
-    return [f"{package}.{stem}" for stem, ending in stems if ending == ".py"]
+    files = [each for each in call.it.project.beside(os.path.join(folder, "")) if each.endswith(".py")]
+    taken = [each for each in sorted(files) if each not in (path, own) and (below or os.path.dirname(each) == folder)]
+    parts = [os.path.splitext(os.path.relpath(each, folder))[0].split(os.sep) for each in taken]
+    found = [".".join([str(package), *part]).removesuffix(".__init__") for part in parts]
+    return found if len(found) <= MOST_MODULES else []
 
 
 # Configuration files

@@ -70,6 +70,22 @@ def loaded(it: Interpreter, full: str, statement: ast.AST) -> None:
             it.emit(Imported(it.moment(statement), needed))
 
 
+def anything_is_imported(it: Interpreter) -> None:
+    """A module is imported that nobody can name: it may put what it has where the modules that are there keep such
+    things, in a dict or in what holds one.
+    """
+    held = [item for scope in it.modules.values() for value in scope.names.values() for item in value.objects()]
+    inner = [
+        item
+        for each in held
+        if each.kind == "instance"
+        for value in each.attributes.values()
+        for item in value.objects()
+    ]
+    for item in (*held, *inner):
+        item.open = item.open or item.entries is not None
+
+
 def import_from(it: Interpreter, statement: ast.ImportFrom) -> bool:
     """`from .a import b as c`, `from a import *`."""
     full, level = it.project.spelled_out(statement.module or "", statement.level, it.module)
