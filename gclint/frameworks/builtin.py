@@ -288,13 +288,31 @@ def _gives_one(it: Interpreter, item: Object) -> bool:
     )
 
 
-@framework.function("builtins.isinstance", "builtins.issubclass", "builtins.callable")
-def is_instance(call: Call) -> Value:
-    """Whether an object is of a class, where its class is known; open elsewhere."""
-    classes: list[Alternative] = []
+@framework.function("builtins.issubclass")
+def is_subclass(call: Call) -> Value:
+    """Whether a class has another among its bases; open where a library's may have it."""
+    wanted, parts = _classes(call), []
+    for guard, item in call.get("", 0):
+        bases = list(item.ancestry()) if isinstance(item, Class) else []
+        known = all(isinstance(each, Class) for each in wanted) or all(isinstance(each, Class) for each in bases)
+        found = True if any(each in bases for each in wanted) else False if bases and wanted and known else None
+        parts.append((of(call.it.unknown("", call.site)) if found is None else const(found)).under(guard))
+    return union(parts) if parts else call.unknown()
+
+
+def _classes(call: Call) -> list[Alternative]:
+    """The classes that are asked about."""
+    found: list[Alternative] = []
     for _, item in call.get("", 1):
         group = item.items if isinstance(item, Object) and item.items is not None else [of(item)]
-        classes += [part for value in group for _, part in value]
+        found += [part for value in group for _, part in value]
+    return found
+
+
+@framework.function("builtins.isinstance", "builtins.callable")
+def is_instance(call: Call) -> Value:
+    """Whether an object is of a class, where its class is known; open elsewhere."""
+    classes = _classes(call)
     wanted = [part.name.rsplit(".", 1)[-1] for part in classes if isinstance(part, (External, Class))]
     tensor = any(isinstance(part, External) and part.name in OF_TENSORS for part in classes)
     parts = []

@@ -282,6 +282,8 @@ def _membership(it: Interpreter, item: Alternative, holder: Alternative, node: a
         return [(ALWAYS, str(item.value) in holder.value)]
     if isinstance(holder, Object) and not holder.open and not holder.each:
         members = _members(holder)
+        if members is not None and isinstance(item, Const):  # of any number of literals
+            members = [pair for pair in members if not isinstance(pair[1], Const) or pair[1].value == item.value]
         if members is not None and _is_plain(item) and len(members) <= MOST_MEMBERS:
             return _among(it, item, members, node)
     return _text_atom(it, item, holder, node)

@@ -52,11 +52,12 @@ def _decorated(it: Interpreter, defined: Function | Class, decorators: list[ast.
     """What decorators make of a function or class; of one that does too much to be followed, what it was given."""
     value = of(defined)
     for decorator in reversed(decorators):
-        steps, it.steps = it.steps, min(it.steps, DECORATOR_STEPS)
-        allowed, stopped = it.steps, it.stopped
+        held, stopped, allowed = it.reserve, it.stopped, min(it.steps, DECORATOR_STEPS)
+        it.steps, it.reserve = allowed, held + it.steps - allowed
         made = _applied(it, value, defined, decorator)
-        spent, it.steps, it.stopped = allowed - it.steps, steps - (allowed - it.steps), stopped
-        value = made if spent <= allowed else value
+        value, left = value if it.steps < 0 else made, it.steps + it.reserve
+        it.reserve, it.stopped = min(held, left), stopped
+        it.steps = left - it.reserve
     return value
 
 

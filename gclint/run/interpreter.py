@@ -107,7 +107,8 @@ class Interpreter:
     a call, what consumes each thing that a generator called there yields. `vague` counts the loops around of which
     nobody knows how often they run: their bodies are walked once. `risks` counts what may raise something for all that
     is known, `handled` is what the innermost handler handles. `aside` are the steps taken in modules that are
-    walked when a name of them is read, which are counted for the project alone.
+    walked when a name of them is read, which are counted for the project alone; `reserve` are those that a decorator
+    may not take, and what it imports may.
     """
 
     def __init__(self, project: Project, run: Run, library: Library, as_library: bool = False):
@@ -138,7 +139,7 @@ class Interpreter:
         self.risks = 0
         self.handled: Value = NOTHING
         self.steps = MAX_STEPS
-        self.aside = 0
+        self.aside = self.reserve = 0
         self.stopped: tuple[Site, ...] = ()
         self.entered: Counter[int] = Counter()
         self.spent: Counter[int] = Counter()
@@ -315,7 +316,11 @@ class Interpreter:
             return self.modules[module.path]
         scope = Scope()
         self.modules[module.path] = scope
+        before, lent, self.reserve = self.steps, self.reserve, 0
+        self.steps += lent  # a module is walked whole, whatever asks for it
         self.walk_module(module, scope, module.name)
+        spent = before + lent - self.steps
+        self.steps, self.reserve = before - max(0, spent - lent), max(0, lent - spent)
         return scope
 
     def modules_with(self, word: str) -> Iterator[Module]:
