@@ -21,6 +21,11 @@ LOADED = rf"{CLASSES}|(?!\w*(Image|Video)Processor)\w+Processor"
 """Classes whose `from_pretrained` gives a tokenizer, or a processor that has one."""
 WITHOUT_BEGIN = re.compile(r"qwen", re.IGNORECASE)
 """Names of models, and of tokenizers' classes, that have no begin token (transformers/models/qwen2 and later)."""
+BEGINNING = re.compile(
+    r"\bllama-?[23]|code-?llama|mistral|mixtral|ministral|zephyr-7b-gemma|gemma|command-?[ar]|cohere|\baya|deepseek",
+    re.IGNORECASE,
+)
+"""Names of models on the hub whose chat templates write the begin token (their tokenizer_config.json)."""
 CALLED = "tokenizer.__call__"
 ENCODES = (CALLED, "tokenizer.encode", "tokenizer.encode_plus", "tokenizer.batch_encode_plus")
 
@@ -76,6 +81,12 @@ def begins(tokenizer: Object) -> bool | None:
 
 
 def template_begins(tokenizer: Object) -> bool | None:
-    """Whether the program's own chat template writes the begin token; None where it has none of its own."""
+    """Whether a chat template writes the begin token: the program's own, or that of a model on the hub, of which few
+    do; None where nobody knows which model it is.
+    """
     own = tokenizer.attributes.get("chat_template", NOTHING).constant()
-    return "bos" in own or "<s>" in own if isinstance(own, str) else None
+    if isinstance(own, str):
+        return "bos" in own or "<s>" in own
+    named = tokenizer.attributes.get("name", NOTHING).constant()
+    on_the_hub = isinstance(named, str) and named.count("/") <= 1 and not named.startswith((".", "/", "~"))
+    return False if on_the_hub and not BEGINNING.search(str(named)) else None

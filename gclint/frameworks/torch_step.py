@@ -6,6 +6,7 @@ from ..run.arithmetic import scale_of
 from ..run.calls import Call
 from ..run.comparison import truths
 from ..run.events import GradientsCleared, GradientsClipped, OptimizerStep, ScalerUsed, StateFilled
+from ..run.guards import DEEPSPEED
 from ..run.values import NONE, TRUE, Value, of
 from .registry import Framework
 from .settings import with_settings
@@ -78,8 +79,10 @@ def clip(call: Call) -> Value:
 
 @framework.method("accelerator", "clip_grad_norm_", "clip_grad_value_")
 def clip_by_accelerate(call: Call) -> Value:
-    """The same, of gradients that accelerate divides by the scale before (accelerate/accelerator.py)."""
-    return clip(call)
+    """The same, of gradients that accelerate divides by the scale before; under DeepSpeed, which clips by itself as its
+    own settings say, nothing (accelerate/accelerator.py, `clip_grad_norm_`).
+    """
+    return call.unknown() if (DEEPSPEED, True) in call.it.guard else clip(call)
 
 
 @framework.method("*", "zero_grad")

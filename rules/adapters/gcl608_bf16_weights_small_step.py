@@ -39,7 +39,7 @@ from gclint.ir.syntax import Site
 from gclint.rule import Reproduction, Rule
 from gclint.run import rewrite
 from gclint.run.events import Converted, LibraryCall, OptimizerStep, TrainerStarted
-from gclint.run.guards import Guard
+from gclint.run.guards import DEEPSPEED, FSDP, Guard
 from gclint.run.parallel import inside, models_of
 from gclint.run.run import Run, ways
 from gclint.run.values import NOTHING, Const, Object, root
@@ -116,7 +116,7 @@ def _rounded_away(run: Run, model: Object, guard: Guard, rate: object, place: Si
 
 def _sharded(run: Run) -> bool:
     """Whether accelerate shards the model: it then keeps float32 weights where mixed precision is asked for."""
-    return any(
+    return not run.assumed.isdisjoint(((FSDP, True), (DEEPSPEED, True))) or any(
         event.call is not None
         and event.name.startswith("accelerate")
         and (

@@ -23,10 +23,10 @@ if dist.get_rank() == 0:
 ```
 
 ## When it is fine
-A test of the process's number around it, also of one on each machine; a path with the number in it; one process; what
-writes on one process by itself, as `accelerator.save`, `Trainer.save_model` and Lightning do; what all processes have
-to call, as `torch.distributed.checkpoint.save`. Where a state is put together from shards, all processes have to take
-it, and one to write it.
+A test of the process's number around it, also of one on each machine; a lock on a file; a path with the number in it;
+one process; what writes on one process by itself, as `accelerator.save`, `Trainer.save_model` and Lightning do; what
+all processes have to call, as `torch.distributed.checkpoint.save`. Where a state is put together from shards, all
+processes have to take it, and one to write it.
 
 ## Evidence
 torch 2.13.0, two gloo ranks, `torch.save` of 1.6 MB to one path, 100 times: 92 of 200 loads that came at once raise
@@ -73,6 +73,8 @@ ANEW = ("w", "x")
 COPIES = ("shutil.copy", "shutil.copy2", "shutil.copyfile")
 """What writes to its second argument what stands in the file of its first."""
 THERE = ("os.path.exists", "os.path.isfile", "os.path.isdir", "os.path.lexists")
+LOCKS = ("filelock.", "fasteners.", "portalocker.")
+"""Libraries whose `with` blocks one process is in at a time, whoever opens them with the same file."""
 ASKED = "is_main_process"
 GROUP = "torch.distributed.init_process_group"
 ON_SEVERAL: Guard = frozenset({(DISTRIBUTED, True)})
@@ -118,7 +120,7 @@ def written_by_all(event: RunEnded, run: Run) -> Iterator[Finding]:
             continue
         if not run.facts.get(EACH_ITS_OWN, set()).isdisjoint(each.moment.stack):
             continue  # its arguments are those of this process, and what they say of the path nobody knows
-        if _is_first_of_one(each, run):
+        if _is_first_of_one(each, run) or _is_locked(each, run):
             continue
         yield rule.finding(
             run,
@@ -130,6 +132,12 @@ def written_by_all(event: RunEnded, run: Run) -> Iterator[Finding]:
             related=run.launch_locations("started on more than one process here"),
             fixes=(_on_one(each, run),),
         )
+
+
+def _is_locked(event: LibraryCall, run: Run) -> bool:
+    """Whether a file is written by one process at a time, which lets nobody read it meanwhile either."""
+    made = (run.makers.get(each) for each in event.moment.contexts)
+    return any(each is not None and each.name.startswith(LOCKS) for each in made)
 
 
 def _is_first_of_one(event: LibraryCall, run: Run) -> bool:

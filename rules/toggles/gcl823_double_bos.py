@@ -22,8 +22,9 @@ ids = tokenizer(text, add_special_tokens=False).input_ids
 Or `apply_chat_template(messages)`, which makes the tokens itself; a column `messages` for SFTTrainer.
 
 ## When it is fine
-`add_special_tokens=False`; a tokenizer or a template without begin token (Qwen's; one of the project's own); a text
-from which the begin token is taken. Of most tokenizers only their files tell whether they add one: fragile.
+`add_special_tokens=False`; a tokenizer or a template without begin token (Qwen's; one of the project's own; that of a
+model named in the code, but for Llama's, Mistral's, Gemma's, Cohere's and DeepSeek's); a text from which the begin
+token is taken. Of most tokenizers only their files tell whether they add one: fragile.
 
 ## Evidence
 transformers 5.23: the text "<s> a b " has the tokens [4, 4, 2, 3], and [4, 2, 3] without special tokens, as
