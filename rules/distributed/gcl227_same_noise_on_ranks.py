@@ -64,7 +64,14 @@ rule = Rule(
     words=(
         ("manual_seed", "set_seed", "seed_everything", "random.seed"),
         ("rand", "random", "normal", "multinomial", "bernoulli"),
-        ("DistributedDataParallel", "Accelerator", "FullyShardedDataParallel", "fully_shard", "LightningModule"),
+        (
+            "DistributedDataParallel",
+            "Accelerator",
+            "FullyShardedDataParallel",
+            "fully_shard",
+            "LightningModule",
+            "deepspeed",
+        ),
         TRAINS,
     ),
     bears=("processes",),
@@ -142,7 +149,8 @@ def _trained(
 ) -> Iterator[tuple[LibraryCall, LibraryCall, Backward]]:
     """What seeds, what is drawn after it in a loop, and the backward of several processes in that loop from it."""
     for backward in run.of_type(Backward):
-        if not backward.moment.loops or not reaches_a_step(backward, run):
+        engine = any(each.through is not None and each.through.kind == "engine" for each in forwards_of(backward, run))
+        if not backward.moment.loops or not (engine or reaches_a_step(backward, run)):
             continue
         made_of = sources(backward.loss, len(run.heap))
         for draw in drawn:
