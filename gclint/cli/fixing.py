@@ -22,6 +22,7 @@ from gclint.fix.job import fix as fix_request
 from gclint.fix.proof import ProofOptions, verify_fixes
 from gclint.fix.proof import proving as proving_fixes
 from gclint.fix.trials import Offer
+from gclint.report.content import UNREADABLE
 from gclint.report.formats import render
 from gclint.report.style import style_for
 from gclint.report.tally import counted, of_fixes
@@ -214,7 +215,7 @@ def _say(outcome: Outcome) -> None:
 
 def _say_undecided(outcome: Outcome, options: Namespace) -> None:
     """Say which fixes stay out because their runs decided nothing, and where nothing was run why."""
-    findings = outcome.report.findings
+    findings = [each for each in outcome.report.findings if each.code != UNREADABLE]
     if getattr(options, "verify", None) and findings and not (outcome.proofs or outcome.trials or outcome.refused):
         unsafe = sum(bool(each.fixes) and each.fixes[0].applicability == "unsafe" for each in findings)
         why = f"{of_fixes(unsafe)} only with --unsafe" if unsafe else "no finding has a fix"

@@ -131,9 +131,8 @@ def _train(call: Call, module: Object) -> None:
 def _backward(call: Call, loss: Value) -> None:
     """The backward, which is left out where a step gives None (lightning/pytorch/loops/optimization/automatic.py)."""
     given = Value([pair for pair in loss if pair[1] != Const(None)])
-    with call.it.under(
-        either([guard for guard, _ in given]) if len(given.alternatives) < len(loss.alternatives) else ALWAYS
-    ) as possible:
+    sometimes = len(given.alternatives) < len(loss.alternatives)
+    with call.it.under(either([guard for guard, _ in given]) if sometimes else ALWAYS) as possible:
         if possible and given:
             emit_backward(call, given)
 

@@ -22,7 +22,7 @@ LOADED = rf"{CLASSES}|(?!\w*(Image|Video)Processor)\w+Processor"
 WITHOUT_BEGIN = re.compile(r"qwen", re.IGNORECASE)
 """Names of models, and of tokenizers' classes, that have no begin token (transformers/models/qwen2 and later)."""
 BEGINNING = re.compile(
-    r"\bllama-?[23]|code-?llama|mistral|mixtral|ministral|zephyr-7b-gemma|gemma|command-?[ar]|cohere|\baya|deepseek",
+    r"\bllama-?[23]|code-?llama|mistral|mixtral|ministral|gemma|command-?[ar]|cohere|\baya|deepseek",
     re.IGNORECASE,
 )
 """Names of models on the hub whose chat templates write the begin token (their tokenizer_config.json)."""

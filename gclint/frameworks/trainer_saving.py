@@ -66,8 +66,7 @@ def _settings(trainer: Object) -> list[Object]:
 
 def _argument(call: Call, args: Object, name: str) -> Value:
     node = call.site.node
-    assert isinstance(node, ast.expr)
-    return names.of_object(call.it, args, name, node)
+    return names.of_object(call.it, args, name, node) if isinstance(node, ast.expr) else call.unknown()
 
 
 def _has_own(trainer: Object, methods: tuple[str, ...]) -> bool:
