@@ -124,7 +124,7 @@ def of_several(base: Guard, forward: Forward) -> Guard | None:
     wrapped = [guard for guard, (wrapper,) in held if isinstance(wrapper, Object)]
     if forward.through is not None and forward.through.kind in ("ddp", "fsdp"):
         wrapped.append(base)
-    elif forward.through is not None and forward.through.kind == "engine":
+    elif model.known("deepspeed").objects() or (forward.through is not None and forward.through.kind == "engine"):
         wrapped += filter(None, [conj(base, frozenset({(DISTRIBUTED, True)}))])
     wrapped += [guard for guard, (sharded,) in ways(base, model.known("sharded")) if sharded == Const(True)]
     return min(wrapped, key=len, default=None)

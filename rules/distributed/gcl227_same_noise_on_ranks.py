@@ -22,7 +22,7 @@ Or `torch.manual_seed(seed + dist.get_rank())`, once the weights are made.
 
 ## When it is fine
 A seed with the rank in it, also a later one; a generator of each process's own; no seed, for then each process has
-another; numbers that no loss is computed from; one process; a process that draws besides what the others draw.
+another; numbers that no loss is computed from; one process; two processes of which one draws by itself besides.
 
 ## Evidence
 torch 2.13.0 and accelerate 1.15.0, two gloo ranks: after `set_seed(42)` both draw the noise 0.3367, 0.1288 and the time
@@ -54,6 +54,7 @@ from .loaders import by_rank
 
 CHANGES: tuple[Aspect, ...] = ("random", "loss", "gradients", "updates")
 
+TWO = 2
 OF_A_WORKER = "get_worker_info"
 """What tells a loader's worker of itself, its own seed among it (torch/utils/data/_utils/worker.py)."""
 
@@ -96,8 +97,12 @@ def drawn_alike(event: RunEnded, run: Run) -> Iterator[Finding]:
     calls = run.of_type(LibraryCall)
     for generator in GENERATORS:
         drawn = [each for each in calls if draws(each, generator)]
-        seeds = [each for each in calls if generator in seeded_by(each)]
+        all_seeds = [each for each in calls if generator in seeded_by(each)]
+        alone_drawn = _by_the_first([*drawn, *all_seeds], run)
+        seeds = [each for each in all_seeds if each.site not in alone_drawn]
         if not seeds or not drawn or _apart(drawn, seeds, run):
+            continue
+        if alone_drawn and run.launch_places and all(each.world_size == TWO for each in run.launch_places):
             continue
         trained = _trained(drawn, seeds, run)
         found = next(trained, None)
@@ -114,7 +119,12 @@ def drawn_alike(event: RunEnded, run: Run) -> Iterator[Finding]:
                 guard=backward.guard if guard is None else guard,
                 certainty="fragile",
                 symptom="silent: the processes differ in their data only, not in their noise",
-                related=[(draw.site, "drawn in each step"), (backward.site, "trained on by all processes")],
+                condition="with more than two processes" if alone_drawn else "",
+                related=[
+                    (draw.site, "drawn in each step"),
+                    (backward.site, "trained on by all processes"),
+                    *((site, "the first process draws, or seeds, here by itself") for site in alone_drawn[:1]),
+                ],
                 fixes=(_by_rank(seed, run),),
             )
             return
@@ -125,14 +135,27 @@ def _places(events: Sequence[Event]) -> list[Site]:
 
 
 def _apart(drawn: list[LibraryCall], seeds: list[LibraryCall], run: Run) -> bool:
-    """Whether processes may draw apart: by a seed with their number, or where one draws and others do not."""
+    """Whether processes may draw apart: by a seed with their number, or where one draws or seeds and others do not, but
+    the first by itself, which leaves the others alike.
+    """
     if any(each.call is None or _is_own(each, run) for each in seeds):
         return True
     pair = Pair(run)
+    return any(pair.only(1, guard) is not None for guard in _met([*drawn, *seeds], run).values())
+
+
+def _by_the_first(events: list[LibraryCall], run: Run) -> list[Site]:
+    """The places to which the first process comes and the others do not."""
+    pair = Pair(run)
+    return [site for site, guard in _met(events, run).items() if pair.only(0, guard) is not None]
+
+
+def _met(events: list[LibraryCall], run: Run) -> dict[Site, Guard]:
+    """Under what each place is come to: one that a process comes to in another call than the others is no less met."""
     met: dict[Site, list[Guard]] = {}
-    for each in (*drawn, *seeds):  # a place that one process comes to in another call than the others is no less met
+    for each in events:
         met.setdefault(each.site, []).append(each.guard - run.assumed)
-    return any(pair.only(process, either(guards)) is not None for guards in met.values() for process in (0, 1))
+    return {site: either(guards) for site, guards in met.items()}
 
 
 def _is_own(seed: LibraryCall, run: Run) -> bool:
