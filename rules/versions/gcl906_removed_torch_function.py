@@ -79,7 +79,8 @@ rule = Rule(
             *(f"init.{name}(" for name in INITS),
             *(where(f".{name}(", rf".*\.{name}\((?:.*,|\s*$)") for name in SCALED),
             *(where(f"torch.{name[:-1]}(", rf".*\btorch\.{name[:-1]}\((?:.*,.*,|\s*$)") for name in BESIDES),
-            *("torch.cross(", "torch._six", "functorch", "custom_fwd", "custom_bwd", ".next("),
+            where(".cross(", r".*(?<!linalg)\.cross\("),
+            *("import cross", "torch._six", "functorch", "custom_fwd", "custom_bwd", ".next("),
             *(
                 "size_average",
                 "elementwise_mean",
