@@ -97,9 +97,9 @@ def drawn_alike(event: RunEnded, run: Run) -> Iterator[Finding]:
     calls = run.of_type(LibraryCall)
     for generator in GENERATORS:
         drawn = [each for each in calls if draws(each, generator)]
-        all_seeds = [each for each in calls if generator in seeded_by(each)]
-        alone_drawn = _by_the_first([*drawn, *all_seeds], run)
-        seeds = [each for each in all_seeds if each.site not in alone_drawn]
+        seeds = [each for each in calls if generator in seeded_by(each)]
+        alone_drawn = _by_the_first([*drawn, *seeds], run)
+        drawn, seeds = ([each for each in held if each.site not in alone_drawn] for held in (drawn, seeds))
         if not seeds or not drawn or _apart(drawn, seeds, run):
             continue
         if alone_drawn and run.launch_places and all(each.world_size == TWO for each in run.launch_places):
