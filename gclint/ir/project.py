@@ -233,10 +233,8 @@ class Project:
         directory = home if home.is_dir() else home.parent
         if home.is_file() and home.name != "__init__.py":
             return None
-        for candidate in (directory / f"{name}.py", directory / name / "__init__.py"):
-            if candidate.is_file():
-                return self.imports.real(candidate)
-        return self.imports.real(directory / name) if any((directory / name).glob("*.py")) else None
+        found = self.imports.part(directory, name)
+        return self.imports.real(found) if found is not None else None
 
     def program_root(self, entry: str | Path) -> Path:
         """The nearest directory above an entry that looks like a project of its own, at most the root."""

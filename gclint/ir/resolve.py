@@ -110,7 +110,10 @@ class Imports:
         package = self.resolve(module, level, importer)
         if package is None or (package.name != "__init__.py" and package.suffix == ".py"):
             return None
-        directory = package.parent if package.suffix == ".py" else package
+        return self.part(package.parent if package.suffix == ".py" else package, name)
+
+    def part(self, directory: Path, name: str) -> Path | None:
+        """The submodule of a name in a package's directory: its file, or its directory without an `__init__.py`."""
         return self._below(directory, (name,), namespaces=True)
 
     def executed(self, module: str, level: int, importer: Path) -> list[Path]:

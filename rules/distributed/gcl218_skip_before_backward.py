@@ -35,7 +35,7 @@ backward.
 
 ## Evidence
 torch 2.13.0, two gloo ranks, one of which skips its second batch: the gradient of the other's second step is 6.5, where
-the mean of both is 6.0, and its third backward fails or waits until the time-out. Lightning 2.6: the closure of a step
+the mean of both is 6.0, and its third backward fails or waits until the time-out. Lightning: the closure of a step
 that gave None has no backward (loops/optimization/automatic.py), and the documentation of `training_step` says that
 this is not supported for several GPUs.
 """

@@ -62,7 +62,6 @@ LOADED = ("load_state_dict", "load_from_checkpoint", "from_pretrained", "pretrai
 VARIABLES = ("torch.autograd.Variable", "torch.autograd.variable.Variable")
 RECORDS_ALL = Version("0.4.0")
 """The first release in which a volatile input changes nothing (the notes of torch 0.4.0)."""
-GRADIENTS = "autograd.grad("
 TAKE_GRADIENTS = ("torch.func.", "functorch.", "torch.autograd.functional.")
 
 rule = Rule(
@@ -82,8 +81,6 @@ rule = Rule(
 def with_graph(event: RunEnded, run: Run) -> Iterator[Finding]:
     """Does a model keep graphs in evaluation mode, or after all training, that no backward goes through?"""
     if not event.whole or any(map(_differentiates, run.of_type(LibraryCall))):
-        return
-    if any(run.modules_with(GRADIENTS)):  # also where the walk does not get to
         return
     steps = {loop for each in run.of_type(Backward) for loop in each.moment.loops}
     last = max((run.place(each) for each in run.of_type(Backward)), default=-1)
