@@ -41,8 +41,9 @@ from .option_places import (
     spellings,
     spreads,
 )
+from .option_reads import is_only_kept
 
-ASKS = ("isinstance", "type", "id", "hasattr", "setattr", "delattr", "len", "callable")
+ASKS = ("hash", "isinstance", "type", "id", "hasattr", "setattr", "delattr", "len", "callable")
 """Functions that take nothing of what they are given."""
 SAME_AGAIN = ("copy", "deepcopy", "vars")
 MAKES_ENTRIES = ("dict", "update")
@@ -148,7 +149,8 @@ class Flow:
             else:
                 self.escaped |= not is_shown(node, module)
         elif isinstance(node.ctx, ast.Load) and not (called and node.attr == "update"):
-            self.taken |= set() if self.run.read_of_others.get(node) else {node.attr}
+            nothing = self.run.read_of_others.get(node) or is_only_kept(node, module, self.run)
+            self.taken |= set() if nothing else {node.attr}
 
     def _take(self, key: ast.AST) -> None:
         if isinstance(key, ast.Constant):

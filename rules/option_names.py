@@ -10,7 +10,6 @@ from gclint.frameworks.arguments import is_command_line
 from gclint.ir.syntax import DEFINITIONS, FUNCTIONS, Module, Site, dotted, nodes
 from gclint.run.calls import Call
 from gclint.run.closures import calls_in, contains, enclosing_function
-from gclint.run.run import Run
 from gclint.run.values import NONE, Const
 
 from .option_entries import entries_by_name, is_one_of_all
@@ -112,14 +111,7 @@ def is_shown(options: ast.AST, module: Module) -> bool:
     return False
 
 
-def is_read(name: str, run: Run) -> bool:
-    """Whether the program takes an option's value, other than in a loop that only shows all of them, and to put it with
-    all others, which are followed themselves.
-    """
-    return any(place is None or not _is_of_all(place) for place in run.options_read.get(name, ()))
-
-
-def _is_of_all(place: Site) -> bool:
+def is_of_all(place: Site) -> bool:
     """Whether what is taken in a place is one of all options, to show it or to put it with the others."""
     node, module = place.node, place.module
     if _in_showing_loop(node, module) or is_one_of_all(node, module):
@@ -190,7 +182,7 @@ def _is_no_option(base: ast.expr, module: Module) -> bool:
 
 def is_of_its_method(base: ast.expr, module: Module) -> bool:
     """Whether something is the object whose method it stands in."""
-    return isinstance(base, ast.Name) and _class_of_method(base, module) is not None
+    return class_of_method(base, module) is not None
 
 
 def _is_stored_into(options: ast.expr, module: Module) -> bool:
@@ -209,20 +201,20 @@ def _is_imported(base: ast.expr, module: Module) -> bool:
     )
 
 
-def _class_of_method(node: ast.Name, module: Module) -> ast.ClassDef | None:
+def class_of_method(node: ast.expr, module: Module) -> ast.ClassDef | None:
     """The class whose object a name is, as the first parameter of the method around it; none of argparse's own."""
-    for outer in module.ancestors(node):
+    for outer in module.ancestors(node) if isinstance(node, ast.Name) else ():
         if isinstance(outer, (ast.FunctionDef, ast.AsyncFunctionDef)):
             owner, parameters = module.parents.get(outer), outer.args.posonlyargs + outer.args.args
-            if not isinstance(owner, ast.ClassDef) or not parameters or parameters[0].arg != node.id:
+            if not isinstance(owner, ast.ClassDef) or not parameters or parameters[0].arg != last_name(node):
                 return None
             return None if "Namespace" in map(last_name, owner.bases) else owner
     return None
 
 
-def _sets_itself(node: ast.Attribute, module: Module) -> bool:
+def sets_itself(node: ast.Attribute, module: Module) -> bool:
     """Whether an attribute is one of the object whose method reads it, and which has set it itself."""
-    owner = _class_of_method(node.value, module) if isinstance(node.value, ast.Name) else None
+    owner = class_of_method(node.value, module)
     return owner is not None and any(
         isinstance(each, ast.Attribute) and isinstance(each.ctx, ast.Store) and each.attr == node.attr
         for each in nodes(owner)
@@ -242,7 +234,7 @@ def names_option(module: Module, name: str, made: ast.AST, texts: bool, others: 
         named = ""
         if isinstance(node, ast.Attribute):
             read = isinstance(node.ctx, ast.Load) and node.attr == name and node not in others
-            read = read and not _sets_itself(node, module) and not _is_imported(node.value, module)
+            read = read and not sets_itself(node, module) and not _is_imported(node.value, module)
             named = name if read else ""
         elif isinstance(node, ast.Call) and last_name(node.func) in ("getattr", "attrgetter"):
             given = {each.value for each in node.args if isinstance(each, ast.Constant)}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import cache, partial
 from typing import NamedTuple
 
@@ -24,6 +24,7 @@ from .option_names import (
     reads_by_text,
     reads_of_own_option,
 )
+from .option_reads import is_only_kept
 from .training_fields import OF_LIGHTNING
 
 SAME_AGAIN = ("vars", "dict", "copy", "deepcopy", "Namespace", "_get_kwargs")
@@ -32,9 +33,10 @@ SAME_AGAIN = ("vars", "dict", "copy", "deepcopy", "Namespace", "_get_kwargs")
 TAKEN = {
     "deepspeed.initialize": ("deepspeed_config", "deepscale_config", "deepspeed_mpi", "device_rank", "local_rank"),
     "deepspeed.add_config_arguments": (),
+    "datasets.fingerprint.Hasher.hash": (),
 }
 """The options that functions of libraries take of all that they are given (deepspeed/__init__.py and runtime/engine.py,
-0.1 to 0.19).
+0.1 to 0.19); a hash names a cached file, and changes nothing of what is in it (datasets/fingerprint.py).
 """
 LIGHTNING = ("lightning.", "pytorch_lightning.")
 PARTIAL = "functools.partial"
@@ -92,6 +94,12 @@ def is_given(options: set[Object], call: LibraryCall) -> bool:
     return False
 
 
+def _reads(module: Module, name: str) -> Iterator[ast.Attribute]:
+    for node in module.parents:
+        if isinstance(node, ast.Attribute) and node.attr == name and isinstance(node.ctx, ast.Load):
+            yield node
+
+
 class Texts(NamedTuple):
     """What modules do with texts: whether they take attributes by them, and the names that they put together; `others`
     are the places that read what is known to be no options.
@@ -125,4 +133,5 @@ def is_named(name: str, made: Site, kept: bool, texts: Texts, run: Run) -> bool:
         return True
     others = set[ast.AST]() if taking else texts.others
     own = {node for module in beside for node in reads_of_own_option(module, name)}
+    own |= {node for module in modules for node in _reads(module, name) if is_only_kept(node, module, run)}
     return any(names_option(module, name, made.node, bool(taking), others | own) for module in modules)

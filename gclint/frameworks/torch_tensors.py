@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from ..ir.syntax import Site
-from ..run.arithmetic import computed_from_leaf, of_a_model, scale_of
+from ..run.arithmetic import computed_from_leaf, is_tensor, of_a_model, scale_of
 from ..run.calls import Call
 from ..run.devices import is_cpu
 from ..run.interpreter import Interpreter
@@ -215,8 +215,8 @@ def reduced(call: Call) -> Value:
 
 
 def _is_of_autograd(item: Object) -> bool:
-    """Whether something is known to be a tensor: it carries a graph."""
-    return bool(item.known("graph").constant() or item.known("grad").constant())
+    """Whether something is known to be a tensor: it carries a graph, or was computed from what is one."""
+    return bool(item.known("graph").constant() or item.known("grad").constant()) or is_tensor(item)
 
 
 def _leaves_the_batch(over: Value) -> bool:

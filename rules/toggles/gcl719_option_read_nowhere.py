@@ -59,7 +59,8 @@ from gclint.source.source import shown
 from ..evaluations import uses_a_model
 from ..option_fields import unread_fields
 from ..option_flow import Flow
-from ..option_names import BY_LAUNCHERS, is_read, takes_the_command_line
+from ..option_names import BY_LAUNCHERS, takes_the_command_line
+from ..option_reads import is_read
 from ..options_given import Texts, is_handed_on, is_named, is_saved, taken_by
 from ..replaced_at_once import replaced_at_once
 from ..words import USES_A_MODEL

@@ -61,7 +61,8 @@ from gclint.run.values import NONE, NOTHING, Class, Const, External, Object, Val
 from gclint.source.source import shown
 
 from ..evaluations import uses_a_model
-from ..option_names import is_read, names_option, takes_the_command_line
+from ..option_names import names_option, takes_the_command_line
+from ..option_reads import is_read
 from ..words import USES_A_MODEL
 
 CHANGES: tuple[Aspect, ...] = ("steps", "backwards", "loss", "gradients", "trained", "updates", "modes", "loaded")
