@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from ..ir.syntax import Site
 from ..run.arithmetic import scale_of
 from ..run.calls import Call
 from ..run.comparison import truths
-from ..run.events import GradientsCleared, GradientsClipped, OptimizerStep, ScalerUsed, StateFilled
+from ..run.events import Backward, GradientsCleared, GradientsClipped, OptimizerStep, ScalerUsed, StateFilled
 from ..run.guards import DEEPSPEED
-from ..run.values import NONE, TRUE, Value, of
+from ..run.values import NONE, NOTHING, TRUE, Object, Value, of, sources, union
 from .registry import Framework
 from .settings import with_settings
 
@@ -96,6 +97,8 @@ def zero_grad(call: Call) -> Value:
 @framework.method("*", "zero_", "fill_", "mul_", "copy_")
 def changed_by_hand(call: Call) -> Value | None:
     """A gradient that is set by hand, or its data: `w.grad.zero_()`; a tensor of a state that is copied into."""
+    if call.last == "mul_" and _limits(call):
+        return None
     if call.receiver is not None and call.receiver.text.endswith((".grad", ".grad.data")):
         call.it.emit(GradientsCleared(call.it.moment(site=call.site), call.receiver))
     state = call.receiver if call.last == "copy_" else None
@@ -104,6 +107,30 @@ def changed_by_hand(call: Call) -> Value | None:
     if state is not None:
         call.it.emit(StateFilled(call.it.moment(site=call.site), state.attributes["of"], call.get("src", 0)))
     return None
+
+
+def _limits(call: Call) -> bool:
+    """Whether gradients are multiplied by what was computed from gradients: a function of the project that does so
+    clips them where it is called, unless it does the steps as well.
+    """
+    it, limited = call.it, _gradients(of(call.receiver) if call.receiver is not None else NOTHING)
+    if not limited or not _gradients(call.get("other", 0)) or it.frame.function is None:
+        return False
+    parameters = union(of(each.parent) for each in limited if each.parent is not None)
+
+    def clipped(site: Site) -> None:
+        steps = (each for each in it.run.of_type(Backward, OptimizerStep) if site in each.moment.stack)
+        if next(steps, None) is None:
+            it.emit(GradientsClipped(it.moment(site=site), parameters))
+
+    it.frame.at_end[:] = [clipped]
+    return True
+
+
+def _gradients(value: Value) -> list[Object]:
+    """The gradients of parameters that something is, or was computed from."""
+    found = [*value.objects(), *sources(value)]
+    return [each for each in dict.fromkeys(found) if each.text.rpartition(".")[2] == "grad" and each.parent is not None]
 
 
 @framework.method("unknown", "add_", "sub_", "addcmul_", "addcdiv_", "addmm_", "addmv_", "addr_", "addbmm_", "baddbmm_")

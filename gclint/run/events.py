@@ -329,7 +329,9 @@ class ScalerUsed(Event):
 
 @dataclass
 class GradientsClipped(Event):
-    """torch's own functions clip the gradients of parameters, by norm or by value."""
+    """The gradients of parameters are clipped, by norm or by value: by a `call` of torch's own functions, or, without
+    one, by a function of the project that multiplies them by what was computed from them.
+    """
 
     parameters: Value = NOTHING
     call: Call | None = None

@@ -61,6 +61,7 @@ class Frame:
     Of a generator `on_yield` is what consumes each thing that it yields, as the body of a `for` or a `with` does;
     `is_vague` says that it yielded in a loop of which nobody knows how often. `sought` are the conditions on one
     element at which it returned from within such a loop: outside, each says that there is an element like that.
+    `at_end` is what is done where it was called, once it has returned.
     """
 
     function: Function | None
@@ -75,6 +76,7 @@ class Frame:
     is_vague: bool = False
     vague: int = 0
     sought: set[Atom] = field(default_factory=set)
+    at_end: list[Callable[[Site], None]] = field(default_factory=list)
 
 
 class _Under:

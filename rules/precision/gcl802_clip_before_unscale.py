@@ -67,7 +67,7 @@ def clipped_scaled(event: ScalerUsed, run: Run) -> Iterator[Finding]:
     if not scaled:
         return
     for at, clip in enumerate(before):
-        if not isinstance(clip, GradientsClipped) or at < scaled[0] or not _ours(clip, event):
+        if not isinstance(clip, GradientsClipped) or clip.call is None or at < scaled[0] or not _ours(clip, event):
             continue
         both = conj(clip.guard, event.guard)
         unscaled = any(

@@ -1,7 +1,8 @@
 """# clip-in-every-round (GCL817)
 
 ## What it does
-Finds gradients that are accumulated over several rounds and clipped in every round, before the next one adds to them.
+Finds gradients that are accumulated over several rounds and clipped in every round, before the next one adds to them:
+by torch's functions, or by one of the project that multiplies gradients by what it computed from them.
 
 ## Why it breaks
 The limit is meant for the gradient of a step. Clipped in every round, what the rounds before have added is cut to the
@@ -58,7 +59,7 @@ rule = Rule(
     code="GCL817",
     name="clip-in-every-round",
     docs=__doc__ or "",
-    words=(("clip_grad_norm_", "clip_grad_value_"), BACKWARD, STEP),
+    words=(("clip_grad_norm_", "clip_grad_value_", "mul_"), BACKWARD, STEP),
     certainty=("fragile",),
     fixable="unsafe",
     oracles=("gradients",),

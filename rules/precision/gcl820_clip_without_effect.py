@@ -2,7 +2,8 @@
 
 ## What it does
 Finds clipping of gradients that no step uses: behind the step, or before the backward that makes them, such as in a
-LightningModule's `training_step`.
+LightningModule's `training_step`. A function of the project that multiplies gradients by what it computed from them
+clips as torch's does.
 
 ## Why it breaks
 Gradients live from a backward to the next time that they are cleared. Clipped after the step, they are cleared before
@@ -61,7 +62,7 @@ rule = Rule(
     code="GCL820",
     name="clip-without-effect",
     docs=__doc__ or "",
-    words=(("clip_grad_",), LEARNS),
+    words=(("clip_grad_", "mul_"), LEARNS),
     certainty=("fragile",),
     fixable="unsafe",
     oracles=("gradients",),
