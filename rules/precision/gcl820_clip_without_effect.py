@@ -49,6 +49,7 @@ from gclint.run import rewrite
 from gclint.run.events import AttributeSet, Backward, Event, GradientsCleared, GradientsClipped, OptimizerStep, RunEnded
 from gclint.run.guards import Guard, compatible, complement, conj
 from gclint.run.parallel import inside, models_of
+from gclint.run.parts_of_guards import without_tacit
 from gclint.run.run import Run
 from gclint.run.values import NOTHING, Object
 
@@ -182,7 +183,7 @@ def _cleared_first(clip: GradientsClipped, events: Iterable[Event], message: str
         whole = conj(held, each.target.born) if isinstance(each, GradientsCleared) else None
         if not isinstance(each, GradientsCleared) or whole is None or left.isdisjoint(_models(each)):
             continue
-        if not compatible(whole, complement(each.guard)):
+        if not compatible(whole, complement(without_tacit(each.guard))):
             left, held = left - _models(each), whole
         if not left:
             return None if any(compatible(held, before.guard) for before in passed) else _Lost(message, each, held)
