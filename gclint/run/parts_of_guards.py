@@ -49,6 +49,11 @@ def compares_release(guard: Guard, package: str) -> bool:
     )
 
 
+def covers(guard: Guard, other: Guard) -> bool:
+    """Whether a guard holds wherever the other does, as long as the program goes on."""
+    return without_tacit(guard) <= other
+
+
 def without_elements(guard: Guard) -> Guard:
     """The guard less the conditions on single elements of a loop."""
     return frozenset((atom, truth) for atom, truth in guard if not atom.each)

@@ -42,6 +42,7 @@ from gclint.rule import Reproduction, Rule
 from gclint.run import rewrite
 from gclint.run.events import GradientsCleared, OptimizerStep, RunEnded, ScalerUsed
 from gclint.run.meaning import apart
+from gclint.run.parts_of_guards import covers
 from gclint.run.run import Run
 from gclint.run.stepping import argument_text, looped, receiver_text, together
 from gclint.run.values import Object
@@ -112,7 +113,7 @@ def _is_cleared(scaled: ScalerUsed, plain: OptimizerStep, run: Run) -> bool:
     for each in run.of_type(GradientsCleared):
         at, step = run.place(each), run.place(plain)
         after = run.place(scaled) < at or (at < step < run.place(scaled))  # which is of the round before
-        if each.target is plain.optimizer and after and at < step and each.guard <= plain.guard:
+        if each.target is plain.optimizer and after and at < step and covers(each.guard, plain.guard):
             return True
     return False
 

@@ -52,7 +52,7 @@ from gclint.run.events import (
 from gclint.run.guards import all_of
 from gclint.run.own_numbers import asks_whether_finite
 from gclint.run.parallel import inside, models_of, trained
-from gclint.run.parts_of_guards import everything
+from gclint.run.parts_of_guards import covers, everything
 from gclint.run.run import Run, ways
 from gclint.run.stepping import every_few_rounds, waits_in_some_round
 from gclint.run.values import NOTHING, Alternative, Const, Object, root
@@ -157,7 +157,7 @@ def _before_backward(
         for added in inner:
             before = run.place(cleared) < run.place(added) < run.place(step)
             under = {(atom, held) for atom, held in cleared.guard if not (held and atom.key in steps)}
-            if before and under <= added.guard and _is_for(added, step.optimizer, run):
+            if before and covers(frozenset(under), added.guard) and _is_for(added, step.optimizer, run):
                 yield cleared, added
 
 

@@ -58,7 +58,7 @@ from gclint.rule import Reproduction, Rule
 from gclint.run.events import Iterated, LibraryCall, Loop, OptimizerStep, RunEnded
 from gclint.run.guards import Guard, all_of
 from gclint.run.loops import ITERATED
-from gclint.run.parts_of_guards import everything
+from gclint.run.parts_of_guards import covers, everything
 from gclint.run.run import Run
 from gclint.run.stepping import every_few_rounds, goes_over, together
 from gclint.run.values import NOTHING, Alternative, Const, Object, Value, ancestors, of, sources, union
@@ -187,7 +187,7 @@ def _in_epochs(step: LibraryCall, total: Value, run: Run) -> Found | None:
 def _with_every_step(step: LibraryCall, run: Run) -> bool:
     """Whether the schedule is stepped whenever an optimizer is."""
     steps = (each for each in run.of_type(OptimizerStep) if each.moment.loops == step.moment.loops)
-    return any(step.guard <= each.guard for each in steps)
+    return any(covers(step.guard, each.guard) for each in steps)
 
 
 def _in_batches(step: LibraryCall, total: Value, run: Run) -> Found | None:

@@ -46,6 +46,7 @@ from gclint.ir.syntax import FUNCTIONS, Site, nodes
 from gclint.rule import Reproduction, Rule
 from gclint.run.closures import contains, enclosing_function
 from gclint.run.events import Backward, Forward, LibraryCall, ModuleCalled, OptimizerStep, RunEnded
+from gclint.run.parts_of_guards import covers
 from gclint.run.run import Run
 from gclint.run.values import NOTHING, Const, sources
 
@@ -126,7 +127,7 @@ def _steps(run: Run) -> bool:
 
 def _goes_along(forward: Forward, other: Forward) -> bool:
     """Whether another forward is made in the same rounds whenever this one is."""
-    return forward.moment.loops[0] is other.moment.loops[0] and other.guard <= forward.guard
+    return forward.moment.loops[0] is other.moment.loops[0] and covers(other.guard, forward.guard)
 
 
 def _differentiates(call: LibraryCall) -> bool:

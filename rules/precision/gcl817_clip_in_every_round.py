@@ -47,6 +47,7 @@ from gclint.run import rewrite
 from gclint.run.events import AttributeSet, Backward, Event, GradientsCleared, GradientsClipped, OptimizerStep, RunEnded
 from gclint.run.guards import all_of
 from gclint.run.parallel import inside, models_of, trained
+from gclint.run.parts_of_guards import covers
 from gclint.run.run import Run
 from gclint.run.stepping import every_few_rounds, together, waits_in_some_round
 from gclint.run.values import NOTHING, Const, Object, Value, root
@@ -109,7 +110,7 @@ def _adds_up(step: OptimizerStep, waits: dict[str, Value], run: Run) -> bool:
     added = [each for each in run.of_type(Backward) if each.moment.loops == here and _is_for(trained(each), step)]
     in_each = all(waits.keys().isdisjoint(every_few_rounds(each, run)) for each in added)
     cleared = list(_cleared(step, run))
-    return bool(added) and in_each and not any(each.guard <= other.guard for each in cleared for other in added)
+    return bool(added) and in_each and not any(covers(each.guard, other.guard) for each in cleared for other in added)
 
 
 def _cleared(step: OptimizerStep, run: Run) -> Iterator[Event]:

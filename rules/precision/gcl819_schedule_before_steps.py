@@ -46,6 +46,7 @@ from gclint.ir.syntax import LOOPS
 from gclint.rule import Reproduction, Rule
 from gclint.run import rewrite
 from gclint.run.events import LibraryCall, OptimizerStep, RunEnded
+from gclint.run.parts_of_guards import covers
 from gclint.run.run import Run, together
 from gclint.run.values import NOTHING, Object
 
@@ -121,7 +122,7 @@ def _is_at_the_head(step: LibraryCall, first: OptimizerStep) -> bool:
     """
     outer, inner = step.moment.loops, first.moment.loops
     schedule = step.call.receiver if step.call is not None else None
-    in_each = schedule is not None and step.guard - first.guard <= schedule.born
+    in_each = schedule is not None and covers(step.guard - first.guard, schedule.born)
     return bool(outer) and len(outer) < len(inner) and inner[: len(outer)] == outer and in_each
 
 

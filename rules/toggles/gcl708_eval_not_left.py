@@ -59,6 +59,7 @@ from gclint.run.events import (
     RunEnded,
 )
 from gclint.run.parallel import forwards_of, inside, models_of
+from gclint.run.parts_of_guards import covers
 from gclint.run.run import Run
 from gclint.run.stepping import together
 from gclint.run.values import Object, Value, root
@@ -195,7 +196,7 @@ def _comes_later(other: LibraryCall, left: LibraryCall, forward: Forward, loop: 
     """
     start, end, place = run.place(forward), run.place(left), run.place(other)
     around = other.moment.loops
-    if loop not in around or around != forward.moment.loops[: len(around)] or not other.guard <= forward.guard:
+    if loop not in around or around != forward.moment.loops[: len(around)] or not covers(other.guard, forward.guard):
         return False
     return end < place < start if end < start else place < start or place > end
 
