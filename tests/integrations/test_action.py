@@ -69,6 +69,7 @@ def test_nothing_found(step, project):
     [
         ("vendor.github-actions", ACTION),
         ("vendor.github-workflows", ACTION.parents[2] / "workflows" / "gclint.yml"),
+        ("vendor.github-workflows", ACTION.parents[2] / "workflows" / "docs.yml"),
     ],
 )
 def test_files_are_valid(schema, file):
