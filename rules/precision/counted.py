@@ -7,11 +7,12 @@ from collections.abc import Iterator
 
 from gclint.ir.syntax import LOOPS, nodes
 from gclint.run.arithmetic import REMAINDERS
-from gclint.run.events import Compared, LibraryCall
+from gclint.run.events import Compared, LibraryCall, Loop
 from gclint.run.guards import Guard, compatible
+from gclint.run.loops import ITERATED
 from gclint.run.parts_of_guards import everything
 from gclint.run.run import Run
-from gclint.run.values import Alternative, Const, Object, Value
+from gclint.run.values import NOTHING, Alternative, Const, Object, Value
 
 LEAVES = (ast.Break, ast.Return)
 
@@ -23,6 +24,13 @@ def ends_at(step: LibraryCall, run: Run) -> Iterator[tuple[Value, Guard]]:
         if each.moment.loops[-1] in step.moment.loops and _leaves_a_loop(each.site.node, loops, step):
             yield from ((each.right, guard) for guard in _counts(each.left, loops))
             yield from ((each.left, guard) for guard in _counts(each.right, loops))
+
+
+def end_of_range(loop: Loop, run: Run) -> Value:
+    """The end of the range that a loop goes over."""
+    over: Value = run.facts.get(ITERATED, {}).get(loop.node, NOTHING)
+    ends = [item.known("stop") for item in over.objects()]
+    return ends[0] if ends else NOTHING
 
 
 def _leaves_a_loop(node: ast.AST, loops: set[ast.AST], step: LibraryCall) -> bool:

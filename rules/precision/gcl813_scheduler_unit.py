@@ -4,14 +4,15 @@
 Finds learning rate schedules that are made for a number of epochs and stepped in every batch, the other way round, made
 for all batches and stepped once for several (also by accelerate's `accumulate`), made for the first phase of a loop
 and stepped in all of its phases, or made for as many steps as a loop counts to and stepped more or less often than it
-counts, also at several places of one round; and those that accelerate prepared and that are stepped once per epoch.
+counts, also at several places of one round; and those that accelerate prepared and that are stepped once per epoch, or
+are made for as many steps as the loop counts.
 
 ## Why it breaks
 A schedule counts its own steps. One for as many epochs that is stepped in every batch ends within the first epoch, and
 a cosine swings back: the learning rate goes up and down all along. One for all batches that is stepped once per epoch,
 or once per accumulated step, hardly begins: the learning rate stays near its start. One for a part of the rounds ends
 where the next part begins. What accelerate prepared takes a step for each process at every `step()`: that fits batches,
-which the processes share out, and not epochs.
+which the processes share out, and neither epochs nor the steps that each process counts.
 
 ## Example
 ```python
@@ -33,15 +34,16 @@ for epoch in range(epochs):
 
 ## When it is fine
 Equal units: epochs per epoch, batches per batch, `len(loader) * epochs // accumulation` per accumulated step, which is
-when a schedule steps that accelerate prepared; schedules
-that restart on purpose; those that a trainer steps, or accelerate in every batch, or once with `split_batches=True` or
+when a schedule steps that accelerate prepared; schedules that restart on purpose or stay constant; those that a trainer
+steps, or accelerate in every batch, for `steps * accelerator.num_processes`, or once with `split_batches=True` or
 `step_scheduler_with_optimizer=False`; one for the first phase that is stepped in it only.
 
 ## Evidence
 torch 2.13.0: with T_max in epochs, stepped per batch, the learning rate is at its maximum at the end of each of ten
 epochs; a linear one over all batches, stepped once for eight, ends at 87 %. A cosine over the first
 half of the rounds is at 0 after that half, and at its maximum again after the second.
-accelerate 1.15.0, two processes: a cosine for four epochs is at 0 after two and at its maximum after four; one process,
+accelerate 1.15.0, two processes: a cosine for four epochs is at 0 after two and at its maximum after four, and a linear
+one for the ten steps that a loop counts at 0 after five; one process,
 four accumulated rounds: a linear one for all batches ends at 75 %.
 """
 
@@ -52,10 +54,10 @@ from collections.abc import Iterator
 from itertools import combinations
 
 from gclint.finding import Aspect, Certainty, Finding, Fix
-from gclint.frameworks.torch_schedules import TOTALS, WARMED_UP
+from gclint.frameworks.torch_schedules import TOTALS
 from gclint.ir.syntax import FORS, Site, nodes
 from gclint.rule import Reproduction, Rule
-from gclint.run.events import Iterated, LibraryCall, Loop, OptimizerStep, RunEnded
+from gclint.run.events import Iterated, LibraryCall, OptimizerStep, RunEnded
 from gclint.run.guards import Guard, all_of
 from gclint.run.loops import ITERATED
 from gclint.run.parts_of_guards import covers, everything
@@ -63,13 +65,11 @@ from gclint.run.run import Run
 from gclint.run.stepping import every_few_rounds, goes_over, together
 from gclint.run.values import NOTHING, Alternative, Const, Object, Value, ancestors, of, sources, union
 
-from .counted import divisors, ends_at, same_number
+from .counted import divisors, end_of_range, ends_at, same_number
 from .moves import behind_loop
-from .prepared import accumulated, once_for_each_process, preparing
+from .prepared import ENDS, accumulated, counted_for_all_processes, once_for_each_process, preparing
 
 CHANGES: tuple[Aspect, ...] = ("updates", "loss")
-ENDS = frozenset({"CosineAnnealingLR", "OneCycleLR", "PolynomialLR", *WARMED_UP})
-"""What has nothing to give after the steps that it is made for."""
 SYMPTOM = "silent: the learning rate does not end where it is meant to"
 
 Found = tuple[str, Certainty, Fix | None]
@@ -81,6 +81,13 @@ BY_COUNTER = (TOO_EARLY, NOT_TO_ITS_END)
 BY_ROUNDS = (IN_PARTS, MORE_THAN_ONCE, *BY_COUNTER)
 BY_PROCESSES: Found = (
     "accelerate steps the schedule once for each process: stepped once per epoch, it ends too early",
+    "fragile",
+    None,
+)
+
+BY_ALL_PROCESSES: Found = (
+    "accelerate steps the schedule once for each process, and it is made for the steps that the loop counts: it ends "
+    "too early",
     "fragile",
     None,
 )
@@ -148,13 +155,6 @@ def _total(schedule: Object) -> Value:
     return NOTHING if held.constant() is None and held.only() in (None, Const(None)) and not held.objects() else held
 
 
-def _stop(loop: Loop, run: Run) -> Value:
-    """The end of the range that a loop goes over."""
-    over: Value = run.facts.get(ITERATED, {}).get(loop.node, NOTHING)
-    ends = [item.known("stop") for item in over.objects()]
-    return ends[0] if ends else NOTHING
-
-
 def _batches(step: LibraryCall, run: Run, inside: bool) -> set[Alternative]:
     """What the loops around a step go over or, not `inside`, what loops beside it go over whole in the same round."""
     loops = step.moment.loops
@@ -175,10 +175,10 @@ def _is_gone_over(over: Iterated) -> bool:
 def _in_epochs(step: LibraryCall, total: Value, run: Run) -> Found | None:
     """Made for as many epochs as there are, stepped in a loop within the epoch."""
     loops = step.moment.loops
-    outer = next((index for index, loop in enumerate(loops) if same_number(_stop(loop, run), total)), None)
-    if outer is None or outer + 1 >= len(loops) or same_number(_stop(loops[-1], run), total):
+    outer = next((index for index, loop in enumerate(loops) if same_number(end_of_range(loop, run), total)), None)
+    if outer is None or outer + 1 >= len(loops) or same_number(end_of_range(loops[-1], run), total):
         return None
-    if any(_stop(loop, run).constant() == 1 for loop in loops[outer + 1 :]) or not _with_every_step(step, run):
+    if any(end_of_range(loop, run).constant() == 1 for loop in loops[outer + 1 :]) or not _with_every_step(step, run):
         return None
     words = "the schedule is made for a number of epochs, and stepped in every batch"
     return words, "fails", _after_loop(step, loops[outer + 1].node)
@@ -193,7 +193,11 @@ def _with_every_step(step: LibraryCall, run: Run) -> bool:
 def _in_batches(step: LibraryCall, total: Value, run: Run) -> Found | None:
     """Made for all batches, stepped once after each loop over them."""
     loops, parts = step.moment.loops, ancestors(total)
-    if not loops or any(same_number(_stop(loop, run), total) for loop in loops) or parts & _batches(step, run, True):
+    if (
+        not loops
+        or any(same_number(end_of_range(loop, run), total) for loop in loops)
+        or parts & _batches(step, run, True)
+    ):
         return None
     if not parts & _batches(step, run, False):
         return None
@@ -204,7 +208,7 @@ def _in_batches(step: LibraryCall, total: Value, run: Run) -> Found | None:
 def _more_than_once(step: LibraryCall, total: Value, run: Run) -> Found | None:
     """Made for as many steps as a loop has rounds, stepped at several places of a round."""
     loops, receiver = step.moment.loops, step.call.receiver if step.call is not None else None
-    if not loops or not same_number(_stop(loops[-1], run), total):
+    if not loops or not same_number(end_of_range(loops[-1], run), total):
         return None
     first: dict[tuple[Site, tuple[Site, ...]], LibraryCall] = {}
     for each in run.of_type(LibraryCall):
@@ -244,7 +248,7 @@ def _counts_rounds(step: LibraryCall, total: Value, run: Run) -> bool:
     its data and the size of its batches, or those of a range that ends there.
     """
     parts, loops = ancestors(total), step.moment.loops
-    if loops and same_number(_stop(loops[-1], run), total):
+    if loops and same_number(end_of_range(loops[-1], run), total):
         return True
     return any(item in parts or _by_size(item, parts, run) for item in _batches(step, run, True))
 
@@ -279,6 +283,9 @@ def _of_prepared(step: LibraryCall, total: Value, prepare: LibraryCall, run: Run
     several = once_for_each_process(step, total, prepare, run)
     if several is not None:
         return BY_PROCESSES, several
+    counted = counted_for_all_processes(step, total, prepare, run)
+    if counted is not None:
+        return BY_ALL_PROCESSES, counted
     guard = all_of((step.guard, prepare.guard))
     found = _in_parts(step, total, run) if total and guard is not None else None
     return (found[0], "fragile", None) if found is not None else None, guard or step.guard

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 
+from gclint.frameworks.torch_schedules import NAMED, WARMED_UP
 from gclint.run.comparison import item_atom
 from gclint.run.events import LibraryCall, OptimizerStep
 from gclint.run.guards import DISTRIBUTED, Guard, all_of, compatible
@@ -11,6 +12,12 @@ from gclint.run.parallel import alone, is_group_of_one
 from gclint.run.run import Run
 from gclint.run.values import NOTHING, Alternative, Const, Object, Value, ancestors
 
+from .counted import end_of_range, ends_at, same_number
+
+ENDS = frozenset({"CosineAnnealingLR", "OneCycleLR", "PolynomialLR", *WARMED_UP})
+"""What has nothing to give after the steps that it is made for."""
+CONSTANT = "constant"
+"""How the names of the schedules begin that `get_scheduler` makes without an end."""
 SEVERAL: Guard = frozenset({(DISTRIBUTED, True)})
 STEPS_ONCE = {"split_batches": True, "step_scheduler_with_optimizer": False}
 """Settings with which accelerate steps a schedule once (scheduler.py, 1.15.0), each with the value for that."""
@@ -32,6 +39,27 @@ def once_for_each_process(step: LibraryCall, total: Value, prepare: LibraryCall,
     if not parts or not all(map(_is_plain, parts)):
         return None
     return all_of((step.guard, prepare.guard, SEVERAL))
+
+
+def counted_for_all_processes(step: LibraryCall, total: Value, prepare: LibraryCall, run: Run) -> Guard | None:
+    """The condition under which a schedule that is made for as many steps as the loop around it counts to takes several
+    in each of them; None for never.
+    """
+    schedule = step.call.receiver if step.call is not None else None
+    if alone(run) or is_group_of_one(run) or not _is_for_each_process(prepare):
+        return None
+    ends = [end for end, _ in ends_at(step, run)] + [end_of_range(loop, run) for loop in step.moment.loops]
+    if schedule is None or not _has_an_end(schedule) or not any(same_number(end, total) for end in ends):
+        return None
+    return all_of((step.guard, prepare.guard, SEVERAL))
+
+
+def _has_an_end(schedule: Object) -> bool:
+    """Whether the learning rate goes on to the last step that a schedule is made for, for all that is known."""
+    if not str(schedule.type).endswith(f".{NAMED}"):
+        return schedule.class_name in ENDS
+    names = [item.value for _, item in schedule.attributes.get("name", NOTHING) if isinstance(item, Const)]
+    return any(isinstance(name, str) and not name.startswith(CONSTANT) for name in names)
 
 
 def _is_per_epoch(step: LibraryCall, run: Run) -> bool:
