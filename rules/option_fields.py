@@ -11,11 +11,13 @@ from gclint.run.events import LibraryCall
 from gclint.run.run import Run
 from gclint.run.values import Class, External, Object
 
-from .option_names import AS_A_DICT, BY_LAUNCHERS, OF_ALL, takes_of_all, takes_the_command_line
+from .option_names import AS_A_DICT, BY_LAUNCHERS, OF_ALL, is_shown, takes_of_all, takes_the_command_line
 from .options_given import Texts, is_handed_on, is_named, is_saved
 from .training_fields import OF_TRAINING_ARGUMENTS
 
 PARSES = ("parser.parse_args_into_dataclasses", "parser.parse_args_and_config")
+OWN = "training_args."
+"""How the names of TrainingArguments' own methods begin."""
 TRAINING_ARGUMENTS = ("TrainingArguments", "Seq2SeqTrainingArguments")
 
 
@@ -77,7 +79,15 @@ def _may_be_read(item: Object, owner: Class, run: Run) -> bool:
     """
     bases = [base for base in owner.ancestry() if isinstance(base, External) and base.name != "builtins.object"]
     known = [base for base in bases if base.name.startswith("transformers.") and base.name.endswith(TRAINING_ARGUMENTS)]
-    return bases != known or is_handed_on({item}, run, ("transformers.",) if known else ())
+    if bases != known or any(map(_is_used, run.of_type(LibraryCall))):
+        return True
+    return is_handed_on({item}, run, ("transformers.", OWN) if known else ())
+
+
+def _is_used(each: LibraryCall) -> bool:
+    """Whether a method of TrainingArguments gives all fields, for something else than to show or to keep them."""
+    name = each.name.removeprefix(OWN)
+    return name != each.name and name.startswith("to_") and not is_shown(each.site.node, each.site.module)
 
 
 def _fields(owner: Class) -> Iterator[tuple[str, Site]]:
