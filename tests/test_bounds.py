@@ -9,6 +9,7 @@ import pytest
 
 from gclint.cli import main
 from gclint.report.formats import FORMATS
+from gclint.run.bounds import steps_left
 from gclint.run.guards import Atom
 from gclint.run.values import MAX_ALTERNATIVES, MOST_CONDITIONS, Const, assigned, const
 
@@ -286,3 +287,22 @@ def test_what_a_script_leaves_out_is_judged_as_far_as_steps_are_left(
     out = checked(capfd)[1]
     assert ("GCL307" in out) == told
     assert "GCL002" not in out
+
+
+def test_a_program_may_take_several_shares_of_what_is_left() -> None:
+    assert steps_left(0, further=False, waiting=1) == steps_left(0, further=False, waiting=20) == 300_000
+    assert steps_left(0, further=False, waiting=140) == 60_000, "of ten shares as much as fits, by halves"
+    assert steps_left(900_000, further=False, waiting=2) == 100_000
+    assert steps_left(990_000, further=False, waiting=3) == 30_000
+    assert steps_left(990_000, further=True, waiting=3) == 0
+
+
+@pytest.mark.parametrize(("free", "cut"), [(0, True), (60_000, False)])
+def test_what_a_program_imports_is_walked_beside_it(
+    free: int, cut: bool, program: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    program.with_name("tables.py").write_text("import torch\n\n" + "torch.set_num_threads(1 + 1)\n" * 100)
+    program.write_text("import tables\n" + PROGRAM)
+    monkeypatch.setattr("gclint.run.bounds.MAX_STEPS", 200)
+    monkeypatch.setattr("gclint.run.interpreter.STEPS_OF_IMPORTS", free)
+    assert ("GCL002" in checked(capfd)[1]) == cut

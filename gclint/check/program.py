@@ -135,7 +135,7 @@ class _Programs:
         self.problems: dict[Problem, None] = {}
         self.files: dict[str, Entered] = {}
         self.origins = Origins()
-        self.steps = 0
+        self.steps = self.waiting = 0
 
     @cached_property
     def walker(self) -> Walker:
@@ -191,6 +191,7 @@ class _Programs:
         """Make these walks in order, in forks once they have taken long."""
         waiting = deque(tasks)
         while waiting:
+            self.waiting = len(waiting)
             tell(what, len(tasks) - len(waiting), len(tasks), waiting[0].path)
             if self._pays(len(waiting)):
                 try:
@@ -230,13 +231,14 @@ class _Programs:
         """Make the walks in forks; one of which earlier walks changed what there is to do meanwhile is made again."""
         questions = [partial(self._wanted, task) for task in waiting]
         for asked, made in forks.answers(questions):
+            self.waiting = len(waiting)
             now = self._wanted(asked.task)
             self._take(now, made if asked.comes_to(now, made.steps) else self.walker.walk(now))
             waiting.popleft()
             tell(what, total - len(waiting), total, waiting[0].path if waiting else "")
 
     def _wanted(self, task: Task) -> Wanted:
-        steps = steps_left(self.steps, task.further) if task.entry is not None else 0
+        steps = steps_left(self.steps, task.further, self.waiting) if task.entry is not None else 0
         return Wanted(task, self.files.get(task.path), steps)
 
     def _take(self, wanted: Wanted, made: Walked) -> None:

@@ -39,11 +39,12 @@ OWN_RULES = (
         "GCL002",
         "program-judged-in-part",
         "A program that is not judged to its end: it is too long, or imports what the project does not have.\n\n"
-        "A note, not a defect: the exit status stays 0. gclint follows a program for 300,000 expressions, calls into "
-        "the project's own functions included, so that no file can hold a check up; the bound does not depend on the "
-        "machine. The programs of a project have 1,000,000 together, each 30,000 at least; of a program that several "
-        "launches start, those after the first are left out once all are used up. What the program would have called "
-        "after it is still judged function by function, each with "
+        "A note, not a defect: the exit status stays 0. gclint follows a program for 300,000 expressions, calls "
+        "into the project's own functions included, so that no file can hold a check up; the bound does not depend "
+        "on the machine; what it imports has 60,000 more. The programs of a project have 1,000,000 together, each "
+        "30,000 at least and several times its share of what is left at most; of a program that several launches "
+        "start, those after the first are left out once all are used up. What the program would have called after "
+        "it is still judged function by function, each with "
         "arguments that nobody knows. An import of a module that a package of the project does not have, and that no "
         "build file or .gitignore names, or of a name that no text of a module says, raises in every run: what would "
         "run after it is not judged. To have more of it judged, start its parts from scripts of their own; to hear "

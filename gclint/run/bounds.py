@@ -25,16 +25,26 @@ CODE, NAME = "GCL002", "program-judged-in-part"
 MAX_STEPS = 300_000
 MOST_STEPS_OF_ALL = 1_000_000
 FEWEST_STEPS = 30_000
+STEPS_OF_IMPORTS = 60_000
+"""The steps that a program may take in modules that it imports, beside its own."""
+SHARES = 10
 
 
-def steps_left(taken: int, further: bool) -> int:
-    """How many steps the walk of the next program may take where those before it took so many: a few in any case, but
-    that of a `further` launch of the same program none where they took nearly all.
+def steps_left(taken: int, further: bool, waiting: int) -> int:
+    """How many steps the walk of the next program may take where those before it took so many and so many are `waiting`
+    with it: several times its share of what is left, as most take next to none, for the first not to take all. A few in
+    any case, but that of a `further` launch of the same program none where the others took nearly all.
+
+    It is one of few numbers: what was walked under the same one need not be walked again.
     """
     left = MOST_STEPS_OF_ALL - taken
     if further and left < FEWEST_STEPS:
         return 0
-    return min(MAX_STEPS, max(FEWEST_STEPS, left))
+    most = min(left, SHARES * left // max(1, waiting))
+    steps = FEWEST_STEPS
+    while 2 * steps <= most:
+        steps *= 2
+    return min(MAX_STEPS, left if most == left > FEWEST_STEPS else steps)
 
 
 def standing(it: Interpreter, node: ast.AST) -> tuple[Site, ...]:

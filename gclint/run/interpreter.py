@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..ir.syntax import Module, Site
 from . import evaluation, execution, invocation
-from .bounds import MAX_STEPS, standing
+from .bounds import MAX_STEPS, STEPS_OF_IMPORTS, standing
 from .events import Event, Loop, Moment
 from .guards import ALWAYS, NEVER, Atom, Guard, conj, forget
 from .jumps import Jump, left
@@ -108,9 +108,9 @@ class Interpreter:
     `jumps` are the ways in which control has left a block that nothing has caught yet. `consumers` has, by the node of
     a call, what consumes each thing that a generator called there yields. `vague` counts the loops around of which
     nobody knows how often they run: their bodies are walked once. `risks` counts what may raise something for all that
-    is known, `handled` is what the innermost handler handles. `aside` are the steps taken in modules that are
-    walked when a name of them is read, which are counted for the project alone; `reserve` are those that a decorator
-    may not take, and what it imports may.
+    is known, `handled` is what the innermost handler handles. `aside` are the steps taken in modules that are imported,
+    or walked when a name of them is read, which are counted for the project alone, `free` how many more may be; those
+    in `reserve` a decorator may not take, and what it imports may.
     """
 
     def __init__(self, project: Project, run: Run, library: Library, as_library: bool = False):
@@ -142,6 +142,7 @@ class Interpreter:
         self.handled: Value = NOTHING
         self.steps = MAX_STEPS
         self.aside = self.reserve = 0
+        self.free = STEPS_OF_IMPORTS
         self.stopped: tuple[Site, ...] = ()
         self.entered: Counter[int] = Counter()
         self.spent: Counter[int] = Counter()
@@ -318,10 +319,14 @@ class Interpreter:
             return self.modules[module.path]
         scope = Scope()
         self.modules[module.path] = scope
+        entry = self.run.entry.path if self.run.entry is not None else ""
+        free = 0 if self.unfinished - {entry} else self.free
         before, lent, self.reserve = self.steps, self.reserve, 0
-        self.steps += lent  # a module is walked whole, whatever asks for it
+        self.steps += lent + free  # a module is walked whole, whatever asks for it
         self.walk_module(module, scope, module.name)
-        spent = before + lent - self.steps
+        spent = before + lent + free - self.steps
+        imported = min(free, spent)
+        self.free, self.aside, spent = self.free - imported, self.aside + imported, spent - imported
         self.steps, self.reserve = before - max(0, spent - lent), max(0, lent - spent)
         return scope
 

@@ -89,7 +89,9 @@ def options_of_a_library(event: Backward | TrainerStarted, run: Run) -> Iterator
     )
     for model in dict.fromkeys(models):
         configs = [
-            config for adapter in model.known("adapter").objects() for config in adapter.attributes["config"].objects()
+            config
+            for adapter in model.known("adapter").objects()
+            for config in adapter.attributes.get("config", NOTHING).objects()
         ]
         if not any(_chance(config.attributes.get("lora_dropout", NOTHING)) for config in configs):
             continue
