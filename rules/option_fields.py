@@ -6,12 +6,20 @@ import ast
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from gclint.ir.syntax import Module, Site
+from gclint.ir.syntax import DEFINITIONS, FUNCTIONS, Module, Site
 from gclint.run.events import LibraryCall
 from gclint.run.run import Run
 from gclint.run.values import Class, External, Object
 
-from .option_names import AS_A_DICT, BY_LAUNCHERS, OF_ALL, is_shown, takes_of_all, takes_the_command_line
+from .option_names import (
+    AS_A_DICT,
+    BY_LAUNCHERS,
+    OF_ALL,
+    is_shown,
+    last_name,
+    takes_of_all,
+    takes_the_command_line,
+)
 from .options_given import Texts, is_handed_on, is_named, is_saved
 from .training_fields import OF_TRAINING_ARGUMENTS
 
@@ -53,6 +61,7 @@ def _taken_together(run: Run) -> set[Object] | None:
         node
         for module in {module for word in (*AS_A_DICT, *OF_ALL) for module in run.modules_with(word)}
         for node in takes_of_all(module)
+        if not _is_in_what_nobody_calls(node, module, run)
     }
     by_text = {node: held for node, held in run.taken_by_text.items() if node in nodes and held is not None}
     known, taken = {*by_text}, {item for held in by_text.values() for item in held}
@@ -64,6 +73,22 @@ def _taken_together(run: Run) -> set[Object] | None:
             known.add(each.site.node)
             taken |= {item for item in given if isinstance(item, Object)}
     return taken if nodes == known else None
+
+
+def _is_in_what_nobody_calls(node: ast.AST, module: Module, run: Run) -> bool:
+    """Whether something stands in a function of a module whose name no other code of the program has."""
+    outer = [each for each in module.ancestors(node) if isinstance(each, DEFINITIONS)]
+    if not outer or not isinstance(outer[-1], FUNCTIONS) or outer[-1].decorator_list:
+        return False
+    name = outer[-1].name
+    return not any(_names(each, name) for other in run.modules_with(name) for each in other.parents)
+
+
+def _names(node: ast.AST, name: str) -> bool:
+    """Whether something is a variable, an attribute, an import or a text of a name."""
+    if isinstance(node, ast.alias):
+        return node.name == name
+    return last_name(node) == name or (isinstance(node, ast.Constant) and node.value == name)
 
 
 def _filled(parsed: LibraryCall) -> Iterator[Object]:

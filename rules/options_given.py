@@ -34,9 +34,11 @@ TAKEN = {
     "deepspeed.initialize": ("deepspeed_config", "deepscale_config", "deepspeed_mpi", "device_rank", "local_rank"),
     "deepspeed.add_config_arguments": (),
     "datasets.fingerprint.Hasher.hash": (),
+    "torch.autograd.Function.apply": (),
 }
 """The options that functions of libraries take of all that they are given (deepspeed/__init__.py and runtime/engine.py,
-0.1 to 0.19); a hash names a cached file, and changes nothing of what is in it (datasets/fingerprint.py).
+0.1 to 0.19); a hash names a cached file, and changes nothing of what is in it (datasets/fingerprint.py), and `apply`
+hands on what it is given to the project's own `forward` (torch/autograd/function.py).
 """
 LIGHTNING = ("lightning.", "pytorch_lightning.")
 PARTIAL = "functools.partial"
