@@ -33,7 +33,22 @@ def free_names(node: FunctionDef | ast.Lambda) -> list[str]:
     body = body_of(node)
     own = {each.arg for each in nodes(node.args) if isinstance(each, ast.arg)}
     own.update(name for part in body for name in bound_names(part))
-    return list(dict.fromkeys(name for part in body for name in read_names(part) if name not in own))
+    return list(dict.fromkeys(name for part in body for name in _read_outside(part) if name not in own))
+
+
+def _read_outside(node: ast.AST) -> Iterator[str]:
+    """The names that a node has and that no comprehension or lambda in it binds itself."""
+    if isinstance(node, ast.Name):
+        yield node.id
+    own, first = set[str](), None
+    if isinstance(node, COMPREHENSIONS):
+        own, first = {name for clause in node.generators for name in _names_in(clause.target)}, node.generators[0].iter
+    elif isinstance(node, ast.Lambda):
+        own = {each.arg for each in nodes(node.args) if isinstance(each, ast.arg)}
+    if first is not None:  # which is worked out before any of them is bound
+        yield from _read_outside(first)
+    for child in parts(node):
+        yield from (name for name in _read_outside(child) if name not in own)
 
 
 def body_of(node: FunctionDef | ast.Lambda | ast.Module) -> Sequence[ast.AST]:

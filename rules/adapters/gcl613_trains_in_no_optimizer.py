@@ -45,6 +45,7 @@ from gclint.run.calls import Call
 from gclint.run.events import (
     AttributeSet,
     Backward,
+    ForwardPatched,
     LibraryCall,
     ModuleCalled,
     OptimizerBuilt,
@@ -125,6 +126,10 @@ def _left_out(built: list[OptimizerBuilt], run: Run) -> Iterator[_Left]:
     held = held_by(built)
     always = [owner for owner, guard in held if guard == ALWAYS]
     parts = [each for each in (*_layers(run), *_parameters(run)) if not any(_is_of(each, owner) for owner in always)]
+    patched = {root(each.target) for each in run.of_type(ForwardPatched)} if parts else set[Object]()
+    parts = [
+        each for each in parts if root(each.module) not in patched
+    ]  # adapters of the project's own may stand there
     others = list(_changes(run)) if parts else []
     seen: set[Object] = set()
     for backward in run.of_type(Backward) if parts else ():

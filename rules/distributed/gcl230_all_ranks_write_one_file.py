@@ -73,6 +73,7 @@ ANEW = ("w", "x")
 COPIES = ("shutil.copy", "shutil.copy2", "shutil.copyfile")
 """What writes to its second argument what stands in the file of its first."""
 THERE = ("os.path.exists", "os.path.isfile", "os.path.isdir", "os.path.lexists")
+REMOVES = ("os.remove", "os.unlink")
 LOCKS = ("filelock.", "fasteners.", "portalocker.")
 """Libraries whose `with` blocks one process is in at a time, whoever opens them with the same file."""
 ASKED = "is_main_process"
@@ -120,7 +121,7 @@ def written_by_all(event: RunEnded, run: Run) -> Iterator[Finding]:
             continue
         if not run.facts.get(EACH_ITS_OWN, set()).isdisjoint(each.moment.stack):
             continue  # its arguments are those of this process, and what they say of the path nobody knows
-        if _is_first_of_one(each, run) or _is_locked(each, run):
+        if _is_first_of_one(each, run) or _is_locked(each, run) or _is_removed(path, run):
             continue
         yield rule.finding(
             run,
@@ -138,6 +139,13 @@ def _is_locked(event: LibraryCall, run: Run) -> bool:
     """Whether a file is written by one process at a time, which lets nobody read it meanwhile either."""
     made = (run.makers.get(each) for each in event.moment.contexts)
     return any(each is not None and each.name.startswith(LOCKS) for each in made)
+
+
+def _is_removed(path: Value, run: Run) -> bool:
+    """Whether the file is removed again by the run: it says whether the folder can be written to."""
+    removed = (each.call for each in run.of_type(LibraryCall) if each.name in REMOVES and each.call is not None)
+    gone = {item for call in removed for _, item in call.get("path", 0)}
+    return any(item in gone for _, item in path)
 
 
 def _is_first_of_one(event: LibraryCall, run: Run) -> bool:

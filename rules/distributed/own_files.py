@@ -29,4 +29,5 @@ def _may_differ(part: Object, run: Run) -> bool:
     """
     if part.site is not None and isinstance(part.site.node, ast.arg):
         return True
-    return is_given_by(part, OF_EACH, run) or bool(part.origins) or part.kind == "part" or "foreign" in part.state
+    given = is_given_by(part, OF_EACH, run) or bool(part.origins)
+    return given or part.kind in ("part", "data") or "foreign" in part.state

@@ -98,7 +98,7 @@ class Changed(NamedTuple):
 @rule.on(RunEnded)
 def undone(event: RunEnded, run: Run) -> Iterator[Finding]:
     """Is a weight written that is computed anew before it is used?"""
-    norms, removed = list(_named(run, NORMS)), list(_named(run, REMOVERS))
+    norms, removed = list(_named(run, NORMS)) if run.is_program else [], list(_named(run, REMOVERS))
     writes = list(_writes(run)) if norms else []
     for write in writes:
         norm = _last(norms, write, run)
