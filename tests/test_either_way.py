@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from gclint.check.program import analyse
+from gclint.cli import main
 from gclint.rule import load_rules
 from gclint.source.source import read
 
@@ -104,3 +105,12 @@ def test_no_condition_is_stated(tmp_path: Path, code: str, program: str) -> None
     found = analyse([read(path, str(path), "python")], tmp_path, {"torch": "2.13"}, rules).findings
     assert [each.code for each in found] == [code]
     assert not str(found[0].condition)
+
+
+def test_a_part_that_each_forward_checkpoints_at_one_place_is_not_used_twice(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(Path(__file__).parent.parent / "fixtures" / "GCL201")
+    main(["check", "--no-cache", "--isolated", "--output-format", "concise", "bad_at_one_place_of_each_forward.py"])
+    told = capfd.readouterr()[0]
+    assert told.count("GCL201") == 2 and told.count("as soon as find_unused_parameters is on") == 2

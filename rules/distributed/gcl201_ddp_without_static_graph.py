@@ -46,7 +46,7 @@ from gclint.ir.syntax import Site
 from gclint.rule import Reproduction, Rule
 from gclint.run import rewrite, shared_fixes
 from gclint.run.events import Backward, CheckpointCall, ModuleCalled, TrainerStarted
-from gclint.run.guards import DISTRIBUTED, Guard
+from gclint.run.guards import DISTRIBUTED, Guard, compatible
 from gclint.run.parts_of_guards import without_elements
 from gclint.run.run import Run, together, ways, weakest
 from gclint.run.values import NOTHING, Const, Object, Value, root
@@ -196,13 +196,14 @@ def reused(run: Run, model: Object) -> bool:
     """Whether one module of the model is checkpointed more than once in a forward: at two places, or again and again
     in a loop around one.
     """
-    places: dict[Object, set[int]] = {}
+    places: dict[Object, list[CheckpointCall]] = {}
     before: set[tuple[Object, tuple[Site, ...], Site]] = set()
     around = 0
     for event in run.of_type(CheckpointCall, ModuleCalled):
         if isinstance(event, ModuleCalled):
             if event.module is root(model):
                 before.clear()
+                places.clear()
                 around = event.moment.vague
             continue
         item = event.function.only()
@@ -210,10 +211,14 @@ def reused(run: Run, model: Object) -> bool:
             continue
         looped = any(_in_same_function(event, loop.node) for loop in event.moment.loops)
         here = (item, event.moment.stack, event.site)
-        again = looped and (event.moment.vague > around or here in before)
+        if looped and (event.moment.vague > around or here in before):
+            return True
         before.add(here)
-        places.setdefault(item, set()).update({event.site.node_id} | ({-event.site.node_id} if again else set()))
-    return any(len(found) > 1 for found in places.values())
+        others = places.setdefault(item, [])
+        if any(each.site.node_id != event.site.node_id and compatible(each.guard, event.guard) for each in others):
+            return True
+        others.append(event)
+    return False
 
 
 def _in_same_function(event: CheckpointCall, loop: object) -> bool:
