@@ -291,7 +291,7 @@ def test_what_a_script_leaves_out_is_judged_as_far_as_steps_are_left(
 
 def test_a_program_may_take_several_shares_of_what_is_left() -> None:
     assert steps_left(0, further=False, waiting=1) == steps_left(0, further=False, waiting=20) == 300_000
-    assert steps_left(0, further=False, waiting=140) == 60_000, "of ten shares as much as fits, by halves"
+    assert steps_left(0, further=False, waiting=140) == 120_000, "of thirty shares as much as fits, by halves"
     assert steps_left(900_000, further=False, waiting=2) == 100_000
     assert steps_left(990_000, further=False, waiting=3) == 30_000
     assert steps_left(990_000, further=True, waiting=3) == 0

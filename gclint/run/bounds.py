@@ -27,7 +27,7 @@ MOST_STEPS_OF_ALL = 1_000_000
 FEWEST_STEPS = 30_000
 STEPS_OF_IMPORTS = 60_000
 """The steps that a program may take in modules that it imports, beside its own."""
-SHARES = 10
+SHARES = 30
 
 
 def steps_left(taken: int, further: bool, waiting: int) -> int:

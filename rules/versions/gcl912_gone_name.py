@@ -42,7 +42,7 @@ from gclint.run.parts_of_guards import compares_release
 from gclint.run.run import Run
 
 from .attempts import attempted, bound_otherwise
-from .gone_names import INSTEAD, MODULES, NAMES
+from .gone_names import INSTEAD, MODULES, NAMES, OF_MODELS_WORDS, gone_since
 
 PACKAGES = ("transformers", "trl", "peft", "datasets")
 ANOTHER = "the package has to be installed"
@@ -52,7 +52,7 @@ rule = Rule(
     code="GCL912",
     name="gone-name",
     docs=__doc__ or "",
-    words=((*sorted({each.rpartition(".")[2] for each in NAMES}), *MODULES), PACKAGES),
+    words=((*sorted({each.rpartition(".")[2] for each in NAMES}), *MODULES, *OF_MODELS_WORDS), PACKAGES),
     certainty=("fails",),
     fixable="unsafe",
     oracles=(),
@@ -65,7 +65,7 @@ def taken(event: NameTaken, run: Run) -> Iterator[Finding]:
     """Is a name imported that the release lacks?"""
     name = event.library_name
     module = name.rpartition(".")[0]
-    gone = _gone_above(module) or (name if name in NAMES else "")
+    gone = _gone_above(module) or (name if gone_since(name) else "")
     if not gone or bound_otherwise(event.site, event.name):
         return
     if gone in MODULES:
@@ -104,7 +104,7 @@ def _told(
     event: Event, run: Run, gone: str, symptom: str, fix: Fix | None, place: Site | None = None
 ) -> Iterator[Finding]:
     package = gone.partition(".")[0]
-    version, since = run.targets.version(package), NAMES.get(gone) or MODULES.get(gone)
+    version, since = run.targets.version(package), gone_since(gone)
     if since is None or version is None or version < Version(since):
         return
     if attempted(event.site) or compares_release(event.guard, package):
@@ -127,7 +127,7 @@ def _imported(event: NameTaken, gone: str) -> Fix | None:
     new = INSTEAD.get(gone, "").partition(",")[0]
     if "." not in new or " " in new:
         return None
-    module, _, last = new.rpartition(".") if gone in NAMES else (new, "", event.library_name.rpartition(".")[2])
+    module, _, last = new.rpartition(".") if gone not in MODULES else (new, "", event.library_name.rpartition(".")[2])
     kept = f" as {event.name}" if last != event.name else ""
     edits = rewrite.import_apart(event.site, event.name, f"from {module} import {last}{kept}")
     if not edits:

@@ -8,6 +8,8 @@ is installed.
 
 from __future__ import annotations
 
+import re
+
 GONE: dict[tuple[str, str], str] = {
     ("datasets", "3.0.2"): (
         "BeamBasedBuilder Metric MetricInfo Summarization TextClassification inspect_metric list_datasets "
@@ -202,3 +204,15 @@ INSTEAD: dict[str, str] = {
     "trl.OnlineDPOTrainer": "trl.experimental.online_dpo.OnlineDPOTrainer",
 }
 """What is there in their place, where something does the same."""
+OF_MODELS = re.compile(r"transformers\.models\.(?!kosmos2_5\.)\w+\.modeling_\w+\.[A-Z0-9_]+_(INPUTS|START)_DOCSTRING")
+"""The texts from which the models' docstrings were put together, up to `auto_docstring`: all 590 of 4.47.1 are gone in
+4.53.3, and one model that came later has them again.
+"""
+OF_MODELS_SINCE = "4.53.3"
+OF_MODELS_WORDS = ("_INPUTS_DOCSTRING", "_START_DOCSTRING")
+
+
+def gone_since(name: str) -> str | None:
+    """The first release of its package that is known not to have a name or a module; None where it is not known."""
+    since = NAMES.get(name) or MODULES.get(name)
+    return since or (OF_MODELS_SINCE if OF_MODELS.fullmatch(name) else None)

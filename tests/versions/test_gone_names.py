@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+import re
 from importlib import metadata
+from pathlib import Path
 
 import pytest
-from gclint.rules.versions.gone_names import INSTEAD, MODULES, NAMES
+from gclint.rules.versions.gone_names import INSTEAD, MODULES, NAMES, OF_MODELS_SINCE, gone_since
 from packaging.version import Version
 
 GONE = {**NAMES, **MODULES}
@@ -29,6 +31,17 @@ def test_what_is_gone_is_not_there(package: str) -> None:
         each for each, since in MODULES.items() if each.startswith(f"{package}.") and installed >= Version(since)
     ]
     assert [each for each in modules if _is_found(each)] == []
+
+
+def test_no_model_has_a_text_of_docstrings_any_more() -> None:
+    assert release("transformers") >= Version(OF_MODELS_SINCE)
+    models = Path(str(metadata.distribution("transformers").locate_file("transformers"))) / "models"
+    texts = {path: re.findall(r"^(\w+_DOCSTRING) =", path.read_text(), re.MULTILINE) for path in models.rglob("m*.py")}
+    assert len(texts) > 300
+    names = [f"transformers.models.{path.parent.name}.{path.stem}.{each}" for path in texts for each in texts[path]]
+    assert [each for each in names if gone_since(each)] == []
+    assert gone_since("transformers.models.idefics3.modeling_idefics3.IDEFICS3_INPUTS_DOCSTRING") == OF_MODELS_SINCE
+    assert gone_since("transformers.models.idefics3.modeling_idefics3.Idefics3Model") is None
 
 
 @pytest.mark.filterwarnings("ignore")
