@@ -31,6 +31,8 @@ from .torch_modules import mode, promote, set_state, trains_whole
 
 framework = Framework("torch.states")
 
+KEEP_THEIR_MODE = ("layer", "modules", "ddp", "dp", "fsdp")
+"""Kinds of torch's own modules, whose code puts none into another mode."""
 LIKE_TORCH = ("jittor", "megengine", "mindspore", "oneflow", "paddle")
 
 
@@ -73,7 +75,7 @@ def training(it: Interpreter, item: Object, name: str, node: ast.AST) -> Value:
 
 def _mode_now(it: Interpreter, item: Object) -> Value | None:
     known = mode(item)
-    if known and isinstance(item.type, Class) and _is_set_since(item):
+    if known and (isinstance(item.type, Class) or item.kind in KEEP_THEIR_MODE) and _is_set_since(item):
         return known
     own = root(item)
     if (

@@ -73,6 +73,10 @@ ANEW = ("w", "x")
 COPIES = ("shutil.copy", "shutil.copy2", "shutil.copyfile")
 """What writes to its second argument what stands in the file of its first."""
 THERE = ("os.path.exists", "os.path.isfile", "os.path.isdir", "os.path.lexists")
+FIRST = "main_process_first"
+"""The end of the names of what lets the first process through before all others (transformers' TrainingArguments,
+accelerate).
+"""
 REMOVES = ("os.remove", "os.unlink")
 LOCKS = ("filelock.", "fasteners.", "portalocker.")
 """Libraries whose `with` blocks one process is in at a time, whoever opens them with the same file."""
@@ -154,6 +158,8 @@ def _is_first_of_one(event: LibraryCall, run: Run) -> bool:
     """
     if not any(item in run.makers and run.makers[item].name in THERE for item in _asked_in(event.guard, run)):
         return False
+    if any(item in run.makers and run.makers[item].name.endswith(FIRST) for item in event.moment.contexts):
+        return True
     barriers = [each for each in run.of_type(LibraryCall) if each.name.rpartition(".")[2] in BARRIERS]
     place = run.place(event)
     before = next((each for each in reversed(barriers) if run.place(each) < place), None)
