@@ -18,12 +18,12 @@ from .option_names import (
     reads_of_own_option,
     sets_itself,
 )
-from .option_places import is_name, scope_of
+from .option_places import RUNS_A_TEXT, is_name, scope_of
 
 READ_NO_OTHERS = ("builtins.object", "abc.ABC", "torch.nn.Module", "torch.utils.data.Dataset", "typing.Generic")
 """Bases of a library that read no attribute which is not theirs (torch/nn/modules/module.py)."""
 BY_NAME = ("getattr", "attrgetter", "hasattr")
-ALL_VARIABLES = ("locals", "eval", "exec")
+ALL_VARIABLES = ("locals", *RUNS_A_TEXT)
 
 
 def is_read(name: str, run: Run) -> bool:

@@ -123,7 +123,7 @@ def _limits(call: Call) -> bool:
         if next(steps, None) is None:
             it.emit(GradientsClipped(it.moment(site=site), parameters))
 
-    it.frame.at_end[:] = [clipped]
+    it.frame.at_end = clipped
     return True
 
 

@@ -76,7 +76,7 @@ class Frame:
     is_vague: bool = False
     vague: int = 0
     sought: set[Atom] = field(default_factory=set)
-    at_end: list[Callable[[Site], None]] = field(default_factory=list)
+    at_end: Callable[[Site], None] | None = None
 
 
 class _Under:

@@ -137,8 +137,8 @@ def walk(it: Interpreter, function: Function, call: Call) -> Value:
             it.spent[caller.node_id] -= steps - it.steps
         if first and it.steps < 0:  # cut short: to be walked for its own sake
             it.interpreted.discard(function.node_id)
-    for each in frame.at_end:
-        each(call.site)
+    if frame.at_end is not None:
+        frame.at_end(call.site)
     return _of_release(call, _result(it, frame, end, call))
 
 

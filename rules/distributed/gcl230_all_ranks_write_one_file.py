@@ -125,7 +125,7 @@ def written_by_all(event: RunEnded, run: Run) -> Iterator[Finding]:
             continue
         if not run.facts.get(EACH_ITS_OWN, set()).isdisjoint(each.moment.stack):
             continue  # its arguments are those of this process, and what they say of the path nobody knows
-        if _is_first_of_one(each, run) or _is_locked(each, run) or _is_removed(path, run):
+        if _is_first_of_one(each, run) or _is_locked(each, run) or _is_removed(each, path, run):
             continue
         yield rule.finding(
             run,
@@ -145,10 +145,10 @@ def _is_locked(event: LibraryCall, run: Run) -> bool:
     return any(each is not None and each.name.startswith(LOCKS) for each in made)
 
 
-def _is_removed(path: Value, run: Run) -> bool:
-    """Whether the file is removed again by the run: it says whether the folder can be written to."""
-    removed = (each.call for each in run.of_type(LibraryCall) if each.name in REMOVES and each.call is not None)
-    gone = {item for call in removed for _, item in call.get("path", 0)}
+def _is_removed(event: LibraryCall, path: Value, run: Run) -> bool:
+    """Whether the run removes the file after it has written it: that says whether the folder can be written to."""
+    later = (each for each in run.of_type(LibraryCall, start=run.place(event)) if each.name in REMOVES)
+    gone = {item for each in later if each.call is not None for _, item in each.call.get("path", 0)}
     return any(item in gone for _, item in path)
 
 

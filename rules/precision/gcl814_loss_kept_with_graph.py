@@ -119,8 +119,9 @@ def _is_let_go_with_the_step(event: LibraryCall, kept: Object, run: Run) -> bool
     """Whether a list is made anew, or emptied, for each step of an optimizer: it holds what one step is made of, in
     parts.
     """
-    emptied = (each for each in run.of_type(LibraryCall) if each.name == "list.clear" and each.moment.loops)
-    if any(each.call is not None and each.call.receiver is kept for each in emptied):
+    loops = event.moment.loops
+    cleared = (each for each in run.of_type(LibraryCall) if each.name == "list.clear" and each.call is not None)
+    if loops and any(each.call.receiver is kept and each.moment.loops == loops for each in cleared if each.call):
         return True
     around = event.moment.loops[: kept.vague - event.moment.vague]
     return bool(around) and any(each.moment.loops == around for each in run.of_type(OptimizerStep))

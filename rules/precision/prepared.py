@@ -16,8 +16,8 @@ from .counted import end_of_range, ends_at, same_number
 
 ENDS = frozenset({"CosineAnnealingLR", "OneCycleLR", "PolynomialLR", *WARMED_UP})
 """What has nothing to give after the steps that it is made for."""
-CONSTANT = "constant"
-"""How the names of the schedules begin that `get_scheduler` makes without an end."""
+NAMED_ENDS = ("linear", "cosine", "cosine_with_restarts", "polynomial", "cosine_with_min_lr")
+"""The names by which `get_scheduler` makes a schedule that goes on to its last step (transformers/optimization.py)."""
 SEVERAL: Guard = frozenset({(DISTRIBUTED, True)})
 STEPS_ONCE = {"split_batches": True, "step_scheduler_with_optimizer": False}
 """Settings with which accelerate steps a schedule once (scheduler.py, 1.15.0), each with the value for that."""
@@ -58,8 +58,8 @@ def _has_an_end(schedule: Object) -> bool:
     """Whether the learning rate goes on to the last step that a schedule is made for, for all that is known."""
     if not str(schedule.type).endswith(f".{NAMED}"):
         return schedule.class_name in ENDS
-    names = [item.value for _, item in schedule.attributes.get("name", NOTHING) if isinstance(item, Const)]
-    return any(isinstance(name, str) and not name.startswith(CONSTANT) for name in names)
+    names = (item.value for _, item in schedule.attributes.get("name", NOTHING) if isinstance(item, Const))
+    return any(name in NAMED_ENDS for name in names)
 
 
 def _is_per_epoch(step: LibraryCall, run: Run) -> bool:
