@@ -6,10 +6,11 @@ import ast
 from collections.abc import Iterator
 
 from gclint.frameworks.module_trees import parameters_of
-from gclint.ir.syntax import FUNCTIONS, Site
+from gclint.ir.syntax import FUNCTIONS, WITHS, Site
 from gclint.run.closures import enclosing_function
 from gclint.run.events import (
     Backward,
+    Event,
     Forward,
     Generated,
     LibraryCall,
@@ -21,9 +22,14 @@ from gclint.run.events import (
 from gclint.run.guards import satisfiable
 from gclint.run.parallel import inside
 from gclint.run.run import Run, ways
+from gclint.run.stepping import walked_alone
 from gclint.run.values import NOTHING, Class, Const, Object, sources, union
 
+from .option_names import last_name
+
 PIPELINE = "transformers.pipeline"
+MOST_CALLERS = 3
+"""How many functions one looks through from one to what calls it."""
 
 
 def uses_a_model(run: Run) -> bool:
@@ -98,6 +104,38 @@ def is_in_mode(forward: Forward, *, training: bool) -> bool:
     assert forward.activation is not None
     modes = [mode for _, (mode,) in ways(forward.guard, forward.activation.known("training"))]
     return bool(modes) and all(mode == Const(training) for mode in modes)
+
+
+def callers(event: Event, run: Run) -> list[Site]:
+    """The calls, by its name, of the definition in which something happens that no program comes to."""
+    alone = walked_alone(event)
+    return list(_calls_of(alone.name, run)) if isinstance(alone, FUNCTIONS) else []
+
+
+def _calls_of(name: str, run: Run) -> Iterator[Site]:
+    for module in dict.fromkeys([*run.modules_with(name), *run.beside_with(name)]):
+        for node in module.parents:
+            if isinstance(node, ast.Call) and last_name(node.func) == name:
+                yield Site.at(module, node)
+
+
+def records_nothing(call: Site, run: Run, depth: int = MOST_CALLERS) -> bool:
+    """Whether a call stands where autograd records nothing: in a block, or in a function that is decorated so or that
+    is called in such places alone.
+    """
+    for outer in call.module.ancestors(call.node):
+        held = outer.items if isinstance(outer, WITHS) else ()
+        if any(_turns_off(item.context_expr) for item in held):
+            return True
+        if isinstance(outer, FUNCTIONS):
+            calls = list(_calls_of(outer.name, run)) if depth else []
+            around = bool(calls) and all(records_nothing(each, run, depth - 1) for each in calls)
+            return around or any(map(_turns_off, outer.decorator_list))
+    return False
+
+
+def _turns_off(node: ast.expr) -> bool:
+    return last_name(node.func if isinstance(node, ast.Call) else node) in ("no_grad", "inference_mode")
 
 
 def from_outside(forward: Forward) -> Site:

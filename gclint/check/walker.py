@@ -20,7 +20,7 @@ from ..frameworks.registry import load_library
 from ..ir.configs import DocumentError, read_document
 from ..ir.entries import Entry
 from ..ir.gate import IDENTIFIER
-from ..ir.syntax import DEFINITIONS, Definition, Module, Site
+from ..ir.syntax import DEFINITIONS, Definition, Module, Site, nodes
 from ..rule import Question, Rule
 from ..run.bounds import import_raises, judged_in_part
 from ..run.calls import Call
@@ -33,7 +33,7 @@ from ..run.looking import Enough, LookingWalk
 from ..run.run import LEFT_OUT, SHOWN, Run
 from ..run.setters import leave_open
 from ..run.starting import IN_ONE_PROCESS, assumed, call_function, is_collected
-from ..run.values import Alternative, Class, External, Function, Partial, Scope, const, of
+from ..run.values import Alternative, Class, External, Function, Partial, Scope, Value, const, of
 from ..timing import measured, stage
 from .inquiry import Inquiry
 from .this_run import known_of
@@ -238,7 +238,7 @@ class Walker:
         built = len(it.heap)
         made = instantiate(it, item, call)
         leave_open(it, it.heap[built:])
-        for method, held in list(item.names.items()):
+        for method, held in _callers_first(item):
             for _, part in held:
                 if (
                     isinstance(part, Function)
@@ -295,6 +295,12 @@ def _in_order(it: Interpreter, module: Module, scope: Scope) -> list[tuple[str, 
     ]
     mentioned = Counter(IDENTIFIER.findall(module.text))
     return sorted(own, key=lambda pair: (isinstance(pair[1], Class) and is_record(pair[1]), mentioned[pair[0]] > 1))
+
+
+def _callers_first(owner: Class) -> list[tuple[str, Value]]:
+    """What a class defines: first what no method of it mentions, which calls the others as they are called."""
+    mentioned = Counter(each.attr for each in nodes(owner.node) if isinstance(each, ast.Attribute))
+    return sorted(owner.names.items(), key=lambda pair: mentioned[pair[0]] > 0)
 
 
 def _is_of_a_mistake(jump: Jump) -> bool:

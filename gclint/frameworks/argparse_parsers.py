@@ -83,6 +83,7 @@ def set_defaults(call: Call) -> Value:
     """Defaults given apart from the options; they come before the options' own."""
     assert call.receiver is not None and call.receiver.entries is not None
     call.receiver.entries.update(call.keywords)
+    call.receiver.sites.update({name: call.place(name) for name in call.keywords})
     call.receiver.open = call.receiver.open or call.open
     return NONE
 

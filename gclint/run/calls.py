@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from ..ir.syntax import Site
+from ..ir.syntax import Site, parameters
 from .defaults import overridable
 from .elements import origins_of
 from .guards import ANY_PACKAGE, Guard, all_of
@@ -144,14 +144,29 @@ def given_to_its_class(call: Call) -> Object | None:
 
 
 def is_refused(function: Function, call: Call) -> bool:
-    """Whether Python refuses a call: it spells out a keyword that the function does not take. Of a decorated function
-    it is not known what is called.
+    """Whether Python refuses a call: it spells out a keyword that the function does not take, or leaves out what the
+    function has no default for. Of a decorated function it is not known what is called.
     """
-    params, node = function.node.args, call.site.node
-    if params.kwarg is not None or not isinstance(node, ast.Call) or getattr(function.node, "decorator_list", None):
+    node = call.site.node
+    if not isinstance(node, ast.Call) or getattr(function.node, "decorator_list", None):
         return False
+    return _gives_another(function, call, node) or _leaves_out(function, call, node)
+
+
+def _gives_another(function: Function, call: Call, node: ast.Call) -> bool:
+    params = function.node.args
     spelled = {each.arg for each in node.keywords} & call.keywords.keys()
-    return not spelled <= {each.arg for each in (*params.args, *params.kwonlyargs)}
+    return params.kwarg is None and not spelled <= {each.arg for each in (*params.args, *params.kwonlyargs)}
+
+
+def _leaves_out(function: Function, call: Call, node: ast.Call) -> bool:
+    """Whether a call that spells out all that it gives, to the function itself, gives too little."""
+    stars = any(isinstance(each, ast.Starred) for each in node.args) or any(each.arg is None for each in node.keywords)
+    itself = len(call.positional) == len(node.args) and call.keywords.keys() == {each.arg for each in node.keywords}
+    if stars or call.open or not itself:
+        return False
+    by_place = [each for each, _ in parameters(function.node.args)][len(node.args) + (function.receiver is not None) :]
+    return any(each.arg not in call.keywords and each.arg not in function.defaults for each in by_place)
 
 
 def bind(it: Interpreter, function: Function, call: Call) -> dict[str, Value]:

@@ -6,11 +6,12 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from ..ir.syntax import Comprehension, parts
+from ..ir.syntax import Comprehension, nodes, parts
 from . import changes, conditions, elements, names
+from .closures import read_names
 from .events import Loop
 from .guards import NEVER, narrowed
-from .values import TRUE, Object, Scope, Value, of, union
+from .values import OF_ELEMENT, TRUE, Object, Scope, Value, of, union
 
 if TYPE_CHECKING:
     from .interpreter import Interpreter
@@ -26,6 +27,8 @@ def comprehend(it: Interpreter, node: Comprehension) -> Value:
         made.state["unordered"] = TRUE
     elif isinstance(node, ast.GeneratorExp):
         elements.once(made)
+    if _is_of_an_element(it, node):
+        made.state[OF_ELEMENT] = TRUE
     held: list[Value] = []
     try:
         iterable = it.evaluate(node.generators[0].iter)
@@ -50,6 +53,13 @@ def comprehend(it: Interpreter, node: Comprehension) -> Value:
     if held:
         made.state["filtered_by"] = union([*held, made.known("filtered_by")])
     return of(made)
+
+
+def _is_of_an_element(it: Interpreter, node: Comprehension) -> bool:
+    """Whether a comprehension takes an element of a loop around it."""
+    own = {each.id for each in nodes(node) if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store)}
+    values = (it.scope.lookup(name) for name in dict.fromkeys(read_names(node)) if name not in own)
+    return any(item.each and item.items is None for value in values if value is not None for item in value.objects())
 
 
 def _one_by_one(it: Interpreter, node: Comprehension, made: Object, iterable: Value) -> bool:

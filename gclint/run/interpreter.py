@@ -23,6 +23,7 @@ from .jumps import Jump, left
 from .run import no_modules, unheard
 from .values import (
     NOTHING,
+    OF_ELEMENT,
     Alternative,
     Deferred,
     Function,
@@ -170,7 +171,7 @@ class Interpreter:
             mark_release(result, item)
         objects = [item for value in inputs for item in value.objects()]
         result.origins = frozenset().union(*(item.origins for item in objects)) if objects else frozenset()
-        result.each = any(item.each and item.kind == "unknown" for item in objects)
+        result.each = any((item.each and item.kind == "unknown") or OF_ELEMENT in item.state for item in objects)
         self.library.propagate(objects, result)
         return result
 

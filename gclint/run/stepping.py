@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from ..ir.syntax import FORS, Site, dotted, nodes
+from ..ir.syntax import FORS, FUNCTIONS, Site, dotted, nodes
 from .arithmetic import REMAINDERS, of_a_model
 from .events import Backward, Event, GradientsCleared, Iterated, LibraryCall, Loop, OptimizerStep
 from .guards import compatible
@@ -22,6 +22,18 @@ REDUCTIONS = frozenset(
 def together(first: Event, second: Event) -> bool:
     """Whether both events can happen in one run."""
     return compatible(first.guard, second.guard)
+
+
+def in_order(first: Event, second: Event) -> bool:
+    """Whether it is known that one comes before the other: not of two definitions, each walked for its own sake."""
+    roots = [walked_alone(each) for each in (first, second)]
+    return None in roots or roots[0] is roots[1]
+
+
+def walked_alone(event: Event) -> ast.AST | None:
+    """The definition in which something happens, where it was walked for its own sake; None in a program."""
+    root = event.moment.stack[0].node if event.moment.stack else None
+    return root if isinstance(root, FUNCTIONS) else None
 
 
 def reaches_a_step(backward: Backward, run: Run) -> bool:

@@ -151,6 +151,8 @@ class Deferred:
     site: Site = field(repr=False)
 
 
+OF_ELEMENT = "of an element"
+"""The fact that a comprehension takes an element of a loop around it, so that what is asked of it is asked of each."""
 HANDED_OVER = "handed over"
 """After how many events a method that was not walked was the last code that might change an object; no fact of an
 object that other code may hold.

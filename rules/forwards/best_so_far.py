@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from gclint.ir.syntax import FUNCTIONS, LOOPS, Module, Site, dotted, nodes, parameters
+from gclint.ir.syntax import FORS, FUNCTIONS, LOOPS, Module, Site, dotted, nodes, parameters
 from gclint.run.closures import contains, enclosing_function
 from gclint.run.conditions import ORDERS
 from gclint.run.events import Compared, LibraryCall
@@ -55,7 +55,8 @@ def bests(run: Run) -> Iterator[Best]:
             yield from _from_none(each)
         else:
             for (best, value), (metric, given) in ((left, right), (right, left)):
-                kept = _kept(each, best, metric) if begins(value) and _is_measured(given) else None
+                measured = _is_measured(given) and not _is_a_count(metric, each)
+                kept = _kept(each, best, metric) if begins(value) and measured else None
                 if kept is not None:
                     yield Best(each, value, given, *kept)
 
@@ -91,6 +92,18 @@ def _is_first(item: object, depth: int) -> bool:
 def _is_measured(value: Value) -> bool:
     """Whether something may be computed while the program runs."""
     return any(item.kind != "option" for item in value.objects())
+
+
+def _is_a_count(metric: ast.expr, event: Compared) -> bool:
+    """Whether something is the number of a round: of a loop over `range`, or over what `enumerate` gives."""
+    for loop in event.moment.loops:
+        called = loop.node.iter.func if isinstance(loop.node, FORS) and isinstance(loop.node.iter, ast.Call) else None
+        target = loop.node.target if isinstance(loop.node, FORS) else None
+        counter = target.elts[0] if isinstance(target, ast.Tuple) else target
+        if called is not None and dotted(called) in ("range", "enumerate") and isinstance(counter, ast.Name):
+            if counter.id in _names(metric):
+                return True
+    return False
 
 
 def _kept(event: Compared, best: ast.expr, metric: ast.expr) -> tuple[Site, str] | None:

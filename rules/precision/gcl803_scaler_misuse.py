@@ -42,10 +42,10 @@ from gclint.rule import Reproduction, Rule
 from gclint.run import rewrite
 from gclint.run.events import GradientsCleared, OptimizerStep, RunEnded, ScalerUsed
 from gclint.run.meaning import apart
-from gclint.run.parts_of_guards import covers
+from gclint.run.parts_of_guards import covers, everything
 from gclint.run.run import Run
-from gclint.run.stepping import argument_text, looped, receiver_text, together
-from gclint.run.values import Object
+from gclint.run.stepping import argument_text, in_order, looped, receiver_text, together
+from gclint.run.values import Object, of, root, sources
 
 rule = Rule(
     code="GCL803",
@@ -161,17 +161,25 @@ def _updates(run: Run, own: list[ScalerUsed]) -> Iterator[Finding]:
         )
 
 
+def _asks_first(unscaled: ScalerUsed, run: Run) -> bool:
+    """Whether what the scaler itself says decides if the gradients are unscaled."""
+    asked = (name for atom, _ in everything(unscaled.guard, tacit=False) for name in atom.of)
+    items = [run.heap[int(name[1:]) - 1] for name in asked if isinstance(name, str) and name.startswith("#")]
+    return any(unscaled.scaler in (root(part) for part in sources(of(item), len(run.heap))) for item in items)
+
+
 def _unscaled_twice(run: Run, own: list[ScalerUsed]) -> Iterator[Finding]:
     seen: list[ScalerUsed] = []
     for item in own:
         if item.operation == "update":
             seen = [held for held in seen if not together(held, item)]
-        elif item.operation == "unscale_":
+        elif item.operation == "unscale_" and not _asks_first(item, run):
             first = next(
                 (
                     held
                     for held in seen
                     if together(held, item)
+                    and in_order(held, item)
                     and argument_text(held.site)
                     and set(held.given.objects()) & set(item.given.objects())
                 ),

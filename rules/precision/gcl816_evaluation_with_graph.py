@@ -48,9 +48,10 @@ from gclint.run.closures import contains, enclosing_function
 from gclint.run.events import Backward, Forward, LibraryCall, ModuleCalled, OptimizerStep, RunEnded
 from gclint.run.parts_of_guards import covers
 from gclint.run.run import Run
+from gclint.run.stepping import walked_alone
 from gclint.run.values import NOTHING, Const, sources
 
-from ..evaluations import from_outside, is_in_mode, only_tested, untrained
+from ..evaluations import callers, from_outside, is_in_mode, only_tested, records_nothing, untrained
 from ..words import BACKWARD, STEP
 
 KEEPS_NOTHING = {
@@ -94,6 +95,8 @@ def with_graph(event: RunEnded, run: Run) -> Iterator[Finding]:
         if not after_all and not is_in_mode(forward, training=False):
             continue
         if not _records(forward) or _is_frozen(forward) or _turns_it_off_itself(forward, run):
+            continue
+        if _is_called_without(forward, run):
             continue
         if (run.targets.version("torch") or RECORDS_ALL) < RECORDS_ALL and _is_of_volatile(forward, run):
             continue
@@ -152,6 +155,15 @@ def _turns_it_off_itself(forward: Forward, run: Run) -> bool:
         if each.module.kind == "layer" and any(site.node_id == forward.site.node_id for site in each.moment.stack)
     ]
     return bool(called) and all(each.moment.unrecorded() is not None for each in called)
+
+
+def _is_called_without(forward: Forward, run: Run) -> bool:
+    """Whether the definition that was walked for its own sake is called only where autograd records nothing, or, as a
+    model's own forward, by whatever calls the model.
+    """
+    calls, alone = callers(forward, run), walked_alone(forward)
+    own = isinstance(alone, FUNCTIONS) and alone.name == "forward"
+    return own or (bool(calls) and all(records_nothing(each, run) for each in calls))
 
 
 def _is_of_volatile(forward: Forward, run: Run) -> bool:

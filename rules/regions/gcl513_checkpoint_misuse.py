@@ -30,7 +30,7 @@ torch 2.13.0: TypeError and RecursionError as quoted. milesial/Pytorch-UNet#537.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from gclint.finding import Edit, Finding, Fix
 from gclint.ir.layout import by_place, spelled, value_of
@@ -85,7 +85,7 @@ def misused(event: CheckpointCall, run: Run) -> Iterator[Finding]:
             symptom="TypeError: 'Tensor' object is not callable",
             fixes=(_spread(event, first),),
         )
-    elif any(_needs_input(function) for function in functions(event.function)):
+    elif any(_needs_input(function, call.keywords) for function in functions(event.function)):
         yield rule.finding(
             run,
             event.site,
@@ -149,10 +149,14 @@ def _inner_forward(event: CheckpointCall, first: ast.expr) -> Fix | None:
     return None
 
 
-def _needs_input(function: Function) -> bool:
+def _needs_input(function: Function, named: Collection[str]) -> bool:
+    """Whether a function takes more than its object, of which no argument by name gives it all: checkpoint hands those
+    on where it is not reentrant (torch/utils/checkpoint.py).
+    """
     given = function.node.args
-    required = len(by_place(function.node)) - len(given.defaults)
-    return required > (function.receiver is not None or _is_method(function))
+    required = by_place(function.node)[: len(by_place(function.node)) - len(given.defaults)]
+    own = function.receiver is not None or _is_method(function)
+    return not set(required[own:]) <= set(named)
 
 
 def _is_method(function: Function) -> bool:

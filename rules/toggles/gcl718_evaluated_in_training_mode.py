@@ -58,7 +58,7 @@ from gclint.run.run import Run, together
 from gclint.run.stepping import receiver_text
 from gclint.run.values import NOTHING, Object, made_from, root
 
-from ..evaluations import from_outside, is_in_mode, only_tested, untrained
+from ..evaluations import callers, from_outside, is_in_mode, only_tested, untrained
 from ..forwards.resumed import file_of
 from ..words import BACKWARD, STEP
 from .modes import called_as, has_mode, is_own
@@ -190,7 +190,7 @@ def _trains(forward: Forward, modes: list[LibraryCall], run: Run) -> bool:
     """Whether a model is in training mode: put into it, or made by the program and never put into another."""
     if forward.activation is not None and forward.activation.known("training"):
         return is_in_mode(forward, training=True)
-    return _never_set(forward, modes, run)
+    return not callers(forward, run) and _never_set(forward, modes, run)
 
 
 def _never_set(forward: Forward, modes: list[LibraryCall], run: Run) -> bool:

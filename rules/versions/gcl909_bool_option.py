@@ -31,8 +31,8 @@ commands that give it go on to work.
 
 ## When it is fine
 A function of its own (`str2bool`), `ast.literal_eval`, `action="store_true"`; an option that is off by default and that
-no command gives a word for off; one whose default is set by `set_defaults`, that another option switches off
-(`dest=`), or that nothing reads. HfArgumentParser, click, absl, fire and tyro read such words themselves.
+no command gives a word for off; a switch whose default another function sets by `set_defaults`, or that another
+option switches off (`dest=`); one that nothing reads. HfArgumentParser, click, absl, fire and tyro read such words themselves.
 
 ## Evidence
 Python 3.12, argparse: `parse_args(["--pretrained", "False"]).pretrained` is True; so is the default `"False"`, a text,
@@ -53,6 +53,7 @@ from gclint.launch import Launch
 from gclint.rule import Reproduction, Rule
 from gclint.run import rewrite
 from gclint.run.calls import Call
+from gclint.run.closures import enclosing_function
 from gclint.run.events import LibraryCall, RunEnded
 from gclint.run.guards import Guard, conj
 from gclint.run.names import const_text
@@ -129,12 +130,22 @@ def _is_bool(option: Call) -> bool:
 
 
 def _stores_its_default(option: Call, options: Sequence[Call], parse: Call) -> bool:
-    """Whether a switch, the only one of its name, is the same given or not."""
+    """Whether a switch, the only one of its name, is the same given or not. What another function says of it by
+    `set_defaults` is meant: one program of several may decide it so.
+    """
     action, default = const_text(option.get("action")), _default(option, parse)
     kept = destination(option, flags_of(option))
+    later = parse.receiver.sites.get(kept) if parse.receiver is not None else None
+    if later is not None and not _stand_together(later, option.site):
+        return False
     alone = sum(destination(each, flags_of(each)) == kept for each in options) == 1
     stored = STORES.get(action or "")
     return alone and not option.open and stored is not None and default.constant() is stored
+
+
+def _stand_together(first: Site, second: Site) -> bool:
+    functions = [enclosing_function(each.module, each.node) for each in (first, second)]
+    return functions[0] is functions[1]
 
 
 def _without_effect(option: Call, parsed: LibraryCall, run: Run) -> Finding:
