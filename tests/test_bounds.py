@@ -306,3 +306,21 @@ def test_what_a_program_imports_is_walked_beside_it(
     monkeypatch.setattr("gclint.run.bounds.MAX_STEPS", 200)
     monkeypatch.setattr("gclint.run.interpreter.STEPS_OF_IMPORTS", free)
     assert ("GCL002" in checked(capfd)[1]) == cut
+
+
+def test_a_file_that_names_its_package_is_started_as_a_module_of_it(
+    program: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """`python -m data.show` finds the `utils` beside `data`; `python data/show.py` would find those within."""
+    for path in ("data/utils", "utils"):
+        (program.parent / path).mkdir(parents=True)
+        (program.parent / path / "__init__.py").write_text("")
+    (program.parent / "utils" / "__init__.py").write_text("def number():\n    return 1\n")
+    (program.parent / "data" / "__init__.py").write_text("from utils import number\nHELD = [number()]\n")
+    (program.parent / "data" / "nets.py").write_text("import torch\nNet = torch.nn.Linear\n")
+    start = 'from data.nets import Net\nif __name__ == "__main__":\n    model = Net(1, 1)\n'
+    load = "    model.load_state_dict(torch.load('net.pt'), strict=False)\n"
+    (program.parent / "data" / "show.py").write_text(f"import torch\n{start}{load}")
+    main(["check", ".", "--no-cache", "--output-format", "concise"])
+    out = capfd.readouterr().out
+    assert "GCL002" not in out and "data/show.py:5:" in out

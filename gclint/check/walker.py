@@ -126,7 +126,8 @@ class Walker:
 
     def _program(self, made: Walked, entry: Entry, steps: int) -> None:
         path = made.path
-        self.project.enter(Path(path), started=not entry.acting)
+        as_module = entry.acting or (entry.launch is None and self.project.imports_its_package(path))
+        self.project.enter(Path(path), started=not as_module)
         module = self.project.module(path)
         if module is None:
             return

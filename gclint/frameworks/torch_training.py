@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ..ir.syntax import FUNCTIONS, Site
 from ..run.arithmetic import went_backward
 from ..run.calls import Call
 from ..run.elements import ANY
@@ -197,6 +198,23 @@ def decorated_without_parentheses(call: Call) -> Value:
     return call.positional[0]
 
 
+@framework.calling("context")
+def put_around(call: Call) -> Value:
+    """`torch.no_grad()(function)`, as a decorator of the project returns it: the decorated function in such a block."""
+    function = call.positional[0].only() if call.positional else None
+    decorating = any(frame.site is not None and _decorates(frame.site) for frame in call.it.frames)
+    if call.receiver is None or not isinstance(function, Function):
+        return call.foreign()
+    if decorating:
+        call.it.decorations.setdefault(function.node_id, []).append(call.receiver)
+    return of(function)
+
+
+def _decorates(site: Site) -> bool:
+    around = site.module.parents.get(site.node)
+    return isinstance(around, FUNCTIONS) and site.node in around.decorator_list
+
+
 @framework.function("torch.set_grad_enabled", "torch.autograd.set_grad_enabled")
 def set_grad_mode(call: Call) -> Value:
     """A context manager that sets the mode when it is made, so that it holds on where there is no block
@@ -210,6 +228,21 @@ def set_grad_mode(call: Call) -> Value:
         made.state["stays"] = TRUE
         it.contexts[:] = [made, *(each for each in it.contexts if "stays" not in each.state)]
     return of(made)
+
+
+@framework.function("torch.is_inference_mode_enabled", "torch.is_grad_enabled")
+def asked_for_the_mode(call: Call) -> Value:
+    """Whether a block of inference_mode is around, in a program, all of whose blocks are known; of gradients, that they
+    are off, as checkpoint may turn them off for its regions too.
+    """
+    it = call.it
+    around = [each for each in it.contexts if each.kind == "context"]
+    given = [each for each in around if "argument" in each.attributes or "mode" in each.attributes]
+    if not it.run.is_program or len(around) != len(it.contexts) or given:
+        return call.unknown()
+    if call.last == "is_inference_mode_enabled":
+        return const(any(each.is_a("inference_mode") for each in around))
+    return const(False) if it.moment(site=call.site).unrecorded() is not None else call.unknown()
 
 
 @framework.constant("torch.version.hip")

@@ -76,6 +76,14 @@ class Project:
         if further != NOTHING_MORE:
             self.imports = self.imports.of_program(entry, inserted + further, started)
 
+    def imports_its_package(self, path: str) -> bool:
+        """Whether a file imports from the package that it stands in by its full name: what starts it by nothing else is
+        `python -m`, or it would not find that.
+        """
+        outline, top = self.outline(path), self.imports.package_of(Path(path))
+        executed = outline.executed if outline is not None and top else ()
+        return any(not item.level and item.module.partition(".")[0] == top for item in executed)
+
     def _inserted_by(self, path: str) -> SearchPath:
         return inserted_paths(self.text(path) or "", path)
 

@@ -112,6 +112,12 @@ class Imports:
             return None
         return self.part(package.parent if package.suffix == ".py" else package, name)
 
+    def package_of(self, file: Path) -> str:
+        """The name of the outermost package in which a file stands; "" where it stands in none."""
+        here = _absolute(file).parent
+        below = here.relative_to(self._package_root(here)).parts
+        return below[0] if below else ""
+
     def part(self, directory: Path, name: str) -> Path | None:
         """The submodule of a name in a package's directory: its file, or its directory without an `__init__.py`."""
         return self._below(directory, (name,), namespaces=True)

@@ -100,9 +100,9 @@ def _is_a_count(metric: ast.expr, event: Compared) -> bool:
         called = loop.node.iter.func if isinstance(loop.node, FORS) and isinstance(loop.node.iter, ast.Call) else None
         target = loop.node.target if isinstance(loop.node, FORS) else None
         counter = target.elts[0] if isinstance(target, ast.Tuple) else target
-        if called is not None and dotted(called) in ("range", "enumerate") and isinstance(counter, ast.Name):
-            if counter.id in _names(metric):
-                return True
+        counts = called is not None and dotted(called) in ("range", "enumerate")
+        if counts and isinstance(counter, ast.Name) and counter.id in _names(metric):
+            return True
     return False
 
 

@@ -40,7 +40,7 @@ def on_purpose(load: StateDictLoaded, run: Run) -> bool:
             _comes_in_part(item, load, run) or _saved_in_part_elsewhere(file, run, perhaps=True)
             for _, item, file in merged_files(load)
         )
-        or (bool(held) and all(_of_a_copy(item, load) for item in held))
+        or (bool(held) and all(_of_a_copy(item, load) or _of_another_kind(item, load) for item in held))
         or any(
             _tells_its_state(model) or _made_of(model, held) or _has_no_values(model) for model in load.target.objects()
         )
@@ -72,6 +72,16 @@ def _of_a_copy(item: Object, load: StateDictLoaded) -> bool:
     own = item.attributes.get("of", NOTHING).objects() if item.type == "state_dict" else []
     pairs = [(one, other) for one in own for other in load.target.objects()]
     return bool(pairs) and all(one is not other and _first(one) is _first(other) for one, other in pairs)
+
+
+def _of_another_kind(item: Object, load: StateDictLoaded) -> bool:
+    """Whether a dict is the state dict, as it is, of a model that the program made of another of its classes: what that
+    one has no names for was left to the other on purpose.
+    """
+    own = item.attributes.get("of", NOTHING).objects() if item.type == "state_dict" else []
+    classes = {root(each).type for each in own}
+    targets = {root(each).type for each in load.target.objects()}
+    return bool(classes) and all(isinstance(each, Class) for each in classes | targets) and classes.isdisjoint(targets)
 
 
 def _first(model: Object) -> Object:

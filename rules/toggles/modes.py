@@ -6,7 +6,7 @@ import ast
 import re
 
 from gclint.ir.syntax import Site
-from gclint.run.values import NOTHING, Class, Const, Object, Value, const
+from gclint.run.values import NOTHING, Class, Const, External, Object, Value, const
 
 SAYS_HOW_MUCH: dict[str, tuple[str, int, float | bool]] = {
     **dict.fromkeys(("BatchNorm1d", "BatchNorm2d", "BatchNorm3d", "SyncBatchNorm"), ("track_running_stats", 4, True)),
@@ -34,7 +34,8 @@ NETWORK = re.compile(r"torchvision\.models\.(?!detection|segmentation|optical_fl
 
 
 OWN = ("module", "lightning_module")
-NO_MODULES = ("forward", "parameter", "tensor", "criterion")
+NO_MODULES = ("forward", "parameter", "tensor", "criterion", "list", "dict", "tuple")
+"""What a module has that is none of its modules, as a list of Python's, which it does not look into."""
 PLAIN = ("float", "int", "str", "bool", "len", "round", "sum", "min", "max", "abs")
 
 
@@ -46,7 +47,9 @@ def has_mode(model: Object) -> bool | None:
         parts = [item for value in model.items or [] for item in value.objects()]
     elif isinstance(model.type, Class) and model.kind in OWN and not model.open:
         parts = [item for value in model.attributes.values() for item in value.objects()]
-        parts = [item for item in parts if item.kind not in NO_MODULES and not _is_plain(item)]
+        parts = [
+            item for item in parts if item.kind not in NO_MODULES and not _is_plain(item) and not _is_an_object(item)
+        ]
     else:
         return True if NETWORK.fullmatch(str(model.type)) else None
     known = [has_mode(part) for part in parts if part is not model.parent]
@@ -57,6 +60,16 @@ def _is_plain(item: Object) -> bool:
     """Whether something was made by one of Python's types, such as a number."""
     node = item.site.node if item.site is not None else None
     return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in PLAIN
+
+
+def _is_an_object(item: Object) -> bool:
+    """Whether something is of a class of the program that inherits from no library's."""
+    owner = item.type if item.kind == "instance" else None
+    own = [base for base in owner.ancestry() if isinstance(base, Class)] if isinstance(owner, Class) else []
+    bases = [base for each in own for base in each.bases]
+    return bool(own) and all(
+        isinstance(base, Class) or (isinstance(base, External) and base.name == "builtins.object") for base in bases
+    )
 
 
 def is_own(model: Object) -> bool:

@@ -32,7 +32,8 @@ commands that give it go on to work.
 ## When it is fine
 A function of its own (`str2bool`), `ast.literal_eval`, `action="store_true"`; an option that is off by default and that
 no command gives a word for off; a switch whose default another function sets by `set_defaults`, or that another
-option switches off (`dest=`); one that nothing reads. HfArgumentParser, click, absl, fire and tyro read such words themselves.
+option switches off (`dest=`); one that nothing reads. HfArgumentParser, click, absl, fire and tyro read such words
+themselves.
 
 ## Evidence
 Python 3.12, argparse: `parse_args(["--pretrained", "False"]).pretrained` is True; so is the default `"False"`, a text,
