@@ -6,6 +6,7 @@ from ..run import environment
 from ..run.calls import Call
 from ..run.events import Wrapped
 from ..run.interpreter import Interpreter
+from ..run.parallel import BY_ACCELERATE
 from ..run.values import FALSE, NONE, NOTHING, Const, Object, Value, const, of, union
 from .registry import Framework
 from .settings import with_settings
@@ -63,7 +64,7 @@ def _wrap(call: Call, model: Object) -> None:
     with it.under(PLAIN_DDP) as possible:
         if not possible:
             return
-        made = it.new("ddp", "torch.nn.parallel.DistributedDataParallel", "DDP by accelerate", call.site)
+        made = it.new("ddp", "torch.nn.parallel.DistributedDataParallel", BY_ACCELERATE, call.site)
         made.attributes["module"] = of(model)
         made.state["find_unused"] = flags.attributes.get("find_unused_parameters", FALSE) if flags else FALSE
         made.state["static_graph"] = flags.attributes.get("static_graph", FALSE) if flags else FALSE

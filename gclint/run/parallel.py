@@ -12,6 +12,7 @@ from .values import Const, Object, Value, made_from, root
 from .wholes import SHARED
 
 BY_TRAINER = "DDP by Trainer"
+BY_ACCELERATE = "DDP by accelerate"
 
 
 def alone(run: Run) -> bool:
@@ -42,10 +43,10 @@ def wrapped_by_hand(model: Object, base: Guard) -> Iterator[tuple[Guard, Object]
             yield guard, ddp
 
 
-def wrapped_by_trainer(model: Object, base: Guard) -> Iterator[tuple[Guard, Object]]:
-    """The DDP wrappers that a library's trainer puts around a model, each with its guard."""
+def wrapped_by(label: str, model: Object, base: Guard) -> Iterator[tuple[Guard, Object]]:
+    """The DDP wrappers that a library puts around a model, named by what it is, each with its guard."""
     for guard, (ddp,) in ways(base, model.known("ddp")):
-        if isinstance(ddp, Object) and ddp.label == BY_TRAINER:
+        if isinstance(ddp, Object) and ddp.label == label:
             yield guard, ddp
 
 

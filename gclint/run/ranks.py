@@ -31,6 +31,8 @@ OF_A_PROCESS = ("local_rank", "process_index", "local_process_index", "should_sa
 """What arguments of transformers' Trainer say of the process; the others are those of the run
 (transformers/training_args.py).
 """
+OF_A_KEEPER = (*FLAGS, "process_index", "local_process_index", "global_rank", "local_rank", "node_rank")
+"""What accelerate, or Fabric, says of the process, and not of the run (accelerate/state.py, Fabric's documentation)."""
 LOOKS = (
     *("len", "isinstance", "hasattr", "issubclass", "startswith", "endswith"),
     *("exists", "isfile", "isdir", "is_file", "is_dir", "listdir", "iterdir", "glob", "iglob", "rglob"),
@@ -106,6 +108,11 @@ def meets_both(guard: Guard, run: Run) -> bool:
     return True
 
 
+def asks_for_the_first(run: Run) -> bool:
+    """Whether a program asks what keeps its processes together whether this is the first one."""
+    return any(item.parent is not None and item.parent.kind in KEEPERS for _, item in _flags(run))
+
+
 def _answer(process: int, atom: Atom, run: Run) -> bool | None:
     """What a condition comes to where that which it asks about is the number of a process, or says that it is the first
     or the last.
@@ -129,7 +136,9 @@ def _may_tell(atom: Atom, run: Run) -> bool:
         return subject is not None
     if subject.parent is not None and subject.parent.kind == ARGUMENTS:
         return any(subject in subject.parent.attributes.get(name, NOTHING).objects() for name in OF_A_PROCESS)
-    if subject.origins or _looks(subject, run) or asked in run.facts.get(REMAINDERS, {}):
+    if subject.parent is not None and subject.parent.kind in KEEPERS:
+        return any(subject in subject.parent.attributes.get(name, NOTHING).objects() for name in OF_A_KEEPER)
+    if subject.origins or any(map(_is_a_size, parts)) or _looks(subject, run) or asked in run.facts.get(REMAINDERS, {}):
         return False
     if literal:
         return _answer(0, atom, run) is not _answer(1, atom, run)
@@ -140,6 +149,12 @@ def _looks(item: Object, run: Run) -> bool:
     """Whether something says how something else looks."""
     made = run.makers.get(item)
     return (made.name if made is not None else _method(item)).rpartition(".")[2] in LOOKS
+
+
+def _is_a_size(item: Object) -> bool:
+    """Whether something is the shape of something."""
+    node = item.site.node if item.site is not None else None
+    return isinstance(node, ast.Attribute) and node.attr == "shape"
 
 
 def _method(item: Object) -> str:

@@ -44,7 +44,7 @@ from gclint.run import rewrite
 from gclint.run.closures import enclosing_function
 from gclint.run.events import Backward, Forward, RunEnded, TrainerStarted
 from gclint.run.guards import conj
-from gclint.run.parallel import alone, forwards_of, trained, wrapped_by_hand, wrapped_by_trainer
+from gclint.run.parallel import BY_TRAINER, alone, forwards_of, trained, wrapped_by, wrapped_by_hand
 from gclint.run.run import Run
 from gclint.run.stepping import reaches_a_step
 from gclint.run.values import Object
@@ -86,7 +86,7 @@ def past_the_trainers(event: TrainerStarted, run: Run) -> Iterator[Finding]:
             if forward.site == event.site:
                 continue  # the trainer's own
             both = conj(forward.guard, backward.guard)
-            wrapped = wrapped_by_trainer(forward.model, both) if both is not None else ()
+            wrapped = wrapped_by(BY_TRAINER, forward.model, both) if both is not None else ()
             for guard, _ in wrapped:
                 yield rule.finding(
                     run,

@@ -1,7 +1,8 @@
 """# sampler-missing (GCL219)
 
 ## What it does
-Finds loaders without a DistributedSampler on which a DistributedDataParallel model is trained.
+Finds loaders without a DistributedSampler on which a DistributedDataParallel model is trained; where accelerate wraps
+the model, in a program that asks which process it is, those that it was not given to prepare.
 
 ## Why it breaks
 Wrapping a model does not divide its data. Each process goes over all of it: in order, or with equal seeds, all draw the
@@ -20,11 +21,13 @@ loader = DataLoader(data, batch_size=8, sampler=DistributedSampler(data, shuffle
 
 ## When it is fine
 A sampler or batch sampler; data that is divided by rank, in the dataset, in what it is made from or batch by batch;
-items that do not come from their index; an order of its own for each process, by a seed with its rank; loaders that
-accelerate, Fabric, Lightning or Trainer prepare. Unseeded shuffles differ, and only make the epoch longer: fragile.
+items that do not come from their index, or of which the loop takes some by numbers that it draws; an order of its own
+for each process, by a seed with its rank; loaders that accelerate, Fabric, Lightning or Trainer prepare. Unseeded
+shuffles differ, and only make the epoch longer: fragile.
 
 ## Evidence
-torch 2.13.0, two gloo ranks: both draw the same 8 batches, where 4 are due to each.
+torch 2.13.0, two gloo ranks: both draw the same 8 batches, where 4 are due to each; so with accelerate 1.15, of a
+loader beside the copy that it prepared.
 """
 
 from __future__ import annotations
@@ -39,12 +42,14 @@ from gclint.rule import Reproduction, Rule
 from gclint.run import rewrite
 from gclint.run.closures import enclosing_function
 from gclint.run.events import Forward, LibraryCall, RunEnded
-from gclint.run.guards import conj
-from gclint.run.parallel import alone, forwards_of, wrapped_by_hand
+from gclint.run.guards import Guard, conj
+from gclint.run.parallel import BY_ACCELERATE, alone, forwards_of, wrapped_by, wrapped_by_hand
+from gclint.run.ranks import asks_for_the_first
 from gclint.run.run import Run
 from gclint.run.values import NOTHING, Class, Object, Value
 
 from ..words import BACKWARD
+from .drawn_parts import drawn_names, draws, given_names, picks_at_random
 from .loaders import by_rank, trained_on
 
 CHANGES: tuple[Aspect, ...] = ("steps", "backwards", "forwards", "loss", "gradients", "updates", "random")
@@ -55,7 +60,7 @@ rule = Rule(
     code="GCL219",
     name="sampler-missing",
     docs=__doc__ or "",
-    words=(("DistributedDataParallel",), ("DataLoader",), BACKWARD),
+    words=(("DistributedDataParallel", "Accelerator"), ("DataLoader",), BACKWARD),
     bears=("processes",),
     certainty=("fails", "fragile"),
     fixable="unsafe",
@@ -83,10 +88,11 @@ def undivided(event: RunEnded, run: Run) -> Iterator[Finding]:
             continue
         for backward, forward in ((each, item) for each in backwards for item in forwards_of(each, run)):
             both = conj(drawn.guard, backward.guard)
-            ddp = next(iter(wrapped_by_hand(forward.model, both)), None) if both is not None else None
-            if ddp is None or ddp[1].site is None or forward.through is None or _cut(forward):
+            ddp = next(_wrappers(forward, both, run), None) if both is not None else None
+            if ddp is None or ddp[1].site is None or _cut(forward):
                 continue
             told.add(loader)
+            certainty = "fragile" if _draws_its_items(loader) else certainty
             same = "draws the same batches" if certainty == "fails" else "goes over all of the data"
             yield rule.finding(
                 run,
@@ -96,9 +102,19 @@ def undivided(event: RunEnded, run: Run) -> Iterator[Finding]:
                 certainty=certainty,
                 symptom="silent: further processes add nothing to the training",
                 related=[(ddp[1].site, "the model is wrapped here"), (drawn.site, "each process trains on all of it")],
-                fixes=(_divide(loader),),
+                fixes=(_divide(loader) if not ddp[1].label else None,),
             )
             break
+
+
+def _wrappers(forward: Forward, guard: Guard, run: Run) -> Iterator[tuple[Guard, Object]]:
+    """The DDP through which a forward goes: by hand, or by accelerate in a program that is made for several processes,
+    of which it asks which one it is.
+    """
+    if forward.through is not None:
+        yield from wrapped_by_hand(forward.model, guard)
+    if asks_for_the_first(run):
+        yield from wrapped_by(BY_ACCELERATE, forward.model, guard)
 
 
 def _alike(loader: Object, run: Run) -> Certainty | None:
@@ -140,7 +156,15 @@ def _is_whole(loader: Object, run: Run) -> bool:
     getter = getters[0]
     assert isinstance(getter, FUNCTIONS)
     index = getter.args.args[-1].arg if len(getter.args.args) > 1 else ""
-    return any(isinstance(node, ast.Name) and node.id == index for node in nodes(getter))
+    named = [node for node in nodes(getter) if isinstance(node, ast.Name) and node.id == index]
+    return bool(named) and index not in drawn_names(getter) and not picks_at_random(getter, {"self"})
+
+
+def _draws_its_items(loader: Object) -> bool:
+    """Whether the code of the data draws numbers, which may decide in what order they stand."""
+    held = loader.attributes.get("dataset", NOTHING).only()
+    owner = held.type if isinstance(held, Object) else None
+    return isinstance(owner, Class) and any(draws(each.node) for each in owner.ancestry() if isinstance(each, Class))
 
 
 def _named(node: ast.AST, name: str) -> bool:
@@ -148,16 +172,25 @@ def _named(node: ast.AST, name: str) -> bool:
 
 
 def _divides(node: ast.AST) -> bool:
-    """Whether code asks for the rank, cuts something in parts or draws random numbers."""
-    names = (dotted(part) or getattr(part, "attr", "") for part in nodes(node) if isinstance(part, NAMES))
-    return any(name.rsplit(".", 1)[-1] in DIVIDES or "rand" in name for name in names)
+    """Whether code asks for the rank, or cuts something in parts."""
+    texts = {part.func for part in nodes(node) if isinstance(part, ast.Call) and _splits_a_text(part)}
+    parts = (part for part in nodes(node) if isinstance(part, NAMES) and part not in texts)
+    return any((dotted(part) or getattr(part, "attr", "")).rsplit(".", 1)[-1] in DIVIDES for part in parts)
+
+
+def _splits_a_text(call: ast.Call) -> bool:
+    """Whether a call is `text.split()`, or one at some other text."""
+    given = call.args[0] if call.args else ast.Constant("")
+    return isinstance(call.func, ast.Attribute) and isinstance(given, ast.Constant) and isinstance(given.value, str)
 
 
 NAMES = (ast.Name, ast.Attribute)
 
 
 def _cut(forward: Forward) -> bool:
-    """Whether code around the forward may take a part of the batch, by a slice that is no literal or by a function."""
+    """Whether code around the forward may take a part of the batch, by a slice that is no literal, by numbers that it
+    draws or by a function.
+    """
     around = [forward.site, *forward.moment.stack]
     loops = {each.node for each in forward.moment.loops}
     bodies = {
@@ -168,7 +201,10 @@ def _cut(forward: Forward) -> bool:
         for site in around
         if any(each in loops for each in site.module.ancestors(site.node)) or site is forward.site
     }
-    return any(_divides(body) or any(_varies(node) for node in nodes(body)) for body in bodies)
+    return any(
+        _divides(body) or picks_at_random(body, given_names(body)) or any(_varies(node) for node in nodes(body))
+        for body in bodies
+    )
 
 
 def _slices(module: Module, scope: ast.AST) -> bool:

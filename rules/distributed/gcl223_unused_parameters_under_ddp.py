@@ -49,7 +49,7 @@ from gclint.run.events import Backward, Forward, LibraryCall, ModuleCalled, Mome
 from gclint.run.guards import Guard, all_of, compatible, complement, either, narrowed, satisfiable
 from gclint.run.interpreter import Interpreter
 from gclint.run.loops import CUT_SHORT
-from gclint.run.parallel import alone, forwards_of
+from gclint.run.parallel import BY_ACCELERATE, alone, forwards_of
 from gclint.run.parts_of_guards import everything, is_exact
 from gclint.run.run import OPTIONS, Run, ways
 from gclint.run.shared_fixes import find_unused_on
@@ -57,7 +57,6 @@ from gclint.run.values import FALSE, Const, Object
 
 from ..words import BACKWARD
 
-OF_ACCELERATE = "DDP by accelerate"
 WALKS = ("children", "modules", "named_children", "named_modules", "parameters", "named_parameters")
 
 rule = Rule(
@@ -122,7 +121,7 @@ def _wrappers(forward: Forward, guard: Guard) -> Iterator[tuple[Guard, tuple[Obj
     """The DDP around a model, whether it looks for unused parameters, and whether its graph is static."""
     for held, (ddp,) in ways(guard, forward.model.known("ddp")):
         by_hand = isinstance(ddp, Object) and not ddp.label and forward.through is ddp
-        if isinstance(ddp, Object) and (by_hand or ddp.label == OF_ACCELERATE):
+        if isinstance(ddp, Object) and (by_hand or ddp.label == BY_ACCELERATE):
             for both, (unused, static) in ways(
                 held, ddp.known("find_unused") or FALSE, ddp.known("static_graph") or FALSE
             ):

@@ -52,7 +52,7 @@ from gclint.run.events import LibraryCall, RunEnded, Wrapped
 from gclint.run.guards import DISTRIBUTED, Guard
 from gclint.run.parallel import alone, is_group_of_one
 from gclint.run.parts_of_guards import everything
-from gclint.run.ranks import Pair, meets_both
+from gclint.run.ranks import Pair, asks_for_the_first, meets_both
 from gclint.run.run import PROCESSES, SEVERAL, Run, together
 from gclint.run.values import Const, Object, Value
 
@@ -182,8 +182,14 @@ def _several(run: Run) -> Guard | None:
         return frozenset()
     joined = [each.guard for each in run.of_type(LibraryCall) if each.name == GROUP]
     if SEVERAL not in run.facts:
-        return None
+        return frozenset() if _is_made_for_several(run) else None
     return min(joined, key=len, default=ON_SEVERAL if PROCESSES in run.facts else frozenset())
+
+
+def _is_made_for_several(run: Run) -> bool:
+    """Whether a program in which accelerate prepares a model asks elsewhere which process it is."""
+    prepared = any(each.wrapper.kind == "ddp" and each.wrapper.label for each in run.of_type(Wrapped))
+    return prepared and asks_for_the_first(run)
 
 
 def _written(event: LibraryCall, run: Run) -> Value:

@@ -6,7 +6,7 @@ import ast
 
 from gclint.run.ranks import numbers
 from gclint.run.run import Run
-from gclint.run.values import Const, External, Object, Value, sources
+from gclint.run.values import Const, External, Object, Value, made_from, sources
 
 from ..writes import OF_NOW, is_given_by
 
@@ -30,4 +30,15 @@ def _may_differ(part: Object, run: Run) -> bool:
     if part.site is not None and isinstance(part.site.node, ast.arg):
         return True
     given = is_given_by(part, OF_EACH, run) or bool(part.origins)
-    return given or part.kind in ("part", "data") or "foreign" in part.state
+    return given or part.kind in ("part", "data") or _is_of_anybody(part)
+
+
+def _is_of_anybody(part: Object) -> bool:
+    """Whether something is the result of code that nobody knows, and not only computed from such a result, or what a
+    method of Python's texts gives, which is no more than what it is called on.
+    """
+    if "foreign" not in part.state or any("foreign" in each.state for each in made_from(part)):
+        return False
+    call = part.site.node if part.site is not None else None
+    method = call.func if isinstance(call, ast.Call) else None
+    return not (isinstance(method, ast.Attribute) and hasattr(str, method.attr))
