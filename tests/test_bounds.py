@@ -324,3 +324,20 @@ def test_a_file_that_names_its_package_is_started_as_a_module_of_it(
     main(["check", ".", "--no-cache", "--output-format", "concise"])
     out = capfd.readouterr().out
     assert "GCL002" not in out and "data/show.py:5:" in out
+
+
+@pytest.mark.parametrize(("most", "told"), [(5_000, "abc"), (0, "ab"), (-1, "b")])
+def test_of_many_ways_the_default_one_is_followed_and_others_as_far_as_steps_are_left(
+    most: int, told: str, program: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("gclint.run.invocation.MOST_STEPS_ON_OTHERS", most)
+    load = "    model = torch.nn.Linear(1, 1)\n    model.load_state_dict(torch.load('{0}.pt'), strict=False)\n"
+    nets = "".join(f"def {name}():\n{load.format(name)}    return model\n\n\n" for name in "abc")
+    option = (
+        "parser = argparse.ArgumentParser()\nparser.add_argument('--net', default='b')\nargs = parser.parse_args()\n"
+    )
+    table = "model = {'a': a, 'b': b, 'c': c}[args.net]()\n"
+    trained = "model(torch.ones(1)).sum().backward()\n"
+    program.write_text(f"import argparse\n\nimport torch\n\n\n{nets}{option}{table}{trained}")
+    lines = [line for line in checked(capfd)[1].splitlines() if "GCL306" in line]
+    assert "".join("abc"[(int(line.split(":")[1]) - 8) // 6] for line in lines) == told

@@ -147,6 +147,7 @@ class Interpreter:
         self.stopped: tuple[Site, ...] = ()
         self.entered: Counter[int] = Counter()
         self.spent: Counter[int] = Counter()
+        self.on_others: Counter[int] = Counter()
         self.call_limit = MAX_CALLS
         self.heap = run.heap
         self.inner: list[Scope] = []

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from . import calls, containers, elements, loops, names
 from .calls import Call
-from .defaults import unsure
+from .defaults import IS_DEFAULT, unsure
 from .events import LibraryCall
 from .guards import NEVER, Guard
 from .jumps import RAISE, RETURN, leave, taken
@@ -44,6 +45,7 @@ CALLS_AT_ANY_COST = 3
 MOST_STEPS_IN_ONE = 1_500
 STEPS_OF_A_SMALL_ONE = 25
 MOST_STEPS_IN_SETTINGS = 20_000
+MOST_STEPS_ON_OTHERS = 5_000
 
 
 def invoke(it: Interpreter, function: Value, call: Call) -> Value:
@@ -53,12 +55,34 @@ def invoke(it: Interpreter, function: Value, call: Call) -> Value:
     possible = function.possible(it.guard).alternatives
     if len(possible) == 1 and not possible[0][0]:
         return _invoke_item(it, possible[0][1], call.as_given_under(it.guard))
-    parts = []
-    for guard, item in possible:
+    parts = list[Value]()
+    for guard, item in _likely_first(possible):
         with it.under(guard) as can_be:
             if can_be:
-                parts.append(_invoke_item(it, item, replace(call.as_given_under(it.guard))).under(guard))
+                result = _one_of_several(it, item, replace(call.as_given_under(it.guard)), bool(parts))
+                parts.append(result.under(guard))
     return union(parts) if parts else call.unknown()
+
+
+def _likely_first(possible: Sequence[tuple[Guard, Alternative]]) -> Sequence[tuple[Guard, Alternative]]:
+    """What a call may be of, the one first that settings have by default, as in a table of layers by their names."""
+    return sorted(possible, key=lambda pair: any(atom.test == IS_DEFAULT and not truth for atom, truth in pair[0]))
+
+
+def _one_of_several(it: Interpreter, item: Alternative, call: Call, further: bool) -> Value:
+    """Call one of the functions or classes that a call may be of; unknown is what the `further` ones give where those
+    at the same place have taken many steps: the first of them leads through the rest of the program as well.
+    """
+    place = call.site.node_id
+    if not further or not isinstance(item, (Function, Class)):
+        return _invoke_item(it, item, call)
+    if it.on_others[place] > MOST_STEPS_ON_OTHERS:
+        loops.leave_out(it)
+        return call.foreign()
+    before = it.steps
+    made = _invoke_item(it, item, call)
+    it.on_others[place] += before - it.steps
+    return made
 
 
 def _invoke_item(it: Interpreter, item: Alternative, call: Call) -> Value:
