@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from gclint.frameworks.arguments import is_command_line
 from gclint.ir.syntax import DEFINITIONS, FUNCTIONS, Module, Site, dotted, nodes
@@ -98,7 +98,7 @@ def is_shown(options: ast.AST, module: Module) -> bool:
             name = last_name(outer.func)
             if name in PRINTS and name not in GIVES_A_TEXT:
                 return True
-            if name not in TELLS:
+            if name not in TELLS or (name == "update" and not _is_of_a_follower(outer.func)):
                 return False
         elif isinstance(outer, ast.For):
             return contains(outer.iter, options, module) and _is_showing(outer, module)
@@ -109,6 +109,11 @@ def is_shown(options: ast.AST, module: Module) -> bool:
         ):
             return False
     return False
+
+
+def _is_of_a_follower(method: ast.expr) -> bool:
+    """Whether a method is one of the configuration that what follows a run keeps, such as `wandb.config.update`."""
+    return isinstance(method, ast.Attribute) and last_name(method.value) == "config"
 
 
 def is_of_all(place: Site) -> bool:
@@ -226,19 +231,27 @@ def last_name(node: ast.AST) -> str:
     return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
 
 
-def names_option(module: Module, name: str, made: ast.AST, texts: bool, others: set[ast.AST]) -> bool:
-    """Whether a module has a name where it may be that of an option: as an attribute that is not one of `others`, in
-    `getattr` and its like, or in any text where those are the names of options.
+def names_option(
+    module: Module,
+    name: str,
+    made: ast.AST,
+    texts: bool,
+    others: set[ast.AST],
+    given: Collection[ast.AST] = (),
+) -> bool:
+    """Whether a module has a name where it may be that of an option: as an attribute that is not one of `others`, or
+    that the class sets itself and nothing else was `given`, in `getattr` and its like, or in any text where those are
+    the names of options.
     """
     for node in module.parents:
         named = ""
         if isinstance(node, ast.Attribute):
             read = isinstance(node.ctx, ast.Load) and node.attr == name and node not in others
-            read = read and not sets_itself(node, module) and not _is_imported(node.value, module)
+            read = read and (node in given or not sets_itself(node, module)) and not _is_imported(node.value, module)
             named = name if read else ""
         elif isinstance(node, ast.Call) and last_name(node.func) in ("getattr", "attrgetter"):
-            given = {each.value for each in node.args if isinstance(each, ast.Constant)}
-            named = name if name in given else ""
+            texts_given = {each.value for each in node.args if isinstance(each, ast.Constant)}
+            named = name if name in texts_given else ""
         elif not texts:
             continue
         elif isinstance(node, (ast.arg, ast.keyword)):

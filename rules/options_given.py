@@ -136,4 +136,5 @@ def is_named(name: str, made: Site, kept: bool, texts: Texts, run: Run) -> bool:
     others = set[ast.AST]() if taking else texts.others
     own = {node for module in beside for node in reads_of_own_option(module, name)}
     own |= {node for module in modules for node in _reads(module, name) if is_only_kept(node, module, run)}
-    return any(names_option(module, name, made.node, bool(taking), others | own) for module in modules)
+    given = {node for node, other in run.read_of_others.items() if not other}
+    return any(names_option(module, name, made.node, bool(taking), others | own, given) for module in modules)

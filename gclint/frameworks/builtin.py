@@ -16,9 +16,11 @@ from ..run.guards import ALWAYS
 from ..run.jumps import RAISE, leave
 from ..run.scalars import is_scalar
 from ..run.values import (
+    BY_TEXT,
     FALSE,
     NONE,
     NOTHING,
+    TRUE,
     Alternative,
     Class,
     Const,
@@ -191,9 +193,12 @@ def _set(call: Call, holder: Value, named: Value, value: Value, *, directly: boo
     """Set an attribute, `directly` past what the object's class does about it; by a name that nobody knows any of them
     may become the value.
     """
-    name = names.const_text(named)
+    name, node = names.const_text(named), call.site.node
+    if isinstance(node, ast.Call) and not any(isinstance(each, ast.Constant) for each in node.args[:2]):
+        for item in holder.objects():
+            item.state[BY_TEXT] = TRUE
     if name is not None:
-        names.assign_attribute(call.it, holder, name, value, call.site.node, directly=directly)
+        names.assign_attribute(call.it, holder, name, value, node, directly=directly)
         return
     own = any("own_name" in item.state for item in named.objects())
     for item in holder.objects():

@@ -12,7 +12,7 @@ from ..run.defaults import unsure
 from ..run.folding import folded
 from ..run.guards import ALWAYS, complement
 from ..run.renaming import is_put_back
-from ..run.values import NONE, NOTHING, TRUE, Class, Const, ModuleRef, Object, Value, const, of, union
+from ..run.values import ATTRIBUTES_OF, NONE, NOTHING, TRUE, Class, Const, ModuleRef, Object, Value, const, of, union
 from .builtin_sequences import in_order
 from .copies import shallow_copy
 from .registry import Framework
@@ -326,6 +326,7 @@ def as_dict(call: Call) -> Value:
         item.escaped = item.escaped or call.last == "vars"  # what is put into that dict is an attribute
         made.entries = item.attributes if call.last == "vars" else dict(item.attributes)
         made.sites.update(item.sites)
+        made.state[ATTRIBUTES_OF] = of(item) if call.last == "vars" else NOTHING
         made.open = not isinstance(item.type, Class)
         if item.kind == "namespace":
             made.open = item.open

@@ -33,7 +33,21 @@ from .elements import (
 from .events import ItemSet
 from .guards import ALWAYS, Guard, complement, conj
 from .pages import SPREAD, is_written
-from .values import MISSING, NOTHING, TRUE, Alternative, Const, External, Object, Value, assigned, of, union
+from .values import (
+    ATTRIBUTES_OF,
+    BY_TEXT,
+    MISSING,
+    NOTHING,
+    TRUE,
+    Alternative,
+    Const,
+    External,
+    Object,
+    Value,
+    assigned,
+    of,
+    union,
+)
 
 if TYPE_CHECKING:
     from .calls import Call
@@ -64,6 +78,9 @@ def assign_item(it: Interpreter, target: ast.Subscript, value: Value, place: ast
                 else:
                     environment.forget(it)
             elif isinstance(item, Object):
+                if not isinstance(target.slice, ast.Constant):
+                    for owner in item.known(ATTRIBUTES_OF).objects():
+                        owner.state[BY_TEXT] = TRUE
                 store(it, item, key, value, it.site(place or target))
                 it.emit(ItemSet(it.moment(target), item, key, value))
 

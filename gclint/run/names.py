@@ -15,6 +15,7 @@ from .guards import NEVER, compatible, complement, either
 from .jumps import RAISE, leave
 from .pages import place_of
 from .values import (
+    BY_TEXT,
     MISSING,
     NOTHING,
     Alternative,
@@ -104,7 +105,8 @@ def _has_its_own(it: Interpreter, item: Alternative, name: str) -> bool:
     the program has put in the place of an option.
     """
     if isinstance(item, Object):
-        return _is_replaced(it, item, name) or (item.kind not in ("namespace", "unknown") and name in item.attributes)
+        own = item.kind not in ("namespace", "unknown") and name in item.attributes and BY_TEXT not in item.state
+        return own or _is_replaced(it, item, name)
     return isinstance(item, (External, ModuleRef, Class))
 
 

@@ -153,6 +153,10 @@ class Deferred:
 
 OF_ELEMENT = "of an element"
 """The fact that a comprehension takes an element of a loop around it, so that what is asked of it is asked of each."""
+ATTRIBUTES_OF = "attributes of"
+"""The fact that a dict is that of an object's attributes, which what is put into it becomes."""
+BY_TEXT = "filled by text"
+"""The fact that the program gives an object attributes by names that it works out."""
 HANDED_OVER = "handed over"
 """After how many events a method that was not walked was the last code that might change an object; no fact of an
 object that other code may hold.
