@@ -29,7 +29,7 @@ def read_requirement(text: str, line: int, into: Reading) -> None:
     """
     text = re.split(r"\s#|\s--", text.strip(), maxsplit=1)[0]
     text, _, marker = text.partition(";")
-    if "://" in text:
+    if "://" in text or WHEEL.fullmatch(text.strip().rsplit("/", 1)[-1]):  # a file beside is a wheel too
         if _applies(marker):
             _read_url(text.strip(), line, into)
         return

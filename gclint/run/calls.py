@@ -144,13 +144,13 @@ def given_to_its_class(call: Call) -> Object | None:
 
 
 def is_refused(function: Function, call: Call) -> bool:
-    """Whether Python refuses a call: it spells out a keyword that the function does not take, or leaves out what the
-    function has no default for. Of a decorated function it is not known what is called.
+    """Whether Python refuses a call: it spells out a keyword, or more, than the function takes, or leaves out what that
+    has no default for. Of a decorated function it is not known what is called.
     """
     node = call.site.node
     if not isinstance(node, ast.Call) or getattr(function.node, "decorator_list", None):
         return False
-    return _gives_another(function, call, node) or _leaves_out(function, call, node)
+    return _gives_another(function, call, node) or _gives_another_number(function, call, node)
 
 
 def _gives_another(function: Function, call: Call, node: ast.Call) -> bool:
@@ -159,14 +159,17 @@ def _gives_another(function: Function, call: Call, node: ast.Call) -> bool:
     return params.kwarg is None and not spelled <= {each.arg for each in (*params.args, *params.kwonlyargs)}
 
 
-def _leaves_out(function: Function, call: Call, node: ast.Call) -> bool:
-    """Whether a call that spells out all that it gives, to the function itself, gives too little."""
+def _gives_another_number(function: Function, call: Call, node: ast.Call) -> bool:
+    """Whether a call that spells out all that it gives, to the function itself, gives too little, or too much."""
     stars = any(isinstance(each, ast.Starred) for each in node.args) or any(each.arg is None for each in node.keywords)
     itself = len(call.positional) == len(node.args) and call.keywords.keys() == {each.arg for each in node.keywords}
     if stars or call.open or not itself:
         return False
-    by_place = [each for each, _ in parameters(function.node.args)][len(node.args) + (function.receiver is not None) :]
-    return any(each.arg not in call.keywords and each.arg not in function.defaults for each in by_place)
+    params, given = function.node.args, len(node.args) + (function.receiver is not None)
+    if given > len(params.posonlyargs) + len(params.args):
+        return params.vararg is None
+    left = [each for each, _ in parameters(params)][given:]
+    return any(each.arg not in call.keywords and each.arg not in function.defaults for each in left)
 
 
 def bind(it: Interpreter, function: Function, call: Call) -> dict[str, Value]:

@@ -22,11 +22,11 @@ x = checkpoint(block, x, use_reentrant=False)
 
 ## When it is fine
 A wrapper or partial that supplies `use_reentrant`; another library's function of the same name; torch before 2.1,
-which takes it for given.
+which takes it for given (`checkpoint_sequential` before 2.2).
 
 ## Evidence
 torch/utils/checkpoint.py (2.13.0), pytorch/pytorch#160534, huggingface/pytorch-image-models#2394;
-pytorch/pytorch#100551 (the warning, since 2.1).
+pytorch/pytorch#100551 (the warning, since 2.1; that of `checkpoint_sequential`, since 2.2).
 """
 
 from __future__ import annotations
@@ -44,7 +44,8 @@ from gclint.run.run import Run
 
 from ..words import CHECKPOINTS
 
-WARNS_SINCE = Version("2.1")
+WARNS_SINCE, IN_SEQUENCE_SINCE = Version("2.1"), Version("2.2")
+"""The first releases in which `checkpoint`, and `checkpoint_sequential`, warn (torch/utils/checkpoint.py)."""
 
 rule = Rule(
     code="GCL501",
@@ -72,8 +73,8 @@ def left_out(event: CheckpointCall, run: Run) -> Iterator[Finding]:
     if call is None or event.reentrant or call.open:
         return
     extra = sorted(set(call.keywords) - set(CHECKPOINT_OPTIONS)) if not event.sequential else []
-    version = run.targets.version("torch")
-    if not extra and version is not None and version < WARNS_SINCE:
+    version, since = run.targets.version("torch"), IN_SEQUENCE_SINCE if event.sequential else WARNS_SINCE
+    if not extra and version is not None and version < since:
         return
     message = "use_reentrant is not given: torch takes True and warns"
     symptom = ""

@@ -45,3 +45,18 @@ def test_a_branch_for_other_releases_is_not_walked(condition: str, holds: bool) 
     text = PROGRAM.format(condition=condition)
     report = check_source(text, target={"transformers": "5.23.0", "torch": "2.13.0"})
     assert [finding.code for finding in report.findings] == (["GCL501"] if holds else [])
+
+
+@pytest.mark.parametrize(("release", "called"), [("2.0.1", ""), ("2.1.2", "checkpoint"), ("2.2.2", "both")])
+def test_checkpoint_warns_since_another_release_than_its_sequence(release: str, called: str) -> None:
+    """torch 2.1 asks the caller of `checkpoint` for use_reentrant, 2.2 that of `checkpoint_sequential` as well."""
+    text = (
+        "import torch\nfrom torch.utils.checkpoint import checkpoint, checkpoint_sequential\n\n"
+        "block, blocks = torch.nn.Linear(2, 2), torch.nn.Sequential(torch.nn.Linear(2, 2), torch.nn.Linear(2, 2))\n"
+        "x = torch.ones(1, 2, requires_grad=True)\n"
+        "checkpoint(block, x).sum().backward()\n"
+        "checkpoint_sequential(blocks, 2, x).sum().backward()\n"
+    )
+    found = check_source(text, target={"torch": release}).findings
+    lines = [finding.location.line for finding in found if finding.code == "GCL501"]
+    assert lines == {"": [], "checkpoint": [6], "both": [6, 7]}[called]

@@ -93,6 +93,13 @@ def test_version_of_a_wheel_url_and_of_a_local_build():
     assert said(read_requirements("torch==2.4.0+cu121"))["torch"][0] == "==2.4.0"
 
 
+@pytest.mark.parametrize("place", ["", "./", "/tmp/wheels/"])
+def test_version_of_a_wheel_in_a_file(place):
+    """`pip install` takes a wheel that lies beside as well, and its name says which release it is."""
+    read = read_requirements(f"{place}torch-0.2.0.post3-cp27-cp27mu-manylinux1_x86_64.whl")
+    assert said(read)["torch"][0] == "==0.2.0.post3"
+
+
 def test_includes_are_followed_and_end(tmp_path):
     (tmp_path / "requirements.txt").write_text("-r requirements/base.txt\n-c lock.txt\ntorch==2.5.0\n")
     (tmp_path / "requirements").mkdir()
