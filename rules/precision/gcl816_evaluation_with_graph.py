@@ -41,15 +41,16 @@ from collections.abc import Iterator
 from packaging.version import Version
 
 from gclint.finding import Edit, Finding, Fix
-from gclint.frameworks.torch_modules import trainable
+from gclint.frameworks.torch_modules import PARAMETRIC, trainable
 from gclint.ir.syntax import FUNCTIONS, Site, nodes
 from gclint.rule import Reproduction, Rule
 from gclint.run.closures import contains, enclosing_function
 from gclint.run.events import Backward, Forward, LibraryCall, ModuleCalled, OptimizerStep, RunEnded
+from gclint.run.parallel import inside
 from gclint.run.parts_of_guards import covers
 from gclint.run.run import Run
 from gclint.run.stepping import walked_alone
-from gclint.run.values import NOTHING, Const, sources
+from gclint.run.values import NOTHING, Class, Const, Object, sources
 
 from ..evaluations import callers, from_outside, is_in_mode, only_tested, records_nothing, untrained
 from ..words import BACKWARD, STEP
@@ -64,6 +65,7 @@ LOADED = ("load_state_dict", "load_from_checkpoint", "from_pretrained", "pretrai
 VARIABLES = ("torch.autograd.Variable", "torch.autograd.variable.Variable")
 RECORDS_ALL = Version("0.4.0")
 """The first release in which a volatile input changes nothing (the notes of torch 0.4.0)."""
+MODULES = ("module", "modules", "layer", "model", "part", "vision_model", "lightning_module", "unknown")
 TAKE_GRADIENTS = ("torch.func.", "functorch.", "torch.autograd.functional.")
 
 rule = Rule(
@@ -119,7 +121,23 @@ def with_graph(event: RunEnded, run: Run) -> Iterator[Finding]:
 def _is_frozen(forward: Forward) -> bool:
     """Whether nothing of a model trains when it runs."""
     trains = forward.activation.known("trainable").possible(forward.guard) if forward.activation is not None else ()
-    return bool(trains) and all(item == Const("none") for _, item in trains)
+    frozen = bool(trains) and all(item == Const("none") for _, item in trains)
+    return frozen or _is_frozen_in_parts(inside(forward.model))
+
+
+def _is_frozen_in_parts(model: Object, depth: int = 3) -> bool:
+    """Whether a model of the program has no parameters of its own, and all of its parts are frozen."""
+    if trainable(model) == "none":
+        return True
+    held = [item for value in model.attributes.values() for item in value.objects() if item.parent is model]
+    parts = [item for item in held if item.kind in MODULES and not _has_no_parameters(item)]
+    own = any(item.kind == "parameter" for item in held)
+    known = isinstance(model.type, Class) and bool(parts) and bool(depth) and not own and not model.open
+    return known and all(_is_frozen_in_parts(part, depth - 1) for part in parts)
+
+
+def _has_no_parameters(item: Object) -> bool:
+    return item.kind == "layer" and item.class_name not in PARAMETRIC
 
 
 def _steps(run: Run) -> bool:
