@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Collection, Iterable
 from functools import cached_property
@@ -208,8 +209,11 @@ class Imports:
         return first is not None and first.name != "__init__.py"
 
     def _from_above(self, parts: tuple[str, ...]) -> Path | None:
-        """What is imported by the root's own name, of programs that run with the folder above it on sys.path."""
-        return self._below(self.root, parts[1:], namespaces=True) if parts[0] == self.root.name and parts[1:] else None
+        """What is imported by the root's own name, of programs that run with the folder above it on sys.path; also
+        where the folder was named after that name and more, as the archive of a branch is (`NAME-main`).
+        """
+        own = parts[0] in re.split(r"\W+", self.root.name) and parts[1:]
+        return self._below(self.root, parts[1:], namespaces=True) if own else None
 
     @cached_property
     def _names_of_root(self) -> tuple[str, ...]:

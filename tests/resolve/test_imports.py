@@ -282,3 +282,10 @@ def test_the_root_by_its_own_name_where_nothing_in_it_bears_that(project):
     project("p/util/misc.py")
     imports = Imports(root, root / "train.py")
     assert found(root, imports.resolve("p.util.misc", 0, root / "train.py")) == "p/util/misc.py"
+
+
+@pytest.mark.parametrize(("folder", "path"), [("p-main", "util/misc.py"), ("someone+p", "util/misc.py"), ("pp", None)])
+def test_the_root_by_the_name_that_its_folder_was_named_after(project, folder, path):
+    """The archive of a branch, or a copy beside others, has more in its name than the project's own."""
+    root = project("train.py", "util/misc.py").rename(project("train.py").with_name(folder))
+    assert found(root, Imports(root, root / "train.py").resolve("p.util.misc", 0, root / "train.py")) == path
