@@ -326,6 +326,34 @@ def test_a_file_that_names_its_package_is_started_as_a_module_of_it(
     assert "GCL002" not in out and "data/show.py:5:" in out
 
 
+def test_a_file_beside_that_has_the_name_of_its_package_is_the_file_that_is_meant(
+    program: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    (program.parent / "nets").mkdir()
+    (program.parent / "nets" / "__init__.py").write_text("")
+    (program.parent / "nets" / "nets.py").write_text("import torch\n\nNet = torch.nn.Linear\n")
+    start = 'import torch\nfrom nets import Net\nif __name__ == "__main__":\n    model = Net(1, 1)\n'
+    load = "    model.load_state_dict(torch.load('net.pt'), strict=False)\n"
+    (program.parent / "nets" / "show.py").write_text(start + load)
+    main(["check", ".", "--no-cache", "--output-format", "concise"])
+    out = capfd.readouterr().out
+    assert "GCL002" not in out and "nets/show.py:5:" in out
+
+
+@pytest.mark.parametrize("link", ["a_link.py", "z_link.py"])
+def test_a_file_that_links_lead_to_is_told_by_its_own_name(
+    link: str, program: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    program.unlink()
+    (program.parent / "real.py").write_text(
+        "import torch\nmodel = torch.nn.Linear(1, 1)\nmodel.load_state_dict(torch.load('net.pt'), strict=False)\n"
+    )
+    (program.parent / link).symlink_to("real.py")
+    main(["check", ".", "--no-cache", "--output-format", "concise"])
+    out = capfd.readouterr().out
+    assert out.startswith("real.py:3:") and link not in out
+
+
 @pytest.mark.parametrize(("most", "told"), [(5_000, "abc"), (0, "ab"), (-1, "b")])
 def test_of_many_ways_the_default_one_is_followed_and_others_as_far_as_steps_are_left(
     most: int, told: str, program: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]

@@ -44,7 +44,10 @@ class Project:
         self.root = Path(os.path.realpath(root))
         sources = tuple(sources)
         places = real_paths(source.where for source in sources)
-        self.sources = dict(zip(places, sources, strict=True))
+        self.sources: dict[str, Source] = {}
+        for place, source in zip(places, sources, strict=True):
+            if place not in self.sources or source.where == place:  # a file goes by its own name, not by a link's
+                self.sources[place] = source
         self.imports = Imports(self.root)
         self.broken: dict[str, SyntaxFault] = {}
         self.consulted: set[str] = set()
@@ -77,11 +80,12 @@ class Project:
             self.imports = self.imports.of_program(entry, inserted + further, started)
 
     def imports_its_package(self, path: str) -> bool:
-        """Whether a file imports from the package that it stands in by its full name: what starts it by nothing else is
-        `python -m`, or it would not find that.
+        """Whether a file imports from the package that it stands in by its full name, and nothing beside it has that
+        name: what starts it by nothing else is `python -m`, or it would not find that.
         """
         outline, top = self.outline(path), self.imports.package_of(Path(path))
-        executed = outline.executed if outline is not None and top else ()
+        beside = self.imports.part(Path(path).parent, top) if top else None
+        executed = outline.executed if outline is not None and top and beside is None else ()
         return any(not item.level and item.module.partition(".")[0] == top for item in executed)
 
     def _inserted_by(self, path: str) -> SearchPath:
