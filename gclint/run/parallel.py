@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from .events import Backward, Event, Forward, LibraryCall, TrainerStarted
 from .guards import ALWAYS, DISTRIBUTED, Guard, conj
-from .run import PROCESSES, SEVERAL, Run, ways
+from .run import PROCESSES, Run, ways
 from .values import Const, Object, Value, made_from, root
 from .wholes import SHARED
 
@@ -21,7 +21,7 @@ def alone(run: Run) -> bool:
     """
     if run.facts.get(PROCESSES):
         return False
-    return (DISTRIBUTED, False) in run.assumed or (run.path.endswith(".ipynb") and SEVERAL not in run.facts)
+    return (DISTRIBUTED, False) in run.assumed or run.path.endswith(".ipynb")
 
 
 def is_group_of_one(run: Run) -> bool:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from gclint.cli import main
 from gclint.launch import Launch, launches
 
 
@@ -61,3 +62,20 @@ def test_the_environment_above_it_and_nothing_below(tmp_path: Path) -> None:
         "%env F=6",
     )
     assert {item.name: item.value for item in launch.environment} == {"A": "1", "B": "two words", "C": "3", "E": "5"}
+
+
+@pytest.mark.parametrize(("name", "told"), [("run.ipynb", False), ("run.py", True)])
+def test_a_notebook_is_one_process_whatever_group_it_joins(
+    name: str, told: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    cell = (
+        "import os\nimport torch\n\nrank = int(os.environ.get('LOCAL_RANK', 0))\n"
+        "torch.distributed.init_process_group('gloo', rank=rank)\nmodel = torch.nn.Linear(4, 4)\n"
+        "model(torch.ones(2, 4)).sum().backward()\ntorch.save(model.state_dict(), 'model.pt')\n"
+    )
+    made = [{"cell_type": "code", "metadata": {}, "outputs": [], "source": cell}]
+    text = json.dumps({"cells": made, "metadata": {}, "nbformat": 4}) if name.endswith(".ipynb") else cell
+    (tmp_path / name).write_text(text)
+    main(["check", name, "--no-cache", "--output-format", "concise"])
+    assert ("GCL230" in capfd.readouterr().out) == told
