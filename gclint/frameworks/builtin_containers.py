@@ -12,7 +12,21 @@ from ..run.defaults import unsure
 from ..run.folding import folded
 from ..run.guards import ALWAYS, complement
 from ..run.renaming import is_put_back
-from ..run.values import ATTRIBUTES_OF, NONE, NOTHING, TRUE, Class, Const, ModuleRef, Object, Value, const, of, union
+from ..run.values import (
+    ATTRIBUTES_OF,
+    MAX_ALTERNATIVES,
+    NONE,
+    NOTHING,
+    TRUE,
+    Class,
+    Const,
+    ModuleRef,
+    Object,
+    Value,
+    const,
+    of,
+    union,
+)
 from .builtin_sequences import in_order
 from .copies import shallow_copy
 from .registry import Framework
@@ -256,6 +270,10 @@ def dict_view(call: Call) -> Value:
     known = [value for held in (item.entries or {}).values() if (value := elements.there(held))]
     values = elements.one_of([*known, others] if others else known) if known or others else NOTHING
     values = values or of(call.it.child(item, elements.ANY, call.site, True))
+    if len(known) >= MAX_ALTERNATIVES:
+        each = call.it.new("list", "", "", call.site)
+        each.items = [_seen(call, key, held) for key, held in (item.entries or {}).items()]
+        made.state[elements.AMONG_OTHERS] = of(each)
     if call.name.endswith("items"):
         pair = call.it.new("tuple", "", "", call.site)
         pair.items, pair.origins = [keys, values], item.origins

@@ -28,6 +28,10 @@ Way = tuple[Guard, list[Value]]
 Arrangement = Callable[[list[Value]], "list[Value] | None"]
 
 
+AMONG_OTHERS = "among others"
+"""The fact that has the known elements of something that may have more."""
+
+
 def one_of(values: Sequence[Value]) -> Value:
     """One of several, where no condition tells which: each under one of its own, which nobody can put in words."""
     if len(values) == 1:
@@ -166,6 +170,13 @@ def mix(item: Object) -> None:
     item.items = [there(value) for value in item.items or []]
     item.each = True
     item.state["mixed"] = TRUE
+
+
+def among_others(it: Interpreter, value: Value) -> list[tuple[Guard, Value]]:
+    """The elements that are known of something that may have more, too many of them for one value to stand for."""
+    item = value.only()
+    held = item.state.get(AMONG_OTHERS) if isinstance(item, Object) else None
+    return (rounds(it, held) if held is not None else None) or []
 
 
 def element(it: Interpreter, value: Value, node: ast.AST) -> Value:

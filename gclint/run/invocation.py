@@ -14,6 +14,7 @@ from .events import LibraryCall
 from .guards import NEVER, Guard
 from .jumps import RAISE, RETURN, leave, taken
 from .parts_of_guards import found
+from .setters import forget_what_it_sets
 from .values import (
     HANDED_OVER,
     NONE,
@@ -132,6 +133,7 @@ def walk(it: Interpreter, function: Function, call: Call) -> Value:
     if enough:
         loops.leave_out(it)
     if enough or len(it.frames) > MAX_DEPTH or entered > MAX_RECURSION:
+        forget_what_it_sets(it, function)
         return _handed_over(it, function.receiver, call)
     first = function.node_id not in it.interpreted
     it.interpreted.add(function.node_id)

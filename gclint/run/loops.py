@@ -114,6 +114,10 @@ def _over(it: Interpreter, rounds: Rounds, statement: For, iterable: Value) -> N
     each, before = elements.rounds(it, iterable), _contents(iterable)
     if each is not None and len(each) <= MOST_ROUNDS and _one_by_one(rounds, iterable, each, before):
         return
+    for guard, value in elements.among_others(it, iterable):
+        rounds.walk(guard, value)
+        if rounds.is_costly:
+            break
     changed = _contents(iterable) != before
     known = NOTHING if changed else elements.element(it, iterable, statement.iter)
     _any_round(it, rounds, ALWAYS, known or of(it.unknown("element", it.site(statement.iter))))

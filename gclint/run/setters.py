@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
 from ..ir.syntax import FUNCTIONS, FunctionDef, dotted, nodes, parameters
-from .values import Class, Object, of
+from .values import Class, Function, Object, of
 
 if TYPE_CHECKING:
     from ..ir.syntax import Module
@@ -25,6 +25,40 @@ def leave_open(it: Interpreter, objects: Iterable[Object]) -> None:
             continue
         for name in _settable(item.type.module).intersection(flags):
             item.attributes[name] = of(it.unknown(f"self.{name}"))
+
+
+def forget_what_it_sets(it: Interpreter, method: Function) -> None:
+    """Forget what the flags are that a method which is not walked may set on its own object, and on those of its class
+    which that holds: those that its text names, all where it goes by their dict or by names that it works out.
+    """
+    if not isinstance(method.receiver, Object) or not isinstance(method.node, FUNCTIONS):
+        return
+    named = method.module.once(_set_by, method.node)
+    for item in [method.receiver, *_held_alike(method.receiver)]:
+        for name, value in item.attributes.items():
+            if (named is None or name in named) and isinstance(value.constant(), bool):
+                item.attributes[name] = of(it.unknown(f"self.{name}"))
+
+
+def _held_alike(item: Object) -> Iterator[Object]:
+    """The objects of an object's own class that it has as attributes or as entries."""
+    for value in (*item.attributes.values(), *(item.entries or {}).values()):
+        yield from (each for each in value.objects() if each.type == item.type and isinstance(item.type, Class))
+
+
+def _set_by(method: FunctionDef) -> frozenset[str] | None:
+    """The attributes that a method sets on its own object; None where they may be any."""
+    own = next((item.arg for item, _ in parameters(method.args)), "")
+    found = set[str]()
+    for node in nodes(method):
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == own:
+            if node.attr in ("__dict__", "__setattr__"):
+                return None
+            if not isinstance(node.ctx, ast.Load):
+                found.add(node.attr)
+        elif isinstance(node, ast.Call) and dotted(node.func) == "setattr":
+            return None
+    return frozenset(found)
 
 
 def _settable(module: Module) -> frozenset[str]:
