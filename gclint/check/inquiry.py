@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -58,7 +59,7 @@ class Inquiry:
         """
         source = self.project.sources.get(path)
         own = source is None or source.kind == "notebook" or SCRIPT in source.marks
-        place = self.project.pinned_below(path), path if own else os.path.dirname(path)
+        place = _checked_from(self.project.pinned_below(path)), path if own else os.path.dirname(path)
         if place not in self._targets:
             self._targets[place] = targets_for(place[0], Path(place[1]), self.target)
         return self._targets[place]
@@ -68,3 +69,13 @@ class Inquiry:
         words = self.reach.words
         ledger = Ledger(place, f"index-{digest([str(self.project.root), *words.words])}")
         self.project.index = Index(words.vocabulary, ledger)
+
+
+def _checked_from(root: Path) -> Path:
+    """The directory up to which files state releases for a project: the one in which the check was started, where the
+    project lies in that, as a copy of another one within a repository does; what is nearer is believed first.
+    """
+    with suppress(OSError):
+        here = Path(os.path.realpath(os.getcwd()))
+        return here if here in root.parents else root
+    return root

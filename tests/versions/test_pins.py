@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from gclint.cli import main
 from gclint.pins.environments import read_conda, read_dockerfile
 from gclint.pins.locks import read_pipfile_lock, read_toml_lock
 from gclint.pins.manifests import (
@@ -270,3 +271,19 @@ RUN python -m pip install trl==0.12.0; uv pip install accelerate==1.2.0
 
 def test_rocm_can_be_stated(tmp_path):
     assert targets_for(tmp_path, flag={"rocm": "6.4"}).rocm
+
+
+def test_what_a_repository_states_holds_for_a_project_within_it_that_states_nothing(tmp_path, monkeypatch, capfd):
+    """A copy of another project, with a setup.py of its own, runs with what the repository around it installs."""
+    (tmp_path / "requirements.txt").write_text("torch==1.13.1\n")
+    (tmp_path / "inner").mkdir()
+    (tmp_path / "inner" / "setup.py").write_text("from setuptools import setup\n\nsetup(name='inner')\n")
+    (tmp_path / "inner" / "load.py").write_text(
+        "import torch\nmodel = torch.nn.Linear(1, 1)\nmodel.load_state_dict(torch.load('a.pt'), strict=False)\n"
+    )
+    monkeypatch.chdir(tmp_path)
+    main(["check", ".", "--no-cache", "--output-format", "concise"])
+    assert "torch 1.13.1 (requirements.txt:1)" in capfd.readouterr().out
+    (tmp_path / "inner" / "requirements.txt").write_text("torch==2.4.1\n")
+    main(["check", ".", "--no-cache", "--output-format", "concise"])
+    assert "torch 2.4.1 (inner/requirements.txt:1)" in capfd.readouterr().out
