@@ -6,7 +6,7 @@ does not hold for the release that people are told to install is not told.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     from packaging.version import Version
 
 FEW_WALKS = 4
+OF_NAMES = "GCL9"
+LAST_WITH = {"No module named 'torch._six'": (("torch", "==1.13.1"),)}
+"""The last release that has what a program imports, by what importing it raises since (torch 2.0 has none)."""
 Key = tuple[str, int, str]
 Pins = tuple[tuple[str, str], ...]
 Again = Callable[[Collection[Wanted], Mapping[str, str]], Iterable[Finding]]
@@ -38,6 +41,14 @@ class Origins:
 
     def __init__(self) -> None:
         self._walks: dict[FindingKey, tuple[Wanted, Targets]] = {}
+        self.ends: dict[Wanted, Pins] = {}
+
+    def keep_its_end(self, found: Collection[Finding], wanted: Wanted) -> None:
+        """Keep of a walk whether what it judges ends at an import, and the last release with which it does not."""
+        for each in found:
+            last = [pins for raised, pins in LAST_WITH.items() if each.symptom.endswith(raised) and not each.condition]
+            if last:
+                self.ends[wanted] = last[0]
 
     def remember(self, finding: Finding, wanted: Wanted, targets: Targets) -> None:
         """A finding was made in a walk, judged for these targets; it says more than those of earlier walks."""
@@ -62,6 +73,10 @@ class Origins:
         found = {package: targets.hints.get(package) for package, targets in judged}
         return {package: hint for package, hint in found.items() if hint is not None and hint.version is not None}
 
+    def is_of_a_walk(self, finding: Finding) -> bool:
+        """Whether a walk is known that made a finding."""
+        return finding.key in self._walks
+
     def walk(self, finding: Finding) -> Wanted:
         """The walk that made the finding."""
         return self._walks[finding.key][0]
@@ -80,9 +95,22 @@ def said(findings: list[Finding], origins: Origins, again: Again, small: bool) -
     other = _Others(origins, again, small)
     hinted = other.found({key_of(finding): _newest(origins.hints(finding)) for finding in findings}, findings)
     kept = [finding for finding in findings if hinted.get(key_of(finding), finding) is not None]
+    ended = other.found({key_of(each): pins for each, pins in _of_ended(kept, origins)}, kept)
+    kept = [finding for finding in kept if ended.get(key_of(finding), finding) is not None]
     open_ = {key_of(finding): origins.open_targets(finding) for finding in kept}
     then = other.found({key: _oldest(targets) for key, targets in open_.items()}, kept)
     return [_said(finding, open_[key_of(finding)], then, other) for finding in kept]
+
+
+def _of_ended(findings: Iterable[Finding], origins: Origins) -> Iterator[tuple[Finding, Pins]]:
+    """The findings of walks that end at an import, but for those of names that are gone, which are mended together,
+    each with the last release that has what is imported: what does not hold with that nobody meets.
+    """
+    for each in findings:
+        walk = origins.walk(each) if origins.is_of_a_walk(each) else None
+        pins = origins.ends.get(walk, ()) if walk is not None else ()
+        if pins and not each.code.startswith(OF_NAMES):
+            yield each, pins
 
 
 class _Others:

@@ -250,6 +250,7 @@ class _Programs:
                 self.left_out.append(entry.launch)
             elif made.leaves_out:
                 self.opened.setdefault(made.path, Task(made.path, with_more_options(entry.launch), further=True))
+        self.origins.keep_its_end(made.found.values(), wanted)
         for finding in self._add(made):
             self.origins.remember(finding, wanted, made.targets)
 
