@@ -79,7 +79,7 @@ def _one_of_several(it: Interpreter, item: Alternative, call: Call, further: boo
         return _invoke_item(it, item, call)
     if it.on_others[place] > MOST_STEPS_ON_OTHERS:
         loops.leave_out(it)
-        return call.foreign()
+        return _not_followed(it, item, call) if isinstance(item, Function) else call.foreign()
     before = it.steps
     made = _invoke_item(it, item, call)
     it.on_others[place] += before - it.steps
@@ -133,8 +133,7 @@ def walk(it: Interpreter, function: Function, call: Call) -> Value:
     if enough:
         loops.leave_out(it)
     if enough or len(it.frames) > MAX_DEPTH or entered > MAX_RECURSION:
-        forget_what_it_sets(it, function)
-        return _handed_over(it, function.receiver, call)
+        return _not_followed(it, function, call)
     first = function.node_id not in it.interpreted
     it.interpreted.add(function.node_id)
     bound = calls.bind(it, function, call)
@@ -166,6 +165,12 @@ def walk(it: Interpreter, function: Function, call: Call) -> Value:
     if frame.at_end is not None:
         frame.at_end(call.site)
     return _of_release(call, _result(it, frame, end, call))
+
+
+def _not_followed(it: Interpreter, function: Function, call: Call) -> Value:
+    """The result of a function of the project that is not walked, and what it may change."""
+    forget_what_it_sets(it, function)
+    return _handed_over(it, function.receiver, call)
 
 
 def _handed_over(it: Interpreter, receiver: Alternative | None, call: Call) -> Value:
