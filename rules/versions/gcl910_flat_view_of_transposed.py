@@ -36,6 +36,7 @@ from collections.abc import Iterator
 from packaging.version import Version
 
 from gclint.finding import Finding, Fix
+from gclint.ir.gate import where
 from gclint.ir.syntax import Site
 from gclint.rule import Reproduction, Rule
 from gclint.run import rewrite
@@ -54,12 +55,14 @@ KEEPS = (
 )
 """What is computed element by element, and lies as what it is computed from does (torch.preserve_format)."""
 MOST_STEPS = 8
+ROWS_VIEWED = where(".view(-1)", r"(?:.*\[\s*:\s*\w+\s*\]\s*\)*)?\s*\.view\(-1\)")
+"""The text of `x[:k].view(-1)`, of which alone the rule speaks; also with the call on a line of its own."""
 
 rule = Rule(
     code="GCL910",
     name="flat-view-of-transposed",
     docs=__doc__ or "",
-    words=((".view(-1)",), (".t()", ".T", "transpose(", "swapaxes(", "permute("), ("torch",)),
+    words=((ROWS_VIEWED,), (".t()", ".T", "transpose(", "swapaxes(", "permute("), ("torch",)),
     certainty=("fragile",),
     fixable="safe",
     holds="torch >= 1.7",
