@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,6 +17,7 @@ from ..pins.manifests import SCRIPT
 from ..pins.versions import Targets, targets_for
 from ..rule import Rule
 from ..source.cache import digest
+from ..source.folders import repository_of
 from ..source.ledger import Ledger
 
 if TYPE_CHECKING:
@@ -52,6 +52,7 @@ class Inquiry:
         project.index = Index(self.reach.words.vocabulary)
         self.entries = Entries(project)
         self._targets: dict[tuple[Path, str], Targets] = {}
+        self._around: dict[Path, Path] = {}
 
     def targets(self, path: str) -> Targets:
         """What a file (an absolute path) is judged for: the targets of its directory, unless the file may state
@@ -59,7 +60,10 @@ class Inquiry:
         """
         source = self.project.sources.get(path)
         own = source is None or source.kind == "notebook" or SCRIPT in source.marks
-        place = _checked_from(self.project.pinned_below(path)), path if own else os.path.dirname(path)
+        below = self.project.pinned_below(path)
+        if below not in self._around:
+            self._around[below] = Path(repository_of(str(below)))
+        place = self._around[below], path if own else os.path.dirname(path)
         if place not in self._targets:
             self._targets[place] = targets_for(place[0], Path(place[1]), self.target)
         return self._targets[place]
@@ -69,13 +73,3 @@ class Inquiry:
         words = self.reach.words
         ledger = Ledger(place, f"index-{digest([str(self.project.root), *words.words])}")
         self.project.index = Index(words.vocabulary, ledger)
-
-
-def _checked_from(root: Path) -> Path:
-    """The directory up to which files state releases for a project: the one in which the check was started, where the
-    project lies in that, as a copy of another one within a repository does; what is nearer is believed first.
-    """
-    with suppress(OSError):
-        here = Path(os.path.realpath(os.getcwd()))
-        return here if here in root.parents else root
-    return root

@@ -22,12 +22,6 @@ from gclint.pins.requirements_txt import read_listed, read_requirements
 
 Reader = Callable[[str], FilePins]
 
-# looked into beside a directory's own files
-SIDE_DIRECTORIES = (
-    "requirements", "constraints", "environment", "environments", "env", "envs", "docker", "scripts",
-    ".devcontainer", ".github/workflows", ".circleci", "docs",
-)  # fmt: skip
-
 WORKFLOW_DIRECTORIES = ("workflows", ".circleci")
 
 # in the order in which files of one directory are believed

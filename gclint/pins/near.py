@@ -10,11 +10,12 @@ from pathlib import Path
 
 from gclint.pins.copies import copies_in
 from gclint.pins.environments import read_conda
-from gclint.pins.kinds import HINTS, NEVER_TRAINED_WITH, SIDE_DIRECTORIES, WORKFLOW_DIRECTORIES, Reader, reader_of
+from gclint.pins.kinds import HINTS, NEVER_TRAINED_WITH, WORKFLOW_DIRECTORIES, Reader, reader_of
 from gclint.pins.manifests import read_script_header
 from gclint.pins.notebooks import read_notebook_cells
 from gclint.pins.pin import FilePins, Pin, either
 from gclint.pins.requirements_txt import read_requirements
+from gclint.source.kinds import SIDE_DIRECTORIES
 from gclint.source.source import inside
 
 MAX_BYTES = 16_000_000

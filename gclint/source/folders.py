@@ -81,6 +81,19 @@ def begins_project(directory: str, marks: Collection[str]) -> bool:
     return "setup.py" in marks and _sets_up(os.path.join(directory, "setup.py"))
 
 
+def repository_of(root: str) -> str:
+    """Return the directory (absolute) up to which files state releases for the project `root`: the repository that it
+    is in, as a copy of another project is; where none is around, the one in which gclint was started, if it is above.
+    """
+    above = root
+    while not os.path.exists(os.path.join(above, ".git")):
+        if above == os.path.dirname(above):
+            here = os.path.realpath(os.getcwd())
+            return here if root.startswith(os.path.join(here, "")) else root
+        above = os.path.dirname(above)
+    return above
+
+
 def _sets_up(path: str) -> bool:
     if not os.path.isfile(path):
         return False

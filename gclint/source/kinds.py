@@ -28,6 +28,11 @@ _BY_SUFFIX: dict[str, Kind] = {
     ".mk": "make",
     ".dockerfile": "docker",
 }
+SIDE_DIRECTORIES = (
+    "requirements", "constraints", "environment", "environments", "env", "envs", "docker", "scripts",
+    ".devcontainer", ".github/workflows", ".circleci", "docs",
+)  # fmt: skip
+"""Directories whose files tell versions as those beside them do."""
 _REQUIREMENTS = re.compile(r"(requirements|constraints|reqs)[^/]*\.(txt|in|pip)\Z")
 _TELLING = re.compile(
     r"(?i)(?:readme|install|getting.?started|setup).*|(?:train|quick.?start|usage).*\.(?:md|rst|txt)|metadata|pkg-info|.*(?:requirements|constraints|reqs).*\.(?:txt|in)"

@@ -11,8 +11,8 @@ from time import time_ns
 from gclint.config import FILES
 from gclint.installed import environment_of
 from gclint.source.cache import digest
-from gclint.source.folders import entries
-from gclint.source.kinds import kind_of, tells_of_runs
+from gclint.source.folders import entries, names, repository_of
+from gclint.source.kinds import SIDE_DIRECTORIES, kind_of, tells_of_runs
 from gclint.source.source import content
 
 MOST_FILES = 50_000
@@ -86,8 +86,8 @@ def surroundings(root: str) -> list[str]:
     """Return stamps of what lies outside a project and still matters.
 
     They are gclint's own modules, the directories on `sys.path` and those of the project's environment (whose time
-    changes when a package or a rule pack is installed) but the one that gclint is started in, and the configuration
-    files above `root`.
+    changes when a package or a rule pack is installed) but the one that gclint is started in, and above `root` the
+    configuration files, and within its repository those that state releases.
     """
     package = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
     installed = [path for path in sys.path if os.path.abspath(path) != os.getcwd()]
@@ -96,7 +96,17 @@ def surroundings(root: str) -> list[str]:
     while here != os.path.dirname(here):
         found += _times(os.path.join(here, name) for name in FILES)
         here = os.path.dirname(here)
-    return found
+    return [*found, *_stated_above(root)]
+
+
+def _stated_above(root: str) -> list[str]:
+    """The stamps of the files that may state releases for a project within a repository."""
+    here, last, places = root, repository_of(root), list[str]()
+    while here != last:
+        here = os.path.dirname(here)
+        places += [here, *(os.path.join(here, name) for name in SIDE_DIRECTORIES)]
+    paths = (os.path.join(place, name) for place in places for name in sorted(names(place)))
+    return _times(path for path in paths if kind_of(path) != "other" or tells_of_runs(path))
 
 
 @lru_cache(maxsize=1)
@@ -108,8 +118,8 @@ def _own_times(package: str) -> list[str]:
 def _modules(package: str) -> list[str]:
     found = []
     for base in (package, os.path.join(os.path.dirname(package), "rules")):
-        for directory, _, names in os.walk(base):
-            found += [os.path.join(directory, name) for name in sorted(names) if name.endswith(".py")]
+        for directory, _, files in os.walk(base):
+            found += [os.path.join(directory, name) for name in sorted(files) if name.endswith(".py")]
     return sorted(found)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 import pytest
 
 from gclint.cli import main
@@ -287,3 +289,24 @@ def test_what_a_repository_states_holds_for_a_project_within_it_that_states_noth
     (tmp_path / "inner" / "requirements.txt").write_text("torch==2.4.1\n")
     main(["check", ".", "--no-cache", "--output-format", "concise"])
     assert "torch 2.4.1 (inner/requirements.txt:1)" in capfd.readouterr().out
+
+
+def test_a_repositorys_releases_hold_wherever_the_check_starts_and_no_answer_outlives_them(
+    tmp_path, monkeypatch, capfd
+):
+    """What lies around a project is part of what its last report depends on."""
+    inner, stated = tmp_path / "inner", tmp_path / "requirements" / "train.txt"
+    for directory in (tmp_path / ".git", inner, stated.parent):
+        directory.mkdir()
+    (inner / "setup.py").write_text("from setuptools import setup\n\nsetup(name='inner')\n")
+    (inner / "load.py").write_text(
+        "import torch\nmodel = torch.nn.Linear(1, 1)\nmodel.load_state_dict(torch.load('a.pt'), strict=False)\n"
+    )
+    for place in (inner / "load.py", inner / "setup.py"):
+        os.utime(place, (1_700_000_000, 1_700_000_000))  # a report is kept of files that lie still
+    for release in ("1.13.1", "2.4.1"):
+        stated.write_text(f"torch=={release}\n")
+        for here in (tmp_path, inner, inner):
+            monkeypatch.chdir(here)
+            main(["check", str(inner), "--output-format", "concise"])
+            assert f"torch {release}" in capfd.readouterr().out, here
