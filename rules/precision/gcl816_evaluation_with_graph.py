@@ -179,9 +179,11 @@ def _is_called_without(forward: Forward, run: Run) -> bool:
     """Whether the definition that was walked for its own sake is called only where autograd records nothing, or, as a
     model's own forward, by whatever calls the model.
     """
-    calls, alone = callers(forward, run), walked_alone(forward)
-    own = isinstance(alone, FUNCTIONS) and alone.name == "forward"
-    return own or (bool(calls) and all(records_nothing(each, run) for each in calls))
+    alone = walked_alone(forward)
+    if isinstance(alone, FUNCTIONS) and alone.name == "forward":
+        return True
+    calls = callers(forward, run)
+    return bool(calls) and all(records_nothing(each, run) for each in calls)
 
 
 def _is_of_volatile(forward: Forward, run: Run) -> bool:
