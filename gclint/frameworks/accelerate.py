@@ -8,6 +8,7 @@ from ..run.events import Wrapped
 from ..run.interpreter import Interpreter
 from ..run.parallel import BY_ACCELERATE
 from ..run.values import FALSE, NONE, NOTHING, Const, Object, Value, const, of, union
+from ..run.wrapping import ACCELERATE, ALWAYS_WRAPS, GIVEN_TO, INNER
 from .registry import Framework
 from .settings import with_settings
 from .sharding import PLAIN_DDP, is_none, remember_launched
@@ -59,7 +60,9 @@ def _wrap(call: Call, model: Object) -> None:
     promote(model)
     flags = _flags(call.receiver)
     remember_launched(call, model)
-    if any(not is_none(call.receiver.attributes.get(name, NONE)) for name in PLUGINS):
+    plugged = any(not is_none(call.receiver.attributes.get(name, NONE)) for name in PLUGINS)
+    set_state(it, model, GIVEN_TO, const(ALWAYS_WRAPS if plugged or call.receiver.open else ACCELERATE))
+    if plugged:
         return
     with it.under(PLAIN_DDP) as possible:
         if not possible:
@@ -98,6 +101,12 @@ def context(call: Call) -> Value:
     made.attributes["of"] = call.get("", 0)
     made.attributes["accelerator"] = of(call.receiver) if call.receiver is not None else NOTHING
     return of(made)
+
+
+@framework.attribute("module", INNER)
+def given_back(it: Interpreter, item: Object, name: str, node: object) -> Value | None:
+    """The model in the wrapper that a library gives back, which is the same object here."""
+    return of(item) if GIVEN_TO in item.state else None
 
 
 @framework.method("accelerator", "unwrap_model")

@@ -36,6 +36,7 @@ from ..run.values import (
     of,
     union,
 )
+from ..run.wrapping import INNER, is_wrapped
 from .module_trees import modules_of
 from .registry import Framework
 from .settings import with_settings
@@ -233,6 +234,10 @@ def has_attribute(call: Call) -> Value:
             tells = item.kind != "unknown" or is_scalar(item)  # what nobody knows may lack the methods of tensors
             if defined or (tells and call.it.library.has_method(item, name)):
                 parts.append(const(True).under(guard))
+                continue
+            wrapped = is_wrapped(item) if name == INNER else None
+            if wrapped is not None:
+                parts.append(wrapped.under(guard))
                 continue
             if names.lacks(call.it, item, name):
                 parts.append(FALSE.under(guard))

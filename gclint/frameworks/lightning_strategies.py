@@ -13,6 +13,7 @@ from ..run.events import Wrapped
 from ..run.guards import DISTRIBUTED
 from ..run.interpreter import Interpreter
 from ..run.values import FALSE, NONE, NOTHING, Alternative, Const, Object, Value, const, of, root, union
+from ..run.wrapping import ALWAYS_WRAPS, GIVEN_TO
 from .deepspeed import remember
 from .process_starters import on_processes, shows_processes
 from .registry import Framework
@@ -157,6 +158,7 @@ def setup(call: Call) -> Value:
     for module in call.get("module", 0).objects():
         with started(call.it, call.receiver):
             wrap(call, call.receiver, module, const(1))
+        set_state(call.it, module, GIVEN_TO, const(ALWAYS_WRAPS))
     if len(call.positional) == 1:
         return call.positional[0]
     made = call.it.new("tuple", "", "", call.site)

@@ -25,6 +25,7 @@ from ..run.iterators import all_of_it
 from ..run.names import class_attribute
 from ..run.values import FALSE, HANDED_OVER, TRUE, Class, External, Function, Method, Object, Value, union
 from ..run.wholes import adopt
+from ..run.wrapping import GIVEN_TO
 
 if TYPE_CHECKING:
     from ..ir.syntax import Site
@@ -368,7 +369,7 @@ class Library:
             some = known[item.kind] in names or not ABSTRACT.get(item.kind, frozenset()).isdisjoint(names)
             return some or (None if not DERIVED.isdisjoint(names) else False)
         if set(names) <= {"DistributedDataParallel", "DataParallel", "DDP", "FullyShardedDataParallel"}:
-            return False if item.kind in ("module", "model", "instance") else None
+            return False if item.kind in ("module", "model", "instance") and GIVEN_TO not in item.state else None
         return None
 
     def are_layers(self, names: list[str]) -> bool:

@@ -311,6 +311,17 @@ class ScalarIndexed(Event):
 
 
 @dataclass
+class WrappingMistaken(Event):
+    """A model's wrapper is asked for what the model has (`target` is the wrapper), or a model that nothing wraps for
+    `module`: neither has it. `of_alternative` is the guard under which what is asked is this one.
+    """
+
+    target: Object = field(default_factory=lambda: Object(0, "unknown"))
+    name: str = ""
+    of_alternative: Guard = ALWAYS
+
+
+@dataclass
 class OptimizerStep(Event):
     """An optimizer changes its parameters, by itself or through a gradient scaler."""
 

@@ -7,7 +7,7 @@ import builtins
 from typing import TYPE_CHECKING
 
 from ..ir.syntax import Site
-from . import changes, elements, module_names
+from . import changes, elements, module_names, wrapping
 from .elements import there
 from .events import AttributeSet, ForwardPatched
 from .filling import forced, promised
@@ -78,7 +78,12 @@ def attribute(it: Interpreter, base: Value, name: str, node: ast.expr) -> Value:
         keep_whose(it, node, of_others=other)
     elif name == "__dict__":
         read_by_text(it, base, node)
-    parts = [of_item(it, item, name, node).under(guard) for guard, item in base.possible(it.guard)]
+    parts = []
+    for guard, item in base.possible(it.guard):
+        of_model = isinstance(item, Object) and (name == wrapping.INNER or item.kind in wrapping.WRAPPERS)
+        if of_model and not wrapping.reads(it, guard, item, name, node):
+            continue
+        parts.append(of_item(it, item, name, node).under(guard))
     return union(parts)
 
 
@@ -275,7 +280,7 @@ def lacks(it: Interpreter, item: Alternative, name: str) -> bool:
     if not isinstance(item, Object) or item.open or item.escaped or name in item.attributes:
         return False
     if not isinstance(item.type, Class):
-        return item.kind == "namespace"
+        return item.kind == "namespace" or (item.kind in wrapping.WRAPPERS and wrapping.hides(it, item, name))
     known = all(isinstance(base, Class) or it.library.gives_no(base, item, name) for base in item.type.ancestry())
     return known and not any(class_attribute(item.type, each) for each in (name, "__getattr__", "__getattribute__"))
 
