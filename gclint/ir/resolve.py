@@ -176,7 +176,7 @@ class Imports:
         if parts[0] in INSTALLED:
             return self._own((*certain, package_root), parts)
         own = self._names_of_root
-        if own and parts[: len(own)] == own:
+        if own and parts[: len(own)] == own and self._below(self.root, own[:1], namespaces=False) is None:
             return self._below(self.root, parts[len(own) :], namespaces=True)
         likely = (package_root, self.root, *(self.root / name for name in SOURCE_DIRECTORIES))
         above = tuple(parent for parent in (here, *here.parents) if self._inside(parent))

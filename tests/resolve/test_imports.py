@@ -102,6 +102,17 @@ def test_relative_imports_with_and_without_init(project):
         assert found(root, imports.resolve("sub.b", 1, root / "pkg/__init__.py")) == "pkg/sub/b.py"
 
 
+def test_a_package_named_as_the_root_is_meant_though_the_root_is_one_too(project):
+    root = project("__init__.py", "train.py")
+    inner = root / root.name
+    inner.mkdir()
+    for name in ("__init__.py", "tools.py"):
+        (inner / name).write_text("")
+    imports = Imports(root, root / "train.py")
+    assert imports.resolve(f"{root.name}.tools", 0, root / "train.py") == inner / "tools.py"
+    assert Imports(inner, inner / "tools.py").resolve(f"{root.name}.tools", 0, inner / "tools.py") == inner / "tools.py"
+
+
 def test_relative_import_never_leaves_the_root(project):
     root = project("a.py")
     (root.parent / "secret.py").write_text("")
