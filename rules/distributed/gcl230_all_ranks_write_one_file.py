@@ -7,7 +7,8 @@ opened to be written anew, and copies of what was saved.
 ## Why it breaks
 The processes write one file at once, each from its beginning. Who reads it meanwhile, as a run that goes on from the
 last checkpoint does, finds a torn file. Where what they write differs in length, as by a log of each process's own,
-the file stays torn. Nothing is raised until it is loaded.
+the file stays torn. Nothing is raised until it is loaded. Where each writes what it computed from its own rows, as
+features of a divided data set, those of all processes but one are lost.
 
 ## Example
 ```python
@@ -21,6 +22,7 @@ torch.save(model.module.state_dict(), "model.pt")
 if dist.get_rank() == 0:
     torch.save(model.module.state_dict(), "model.pt")
 ```
+What each process computed from its own rows gets its number into the name: `f"features-{dist.get_rank()}-{step}.npy"`.
 
 ## When it is fine
 A test of the process's number around it, also of one on each machine; a lock on a file; a path with the number in it;
@@ -54,7 +56,7 @@ from gclint.run.parallel import alone, is_group_of_one
 from gclint.run.parts_of_guards import everything
 from gclint.run.ranks import Pair, asks_for_the_first, meets_both
 from gclint.run.run import PROCESSES, SEVERAL, Run, together
-from gclint.run.values import Const, Object, Value
+from gclint.run.values import NOTHING, Const, Object, Value, sources
 
 from ..writes import FOLDER, PRETRAINED, TENSORS, is_given_by
 from .own_files import is_of_all
@@ -67,6 +69,13 @@ PATHS = {
     "torchvision.utils.save_image": ("fp", 1),
 }
 """What writes a file on each process that calls it, and by which argument it is told where."""
+CONTENTS = {
+    "torch.save": ("obj", 0),
+    "numpy.save": ("arr", 1),
+    "numpy.savetxt": ("X", 1),
+    "torchvision.utils.save_image": ("tensor", 0),
+}
+"""By which argument such a call is told what to write, where that is one thing."""
 OPENS = ("builtins.open", "io.open")
 ANEW = ("w", "x")
 """How the mode begins in which a file is written from its beginning."""
@@ -82,6 +91,8 @@ LOCKS = ("filelock.", "fasteners.", "portalocker.")
 """Libraries whose `with` blocks one process is in at a time, whoever opens them with the same file."""
 ASKED = "is_main_process"
 GROUP = "torch.distributed.init_process_group"
+AT_ONCE = "they write it at once, and who reads it may find it torn"
+TORN = "silent: the file is torn when it is loaded"
 ON_SEVERAL: Guard = frozenset({(DISTRIBUTED, True)})
 ASKS = "torch.distributed.get_rank() == 0"
 
@@ -127,16 +138,25 @@ def written_by_all(event: RunEnded, run: Run) -> Iterator[Finding]:
             continue  # its arguments are those of this process, and what they say of the path nobody knows
         if _is_first_of_one(each, run) or _is_locked(each, run) or _is_removed(each, path, run):
             continue
+        own = _is_of_its_data(each, run)
         yield rule.finding(
             run,
             each.site,
-            "every process writes this file: they write it at once, and who reads it may find it torn",
+            "every process writes this file: "
+            + ("each has other data, and that of the last is left" if own else AT_ONCE),
             guard=guard,
             certainty="fragile",
-            symptom="silent: the file is torn when it is loaded",
+            symptom="silent: what the other processes wrote is lost" if own else TORN,
             related=run.launch_locations("started on more than one process here"),
-            fixes=(_on_one(each, run),),
+            fixes=(_on_one(each, run),) if not own else (),
         )
+
+
+def _is_of_its_data(event: LibraryCall, run: Run) -> bool:
+    """Whether what a call writes was computed from the rows that this process was given, and is no model's state."""
+    content = event.call.get(*CONTENTS[event.name]) if event.call is not None and event.name in CONTENTS else NOTHING
+    kinds = {item.kind for item in sources(content)}
+    return "data" in kinds and all(item.kind in ("data", "tensor", "unknown") for item in content.objects())
 
 
 def _is_locked(event: LibraryCall, run: Run) -> bool:

@@ -137,7 +137,11 @@ def _of_an_earlier_run(item: Object, load: StateDictLoaded, run: Run) -> Iterato
     key = next((name for name, held in read.items() if item in held), "")
     if file.type != FILE or not key or not (len(read) > 1 or is_resumed(file, run)):
         return
-    kept = [(saved.guard, part) for saved, entries in own_saves(load, file, run) for part in entries[key].objects()]
+    kept = [
+        (saved.guard, part)
+        for saved, entries in own_saves(load, file, run)
+        for part in entries.get(key, NOTHING).objects()
+    ]
     if kept and len({str(part.known("prefix").constant() or "") for _, part in kept}) == 1:
         yield kept[0]
 
