@@ -6,7 +6,8 @@ import ast
 from collections.abc import Iterator
 
 from gclint.frameworks.module_trees import parameters_of
-from gclint.ir.syntax import FUNCTIONS, WITHS, Site
+from gclint.ir.layout import value_of
+from gclint.ir.syntax import FUNCTIONS, WITHS, Site, arguments
 from gclint.run.closures import enclosing_function
 from gclint.run.events import (
     Backward,
@@ -135,7 +136,13 @@ def records_nothing(call: Site, run: Run, depth: int = MOST_CALLERS) -> bool:
 
 
 def _turns_off(node: ast.expr) -> bool:
-    return last_name(node.func if isinstance(node, ast.Call) else node) in ("no_grad", "inference_mode")
+    """Whether a block or a decorator keeps autograd from recording; one that is told by something else may."""
+    called = last_name(node.func if isinstance(node, ast.Call) else node)
+    given = arguments(node) if isinstance(node, ast.Call) else []
+    told = [value_of(each) for each in given]
+    if called == "set_grad_enabled":
+        return not any(isinstance(each, ast.Constant) and each.value for each in told)
+    return called in ("no_grad", "inference_mode")
 
 
 def from_outside(forward: Forward) -> Site:
