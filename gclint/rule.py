@@ -117,8 +117,8 @@ class Rule:
         help: str = "",
     ) -> Finding:
         """A finding of this rule at a place; conditions that the guard leaves open are stated, and where the same was
-        said of it before under others, what both come to if that is shorter. What no program of the project comes to,
-        though there are some, is not shown to fail. `help` says what to do where there is no fix, in place of the
+        said of it before under others, what both come to if that is shorter. What no program of the project is seen to
+        come to, though there are some, is not shown to fail. `help` says what to do where there is no fix, in place of the
         example of the rule's page.
         """
         place = site.location()
@@ -130,7 +130,7 @@ class Rule:
             run.impossible.add(key)
             left = run.condition(guard)
         left = Condition((condition, *left.parts), left.more) if condition else left
-        shown = is_exact(guard) and is_read(guard) and left.is_short and not run.beside_programs
+        shown = is_exact(guard) and is_read(guard) and left.is_short and not run.among_programs
         if certainty == "fails" and not shown:
             certainty = "fragile"
         places = []

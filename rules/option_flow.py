@@ -19,6 +19,7 @@ from .option_names import (
     OF_ALL,
     PARSE,
     PRINTS,
+    is_called,
     is_of_its_method,
     is_shown,
     last_name,
@@ -136,19 +137,18 @@ class Flow:
 
     def _attribute(self, module: Module, node: ast.Attribute) -> None:
         """Follow an attribute of the options, or a method of the dict of them."""
-        call = module.parents.get(node)
-        called = isinstance(call, ast.Call) and call.func is node
+        call, called = module.parents.get(node), is_called(node, module)
         if node.attr in OF_ALL:
             self.escaped |= not is_shown(node, module)
         elif called and isinstance(call, ast.Call) and call.args and node.attr in ONE_ENTRY:
             self._take(call.args[0])
-        elif called and node.attr in ALL_ENTRIES:
+        elif isinstance(call, ast.Call) and called and node.attr in ALL_ENTRIES:
             again = same_entries(call, module)
             if again is not None:
                 self._held(module, again)
             else:
                 self.escaped |= not is_shown(node, module)
-        elif isinstance(node.ctx, ast.Load) and not (called and node.attr == "update"):
+        elif isinstance(node.ctx, ast.Load) and not called:
             nothing = self.run.read_of_others.get(node) or is_only_kept(node, module, self.run)
             self.taken |= set() if nothing else {node.attr}
 

@@ -248,6 +248,7 @@ def names_option(
         if isinstance(node, ast.Attribute):
             read = isinstance(node.ctx, ast.Load) and node.attr == name and node not in others
             read = read and (node in given or not sets_itself(node, module)) and not _is_imported(node.value, module)
+            read = read and not is_called(node, module)
             named = name if read else ""
         elif isinstance(node, ast.Call) and last_name(node.func) in ("getattr", "attrgetter"):
             texts_given = {each.value for each in node.args if isinstance(each, ast.Constant)}
@@ -261,6 +262,12 @@ def names_option(
         if named == name and made not in module.ancestors(node):
             return True
     return False
+
+
+def is_called(node: ast.Attribute, module: Module) -> bool:
+    """Whether an attribute is called, as a method of something: options are data."""
+    call = module.parents.get(node)
+    return isinstance(call, ast.Call) and call.func is node
 
 
 def reads_of_own_option(module: Module, name: str) -> set[ast.AST]:

@@ -133,7 +133,7 @@ class Memory:
         if task.entry is not None:
             return [launches]
         leading = sorted(self._inquiry.reach.leading(task.path))
-        return [launches, leading, task.beside, None if before is None else _places(before)]
+        return [launches, leading, task.beside, task.among, None if before is None else _places(before)]
 
 
 def _state_of(inquiry: Inquiry) -> str:

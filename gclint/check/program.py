@@ -181,7 +181,7 @@ class _Programs:
             self._end_forks()  # which know nothing of it
         looked_into = {file for path in paths if self.reach.looks_up(path) for file in self.reach.looked_into(path)}
         rest = [
-            Task(path, None, beside=beside and path not in looked_into)
+            Task(path, None, beside=beside and path not in looked_into, among=beside)
             for path in paths
             if self.reach.anything_in(path)
         ]

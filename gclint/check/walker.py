@@ -177,7 +177,7 @@ class Walker:
         run = self._run(made, launch)
         if launch is None and is_collected(path):
             run.assumed |= IN_ONE_PROCESS
-        run.entry, run.beside_programs = module, task.beside
+        run.entry, run.beside_programs, run.among_programs = module, task.beside, task.among
         it = self._interpreter(run, as_library=True)
         it.interpreted, it.instantiated = functions, classes
         scope = Scope()

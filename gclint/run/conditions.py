@@ -54,12 +54,13 @@ def _met(it: Interpreter, node: ast.expr, found: list[Branch]) -> list[Branch]:
 
 def _together(it: Interpreter, found: list[Branch]) -> list[Branch]:
     """The feasible ones, those of the same truth as one. One of them holds: where there is only one truth it is sure,
-    else one is the other's opposite, and the one with fewer conditions is worked out.
+    else one is the other's opposite, and the one with fewer conditions is worked out. What the walk's guard says goes
+    without saying, lest the opposite deny it too.
     """
     ways: dict[bool, list[Guard]] = {}
     for guard, truth in found:
         if compatible(guard, it.guard):
-            ways.setdefault(truth, []).append(guard)
+            ways.setdefault(truth, []).append(guard - it.guard)
     if len(ways) < 2:
         return [(ALWAYS, truth) for truth in ways]
     simple = min(ways, key=lambda truth: sum(map(len, ways[truth])) + len(ways[truth]))

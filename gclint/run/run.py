@@ -72,7 +72,8 @@ class Run:
     `found` has the guard of every finding that was made of this
     run, `impossible` are those whose guard cannot hold. `failures` has the parts of gclint that raised. `path` is the
     file of the entry. Where it walks what no program of the project comes to, though there are some, it is one
-    `beside_programs`. `is_program` says that a program is walked from its start.
+    `beside_programs`, and one `among_programs` also where they may come to it by a name that nobody knows. `is_program`
+    says that a program is walked from its start.
     """
 
     targets: Targets
@@ -101,6 +102,7 @@ class Run:
     entry: Module | None = None
     path: str = ""
     beside_programs: bool = False
+    among_programs: bool = False
     is_program: bool = False
     found: dict[tuple[str, int, int, str], Guard] = field(default_factory=dict)
     impossible: set[tuple[str, int, int, str]] = field(default_factory=set)

@@ -53,6 +53,7 @@ from gclint.rule import Reproduction, Rule
 from gclint.run import rewrite
 from gclint.run.closures import enclosing_function
 from gclint.run.events import Backward, Forward, LibraryCall, RunEnded, StateDictLoaded
+from gclint.run.guards import Guard
 from gclint.run.parallel import inside, trained
 from gclint.run.run import Run, together
 from gclint.run.stepping import receiver_text
@@ -61,7 +62,7 @@ from gclint.run.values import NOTHING, Object, made_from, root
 from ..evaluations import callers, from_outside, is_in_mode, only_tested, untrained
 from ..forwards.resumed import file_of
 from ..words import BACKWARD, STEP
-from .modes import called_as, has_mode, is_own
+from .modes import called_as, has_mode, is_own, where_it_has_mode
 
 LOADS = ("load_state_dict", "load_from_checkpoint")
 SHAPE = ("shape", "size", "dim", "ndim", "numel", "dtype", "device")
@@ -123,7 +124,10 @@ def tests(event: RunEnded, run: Run) -> Iterator[Finding]:
         if not forward.moment.loops and not _is_looked_at(forward, run):
             continue
         known = forward.activation is not None and bool(forward.activation.known("training"))
-        if known or not _never_set(forward, modes, run) or has_mode(inside(forward.model)) is not True:
+        if known or not _never_set(forward, modes, run):
+            continue
+        guard = _with_a_mode(guard, inside(forward.model))
+        if guard is None:
             continue
         told.add(forward.model)
         yield rule.finding(
@@ -145,6 +149,12 @@ def _filled(forward: Forward, run: Run) -> StateDictLoaded | None:
         if inside(forward.model) in models and any(map(file_of, load.source.objects())):
             return load if run.place(load) < run.place(forward) else None
     return None
+
+
+def _with_a_mode(guard: Guard, model: Object) -> Guard | None:
+    """The guard, and that of a layer of a model which behaves otherwise in evaluation; None where it has none then."""
+    both = (together(guard, each) for each in where_it_has_mode(model))
+    return min((each for each in both if each is not None), key=len, default=None)
 
 
 def _is_looked_at(forward: Forward, run: Run) -> bool:

@@ -171,14 +171,18 @@ def unread_in_a_class(event: RunEnded, run: Run) -> Iterator[Finding]:
 
 def _is_done_always(site: Site, name: str, option: Call, run: Run) -> bool:
     """Whether every start that may be given an option comes to a statement that sets it, or one like it: no condition
-    around it, which each may decide otherwise, leaves it out, and where the option is made for several programs it
-    stands there too.
+    around it, which each may decide otherwise, leaves it out, but where it raises, and where the option is made for
+    several programs it stands there too.
     """
     if option.site.module not in (run.entry, site.module):
         return False
     around = takewhile(lambda outer: not isinstance(outer, FUNCTIONS), site.module.ancestors(site.node))
     asked = (outer for outer in around if isinstance(outer, ast.If) and "__name__" not in read_names(outer.test))
-    return all(_sets(each.body, name) and _sets(each.orelse, name) for each in asked)
+    return all(_sets(block, name) or _raises(block) for each in asked for block in (each.body, each.orelse))
+
+
+def _raises(block: list[ast.stmt]) -> bool:
+    return bool(block) and isinstance(block[-1], ast.Raise)
 
 
 def _sets(block: list[ast.stmt], name: str) -> bool:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Iterator
 
 from gclint.ir.syntax import Site
+from gclint.run.guards import ALWAYS, Guard, conj
 from gclint.run.values import NOTHING, Class, Const, External, Object, Value, const
 
 SAYS_HOW_MUCH: dict[str, tuple[str, int, float | bool]] = {
@@ -43,17 +45,36 @@ def has_mode(model: Object) -> bool | None:
     """Whether a layer of a model behaves otherwise in evaluation; None where not all of its layers are known."""
     if model.kind == "layer":
         return _layer_has_mode(model)
-    if model.kind == "modules":
-        parts = [item for value in model.items or [] for item in value.objects()]
-    elif isinstance(model.type, Class) and model.kind in OWN and not model.open:
-        parts = [item for value in model.attributes.values() for item in value.objects()]
-        parts = [
-            item for item in parts if item.kind not in NO_MODULES and not _is_plain(item) and not _is_an_object(item)
-        ]
-    else:
+    parts = _parts_of(model)
+    if parts is None:
         return True if NETWORK.fullmatch(str(model.type)) else None
-    known = [has_mode(part) for part in parts if part is not model.parent]
+    known = [has_mode(part) for _, part in parts]
     return True if True in known else None if None in known else False
+
+
+def where_it_has_mode(model: Object) -> Iterator[Guard]:
+    """The guards under which a layer of a model is there that surely behaves otherwise in evaluation."""
+    parts = _parts_of(model) if model.kind != "layer" else None
+    if parts is None and has_mode(model):
+        yield ALWAYS
+    for guard, part in parts or ():
+        held = (conj(guard, inner) for inner in where_it_has_mode(part))
+        yield from (both for both in held if both is not None)
+
+
+def _parts_of(model: Object) -> list[tuple[Guard, Object]] | None:
+    """What a module is seen to have that may be its modules, each with its guard; None for any other module."""
+    if model.kind == "modules":
+        values = model.items or []
+    elif isinstance(model.type, Class) and model.kind in OWN and not model.open:
+        values = [*model.attributes.values()]
+    else:
+        return None
+    held = [(guard, item) for value in values for guard, item in value if isinstance(item, Object)]
+    parts = [pair for pair in held if pair[1] is not model.parent]
+    if model.kind == "modules":
+        return parts
+    return [pair for pair in parts if not (pair[1].kind in NO_MODULES or _is_plain(pair[1]) or _is_an_object(pair[1]))]
 
 
 def _is_plain(item: Object) -> bool:
