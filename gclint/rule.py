@@ -118,8 +118,8 @@ class Rule:
     ) -> Finding:
         """A finding of this rule at a place; conditions that the guard leaves open are stated, and where the same was
         said of it before under others, what both come to if that is shorter. What no program of the project is seen to
-        come to, though there are some, is not shown to fail. `help` says what to do where there is no fix, in place of the
-        example of the rule's page.
+        come to, though there are some, is not shown to fail. `help` says what to do where there is no fix, in place of
+        the example of the rule's page.
         """
         place = site.location()
         key = (place.path, place.line, place.column, self.code)

@@ -22,8 +22,8 @@ CONFIGURATION_KINDS = ("yaml", "json")
 class Task(NamedTuple):
     """A walk to be made: of the program that starts so or, where `entry` is None, of what no program reached in the
     file; of a configuration file by itself. It is a `further` one where the same program is walked as another launch
-    starts it, and one `beside` programs where the project has some, none of which comes to what is walked. It is `among`
-    programs where the project has some, whether or not they may come to it by a name that no text spells out.
+    starts it. It is `among` programs where the project has some, and `beside` them where none of them comes to what is
+    walked, also by a name that no text spells out.
     """
 
     path: str
