@@ -26,7 +26,8 @@ def worker_init_fn(worker_id):
 
 ## When it is fine
 `persistent_workers=True`, which seeds once; one epoch; an evaluation; no workers; data sets that draw nothing; a seed
-from `torch.initial_seed()`, `get_worker_info().seed` or the epoch; one for each item; a generator made in the worker.
+from `torch.initial_seed()`, `get_worker_info().seed` or the epoch; one for each item; a generator made in the worker;
+where NumPy is not seeded, workers that `spawn` or `forkserver` starts: each imports NumPy anew, which asks the system.
 
 ## Evidence
 torch 2.13.0, torch/utils/data/_utils/worker.py: the workers' seeds come from `base_seed`; NumPy's is set from a list,
@@ -61,6 +62,9 @@ CHANGES: tuple[Aspect, ...] = ("loss", "gradients", "updates", "random")
 ALIKE = "all draw the same numbers, in each epoch again"
 ITEM = "an item draws from it here"
 SYMPTOM = "silent: each epoch has the same augmentation"
+METHOD = "multiprocessing.set_start_method"
+ANEW = ("spawn", "forkserver")
+"""The ways of starting a process in which it is a new interpreter."""
 SAME = ("get_state", "get_worker_info", "get_rank", "get_world_size", "int", "abs", "hash", "min", "max", "range")
 
 rule = Rule(
@@ -256,11 +260,20 @@ def _unseeded(inside: list[LibraryCall], loader: Object, loops: set[Loop], run: 
         here = [each for each in called if each.moment.inside("worker") is None]  # nor in another loader's workers
         if any(_draws(each, generator) or generator in seeded_by(each) for each in here) or _is_new(drawing[0]):
             continue
-        if _takes_rows_itself(loader, loops, run):
+        if _takes_rows_itself(loader, loops, run) or _starts_anew(loader, run):
             continue
         start = ((Site.at(begins.module, begins.node), "it seeds others"),) if isinstance(begins, Function) else ()
         related = ((drawing[0].site, ITEM), *start)
         yield Repeated(made, _under(drawing), f"{words}: {ALIKE}", known=False, related=related)
+
+
+def _starts_anew(loader: Object, run: Run) -> bool:
+    """Whether a loader's workers are new interpreters, which import all modules again: none has a copy of what the
+    process had (multiprocessing/context.py; a child of such a process starts its own so as well, spawn.py).
+    """
+    told = [each.call.get("method", 0) for each in run.of_type(LibraryCall) if each.name.endswith(METHOD) and each.call]
+    context = loader.attributes.get("multiprocessing_context", NOTHING)
+    return any(method.constant() in ANEW for method in (context, *told[-1:]))
 
 
 def _takes_rows_itself(loader: Object, loops: set[Loop], run: Run) -> bool:
