@@ -10,7 +10,7 @@ from ..run import changes, environment
 from ..run.calls import Call
 from ..run.closures import calls_in, enclosing_function
 from ..run.events import LibraryCall, Wrapped
-from ..run.guards import DISTRIBUTED, Guard
+from ..run.guards import DISTRIBUTED, Guard, complement, either
 from ..run.interpreter import Interpreter
 from ..run.ranks import number_of_process
 from ..run.values import FALSE, NONE, NOTHING, TRUE, Const, Object, Value, assigned, const, of, union
@@ -91,6 +91,7 @@ def each_model(it: Interpreter, held: Value) -> Iterator[tuple[Guard, Object]]:
 
 
 JOINING = ("torch.distributed.init_process_group", "deepspeed.init_distributed")
+LEAVES = "destroy_process_group"
 JOIN = (*JOINING, "deepspeed.", "accelerate.", "transformers.", "lightning", "pytorch_lightning.")
 """What joins the processes, or may."""
 
@@ -138,8 +139,14 @@ def receive_objects(call: Call) -> Value:
 
 @framework.function("torch.distributed.is_initialized", "torch.distributed.is_torchelastic_launched")
 def is_initialized(call: Call) -> Value:
-    """True when started on more than one process; not yet where the function around is about to join them."""
+    """True where the program has joined the others, of one that is seen to do so; else when started on more than one
+    process, but not yet where the function around is about to join them.
+    """
     begun = call.run.of_type(LibraryCall)
+    joined = [each.guard - call.run.assumed for each in begun if each.name == JOINING[0]]
+    if call.last == "is_initialized" and joined and not any(each.name.endswith(LEAVES) for each in begun):
+        yes = either(joined)
+        return Value([(yes, Const(True)), (complement(yes), Const(False))]) if yes else TRUE
     if call.last == "is_initialized" and _joins(call.site) and not any(each.name.startswith(JOIN) for each in begun):
         return FALSE
     return Value([(frozenset({(DISTRIBUTED, True)}), Const(True)), (frozenset({(DISTRIBUTED, False)}), Const(False))])

@@ -25,8 +25,8 @@ model.train()
 
 ## When it is fine
 Trainer and trl, which set the mode; models built from a configuration; diffusers from 0.32 on, whose models look at
-`torch.is_grad_enabled()` instead; classes of the project that checkpoint in their own way; evaluations after which
-nothing trains.
+`torch.is_grad_enabled()` instead; `training` set on the parts themselves; classes of the project that checkpoint in
+their own way; evaluations after which nothing trains.
 
 ## Evidence
 transformers 4.57.6 and 5.23.0, lightning 2.6.6: no region is recomputed. diffusers 0.14.0, 0.19.3 and 0.31.0 ask
@@ -45,7 +45,7 @@ from gclint.ir.syntax import For, Module, Site, dotted, nodes
 from gclint.rule import Reproduction, Rule
 from gclint.run import rewrite
 from gclint.run.closures import enclosing_function
-from gclint.run.events import Backward, LibraryCall, RunEnded
+from gclint.run.events import AttributeSet, Backward, LibraryCall, RunEnded
 from gclint.run.guards import Guard, conj
 from gclint.run.parallel import forwards_of, trained
 from gclint.run.run import Run, ways
@@ -128,8 +128,8 @@ def goes_on_in_eval_mode(event: RunEnded, run: Run) -> Iterator[Finding]:
 
 
 def _trained(event: Backward, run: Run) -> Iterator[Object]:
-    """The models of a loss that look at their mode when they checkpoint."""
-    whole = trained(event)
+    """The models of a loss that look at their mode when they checkpoint, unless the code sets that module by module."""
+    whole = trained(event) if not any(each.name == "training" for each in run.of_type(AttributeSet)) else []
     for model in run.models:
         heeds = model.kind != "diffusers_model" or _looks_at_its_mode(model, run)
         if root(model) in whole and heeds and not model.known("unsloth"):
