@@ -26,16 +26,16 @@ What each process computed from its own rows gets its number into the name: `f"f
 
 ## When it is fine
 A test of the process's number around it, also of one on each machine; a lock on a file; a path with the number in it;
-one process; what writes on one process by itself, as `accelerator.save`, `Trainer.save_model` and Lightning do; what
-all processes have to call, as `torch.distributed.checkpoint.save`. Where a state is put together from shards, all
-processes have to take it, and one to write it.
+one process; settings that a block, or `Config.dump`, writes as a text, alike in all processes; what writes on one
+process by itself, as `accelerator.save`, `Trainer.save_model` and Lightning do; what all processes have to call, as
+`torch.distributed.checkpoint.save`. Where a state is put together from shards, all processes have to take it, and one
+to write it.
 
 ## Evidence
 torch 2.13.0, two gloo ranks, `torch.save` of 1.6 MB to one path, 100 times: 92 of 200 loads that came at once raise
 "PytorchStreamReader failed reading". After a barrier no file of equal contents is torn, and 79 of 100 are where one
 process's has a text of 5 kB more. transformers 5.23: `save_pretrained` writes unless `is_main_process=False` is given,
-and so does `Trainer._save`; `Trainer.save_model` asks `args.should_save` before. `Config.dump(file)` of mmcv 1 and of
-mmengine opens the file with "w" and asks for no process (config.py).
+and so does `Trainer._save`; `Trainer.save_model` asks `args.should_save` before.
 """
 
 from __future__ import annotations
@@ -45,7 +45,6 @@ from collections.abc import Iterator
 
 from gclint.finding import Finding, Fix
 from gclint.frameworks.collectives import BARRIERS
-from gclint.frameworks.config_nodes import FROM_FILE
 from gclint.frameworks.process_starters import EACH_ITS_OWN
 from gclint.ir.layout import on_its_own
 from gclint.rule import Reproduction, Rule
@@ -54,11 +53,11 @@ from gclint.run.events import LibraryCall, RunEnded, Wrapped
 from gclint.run.guards import DISTRIBUTED, Guard
 from gclint.run.parallel import alone, is_group_of_one
 from gclint.run.parts_of_guards import everything
-from gclint.run.ranks import Pair, asks_for_the_first, meets_both
+from gclint.run.ranks import Pair, asks_for_the_first, meets_both, numbers
 from gclint.run.run import PROCESSES, SEVERAL, Run, together
-from gclint.run.values import NOTHING, Const, Object, Value, sources
+from gclint.run.values import NOTHING, Object, Value, sources
 
-from ..writes import FOLDER, PRETRAINED, TENSORS, is_given_by
+from ..writes import FOLDER, PRETRAINED, TENSORS
 from .own_files import is_of_all
 
 PATHS = {
@@ -103,7 +102,7 @@ rule = Rule(
     words=(
         (
             *("save(", "save,", "save)", "import save", "save as", "save_pretrained", "save_file", "save_model"),
-            *("._save", "open(", "savetxt", "savez", "savefig", "save_image", ".dump("),
+            *("._save", "open(", "savetxt", "savez", "savefig", "save_image"),
         ),
         ("distributed", "multiprocessing", "accelerate", "transformers", "lightning", "deepspeed"),
     ),
@@ -138,6 +137,8 @@ def written_by_all(event: RunEnded, run: Run) -> Iterator[Finding]:
             continue  # its arguments are those of this process, and what they say of the path nobody knows
         if _is_first_of_one(each, run) or _is_locked(each, run) or _is_removed(each, path, run):
             continue
+        if each.name in OPENS and _is_written_alike(each, run):
+            continue
         own = _is_of_its_data(each, run)
         yield rule.finding(
             run,
@@ -157,6 +158,24 @@ def _is_of_its_data(event: LibraryCall, run: Run) -> bool:
     content = event.call.get(*CONTENTS[event.name]) if event.call is not None and event.name in CONTENTS else NOTHING
     kinds = {item.kind for item in sources(content)}
     return "data" in kinds and all(item.kind in ("data", "tensor", "unknown") for item in content.objects())
+
+
+def _is_written_alike(event: LibraryCall, run: Run) -> bool:
+    """Whether a block opens a text, and each process writes the same into it, for all that is known: settings, which
+    are whole as soon as they are written.
+    """
+    mode = event.call.get("mode", 1).constant() if event.call is not None else None
+    around = event.site.module.parents.get(event.site.node)
+    if not isinstance(around, ast.withitem) or not isinstance(mode, str) or "b" in mode:
+        return False
+    files = set(event.result.objects())
+    for each in run.of_type(LibraryCall, start=run.place(event)):
+        given = each.call.inputs() if each.call is not None else []
+        if any(item in files for value in given for item in value.objects()):
+            parts = set().union(*(sources(value) for value in given))
+            if not parts.isdisjoint(numbers(run)) or any(part.kind == "data" for part in parts):
+                return False
+    return True
 
 
 def _is_locked(event: LibraryCall, run: Run) -> bool:
@@ -224,8 +243,6 @@ def _written(event: LibraryCall, run: Run) -> Value:
         path = call.get(*PATHS[event.name])
         return path if not any(item.kind == "file" for item in path.objects()) else Value(())  # told where it is opened
     last, model = event.name.rpartition(".")[2], call.receiver
-    if last == "dump" and model is not None and is_given_by(model, FROM_FILE, run):
-        return file if (file := call.get("file", 0)).only() != Const(None) else Value(())
     if last != PRETRAINED or model is None or call.gives(ASKED):
         return Value(())
     return call.get(*FOLDER) if call.it.library.is_kind(model, "module") else Value(())
