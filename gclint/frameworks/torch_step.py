@@ -33,6 +33,13 @@ def _used(call: Call, operation: str, given: Value) -> None:
                     call.it.emit(ScalerUsed(call.it.moment(site=call.site), call.receiver, operation, given))
 
 
+@framework.method("scaler", "is_enabled")
+def is_enabled(call: Call) -> Value:
+    """What the scaler was made with."""
+    assert call.receiver is not None
+    return call.receiver.state.get("enabled", TRUE)
+
+
 @framework.method("scaler", "scale")
 def scale(call: Call) -> Value:
     """The loss, multiplied; what is computed from it remembers the scaler."""

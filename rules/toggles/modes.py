@@ -35,6 +35,18 @@ NETWORK = re.compile(r"torchvision\.models\.(?!detection|segmentation|optical_fl
 """Networks of torchvision which drop, or have running statistics, as they come; its vision transformers do not."""
 
 
+OF_DIFFUSERS = frozenset(
+    (
+        *("AuraFlowTransformer2DModel", "AutoencoderKL", "AutoencoderKLCogVideoX", "AutoencoderKLWan"),
+        *("CogVideoXTransformer3DModel", "ControlNetModel", "FluxTransformer2DModel", "HunyuanVideoTransformer3DModel"),
+        *("LTXVideoTransformer3DModel", "Lumina2Transformer2DModel", "MochiTransformer3DModel"),
+        *("PixArtTransformer2DModel", "QwenImageTransformer2DModel", "SD3Transformer2DModel"),
+        *("SanaTransformer2DModel", "UNet2DConditionModel", "UNet2DModel", "VQModel", "WanTransformer3DModel"),
+    )
+)
+"""Networks of diffusers without batch norm, of which all dropout is 0 as they come (the constructors in its models/,
+0.31 and 0.42).
+"""
 OWN = ("module", "lightning_module")
 NO_MODULES = ("forward", "parameter", "tensor", "criterion", "list", "dict", "tuple")
 """What a module has that is none of its modules, as a list of Python's, which it does not look into."""
@@ -46,6 +58,8 @@ def has_mode(model: Object) -> bool | None:
     if model.kind == "layer":
         return _layer_has_mode(model)
     parts = _parts_of(model)
+    if model.kind == "diffusers_model" and not OF_DIFFUSERS.isdisjoint(str(model.type).split(".")):
+        return None if "adapter" in model.state else False
     if parts is None:
         return True if NETWORK.fullmatch(str(model.type)) else None
     known = [has_mode(part) for _, part in parts]
