@@ -59,11 +59,21 @@ def has_mode(model: Object) -> bool | None:
         return _layer_has_mode(model)
     parts = _parts_of(model)
     if model.kind == "diffusers_model" and not OF_DIFFUSERS.isdisjoint(str(model.type).split(".")):
-        return None if "adapter" in model.state else False
+        return False if _drops_nothing(model.known("adapter")) else None
     if parts is None:
         return True if NETWORK.fullmatch(str(model.type)) else None
     known = [has_mode(part) for _, part in parts]
     return True if True in known else None if None in known else False
+
+
+def _drops_nothing(adapters: Value) -> bool:
+    """Whether adapters are LoRA's, with its dropout at 0, as it comes (peft/tuners/lora/config.py)."""
+    held = [each.attributes.get("config", NOTHING) for each in adapters.objects()]
+    configs = [item for value in held for item in value.objects()]
+    known = len(held) == len(configs) and all(str(each.type).endswith("LoraConfig") for each in configs)
+    return known and not any(
+        each.open or each.attributes.get("lora_dropout", const(0.0)).constant() != 0 for each in configs
+    )
 
 
 def where_it_has_mode(model: Object) -> Iterator[Guard]:
