@@ -33,6 +33,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gclint.finding import Finding, Fix
+from gclint.frameworks.copies import COPY_OF
 from gclint.rule import Reproduction, Rule
 from gclint.run import rewrite
 from gclint.run.events import Converted, LibraryCall, Wrapped
@@ -63,7 +64,7 @@ rule = Rule(
 def wrapped_on_the_cpu(event: Wrapped, run: Run) -> Iterator[Finding]:
     """Is a model that nothing has moved wrapped for a device?"""
     given = event.wrapper.attributes.get("device_ids")
-    held = inside(event.model)
+    held = _original(inside(event.model))
     model = root(held)
     if held.kind == "unknown" and held is not model:
         return  # what an attribute holds that nothing binds
@@ -84,6 +85,13 @@ def wrapped_on_the_cpu(event: Wrapped, run: Run) -> Iterator[Finding]:
         "single-device/multiple-device GPU modules or CPU modules",
         related=[(model.site, "the model is made here")] if model.site is not None else [],
     )
+
+
+def _original(model: Object) -> Object:
+    """What a model is a copy of: a copy is made where the original lies."""
+    while isinstance(copied := model.known(COPY_OF).only(), Object) and copied is not model:
+        model = copied
+    return model
 
 
 def _on_cpu(model: Object, run: Run) -> bool:
