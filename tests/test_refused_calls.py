@@ -36,6 +36,17 @@ def any_arguments(function):
 """
 MAKE = "def make(width=3):\n    return nn.Linear(3, 2)\n\n\n"
 CLASS = "class Net(nn.Linear):\n    def __init__(self, width=3):\n        super().__init__(3, 2)\n\n\n"
+MADE_BY = """class Made:
+    @staticmethod
+    def alone(width):
+        return nn.Linear(3, 2)
+
+    @classmethod
+    def of_its(cls, width):
+        return nn.Linear(3, 2)
+
+
+"""
 FINDING = "GCL824"
 
 
@@ -56,6 +67,9 @@ def codes(capfd: pytest.CaptureFixture[str], folder: Path, text: str) -> list[st
         MAKE + "try:\n    made = make(depth=3)\nexcept TypeError:\n    made = make()",
         MAKE + "made = make(depth=3) if len(sys.argv) > 1 else make()",
         CLASS + "made = Net(width=3)",
+        MADE_BY + "made = Made.alone(3)",
+        MADE_BY + "made = Made().alone(width=3)",
+        MADE_BY + "made = Made.of_its(3)",
         CLASS
         + "made = {'one': Net, 'other': make}[sys.argv[1] if sys.argv[1:] else 'one'](width=3)".replace("make", "Net"),
     ],
@@ -70,6 +84,9 @@ def test_what_takes_the_keyword_ends_nothing(capfd: pytest.CaptureFixture[str], 
         MAKE + "made = make(depth=3)",
         MAKE + "given = {'depth': 3}\nmade = make(**given, depth=4) if False else make(width=2, depth=4)",
         CLASS + "made = Net(depth=3)",
+        MADE_BY + "made = Made.alone()",
+        MADE_BY + "made = Made().alone(3, 4)",
+        MADE_BY + "made = Made.of_its(3, 4)",
         CLASS + "made = {'one': Net}['one'](depth=3)",
         MAKE.replace("width=3", "width=3, /") + "made = make(width=3)",
     ],

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from ..ir.syntax import Site, parameters
+from ..ir.syntax import Site, dotted, parameters
 from .defaults import overridable
 from .elements import origins_of
 from .guards import ANY_PACKAGE, Guard, all_of
@@ -143,12 +143,15 @@ def given_to_its_class(call: Call) -> Object | None:
     return given if any(isinstance(base, External) and base.name == owner for base in given.type.ancestry()) else None
 
 
+OF_CLASSES = ("staticmethod", "classmethod")
+
+
 def is_refused(function: Function, call: Call) -> bool:
     """Whether Python refuses a call: it spells out a keyword, or more, than the function takes, or leaves out what that
-    has no default for. Of a decorated function it is not known what is called.
+    has no default for. Of a function with another decorator than those of classes it is not known what is called.
     """
-    node = call.site.node
-    if not isinstance(node, ast.Call) or getattr(function.node, "decorator_list", None):
+    node, decorators = call.site.node, getattr(function.node, "decorator_list", [])
+    if not isinstance(node, ast.Call) or not all(dotted(each) in OF_CLASSES for each in decorators):
         return False
     return _gives_another(function, call, node) or _gives_another_number(function, call, node)
 
